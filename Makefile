@@ -1,0 +1,41 @@
+# make demo: set up, then run the main job on the embedded collection.   make test: set up, then check everything.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test check format lock bench clean
+
+demo: .venv/run.done
+	$(BIN)/surefoot demo -o demo
+
+test: check
+	$(BIN)/python -m pytest -n auto --quiet
+
+check: .venv/dev.done
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/dev.done
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/bench.done
+	$(BIN)/python -m benchmarks
+
+lock:
+	requirements/lock.sh
+
+clean:
+	rm -rf .venv demo
+
+# The demo needs only what users install; the tests and the benchmarks add their tools to the same environment.
+.venv/%.done: requirements/%.lock pyproject.toml | .venv/bin/python
+	$(INSTALL) --require-hashes --requirement requirements/$*.lock
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "Surefoot needs Python 3.11 or later; name one with: make PYTHON=python3.12 ..."; exit 2; }
+	$(PYTHON) -m venv .venv

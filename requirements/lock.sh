@@ -1,0 +1,14 @@
+#!/bin/sh
+# Makes the locks anew from pyproject.toml: exact versions and hashes for every Python from 3.11 on, no index address.
+# Needs uv (`pip install uv`). Commit what it changes.
+set -eu
+cd "$(dirname "$0")/.."
+lock() {
+    out=$1
+    shift
+    uv pip compile pyproject.toml "$@" --universal --python-version 3.11 --generate-hashes --no-header \
+        --no-emit-index-url --no-annotate --quiet --upgrade -o "requirements/$out"
+}
+lock run.lock --group build
+lock dev.lock --group dev
+lock bench.lock --group dev --group bench

@@ -1,0 +1,58 @@
+"""What goes wrong through the user's input, said in one line."""
+
+from collections.abc import Iterable
+
+
+class SurefootError(Exception):
+    """A mistake that the user can mend: the message says what was wrong and what to do."""
+
+
+class InputError(SurefootError):
+    """A file that can't be read as what it should be.
+
+    >>> print(InputError("a.run", "expected a number as the score, found 'x'", line=3))
+    a.run:3: expected a number as the score, found 'x'
+    """
+
+    def __init__(self, path: object, message: str, line: int | None = None) -> None:
+        self.path, self.message, self.line = str(path), message, line
+        super().__init__(self.path, message, line)
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.message}"
+
+
+def listed(names: Iterable[object], most: int = 10) -> str:
+    """Names for a message, cut after ``most``.
+
+    >>> listed(range(12), most=3)
+    '0, 1, 2 and 9 more'
+    """
+    words = [str(name) for name in names]
+    if len(words) <= most:
+        return ", ".join(words)
+    return f"{', '.join(words[:most])} and {len(words) - most} more"
+
+
+def counted(number: int, thing: str) -> str:
+    """A number and its noun, for a message.
+
+    >>> counted(1, "topic"), counted(2, "topic"), counted(2, "query")
+    ('1 topic', '2 topics', '2 queries')
+    """
+    if number == 1:
+        return f"{number:,} {thing}"
+    return f"{number:,} {thing[:-1]}ies" if thing.endswith("ry") else f"{number:,} {thing}s"
+
+
+def choose(word: str, allowed: Iterable[str], what: str) -> str:
+    """Return ``word`` if it is allowed, else say what is.
+
+    >>> choose("zero", ["error", "zero", "drop"], "missing")
+    'zero'
+    """
+    options = list(allowed)
+    if word not in options:
+        raise SurefootError(f"{what} must be one of {', '.join(options)}; got {word!r}")
+    return word

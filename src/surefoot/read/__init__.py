@@ -1,0 +1,1 @@
+"""From files to runs, judgements and scores. Nothing in here computes risk."""

@@ -1,0 +1,106 @@
+"""Bytes of any file: plain, compressed (told by its first bytes, not its name), or standard input."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from typing import Any
+
+from surefoot.errors import InputError
+
+PathLike = str | os.PathLike[str]
+
+STDIN = "-"
+COMPRESSED = (".gz", ".bz2", ".xz", ".lz4", ".zst")
+RUN_ENDINGS = (".run", ".txt", ".trec", ".res")
+
+
+def read_bytes(path: PathLike) -> bytes:
+    """The whole content of a file, unpacked; ``-`` is standard input."""
+    data = _raw(path)
+    kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
+    if kind is None:
+        return data
+    try:
+        return _UNPACK[kind](data)
+    except (EOFError, OSError, RuntimeError, ValueError, zlib.error, lzma.LZMAError) as error:
+        raise InputError(path, f"truncated or damaged {kind} archive ({error}); fetch it again") from None
+
+
+def name_of(path: PathLike, endings: tuple[str, ...] = RUN_ENDINGS) -> str:
+    """What a system is called after its file: one compression ending off, then one of the known endings.
+
+    >>> name_of("runs/indriCASP.run.gz"), name_of("PL2c1.0.gz"), name_of("-")
+    ('indriCASP', 'PL2c1.0', 'stdin')
+    """
+    if str(path) == STDIN:
+        return "stdin"
+    name = _without(PurePath(path).name, COMPRESSED)
+    return _without(name, endings)
+
+
+def _without(name: str, endings: tuple[str, ...]) -> str:
+    stem, dot, ending = name.rpartition(".")
+    return stem if stem and dot + ending.lower() in endings else name
+
+
+def _raw(path: PathLike) -> bytes:
+    if str(path) == STDIN:
+        return sys.stdin.buffer.read()
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError(path, "no such file") from None
+    except IsADirectoryError:
+        raise InputError(path, "is a folder; name the files in it") from None
+    except OSError as error:
+        raise InputError(path, f"can't be read: {error.strerror}") from None
+
+
+def _unpack_lz4(data: bytes) -> bytes:
+    import lz4.frame
+
+    return _unpack_frames(lz4.frame.LZ4FrameDecompressor, data)
+
+
+def _unpack_zst(data: bytes) -> bytes:
+    import zstandard
+
+    try:
+        return _unpack_frames(zstandard.ZstdDecompressor().decompressobj, data)
+    except zstandard.ZstdError as error:
+        raise ValueError(error) from None
+
+
+def _unpack_frames(start: Callable[[], Any], data: bytes) -> bytes:
+    """Frames one after another; unlike the libraries' own one-call forms, a cut-off or second frame counts."""
+    parts = []
+    while data:
+        frame = start()
+        parts.append(frame.decompress(data))
+        if not frame.eof:
+            raise EOFError("the last frame is cut off")
+        data = frame.unused_data or b""
+    return b"".join(parts)
+
+
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+_UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.decompress,
+    "bzip2": bz2.decompress,
+    "xz": lzma.decompress,
+    "lz4": _unpack_lz4,
+    "zstd": _unpack_zst,
+}

@@ -1,0 +1,71 @@
+"""What an analysis returns: named columns, what was assumed, and a signature to compute them again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from surefoot._version import __version__
+
+if TYPE_CHECKING:
+    import polars
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows of figures under named columns. Undefined figures are NaN in a column and None in a row.
+
+    >>> result = Result(signature("demo", alpha=[0, 5]), {"system": ["a"], "p": [math.nan]})
+    >>> result.rows(), result.signature.rpartition("|")[0]
+    ([{'system': 'a', 'p': None}], 'demo|alpha=0,5')
+    """
+
+    signature: str
+    columns: Mapping[str, Sequence[Any]]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows as plain Python values, fit for JSON: None stands for what is undefined or infinite."""
+        plain = [[_plain(value) for value in column] for column in self.columns.values()]
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*plain, strict=True)]
+
+    def to_frame(self) -> polars.DataFrame:
+        """The rows as a polars frame; its ``to_pandas()`` gives a pandas one."""
+        import polars
+
+        return polars.DataFrame({name: np.asarray(column) for name, column in self.columns.items()})
+
+    def __str__(self) -> str:
+        from surefoot.show.tables import render
+
+        return render(self, "table")
+
+
+def signature(kind: str, **fields: object) -> str:
+    """What was computed and from what; fields that are None are left out.
+
+    >>> signature("urisk", measure="ERR@20", baseline="BM25", alpha=5.0, value=None).rpartition("=")[0]
+    'urisk|measure=ERR@20|baseline=BM25|alpha=5|surefoot'
+    """
+    stated = [f"{name}={_word(value)}" for name, value in fields.items() if value is not None]
+    return "|".join([kind, *stated, f"surefoot={__version__}"])
+
+
+def _word(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return ",".join(_word(item) for item in value)
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,263 @@
+"""Scores: systems × topics of effectiveness, labelled and immutable. Everything else takes or makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot.errors import SurefootError, choose, counted, listed
+
+FloatArray = npt.NDArray[np.float64]
+Missing = Literal["error", "zero", "drop"]
+
+VIRTUAL = {"MEAN": np.mean, "MEDIAN": np.median, "MAX": np.max}
+"""Baselines made of a set of systems, topic by topic (Dinçer, Ounis and Macdonald, ECIR 2014)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores:
+    """Effectiveness scores of systems (rows) on topics (columns).
+
+    Topics are matched by name, never by position. ``notes`` tells what was assumed on the way here: topics
+    dropped or filled, queries without judgements, and so on; each step adds to it.
+
+    >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], systems=["old", "new"], topics=["q1", "q2"], measure="nDCG@10")
+    >>> scores
+    Scores(2 systems × 2 topics of nDCG@10)
+    >>> scores["new"]
+    array([0.3, 0.1])
+    """
+
+    values: FloatArray
+    systems: tuple[str, ...]
+    topics: tuple[str, ...]
+    measure: str = "score"
+    notes: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        values: npt.ArrayLike,
+        systems: Iterable[object],
+        topics: Iterable[object],
+        measure: str = "score",
+        notes: Iterable[str] = (),
+    ) -> None:
+        matrix = np.asarray(values, dtype=np.float64)
+        if matrix is values and matrix.flags.writeable:
+            matrix = matrix.copy()
+        matrix.flags.writeable = False
+        object.__setattr__(self, "values", matrix)
+        object.__setattr__(self, "systems", tuple(str(system) for system in systems))
+        object.__setattr__(self, "topics", tuple(str(topic) for topic in topics))
+        object.__setattr__(self, "measure", measure)
+        object.__setattr__(self, "notes", tuple(notes))
+        self._check()
+
+    def _check(self) -> None:
+        expected = (len(self.systems), len(self.topics))
+        if self.values.shape != expected:
+            raise SurefootError(
+                f"{expected[0]} systems and {expected[1]} topics need a matrix of that shape; got {self.values.shape}"
+            )
+        if 0 in expected:
+            raise SurefootError("scores need at least one system and one topic")
+        _refuse_doubles("system", self.systems)
+        _refuse_doubles("topic", self.topics)
+        reserved = [system for system in self.systems if system in VIRTUAL]
+        if reserved:
+            raise SurefootError(f"{reserved[0]} names a virtual baseline; rename the system of that name")
+        if not np.isfinite(self.values).all():
+            row, column = np.argwhere(~np.isfinite(self.values))[0]
+            raise SurefootError(
+                f"the score of system {self.systems[row]!r} on topic {self.topics[column]!r} is "
+                f"{self.values[row, column]}; scores must be finite numbers"
+            )
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.systems), 'system')} × {counted(len(self.topics), 'topic')}"
+        return f"Scores({size} of {self.measure})"
+
+    def __getitem__(self, system: str) -> FloatArray:
+        return self.values[self.row(system)]  # type: ignore[no-any-return]
+
+    def row(self, system: str) -> int:
+        """The row of a system."""
+        try:
+            return self.systems.index(system)
+        except ValueError:
+            raise SurefootError(f"no system {system!r}; there are {listed(self.systems)}") from None
+
+    @classmethod
+    def from_dict(
+        cls, scores: Mapping[str, Mapping[Any, float]], measure: str = "score", missing: Missing = "error"
+    ) -> Scores:
+        """Scores of ``{system: {topic: score}}``, topics in the order in which they first appear.
+
+        >>> Scores.from_dict({"old": {"q1": 0.2, "q2": 0.4}, "new": {"q2": 0.1}}, missing="zero").notes
+        ('1 missing score filled with 0: new on q2...',)
+        """
+        rows = (
+            (system, [str(t) for t in row], np.fromiter(row.values(), float))
+            for system, row in scores.items()
+        )
+        return cls.align(rows, measure=measure, missing=missing)
+
+    @classmethod
+    def from_frame(cls, frame: Any, measure: str | None = None, missing: Missing = "error") -> Scores:
+        """Scores of a pandas or polars frame, wide or long, as `surefoot.read_scores` takes them from a file."""
+        from surefoot.frames import scores_of_frame
+
+        return scores_of_frame(frame, measure=measure, missing=missing)
+
+    @classmethod
+    def align(
+        cls,
+        rows: Iterable[tuple[str, Sequence[str], npt.ArrayLike]],
+        measure: str = "score",
+        missing: Missing = "error",
+        notes: Iterable[str] = (),
+    ) -> Scores:
+        """Scores of rows ``(system, topics, values)``, each with its own topics in its own order.
+
+        NaN counts as missing. ``missing="error"`` refuses topics that some system lacks, ``"zero"`` fills them
+        with 0, ``"drop"`` leaves those topics out; what was done is said in ``notes``.
+        """
+        choose(missing, ("error", "zero", "drop"), "missing")
+        names, labels, vectors = [], [], []
+        for system, own_topics, own_values in rows:
+            names.append(str(system))
+            labels.append(tuple(own_topics))
+            vectors.append(np.asarray(own_values, dtype=np.float64))
+        _refuse_doubles("system", names)
+        column = {topic: index for index, topic in enumerate(dict.fromkeys(t for own in labels for t in own))}
+        matrix = np.full((len(names), len(column)), np.nan)
+        everything = tuple(column)
+        for target, own, vector, name in zip(matrix, labels, vectors, names, strict=True):
+            if own == everything:
+                target[:] = vector
+            else:
+                _refuse_doubles("topic", own, f" of system {name!r}")
+                target[[column[topic] for topic in own]] = vector
+        matrix, topics, done = _resolve_missing(matrix, names, everything, missing)
+        return cls(matrix, names, topics, measure, (*notes, *done))
+
+    @classmethod
+    def concat(cls, parts: Iterable[Scores], missing: Missing = "error") -> Scores:
+        """All systems of several scores of one measure, their topics aligned by name.
+
+        >>> one = Scores([[0.1, 0.2]], ["a"], ["q1", "q2"])
+        >>> two = Scores([[0.3, 0.4]], ["b"], ["q2", "q1"])
+        >>> Scores.concat([one, two])["b"]
+        array([0.4, 0.3])
+        """
+        scores = list(parts)
+        measures = list(dict.fromkeys(part.measure for part in scores))
+        if len(measures) != 1:
+            raise SurefootError(
+                f"scores of one measure can be put together; got {listed(measures) or 'none'}"
+            )
+        rows = (
+            (system, part.topics, row)
+            for part in scores
+            for system, row in zip(part.systems, part.values, strict=True)
+        )
+        notes = dict.fromkeys(note for part in scores for note in part.notes)
+        return cls.align(rows, measure=measures[0], missing=missing, notes=notes)
+
+    def select(self, systems: Iterable[str] | None = None, topics: Iterable[str] | None = None) -> Scores:
+        """The named systems and topics, in the order named.
+
+        >>> Scores([[0.1, 0.2], [0.3, 0.4]], ["a", "b"], ["q1", "q2"]).select(["b"], ["q2"]).values
+        array([[0.4]])
+        """
+        chosen_systems = self.systems if systems is None else tuple(systems)
+        chosen_topics = self.topics if topics is None else tuple(topics)
+        rows = _positions("system", self.systems, chosen_systems)
+        columns = _positions("topic", self.topics, chosen_topics)
+        return Scores(
+            self.values[np.ix_(rows, columns)], chosen_systems, chosen_topics, self.measure, self.notes
+        )
+
+    def rename(self, names: Mapping[str, str]) -> Scores:
+        """The same scores under other system names.
+
+        >>> Scores([[0.1]], ["a"], ["q1"]).rename({"a": "bm25"}).systems
+        ('bm25',)
+        """
+        _positions("system", self.systems, names)
+        return Scores(
+            self.values, [names.get(s, s) for s in self.systems], self.topics, self.measure, self.notes
+        )
+
+    def note(self, *notes: str) -> Scores:
+        """The same scores with more said about them."""
+        return Scores(self.values, self.systems, self.topics, self.measure, (*self.notes, *notes))
+
+    def baseline(self, name: str, over: Iterable[str] | None = None) -> FloatArray:
+        """The scores of a baseline: a system, or MEAN, MEDIAN or MAX of each topic over a set of systems.
+
+        The set is all systems unless ``over`` names others; a system counts in its own virtual baseline, as in
+        Dinçer, Ounis and Macdonald (ECIR 2014).
+
+        >>> Scores([[0.1, 0.5], [0.3, 0.1]], ["a", "b"], ["q1", "q2"]).baseline("MAX")
+        array([0.3, 0.5])
+        """
+        if name in self.systems:
+            return self[name]
+        if name not in VIRTUAL:
+            raise SurefootError(
+                f"no baseline {name!r}; there are {listed(self.systems)}, and {', '.join(VIRTUAL)}"
+            )
+        members = self.values if over is None else self.values[_positions("system", self.systems, over)]
+        return np.asarray(VIRTUAL[name](members, axis=0), dtype=np.float64)
+
+
+def _refuse_doubles(kind: str, names: Sequence[str], where: str = "") -> None:
+    if len(set(names)) == len(names):
+        return
+    seen: set[str] = set()
+    twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+    raise SurefootError(f"{kind} {twice[0]!r}{where} occurs more than once; names must differ")
+
+
+def _positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[int]:
+    place = {name: index for index, name in enumerate(names)}
+    chosen = list(wanted)
+    absent = [name for name in chosen if name not in place]
+    if absent:
+        raise SurefootError(f"no {kind} {listed(absent)}; there are {listed(names)}")
+    return [place[name] for name in chosen]
+
+
+def _resolve_missing(
+    matrix: FloatArray, systems: Sequence[str], topics: tuple[str, ...], missing: Missing
+) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
+    absent = np.isnan(matrix)
+    if not absent.any():
+        return matrix, topics, ()
+    gaps = [
+        f"{systems[row]} on {listed((topics[column] for column in np.flatnonzero(absent[row])), most=5)}"
+        for row in np.flatnonzero(absent.any(axis=1))
+    ]
+    cells = int(absent.sum())
+    if missing == "error":
+        raise SurefootError(
+            f"{counted(cells, 'score')} missing: {listed(gaps, most=5)}; "
+            "choose missing='zero' to count them 0 or missing='drop' to leave those topics out"
+        )
+    if missing == "zero":
+        return (
+            np.where(absent, 0.0, matrix),
+            topics,
+            (f"{counted(cells, 'missing score')} filled with 0: {listed(gaps, most=5)}",),
+        )
+    kept = ~absent.any(axis=0)
+    dropped = [topic for topic, keep in zip(topics, kept, strict=True) if not keep]
+    note = f"{counted(len(dropped), 'topic')} dropped, missing from some system: {listed(dropped)}"
+    if not kept.any():
+        raise SurefootError(f"no topic is left: {note}")
+    return matrix[:, kept], tuple(t for t, keep in zip(topics, kept, strict=True) if keep), (note,)
