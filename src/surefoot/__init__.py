@@ -3,28 +3,55 @@
 Names are loaded when they are first used, so that importing the package costs nothing.
 """
 
-from typing import Any
-
 from surefoot._version import __version__
 
+TYPE_CHECKING = False  # typing's own would cost more to import than all the rest
+if TYPE_CHECKING:
+    from surefoot.cross_table import cross
+    from surefoot.effectiveness import score_runs, score_runs_by
+    from surefoot.errors import SurefootError
+    from surefoot.evaluation import evaluate
+    from surefoot.exploration import explore
+    from surefoot.read.tables import read_scores, read_scores_by
+    from surefoot.read.trec import read_qrels, read_run
+    from surefoot.scores import Scores
+    from surefoot.values import Linear, Smooth
+
 _HOME = {
-    "Scores": "scores",
-    "SurefootError": "errors",
     "Linear": "values",
+    "Scores": "scores",
     "Smooth": "values",
-    "read_scores": "read.tables",
-    "read_qrels": "read.trec",
-    "read_run": "read.trec",
-    "score_runs": "effectiveness",
+    "SurefootError": "errors",
+    "cross": "cross_table",
     "evaluate": "evaluation",
     "explore": "exploration",
-    "cross": "cross_table",
+    "read_qrels": "read.trec",
+    "read_run": "read.trec",
+    "read_scores": "read.tables",
+    "read_scores_by": "read.tables",
+    "score_runs": "effectiveness",
+    "score_runs_by": "effectiveness",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = [
+    "Linear",
+    "Scores",
+    "Smooth",
+    "SurefootError",
+    "__version__",
+    "cross",
+    "evaluate",
+    "explore",
+    "read_qrels",
+    "read_run",
+    "read_scores",
+    "read_scores_by",
+    "score_runs",
+    "score_runs_by",
+]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
     from importlib import import_module

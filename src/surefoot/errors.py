@@ -38,12 +38,13 @@ def listed(names: Iterable[object], most: int = 10) -> str:
 def counted(number: int, thing: str) -> str:
     """A number and its noun, for a message.
 
-    >>> counted(1, "topic"), counted(2, "topic"), counted(2, "query")
-    ('1 topic', '2 topics', '2 queries')
+    >>> counted(1, "topic"), counted(2, "topic"), counted(2, "query"), counted(0, "loss")
+    ('1 topic', '2 topics', '2 queries', '0 losses')
     """
     if number == 1:
         return f"{number:,} {thing}"
-    return f"{number:,} {thing[:-1]}ies" if thing.endswith("ry") else f"{number:,} {thing}s"
+    plural = f"{thing[:-1]}ies" if thing.endswith("ry") else f"{thing}es" if thing.endswith("s") else f"{thing}s"
+    return f"{number:,} {plural}"
 
 
 def choose(word: str, allowed: Iterable[str], what: str) -> str:

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from surefoot._version import __version__
 
 if TYPE_CHECKING:
     import polars
+
+Column = Sequence[Any] | npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Result:
     """
 
     signature: str
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Column]
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -40,7 +43,11 @@ class Result:
         """The rows as a polars frame; its ``to_pandas()`` gives a pandas one."""
         import polars
 
-        return polars.DataFrame({name: np.asarray(column) for name, column in self.columns.items()})
+        return polars.DataFrame(dict(self.columns))
+
+    def extra(self) -> dict[str, Any]:
+        """Figures that belong to no row, for JSON."""
+        return {}
 
     def __str__(self) -> str:
         from surefoot.show.tables import render

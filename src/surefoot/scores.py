@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +14,12 @@ from surefoot.errors import SurefootError, choose, counted, listed
 FloatArray = npt.NDArray[np.float64]
 Missing = Literal["error", "zero", "drop"]
 
-VIRTUAL = {"MEAN": np.mean, "MEDIAN": np.median, "MAX": np.max}
+VIRTUAL: dict[str, Callable[[FloatArray], FloatArray]] = {
+    # Clipped, so that rounding never puts the mean of equal scores a hair beside them.
+    "MEAN": lambda rows: np.clip(rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0)),
+    "MEDIAN": lambda rows: np.asarray(np.median(rows, axis=0)),
+    "MAX": lambda rows: np.asarray(rows.max(axis=0)),
+}
 """Baselines made of a set of systems, topic by topic (Dinçer, Ounis and Macdonald, ECIR 2014)."""
 
 
@@ -25,7 +30,7 @@ class Scores:
     Topics are matched by name, never by position. ``notes`` tells what was assumed on the way here: topics
     dropped or filled, queries without judgements, and so on; each step adds to it.
 
-    >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], systems=["old", "new"], topics=["q1", "q2"], measure="nDCG@10")
+    >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"], measure="nDCG@10")
     >>> scores
     Scores(2 systems × 2 topics of nDCG@10)
     >>> scores["new"]
@@ -61,7 +66,7 @@ class Scores:
         expected = (len(self.systems), len(self.topics))
         if self.values.shape != expected:
             raise SurefootError(
-                f"{expected[0]} systems and {expected[1]} topics need a matrix of that shape; got {self.values.shape}"
+                f"{expected[0]} systems and {expected[1]} topics need a matrix of that shape, not {self.values.shape}"
             )
         if 0 in expected:
             raise SurefootError("scores need at least one system and one topic")
@@ -82,7 +87,8 @@ class Scores:
         return f"Scores({size} of {self.measure})"
 
     def __getitem__(self, system: str) -> FloatArray:
-        return self.values[self.row(system)]  # type: ignore[no-any-return]
+        row: FloatArray = self.values[self.row(system)]
+        return row
 
     def row(self, system: str) -> int:
         """The row of a system."""
@@ -98,17 +104,14 @@ class Scores:
         """Scores of ``{system: {topic: score}}``, topics in the order in which they first appear.
 
         >>> Scores.from_dict({"old": {"q1": 0.2, "q2": 0.4}, "new": {"q2": 0.1}}, missing="zero").notes
-        ('1 missing score filled with 0: new on q2...',)
+        ('1 missing score filled with 0: new on q1',)
         """
-        rows = (
-            (system, [str(t) for t in row], np.fromiter(row.values(), float))
-            for system, row in scores.items()
-        )
+        rows = ((system, [str(t) for t in row], np.fromiter(row.values(), float)) for system, row in scores.items())
         return cls.align(rows, measure=measure, missing=missing)
 
     @classmethod
     def from_frame(cls, frame: Any, measure: str | None = None, missing: Missing = "error") -> Scores:
-        """Scores of a pandas or polars frame, wide or long, as `surefoot.read_scores` takes them from a file."""
+        """Scores of a pandas or polars frame, wide or long, by the rules of `surefoot.read_scores`."""
         from surefoot.frames import scores_of_frame
 
         return scores_of_frame(frame, measure=measure, missing=missing)
@@ -123,8 +126,8 @@ class Scores:
     ) -> Scores:
         """Scores of rows ``(system, topics, values)``, each with its own topics in its own order.
 
-        NaN counts as missing. ``missing="error"`` refuses topics that some system lacks, ``"zero"`` fills them
-        with 0, ``"drop"`` leaves those topics out; what was done is said in ``notes``.
+        NaN counts as missing. ``missing="error"`` refuses topics that some system lacks, ``"zero"`` fills
+        them with 0, ``"drop"`` leaves those topics out; what was done is said in ``notes``.
         """
         choose(missing, ("error", "zero", "drop"), "missing")
         names, labels, vectors = [], [], []
@@ -133,9 +136,9 @@ class Scores:
             labels.append(tuple(own_topics))
             vectors.append(np.asarray(own_values, dtype=np.float64))
         _refuse_doubles("system", names)
-        column = {topic: index for index, topic in enumerate(dict.fromkeys(t for own in labels for t in own))}
+        everything = tuple(dict.fromkeys(topic for own in dict.fromkeys(labels) for topic in own))
+        column = {topic: index for index, topic in enumerate(everything)}
         matrix = np.full((len(names), len(column)), np.nan)
-        everything = tuple(column)
         for target, own, vector, name in zip(matrix, labels, vectors, names, strict=True):
             if own == everything:
                 target[:] = vector
@@ -157,13 +160,9 @@ class Scores:
         scores = list(parts)
         measures = list(dict.fromkeys(part.measure for part in scores))
         if len(measures) != 1:
-            raise SurefootError(
-                f"scores of one measure can be put together; got {listed(measures) or 'none'}"
-            )
+            raise SurefootError(f"scores of one measure can be put together; got {listed(measures) or 'none'}")
         rows = (
-            (system, part.topics, row)
-            for part in scores
-            for system, row in zip(part.systems, part.values, strict=True)
+            (system, part.topics, row) for part in scores for system, row in zip(part.systems, part.values, strict=True)
         )
         notes = dict.fromkeys(note for part in scores for note in part.notes)
         return cls.align(rows, measure=measures[0], missing=missing, notes=notes)
@@ -178,9 +177,7 @@ class Scores:
         chosen_topics = self.topics if topics is None else tuple(topics)
         rows = _positions("system", self.systems, chosen_systems)
         columns = _positions("topic", self.topics, chosen_topics)
-        return Scores(
-            self.values[np.ix_(rows, columns)], chosen_systems, chosen_topics, self.measure, self.notes
-        )
+        return Scores(self.values[np.ix_(rows, columns)], chosen_systems, chosen_topics, self.measure, self.notes)
 
     def rename(self, names: Mapping[str, str]) -> Scores:
         """The same scores under other system names.
@@ -189,9 +186,7 @@ class Scores:
         ('bm25',)
         """
         _positions("system", self.systems, names)
-        return Scores(
-            self.values, [names.get(s, s) for s in self.systems], self.topics, self.measure, self.notes
-        )
+        return Scores(self.values, [names.get(s, s) for s in self.systems], self.topics, self.measure, self.notes)
 
     def note(self, *notes: str) -> Scores:
         """The same scores with more said about them."""
@@ -200,8 +195,8 @@ class Scores:
     def baseline(self, name: str, over: Iterable[str] | None = None) -> FloatArray:
         """The scores of a baseline: a system, or MEAN, MEDIAN or MAX of each topic over a set of systems.
 
-        The set is all systems unless ``over`` names others; a system counts in its own virtual baseline, as in
-        Dinçer, Ounis and Macdonald (ECIR 2014).
+        The set is all systems unless ``over`` names others; a system counts in its own virtual baseline, as
+        in Dinçer, Ounis and Macdonald (ECIR 2014).
 
         >>> Scores([[0.1, 0.5], [0.3, 0.1]], ["a", "b"], ["q1", "q2"]).baseline("MAX")
         array([0.3, 0.5])
@@ -209,11 +204,9 @@ class Scores:
         if name in self.systems:
             return self[name]
         if name not in VIRTUAL:
-            raise SurefootError(
-                f"no baseline {name!r}; there are {listed(self.systems)}, and {', '.join(VIRTUAL)}"
-            )
+            raise SurefootError(f"no baseline {name!r}; there are {listed(self.systems)}, and {', '.join(VIRTUAL)}")
         members = self.values if over is None else self.values[_positions("system", self.systems, over)]
-        return np.asarray(VIRTUAL[name](members, axis=0), dtype=np.float64)
+        return VIRTUAL[name](members)
 
 
 def _refuse_doubles(kind: str, names: Sequence[str], where: str = "") -> None:
@@ -240,8 +233,8 @@ def _resolve_missing(
     if not absent.any():
         return matrix, topics, ()
     gaps = [
-        f"{systems[row]} on {listed((topics[column] for column in np.flatnonzero(absent[row])), most=5)}"
-        for row in np.flatnonzero(absent.any(axis=1))
+        f"{systems[row]} on {listed((topics[column] for column in np.flatnonzero(absent[row]).tolist()), most=5)}"
+        for row in np.flatnonzero(absent.any(axis=1)).tolist()
     ]
     cells = int(absent.sum())
     if missing == "error":
@@ -255,7 +248,7 @@ def _resolve_missing(
             topics,
             (f"{counted(cells, 'missing score')} filled with 0: {listed(gaps, most=5)}",),
         )
-    kept = ~absent.any(axis=0)
+    kept = ~np.any(absent, axis=0, keepdims=True)[0]
     dropped = [topic for topic, keep in zip(topics, kept, strict=True) if not keep]
     note = f"{counted(len(dropped), 'topic')} dropped, missing from some system: {listed(dropped)}"
     if not kept.any():

@@ -79,7 +79,7 @@ def _unpack_zst(data: bytes) -> bytes:
 
 
 def _unpack_frames(start: Callable[[], Any], data: bytes) -> bytes:
-    """Frames one after another; unlike the libraries' own one-call forms, a cut-off or second frame counts."""
+    """Frames one after another; a cut-off or second one counts, unlike in the libraries' one-call forms."""
     parts = []
     while data:
         frame = start()

@@ -1,0 +1,156 @@
+"""From run files and qrels to scores per topic, beside pytrec_eval, ir_measures, ranx and the splitting of lines."""
+
+from __future__ import annotations
+
+import gzip
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.timing import medians, show
+
+TOPICS, DEPTH, JUDGED, RUNS = 250, 1000, 200, 4
+LARGE_LINES = int(os.environ.get("SUREFOOT_BENCH_LINES", "10000000"))
+MEASURES = ["nDCG@20", "ERR@20"]
+
+
+def write_run(path: Path, topics: int, seed: int) -> None:
+    """A run as a search engine writes it: sorted, 25 letters an id, six decimals a score."""
+    random = np.random.default_rng(seed)
+    with path.open("w") as file:
+        for topic in range(topics):
+            documents = random.choice(5000, DEPTH, replace=False)
+            scores = np.sort(random.gamma(2.0, 5.0, DEPTH))[::-1]
+            file.writelines(
+                f"{topic + 1} Q0 {identifier(topic, document)} {rank} {score:.6f} system{seed}\n"
+                for rank, (document, score) in enumerate(zip(documents, scores, strict=True), start=1)
+            )
+
+
+def identifier(topic: int, document: int) -> str:
+    number = (topic * 7919 + document * 104729) % 100_000_000
+    return f"clueweb09-en{document % 10000:04d}-{topic % 100:02d}-{number % 100000:05d}"
+
+
+def write_qrels(path: Path) -> None:
+    random = np.random.default_rng(0)
+    with path.open("w") as file:
+        for topic in range(TOPICS):
+            for document in random.choice(5000, JUDGED, replace=False):
+                file.write(f"{topic + 1} 0 {identifier(topic, document)} {random.integers(0, 5)}\n")
+
+
+def surefoot(paths: Sequence[Path], qrels: Path, workers: int) -> None:
+    from surefoot.effectiveness import score_runs_by
+
+    score_runs_by(paths, qrels, MEASURES, workers=workers)
+
+
+def pytrec_eval(paths: Sequence[Path], qrels: Path) -> None:
+    import pytrec_eval
+
+    with qrels.open() as file:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), {"ndcg_cut.20"})
+    for path in paths:
+        with path.open() as file:
+            evaluator.evaluate(pytrec_eval.parse_run(file))
+
+
+def ir_measures(paths: Sequence[Path], qrels: Path) -> None:
+    import ir_measures
+
+    evaluator = ir_measures.evaluator([ir_measures.nDCG @ 20], ir_measures.read_trec_qrels(str(qrels)))
+    for path in paths:
+        list(evaluator.iter_calc(ir_measures.read_trec_run(str(path))))
+
+
+def ranx(paths: Sequence[Path], qrels: Path) -> None:
+    from ranx import Qrels, Run, evaluate
+
+    judgements = Qrels.from_file(str(qrels), kind="trec")
+    for path in paths:
+        evaluate(judgements, Run.from_file(str(path), kind="trec"), "ndcg@20", make_comparable=True)
+
+
+def split_lines(paths: Sequence[Path]) -> None:
+    for path in paths:
+        content = path.read_bytes()
+        (gzip.decompress(content) if path.suffix == ".gz" else content).splitlines()
+
+
+def unpack(paths: Sequence[Path]) -> None:
+    for path in paths:
+        gzip.decompress(path.read_bytes())
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        qrels = folder / "qrels.txt"
+        write_qrels(qrels)
+        paths = [folder / f"system{number}.run" for number in range(RUNS)]
+        for number, path in enumerate(paths):
+            write_run(path, TOPICS, number)
+        speed(paths, qrels)
+        packed = [folder / f"{path.name}.gz" for path in paths]
+        for path, target in zip(paths, packed, strict=True):
+            target.write_bytes(gzip.compress(path.read_bytes(), 6))
+        packed_speed(packed, qrels)
+        memory(folder, qrels)
+
+
+def speed(paths: Sequence[Path], qrels: Path) -> None:
+    size = sum(path.stat().st_size for path in paths) / 1e6
+    seconds = medians(
+        {
+            "Surefoot, parse, nDCG@20 and ERR@20, 2 workers": lambda: surefoot(paths, qrels, 2),
+            "Surefoot, parse, nDCG@20 and ERR@20, 1 worker": lambda: surefoot(paths, qrels, 1),
+            "read and split the lines (bytes.splitlines, 1 thread)": lambda: split_lines(paths),
+            "pytrec_eval, parse and nDCG@20": lambda: pytrec_eval(paths, qrels),
+            "ir_measures, nDCG@20": lambda: ir_measures(paths, qrels),
+            "ranx, nDCG@20, compiled": lambda: ranx(paths, qrels),
+        },
+        rounds=5,
+    )
+    title = f"{len(paths)} runs, {TOPICS} topics × {DEPTH}, {size:.0f} MB"
+    show(title, seconds, next(iter(seconds)))
+
+
+def packed_speed(paths: Sequence[Path], qrels: Path) -> None:
+    seconds = medians(
+        {
+            "Surefoot, 2 workers": lambda: surefoot(paths, qrels, 2),
+            "Surefoot, 1 worker": lambda: surefoot(paths, qrels, 1),
+            "unpack, 1 thread": lambda: unpack(paths),
+            "unpack and split the lines, 1 thread": lambda: split_lines(paths),
+        },
+        rounds=5,
+    )
+    show("The same runs, gzip", seconds, next(iter(seconds)))
+
+
+def memory(folder: Path, qrels: Path) -> None:
+    """Peak memory of one run in a process of its own, less that of a small run."""
+    large, small = folder / "large.run", folder / "small.run"
+    write_run(large, LARGE_LINES // DEPTH, 1)
+    write_run(small, 1, 1)
+    context = multiprocessing.get_context("spawn")
+    peaks = []
+    for path in (small, large):
+        with context.Pool(1) as pool:
+            peaks.append(pool.apply(peak_megabytes, (path, qrels)))
+    size = large.stat().st_size / 1e6
+    print(f"\nMemory, {LARGE_LINES:,} lines, {size:.0f} MB")
+    print(f"  peak {peaks[1]:.0f} MB, of which {peaks[0]:.0f} MB for Python and a small run:", end=" ")
+    print(f"{(peaks[1] - peaks[0]) / size:.2f} × the file")
+
+
+def peak_megabytes(path: Path, qrels: Path) -> float:
+    surefoot([path], qrels, 1)
+    # The high-water mark of this process alone; getrusage would count what the parent had when it forked.
+    status = Path("/proc/self/status").read_text().split()
+    return int(status[status.index("VmHWM:") + 1]) * 1024 / 1e6

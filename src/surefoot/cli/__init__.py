@@ -1,0 +1,82 @@
+"""The command line: words in, library calls, text out. Only the command that is asked for is loaded."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+
+from surefoot._version import __version__
+from surefoot.errors import SurefootError
+
+TYPE_CHECKING = False  # see surefoot/__init__.py
+if TYPE_CHECKING:
+    from typing import Any
+
+COMMANDS = {
+    "evaluate": "the risk of every system against a baseline, and against all others",
+    "explore": "one system against one baseline, topic by topic: which queries got worse?",
+    "cross": "every system as the baseline in turn, with Friedman's test",
+    "demo": "rank and judge an embedded collection, and say in words what was learned",
+    "completion": "print the shell's completion script",
+}
+
+ABOUT = "Which queries did the new ranker make worse, and is that noise?"
+EXAMPLES = """examples:
+  surefoot demo
+  surefoot evaluate runs/*.run --qrels qrels.txt --measure nDCG@10 --baseline bm25 --alpha 0,1,5
+  surefoot explore --scores err20.csv --system new --baseline old
+
+`surefoot COMMAND --help` tells more of each."""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code: 0 fine, 1 refused by a gate, 2 wrong use or bad input."""
+    words = sys.argv[1:] if words is None else words
+    parser = build_parser(word for word in words if word in COMMANDS)
+    arguments = parser.parse_args(words)
+    if arguments.command is None:
+        parser.print_help()
+        return 0
+    try:
+        code: int = _module(arguments.command).run(arguments)
+        sys.stdout.flush()
+        return code
+    except SurefootError as error:
+        print(f"surefoot {arguments.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"surefoot {arguments.command}: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`| head`); point stdout elsewhere so that Python's last flush stays silent.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
+    """The parser of all commands, with the options of those named."""
+    parser = _Parser(prog="surefoot", description=ABOUT, epilog=EXAMPLES)
+    parser.add_argument("--version", action="version", version=f"surefoot {__version__}")
+    places = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
+    loaded = set(commands)
+    for name, summary in COMMANDS.items():
+        place = places.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name in loaded:
+            module = _module(name)
+            place.epilog = module.EXAMPLES
+            module.add_arguments(place)
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that keeps the line breaks of its examples."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+
+
+def _module(command: str) -> Any:
+    return import_module(f"surefoot.cli.{command}")

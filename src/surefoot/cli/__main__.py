@@ -1,0 +1,8 @@
+"""So that `python -m surefoot.cli` works where the script is not on the path."""
+
+import sys
+
+from surefoot.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

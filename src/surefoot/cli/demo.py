@@ -1,0 +1,56 @@
+"""surefoot demo: a search task from the standard library's docstrings, real rankers, and what they teach."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+MEASURE, BASELINE = "nDCG@10", "BM25"
+
+EXAMPLES = """examples:
+  surefoot demo
+  surefoot demo -o /tmp/demo
+
+Needs no download: the documents are the docstrings of Python's own library, a query is the first sentence of one,
+and the answer is the object that it describes."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words of this command."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        default="surefoot-demo",
+        help="folder for runs, judgements and queries (default: surefoot-demo)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build, rank, write, score, tell."""
+    with _status() as say:
+        say("Reading the standard library")
+        from surefoot.demo import collection, tell, write
+        from surefoot.effectiveness import score_runs
+
+        task = collection()
+        say("Ranking with every model")
+        files = write(arguments.output, task)
+        say("Scoring the runs")
+        scores = score_runs(list(files.runs.values()), files.qrels, MEASURE)
+    print("\n".join(tell(scores, task.queries, files, BASELINE)))
+    return 0
+
+
+@contextmanager
+def _status() -> Iterator[Callable[[str], None]]:
+    """What is being done, on standard error, if someone may be looking."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield lambda text: status.update(f"{text} ...")

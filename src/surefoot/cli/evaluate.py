@@ -1,0 +1,61 @@
+"""surefoot evaluate: the risk of every system."""
+
+from __future__ import annotations
+
+import argparse
+
+from surefoot.cli import inputs
+from surefoot.errors import SurefootError
+
+EXAMPLES = """examples:
+  surefoot evaluate runs/*.run.gz --qrels qrels.txt --measure ERR@20 --baseline bm25 --alpha 0,1,5,10
+  surefoot evaluate --scores err20.csv --baseline indriCASP --alpha 5 --correct holm --ci
+  surefoot evaluate --scores err20.csv --baseline MEAN --format latex
+  surefoot evaluate --scores err20.csv --format json            (no baseline: Z_Risk and GeoRisk alone)"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words of this command."""
+    inputs.add_inputs(parser)
+    parser.add_argument("--baseline", metavar="NAME", help="a system, or MEAN, MEDIAN, MAX of each topic")
+    parser.add_argument("--baseline-map", metavar="FILE", help="CSV of system,baseline: to each system its own")
+    inputs.add_alpha(parser, several=True)
+    parser.add_argument("--systems", type=inputs.names, metavar="LIST", help="rows to show, by comma (default: all)")
+    inputs.add_value(parser)
+    parser.add_argument(
+        "--tail",
+        type=inputs.numbers,
+        default=[],
+        metavar="LIST",
+        help="mean difference over the worst share of topics, such as 0.05,0.1",
+    )
+    parser.add_argument("--geometric", action="store_true", help="add the geometric mean (as GMAP)")
+    parser.add_argument("--minus", action="store_true", help="add the forms of ECIR 2020: U-, T-, Z-, Geo-")
+    parser.add_argument("--ci", action="store_true", help="add the 95%% t interval of U_Risk")
+    parser.add_argument("--correct", choices=("holm", "bh", "bonferroni"), help="adjust p over all rows")
+    inputs.add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, evaluate, print."""
+    if arguments.baseline and arguments.baseline_map:
+        raise SurefootError("give --baseline or --baseline-map, not both")
+    from surefoot.evaluation import evaluate
+    from surefoot.read.maps import read_map
+
+    chosen = read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
+    result = evaluate(
+        inputs.load(arguments),
+        chosen,
+        arguments.alpha,
+        systems=arguments.systems,
+        population=arguments.population,
+        value=arguments.value,
+        tail=arguments.tail,
+        geometric=arguments.geometric,
+        minus=arguments.minus,
+        ci=arguments.ci,
+        correct=arguments.correct,
+    )
+    inputs.show(result if arguments.format in ("csv", "json") else result.ranked(), arguments)
+    return 0

@@ -1,0 +1,160 @@
+"""The words that all commands share: what to read, and how to print."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from surefoot.errors import SurefootError
+
+if TYPE_CHECKING:
+    from surefoot.results import Result
+    from surefoot.scores import Scores
+    from surefoot.setting import Population
+
+DEFAULT_MEASURE = "nDCG@10"
+FORMATS = ("table", "csv", "json", "md", "latex")
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """What to read: runs with judgements, or tables of scores."""
+    group = parser.add_argument_group("input")
+    group.add_argument("runs", nargs="*", metavar="RUN", help="TREC run files, any compression; - is standard input")
+    group.add_argument("--qrels", metavar="FILE", help="relevance judgements for the runs")
+    group.add_argument(
+        "--scores",
+        nargs="+",
+        metavar="FILE",
+        help="score tables instead of runs: CSV, TSV, Parquet, or "
+        "the output of trec_eval -q, gdeval, ndeval, ir_measures",
+    )
+    group.add_argument(
+        "--measure",
+        action="append",
+        metavar="NAME",
+        help=f"effectiveness measure as ir_measures names it (default for runs: {DEFAULT_MEASURE})",
+    )
+    group.add_argument("--names", choices=("file", "tag"), default="file", help="name runs by file or by tag")
+    group.add_argument(
+        "--missing",
+        choices=("error", "zero", "drop"),
+        default="error",
+        help="topics that some system of a score table lacks (default: error)",
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """How to print."""
+    parser.add_argument("--format", choices=FORMATS, default="table", help="(default: table)")
+
+
+def add_alpha(parser: argparse.ArgumentParser, several: bool) -> None:
+    """The risk sensitivity: one, or a sweep."""
+    if several:
+        parser.add_argument(
+            "--alpha",
+            type=numbers,
+            default=[1.0],
+            metavar="LIST",
+            help="risk sensitivity: a loss weighs 1 + alpha; several by comma (default: 1)",
+        )
+    else:
+        parser.add_argument(
+            "--alpha",
+            type=number,
+            default=1.0,
+            metavar="A",
+            help="risk sensitivity: a loss weighs 1 + alpha (default: 1)",
+        )
+
+
+def add_value(parser: argparse.ArgumentParser) -> None:
+    """The value function, and the population of Z_Risk."""
+    parser.add_argument("--value", choices=("linear", "smooth"), default="linear", help="what a difference is worth")
+    parser.add_argument(
+        "--population",
+        type=population,
+        metavar="LIST",
+        help="systems behind Z_Risk, GeoRisk and virtual baselines, by comma; PAIR: system and baseline "
+        "alone (default: all that were read)",
+    )
+
+
+def numbers(text: str) -> list[float]:
+    """Numbers of 0 or more, separated by commas."""
+    return [number(part) for part in text.split(",")]
+
+
+def number(text: str) -> float:
+    """A number of 0 or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of 0 or more, got {text!r}")
+    return value
+
+
+def names(text: str) -> list[str]:
+    """Names separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def population(text: str) -> Population:
+    """PAIR, or names separated by commas."""
+    return "PAIR" if text == "PAIR" else names(text)
+
+
+def load(arguments: argparse.Namespace) -> list[Scores]:
+    """The scores of each measure asked for."""
+    if arguments.runs and arguments.scores:
+        raise SurefootError("give runs with --qrels, or --scores; not both")
+    if arguments.scores:
+        from surefoot.read.tables import read_scores_by
+
+        return list(read_scores_by(arguments.scores, arguments.measure or (), arguments.missing).values())
+    if not arguments.runs:
+        raise SurefootError("nothing to read: give run files with --qrels, or a table with --scores")
+    if not arguments.qrels:
+        raise SurefootError("runs need judgements: give them with --qrels FILE")
+    from surefoot.effectiveness import score_runs_by
+
+    measures: Sequence[str] = arguments.measure or [DEFAULT_MEASURE]
+    with _progress(len(arguments.runs)) as done:
+        found = score_runs_by(arguments.runs, arguments.qrels, measures, names=arguments.names, progress=done)
+    return list(found.values())
+
+
+def load_one(arguments: argparse.Namespace) -> Scores:
+    """The scores of the one measure that the command can show."""
+    if arguments.measure and len(arguments.measure) > 1:
+        raise SurefootError(f"{arguments.command} shows one measure; got {', '.join(arguments.measure)}")
+    return load(arguments)[0]
+
+
+def show(result: Result, arguments: argparse.Namespace) -> None:
+    """Print a result; notes that the format has no place for go to standard error."""
+    from surefoot.show.tables import print_result
+
+    print_result(result, arguments.format)
+    if arguments.format == "csv":
+        for note in result.notes:
+            print(f"note: {note}", file=sys.stderr)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
+    """A bar on standard error, where someone may be looking and there is something to wait for."""
+    if total < 5 or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Scoring runs", total=total)
+        yield lambda done: bar.update(task, completed=done)

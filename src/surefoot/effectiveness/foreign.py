@@ -1,0 +1,72 @@
+"""Measures that are left to ir_measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from surefoot.effectiveness.measures import NATIVE, Measure
+from surefoot.errors import SurefootError, listed
+from surefoot.read.trec import Qrels, Run
+from surefoot.scores import FloatArray
+
+
+class ForeignMeasures:
+    """Measures of ir_measures over one set of qrels; runs are taken one at a time."""
+
+    def __init__(self, measures: Sequence[Measure], qrels: Qrels) -> None:
+        self._measures = measures
+        self._topics = {topic: place for place, topic in enumerate(qrels.topics)}
+        self._rows = {measure.origin: row for row, measure in enumerate(measures)}
+        self._lock = Lock()
+        self._evaluator = self._made(qrels) if measures else None
+
+    def _made(self, qrels: Qrels) -> Any:
+        import ir_measures
+
+        try:
+            return ir_measures.evaluator(list(self._rows), list(_judgements(qrels)))
+        except Exception as error:
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: Exception) -> SurefootError:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return SurefootError(
+            f"ir_measures can't compute {listed(self._measures)}: {reason}; Surefoot itself has {', '.join(NATIVE)}"
+        )
+
+    def values(self, run: Run) -> FloatArray:
+        """Measures × topics of a run; topics that were not retrieved have the value that ir_measures gives them."""
+        values = np.zeros((len(self._measures), len(self._topics)))
+        if self._evaluator is None:
+            return values
+        with self._lock:
+            try:
+                for metric in self._evaluator.iter_calc(list(_ranking(run))):
+                    if metric.query_id in self._topics:
+                        values[self._rows[metric.measure], self._topics[metric.query_id]] = metric.value
+            except Exception as error:
+                raise self._refusal(error) from error
+        return values
+
+
+def _judgements(qrels: Qrels) -> Iterator[Any]:
+    from ir_measures import Qrel
+
+    for topic, documents, grades in qrels.by_topic():
+        for document, grade in zip(documents, grades, strict=True):
+            yield Qrel(topic, document, int(grade))
+        if grades[0] < 0:  # pytrec_eval crashes on a topic that has only negative grades
+            yield Qrel(topic, "no document", 0)
+
+
+def _ranking(run: Run) -> Iterator[Any]:
+    """The run's documents with falling whole numbers for scores, which every provider of ir_measures sorts alike."""
+    from ir_measures import ScoredDoc
+
+    for topic, documents, _ in run.by_topic():
+        for place, document in enumerate(documents):
+            yield ScoredDoc(topic, document, float(len(documents) - place))

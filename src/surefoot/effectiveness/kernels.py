@@ -1,0 +1,244 @@
+"""The effectiveness measures of one topic, compiled, and their use over a whole run.
+
+A measure is a function of ``grades``, those of the ranked documents, and where it is normalised of ``judged``, the
+grades of all judged documents, highest first. Documents without judgement have the grade UNJUDGED and count as not
+relevant; a cutoff of ALL is none. What is below a grade of 1 has no gain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surefoot.compiled import kernel
+from surefoot.read.tokens import EMPTY, find, text_of
+
+Array = Any  # numpy arrays; numba finds the element types itself
+
+UNJUDGED = -(1 << 31)
+ALL = (1 << 62) - 1
+LARGEST_ERR_GRADE = 4
+
+ERR, NDCG, NDCG_EXP, AP, RR, P, R, RBP, RBP_GRADED = range(9)
+
+
+@kernel
+def count_relevant(judged: Array, rel: int) -> int:
+    """How many of the judged documents have at least a grade."""
+    count = 0
+    while count < judged.size and judged[count] >= rel:
+        count += 1
+    return count
+
+
+@kernel
+def err(grades: Array, cutoff: int) -> float:
+    """ERR@k, the expected reciprocal rank at which a user who reads downwards is satisfied.
+
+    ERR@k = sum over i = 1..k of r_i / i prod over j < i of (1 - r_j), with r_i = (2^g_i - 1) / 2^4, as in the TREC
+    Web track's gdeval: the highest grade is 4.
+    Chapelle, Metzler, Zhang and Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009.
+
+    >>> err(np.array([0, 3]), 20)
+    0.21875
+    """
+    value, unsatisfied = 0.0, 1.0
+    for place in range(min(grades.size, cutoff)):
+        if grades[place] > 0:
+            satisfied = (2.0 ** grades[place] - 1.0) / 2.0**LARGEST_ERR_GRADE
+            value += unsatisfied * satisfied / (place + 1)
+            unsatisfied *= 1.0 - satisfied
+    return value
+
+
+@kernel
+def dcg(grades: Array, cutoff: int, exponential: bool) -> float:
+    """DCG@k = sum over i = 1..k of gain_i / log2(i + 1), where a gain is the grade g, or 2^g - 1 if exponential.
+
+    >>> dcg(np.array([0, 0, 2]), 3, True)
+    1.5
+    """
+    value = 0.0
+    for place in range(min(grades.size, cutoff)):
+        if grades[place] > 0:
+            gain = 2.0 ** grades[place] - 1.0 if exponential else np.float64(grades[place])
+            value += gain / np.log2(place + 2.0)
+    return value
+
+
+@kernel
+def ndcg(grades: Array, judged: Array, cutoff: int, exponential: bool) -> float:
+    """nDCG@k, the DCG@k over that of the best possible ranking; 0 if nothing is relevant.
+
+    The gain is the grade, as in trec_eval, or 2^grade - 1, as in gdeval: ``nDCG(dcg='exp-log2')``.
+    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 20(4), 2002; the exponential
+    gain is that of Burges et al., "Learning to rank using gradient descent", ICML 2005.
+
+    >>> ndcg(np.array([0, 0, 1]), np.array([1, 0]), 3, False)
+    0.5
+    """
+    best = dcg(judged, cutoff, exponential)
+    return dcg(grades, cutoff, exponential) / best if best > 0 else 0.0
+
+
+@kernel
+def ap(grades: Array, judged: Array, cutoff: int, rel: int) -> float:
+    """AP, the mean of the precisions at the ranks of the relevant documents, counting 0 for those not retrieved.
+
+    AP@k = 1/R sum over relevant ranks i <= k of P@i, with R the number of relevant documents, as in trec_eval.
+    Buckley and Voorhees, "Retrieval system evaluation", in TREC: Experiment and Evaluation, MIT Press, 2005.
+
+    >>> ap(np.array([1, 0, 1]), np.array([1, 1, 1, 0]), 10, 1)
+    0.5555555555555555
+    """
+    found, total = 0, 0.0
+    for place in range(min(grades.size, cutoff)):
+        if grades[place] >= rel:
+            found += 1
+            total += found / (place + 1)
+    return total / count_relevant(judged, rel) if found > 0 else 0.0
+
+
+@kernel
+def rr(grades: Array, cutoff: int, rel: int) -> float:
+    """RR@k, one over the rank of the first relevant document, 0 if none is among the first k.
+
+    Kantor and Voorhees, "The TREC-5 confusion track", Information Retrieval 2, 2000.
+
+    >>> rr(np.array([0, 0, 1, 1]), 10, 1)
+    0.3333333333333333
+    """
+    for place in range(min(grades.size, cutoff)):
+        if grades[place] >= rel:
+            return 1.0 / (place + 1)
+    return 0.0
+
+
+@kernel
+def hits(grades: Array, cutoff: int, rel: int) -> int:
+    """The number of relevant documents among the first k."""
+    found = 0
+    for place in range(min(grades.size, cutoff)):
+        found += grades[place] >= rel
+    return found
+
+
+@kernel
+def precision(grades: Array, cutoff: int, rel: int) -> float:
+    """P@k, the share of relevant documents among the first k; of k, even if fewer are retrieved.
+
+    van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
+
+    >>> precision(np.array([1, 0, 2]), 5, 1)
+    0.4
+    """
+    return hits(grades, cutoff, rel) / cutoff
+
+
+@kernel
+def recall(grades: Array, judged: Array, cutoff: int, rel: int) -> float:
+    """R@k, the share of the relevant documents that is among the first k; 0 if nothing is relevant.
+
+    van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
+
+    >>> recall(np.array([1, 0, 2]), np.array([2, 1, 1, 1]), 2, 1)
+    0.25
+    """
+    found = hits(grades, cutoff, rel)
+    return found / count_relevant(judged, rel) if found > 0 else 0.0
+
+
+@kernel
+def rbp(grades: Array, cutoff: int, rel: int, persistence: float) -> float:
+    """RBP(rel=...), the relevance met per document by a user who goes on to the next one with probability p.
+
+    RBP = (1 - p) sum over relevant ranks i of p^(i - 1).
+    Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 27(1), 2008.
+
+    >>> rbp(np.array([1, 0, 2]), 10, 1, 0.5)
+    0.625
+    """
+    value, weight = 0.0, 1.0 - persistence
+    for place in range(min(grades.size, cutoff)):
+        if grades[place] >= rel:
+            value += weight
+        weight *= persistence
+    return value
+
+
+@kernel
+def graded_rbp(grades: Array, cutoff: int, highest: int, persistence: float) -> float:
+    """RBP without ``rel``: a document adds its share of the highest grade in the qrels, as TREC-COVID computed it.
+
+    RBP = (1 - p) sum over ranks i of p^(i - 1) g_i / highest.
+
+    >>> graded_rbp(np.array([1, 0, 2]), 10, 2, 0.5)
+    0.375
+    """
+    value, weight = 0.0, (1.0 - persistence) / highest
+    for place in range(min(grades.size, cutoff)):
+        if grades[place] > 0:
+            value += weight * grades[place]
+        weight *= persistence
+    return value
+
+
+@kernel
+def measure(kind: int, grades: Array, judged: Array, cutoff: int, rel: int, persistence: float) -> float:
+    """The value of a measure by its number."""
+    if kind == ERR:
+        return err(grades, cutoff)
+    if kind in (NDCG, NDCG_EXP):
+        return ndcg(grades, judged, cutoff, kind == NDCG_EXP)
+    if kind == AP:
+        return ap(grades, judged, cutoff, rel)
+    if kind == RR:
+        return rr(grades, cutoff, rel)
+    if kind == P:
+        return precision(grades, cutoff, rel)
+    if kind == R:
+        return recall(grades, judged, cutoff, rel)
+    if kind == RBP_GRADED:
+        return graded_rbp(grades, cutoff, rel, persistence)
+    return rbp(grades, cutoff, rel, persistence)
+
+
+@kernel
+def measure_run(run: Any, qrels: Any, topic_of: Array, plan: Any, grades: Array, values: Array) -> None:
+    """Fill in ``values[measure, topic]`` from a run and qrels, given as the tuples of their arrays.
+
+    ``topic_of`` gives the qrels' number of each of the run's topics, or -1. ``grades`` is room for the grades of a
+    topic, as far down as any measure of the plan looks.
+    """
+    data, bounds, start, length, codes = run
+    judged_data, judged_bounds, judged_start, judged_length, judged_codes, judged_grades, tables, slots = qrels
+    kinds, cutoffs, rels, persistences = plan
+    text, judged_text = text_of(data), text_of(judged_data)
+    for place in range(topic_of.size):
+        topic = topic_of[place]
+        if topic < 0:
+            continue
+        table = slots[tables[topic, 0] : tables[topic, 0] + tables[topic, 1]]
+        judged = judged_grades[judged_bounds[topic] : judged_bounds[topic + 1]]
+        count = min(grades.size, bounds[place + 1] - bounds[place])
+        for rank in range(count):
+            item = bounds[place] + rank
+            found = table[
+                find(
+                    table,
+                    text,
+                    start[item],
+                    length[item],
+                    codes[item],
+                    judged_text,
+                    judged_start,
+                    judged_length,
+                    judged_codes,
+                )
+            ]
+            grades[rank] = UNJUDGED if found == EMPTY else judged_grades[found]
+        for index in range(kinds.size):
+            values[index, topic] = measure(
+                kinds[index], grades[:count], judged, cutoffs[index], rels[index], persistences[index]
+            )

@@ -1,0 +1,221 @@
+"""From runs and qrels to Scores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from surefoot.effectiveness import kernels
+from surefoot.effectiveness.foreign import ForeignMeasures
+from surefoot.effectiveness.measures import LARGEST_GRADE, Measure, parse_measure
+from surefoot.errors import InputError, SurefootError, choose, counted, listed
+from surefoot.read.files import PathLike, name_of
+from surefoot.read.trec import Names, Qrels, Run, read_qrels, read_run
+from surefoot.scores import FloatArray, Scores
+
+MOST_WORKERS = 8
+"""Each worker holds a run in memory."""
+
+
+def score_runs(
+    runs: Iterable[PathLike] | PathLike,
+    qrels: PathLike | Qrels,
+    measure: object = "nDCG@10",
+    names: Names = "file",
+    workers: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Scores:
+    r"""Score runs by one measure: a row for each run, a column for each topic of the qrels, in their order.
+
+    Topics that are judged but not retrieved count 0, retrieved topics without judgements are left out; both are said
+    in ``notes``. Runs are named after their files, or with ``names="tag"`` by their tags. ``progress`` is called with
+    the number of runs done. The number of ``workers``, threads, changes nothing but the time.
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "qrels.txt").write_text("q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n")
+    >>> _ = (folder / "bm25.run").write_text("q1 Q0 d2 1 7.5 x\nq1 Q0 d1 2 3.5 x\n")
+    >>> scores = score_runs([folder / "bm25.run"], folder / "qrels.txt", "RR")
+    >>> scores["bm25"], scores.notes
+    (array([0.5, 0. ]), ('judged topics that were not retrieved count 0: bm25 on q2',))
+    """
+    (scores,) = score_runs_by(runs, qrels, [measure], names, workers, progress).values()
+    return scores
+
+
+def score_runs_by(
+    runs: Iterable[PathLike] | PathLike,
+    qrels: PathLike | Qrels,
+    measures: Iterable[object],
+    names: Names = "file",
+    workers: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, Scores]:
+    """Score runs by several measures, reading each run once: Scores by the measure's name, as `score_runs`."""
+    choose(names, ("file", "tag"), "names")
+    paths = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
+    if not paths:
+        raise SurefootError("no runs to score; name at least one")
+    if names == "file":
+        _refuse_doubles([name_of(path) for path in paths], paths)
+    chosen = list({measure.name: measure for measure in map(parse_measure, measures)}.values())
+    judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    panel = _Panel(chosen, judged)
+    rows = []
+    for done, row in enumerate(_in_threads(lambda path: panel.row(path, names), paths, workers), start=1):
+        rows.append(row)
+        if progress is not None:
+            progress(done)
+    systems = [row.name for row in rows]
+    _refuse_doubles(systems, paths)
+    notes = _notes(rows, judged)
+    return {
+        measure.name: Scores(
+            np.stack([row.values[place] for row in rows]),
+            systems,
+            judged.topics,
+            measure.name,
+            [*notes, *_notes_on(measure, judged)],
+        )
+        for place, measure in enumerate(chosen)
+    }
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What one run contributes: measures × topics, and the topics that it and the qrels don't share."""
+
+    name: str
+    values: FloatArray
+    not_retrieved: list[str]
+    not_judged: list[str]
+
+
+class _Panel:
+    """Measures over one set of qrels, made ready for any number of runs."""
+
+    def __init__(self, measures: Sequence[Measure], qrels: Qrels) -> None:
+        for measure in measures:
+            _refuse_high_grades(measure, qrels)
+        self._qrels = qrels
+        self._topics = {topic: place for place, topic in enumerate(qrels.topics)}
+        self._count = len(measures)
+        self._native = [place for place, measure in enumerate(measures) if measure.kind is not None]
+        self._foreign = [place for place, measure in enumerate(measures) if measure.kind is None]
+        native = [measures[place] for place in self._native]
+        self._others = ForeignMeasures([measures[place] for place in self._foreign], qrels)
+        self._depth = max((measure.cutoff for measure in native), default=0)
+        self._plan = (
+            np.array([measure.kind for measure in native], np.int64),
+            np.array([measure.cutoff for measure in native], np.int64),
+            np.array([_level(measure, qrels) for measure in native], np.int64),
+            np.array([measure.persistence for measure in native], np.float64),
+        )
+
+    def row(self, path: PathLike, names: Names) -> _Row:
+        run = read_run(path, names)
+        topic_of = np.array([self._topics.get(topic, -1) for topic in run.topics], np.int64)
+        if (topic_of < 0).all():
+            raise InputError(
+                run.path,
+                f"none of its topics is judged in {self._qrels.path}: it has {listed(run.topics, most=3)}, "
+                f"the qrels have {listed(self._qrels.topics, most=3)}",
+            )
+        values = np.zeros((self._count, len(self._topics)))
+        values[self._native] = self._native_values(run, topic_of)
+        values[self._foreign] = self._others.values(run)
+        retrieved = set(run.topics)
+        return _Row(
+            run.name,
+            values,
+            [topic for topic in self._qrels.topics if topic not in retrieved],
+            [topic for topic in run.topics if topic not in self._topics],
+        )
+
+    def _native_values(self, run: Run, topic_of: Any) -> FloatArray:
+        values = np.zeros((len(self._native), len(self._topics)))
+        qrels = self._qrels
+        kernels.measure_run(
+            (run.data, run.bounds, run.start, run.length, run.codes),
+            (
+                qrels.data,
+                qrels.bounds,
+                qrels.start,
+                qrels.length,
+                qrels.codes,
+                qrels.grades,
+                qrels.tables,
+                qrels.slots,
+            ),
+            topic_of,
+            self._plan,
+            np.empty(min(self._depth, int(np.diff(run.bounds).max())), np.int32),
+            values,
+        )
+        return values
+
+
+def _in_threads(function: Callable[[PathLike], _Row], paths: Sequence[PathLike], workers: int | None) -> Iterator[_Row]:
+    """The function of each path, in order; kernels and decompression leave the interpreter free for other threads."""
+    if workers is not None and workers < 1:
+        raise SurefootError(f"workers must be at least 1; got {workers}")
+    with ThreadPoolExecutor(min(workers or min(os.cpu_count() or 1, MOST_WORKERS), len(paths))) as pool:
+        try:
+            yield from pool.map(function, paths)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _refuse_doubles(names: Sequence[str], paths: Sequence[PathLike]) -> None:
+    first: dict[str, PathLike] = {}
+    for name, path in zip(names, paths, strict=True):
+        if name in first:
+            raise SurefootError(f"two runs are named {name!r}: {first[name]} and {path}; rename one of them")
+        first[name] = path
+
+
+def _level(measure: Measure, qrels: Qrels) -> int:
+    """The lowest relevant grade; the highest of the qrels where gains are shares of it."""
+    return max(1, int(qrels.grades.max())) if measure.kind == kernels.RBP_GRADED else measure.rel
+
+
+def _refuse_high_grades(measure: Measure, qrels: Qrels) -> None:
+    limit = LARGEST_GRADE.get(measure.kind) if measure.kind is not None else None
+    highest = int(qrels.grades.max())
+    if limit is not None and highest > limit:
+        raise InputError(
+            qrels.path, f"{measure} is defined for grades up to {limit}; found {highest}; map the grades to 0..{limit}"
+        )
+
+
+def _notes(rows: Sequence[_Row], qrels: Qrels) -> list[str]:
+    notes = []
+    gaps = [f"{row.name} on {listed(row.not_retrieved, most=5)}" for row in rows if row.not_retrieved]
+    if gaps:
+        notes.append(f"judged topics that were not retrieved count 0: {listed(gaps, most=5)}")
+    unjudged = dict.fromkeys(topic for row in rows for topic in row.not_judged)
+    if unjudged:
+        where = counted(sum(bool(row.not_judged) for row in rows), "run")
+        notes.append(
+            f"{counted(len(unjudged), 'topic')} of {where} left out, not judged in {PurePath(qrels.path).name}: "
+            f"{listed(unjudged, most=5)}"
+        )
+    return notes
+
+
+def _notes_on(measure: Measure, qrels: Qrels) -> list[str]:
+    notes = []
+    if measure.kind == kernels.RBP_GRADED:
+        notes.append(f"{measure}: a document's gain is its grade over {_level(measure, qrels)}, the highest")
+    best = qrels.numbers[qrels.bounds[:-1]]
+    empty = [topic for topic, grade in zip(qrels.topics, best, strict=True) if grade < measure.rel]
+    if empty:
+        notes.append(f"{counted(len(empty), 'topic')} without a relevant document count 0: {listed(empty, most=5)}")
+    return notes

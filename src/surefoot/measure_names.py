@@ -1,0 +1,91 @@
+"""Names of measures as the evaluation tools write them: ``ndcg_cut_10`` and ``nDCG@10`` are one measure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from surefoot.errors import SurefootError, listed
+
+ALIASES = {
+    "map": "ap",
+    "mrr": "rr",
+    "recip_rank": "rr",
+    "recall": "r",
+    "precision": "p",
+    "set_p": "setp",
+    "set_recall": "setr",
+    "set_f": "setf",
+}
+KNOWN = frozenset(
+    {
+        *(
+            "ap",
+            "ndcg",
+            "p",
+            "r",
+            "rr",
+            "err",
+            "rbp",
+            "success",
+            "rprec",
+            "bpref",
+            "judged",
+            "infap",
+            "gm_map",
+            "compat",
+        ),
+        *("setp", "setr", "setf", "set_map", "iprec", "iprec_at_recall", "11pt_avg", "utility", "alpha_ndcg", "err_ia"),
+        *("nerr_ia", "nrbp", "ap_ia", "map_ia", "p_ia", "strec", "relstring", "relative_p", "rndcg", "compat"),
+        *("numret", "numrel", "numrelret", "numq", "num_q", "num_ret", "num_rel", "num_rel_ret"),
+    }
+)
+
+
+def canonical(name: str) -> str:
+    """One spelling for all names of a measure, to compare by.
+
+    >>> canonical("ndcg_cut_10"), canonical("nDCG@10"), canonical("recip_rank"), canonical("P_10"), canonical("MAP")
+    ('ndcg@10', 'ndcg@10', 'rr', 'p@10', 'ap')
+    >>> canonical('nDCG(dcg="exp-log2")@20')
+    "ndcg(dcg='exp-log2')@20"
+    """
+    text = re.sub(r"\s", "", name).lower().replace('"', "'")
+    text = re.sub(r"^(\w+?)(?:_cut)?_(\d+)$", r"\1@\2", text)
+    base, rest = re.fullmatch(r"([^(@]*)(.*)", text).groups()  # type: ignore[union-attr]
+    base = base.replace("-", "_")
+    return ALIASES.get(base, base) + rest
+
+
+def looks_like_measure(name: str) -> bool:
+    """Whether a word names a measure that evaluation tools print.
+
+    >>> [looks_like_measure(word) for word in ("map", "P@10", "nDCG(dcg='exp-log2')@20", "151")]
+    [True, True, True, False]
+    """
+    return re.split(r"[(@]", canonical(name))[0] in KNOWN
+
+
+def find_measure(wanted: str | None, present: Sequence[str], gdeval: bool = False) -> int:
+    """Where the wanted measure is among those present; without a wish there must be only one.
+
+    gdeval's NDCG has the gain 2^grade - 1 under the bare name, so there it answers to its full name.
+
+    >>> find_measure("AP", ["ndcg_cut_10", "map"])
+    1
+    """
+    if wanted is None:
+        if len(present) == 1:
+            return 0
+        raise SurefootError(f"there are {len(present)} measures; name one of {listed(present, most=40)}")
+    if wanted in present:
+        return present.index(wanted)
+    names = [canonical(name) for name in present]
+    if gdeval:
+        names = [re.sub("^ndcg@", "ndcg(dcg='exp-log2')@", name) for name in names]
+    matches = [index for index, name in enumerate(names) if name == canonical(wanted)]
+    if len(matches) == 1:
+        return matches[0]
+    problem = f"no measure {wanted!r}" if not matches else f"more than one measure is called like {wanted!r}"
+    hint = " (gdeval's ndcg is nDCG(dcg='exp-log2'))" if gdeval else ""
+    raise SurefootError(f"{problem}; there are {listed(present, most=40)}{hint}")

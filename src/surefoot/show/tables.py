@@ -1,0 +1,196 @@
+"""Results as text: a terminal table, CSV, JSON, Markdown or LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TextIO
+
+import numpy as np
+
+from surefoot.errors import choose
+from surefoot.results import Result
+
+UNDEFINED = "–"
+COUNTS = frozenset({"wins", "losses", "ties", "loss20", "topics", "systems", "rank", "n"})
+LATEX = {
+    **{mark: f"\\{mark}" for mark in "_&%#${}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
+}
+
+
+def render(result: Result, format: str = "table", *, width: int | None = None, color: bool = False) -> str:
+    """A result as text in one of the formats table, csv, json, md and latex; it ends in a newline.
+
+    ``width`` and ``color`` are the terminal table's. Without a width it is that of the terminal, or as wide as the
+    table needs if there is none; `print_result` finds out about colour.
+
+    >>> result = Result("demo|alpha=5", {"system": ["bm25"], "urisk": [-0.25], "p": [math.nan]})
+    >>> print(render(result, "csv"), end="")
+    system,urisk,p,signature
+    bm25,-0.25,,demo|alpha=5
+    >>> print(render(result, "md"), end="")
+    | system | urisk | p |
+    | :--- | ---: | ---: |
+    | bm25 | -0.2500 | – |
+    <BLANKLINE>
+    `demo|alpha=5`
+    """
+    if choose(format, FORMATS, "format") == "table":
+        return _table(result, _terminal_width(sys.stdout) if width is None else width, color)
+    return FORMATS[format](result)
+
+
+def print_result(result: Result, format: str = "table", stream: TextIO | None = None) -> None:
+    """Print a result, as wide as the stream's terminal and in colour if it is one and NO_COLOR is not set."""
+    stream = sys.stdout if stream is None else stream
+    color = stream.isatty() and not os.environ.get("NO_COLOR")
+    stream.write(render(result, format, width=_terminal_width(stream), color=color))
+
+
+def _terminal_width(stream: TextIO) -> int | None:
+    """COLUMNS if it is set, else the width of the terminal, if the stream is one."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _csv(result: Result) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*result.columns, "signature"])
+    writer.writerows([*(_exact(*cell) for cell in row.items()), result.signature] for row in result.rows())
+    return out.getvalue()
+
+
+def _exact(name: str, value: Any) -> str:
+    """All digits; an alpha as its user wrote it, 5 and not 5.0."""
+    if value is None:
+        return ""
+    if name == "alpha":
+        return str(value).removesuffix(".0")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _json(result: Result) -> str:
+    whole = {"signature": result.signature, **result.extra(), "rows": result.rows(), "notes": list(result.notes)}
+    return json.dumps(_plain(whole), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: null for what is undefined or infinite."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _table(result: Result, width: int | None, color: bool) -> str:
+    from surefoot.show.terminal import terminal_table
+
+    cells, is_text = _cells(result), _text_columns(result)
+    return terminal_table(cells, is_text, result.notes, result.signature, width, color)
+
+
+def _markdown(result: Result) -> str:
+    is_text = _text_columns(result)
+    cells = {_one_line(name): [_markdown_cell(cell) for cell in column] for name, column in _cells(result).items()}
+    lines = [list(cells), [":---" if text else "---:" for text in is_text], *zip(*cells.values(), strict=True)]
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    notes = "".join(f"- {_one_line(note)}\n" for note in result.notes)
+    return "\n".join(part for part in (table, notes, f"`{result.signature}`\n") if part)
+
+
+def _markdown_cell(text: str) -> str:
+    return re.sub(r"([\\|*`<])", r"\\\1", _one_line(text))
+
+
+def _latex(result: Result) -> str:
+    alignment = "".join("l" if text else "r" for text in _text_columns(result))
+    cells = _cells(result)
+    rows = zip(*cells.values(), strict=True)
+    lines = [
+        f"\\begin{{tabular}}{{{alignment}}}",
+        "\\toprule",
+        _latex_row(list(cells)),
+        "\\midrule",
+        *(_latex_row(row) for row in rows),
+        "\\bottomrule",
+        "\\end{tabular}",
+        *(f"% {_one_line(note)}" for note in (*result.notes, result.signature)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(_latex_cell(cell) for cell in cells) + " \\\\"
+
+
+def _latex_cell(text: str) -> str:
+    if text == UNDEFINED:
+        return "--"
+    if re.fullmatch(r"-[\d.]+", text):
+        return f"$-${text[1:]}"
+    return "".join(LATEX.get(mark, mark) for mark in _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _cells(result: Result) -> dict[str, list[str]]:
+    """The columns as people read them."""
+    rows = result.rows()
+    return {name: [_readable(name, row[name]) for row in rows] for name in result.columns}
+
+
+def _text_columns(result: Result) -> list[bool]:
+    return [any(isinstance(value, str) for value in column) for column in result.columns.values()]
+
+
+def _readable(name: str, value: Any) -> str:
+    if value is None:
+        return UNDEFINED
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return _decimal(name, value)
+    return str(value)
+
+
+def _decimal(name: str, value: float) -> str:
+    if name in COUNTS and value.is_integer():
+        return f"{value:.0f}"
+    if name == "alpha":
+        return f"{value:g}"
+    if name == "p" or name.startswith("p_"):
+        return "<0.001" if value < 0.0005 else f"{value:.3f}"
+    return f"{value:z.4f}"
+
+
+FORMATS: dict[str, Callable[[Result], str]] = {
+    "table": str,
+    "csv": _csv,
+    "json": _json,
+    "md": _markdown,
+    "latex": _latex,
+}
+"""How a result can be written; the words of ``--format``."""

@@ -1,0 +1,222 @@
+"""The commands as users type them: words, formats, exit codes, one clear line for what is wrong."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot.cli import COMMANDS, main
+
+COLUMNS = "system baseline alpha mean urisk frisk freward trisk se p zrisk georisk wins losses ties loss20".split()
+TABLE = "topic,old,new,other\nq1,0.2,0.3,0.25\nq2,0.4,0.1,0.40\nq3,0.4,0.5,0.35\nq4,0.1,0.1,0.30\n"
+QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\nq2 0 d3 1\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    path = tmp_path / "scores.csv"
+    path.write_text(TABLE)
+    return str(path)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[str]:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "old.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq2 Q0 d3 1 9 t\nq2 Q0 d1 2 8 t\n")
+    (tmp_path / "new.run").write_text("q1 Q0 d2 1 3 t\nq1 Q0 d1 2 2 t\nq2 Q0 d1 1 9 t\n")
+    return [str(tmp_path / "old.run"), str(tmp_path / "new.run"), "--qrels", str(tmp_path / "qrels.txt")]
+
+
+def csv_rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_evaluate_csv_has_the_promised_columns(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--scores", table, "--baseline", "old", "--alpha", "0,5", "--format", "csv"]) == 0
+    out, err = capsys.readouterr()
+    rows = csv_rows(out)
+    assert list(rows[0]) == [*COLUMNS, "signature"]
+    assert [(row["system"], row["alpha"]) for row in rows[:4]] == [
+        ("old", "0"),
+        ("old", "5"),
+        ("new", "0"),
+        ("new", "5"),
+    ]
+    assert (rows[0]["trisk"], rows[0]["p"]) == ("", "")
+    assert float(rows[2]["urisk"]) == pytest.approx(-0.025)
+    assert "not consistent" in err
+
+
+def test_evaluate_json_is_one_object(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["evaluate", "--scores", table, "--baseline", "MEAN", "--measure", "nDCG@10", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["signature"].startswith("evaluate|measure=nDCG@10|baseline=MEAN|alpha=1|")
+    assert list(found["rows"][0]) == COLUMNS
+    assert found["notes"] == []
+
+
+@pytest.mark.parametrize("layout", ["table", "md", "latex"])
+def test_evaluate_for_readers_is_sorted_and_signed(table: str, layout: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["evaluate", "--scores", table, "--baseline", "old", "--format", layout])
+    out = capsys.readouterr().out
+    assert out.index("other") < out.index("new ")
+    assert "evaluate|measure=scores|baseline=old|alpha=1|population=3|topics=4|surefoot=" in out
+
+
+def test_evaluate_options_add_columns(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--tail", "0.25,0.5", "--geometric", "--minus", "--ci", "--correct", "bh", "--systems", "new"]
+    assert main(["evaluate", "--scores", table, "--baseline", "old", "--format", "csv", *words]) == 0
+    (row,) = csv_rows(capsys.readouterr().out)
+    extra = (
+        "urisk_low urisk_high tail_0.25 tail_0.5 gmean uminus tminus zminus geominus geominus_published p_bh".split()
+    )
+    assert list(row) == [*COLUMNS, *extra, "signature"]
+    assert float(row["tail_0.25"]) == pytest.approx(-0.3)
+
+
+def test_evaluate_takes_a_baseline_for_each_system(
+    table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "map.csv").write_text("system,baseline\nnew,old\nother,new\nold,MAX\n")
+    assert main(["evaluate", "--scores", table, "--baseline-map", str(tmp_path / "map.csv"), "--format", "csv"]) == 0
+    assert [row["baseline"] for row in csv_rows(capsys.readouterr().out)] == ["MAX", "old", "new"]
+
+
+def test_evaluate_runs_with_several_measures(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--measure", "RR", "--measure", "P@2", "--baseline", "old", "--format", "csv"]
+    assert main(["evaluate", *runs, *words]) == 0
+    rows = csv_rows(capsys.readouterr().out)
+    found = {(row["measure"], row["system"]): float(row["mean"]) for row in rows}
+    assert found == {("RR", "old"): 1.0, ("RR", "new"): 0.75, ("P@2", "old"): 0.75, ("P@2", "new"): 0.5}
+
+
+def test_runs_default_to_ndcg_at_ten(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main(["evaluate", *runs, "--format", "json"])
+    assert "measure=nDCG@10" in json.loads(capsys.readouterr().out)["signature"]
+
+
+def test_a_run_may_come_from_standard_input(runs: list[str]) -> None:
+    text = Path(runs[1]).read_bytes()
+    command = [sys.executable, "-m", "surefoot.cli", "evaluate", "-", *runs[2:], "--measure", "RR", "--format", "csv"]
+    found = subprocess.run(command, input=text, capture_output=True, check=True)
+    assert [row["system"] for row in csv_rows(found.stdout.decode())] == ["stdin"]
+
+
+def test_explore_prints_the_promised_columns(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--system", "new", "--baseline", "old", "--alpha", "5", "--format", "csv"]
+    assert main(["explore", "--scores", table, *words]) == 0
+    out, err = capsys.readouterr()
+    rows = csv_rows(out)
+    assert list(rows[0]) == "topic system_score baseline_score delta x z tr tj significant signature".split()
+    assert rows[0]["topic"] == "q2"
+    assert "T_Risk" in err
+
+
+def test_cross_prints_pairs_and_a_matrix(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cross", "--scores", table, "--alpha", "10", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["rows"][0]) == ["system", "baseline", "alpha", "urisk", "rank"]
+    assert set(found["friedman"]) == {"statistic", "df", "p", "w"}
+    assert main(["cross", "--scores", table, "--alpha", "10"]) == 0
+    assert "(1)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evaluate"], "nothing to read: give run files with --qrels, or a table with --scores"),
+        (["evaluate", "a.run"], "runs need judgements: give them with --qrels FILE"),
+        (["evaluate", "a.run", "--scores", "b.csv"], "give runs with --qrels, or --scores; not both"),
+        (["evaluate", "--scores", "nowhere.csv"], "nowhere.csv: no such file"),
+        (["evaluate", "--scores", "TABLE", "--baseline", "x"], "no baseline 'x'; there are old, new, other, and MEAN"),
+        (["evaluate", "--scores", "TABLE", "--baseline", "old", "--baseline-map", "m"], "not both"),
+        (["evaluate", "--scores", "TABLE", "--correct", "holm"], "need a baseline"),
+        (["explore", "--scores", "TABLE", "--system", "x", "--baseline", "old"], "no system x; there are old, new"),
+        (["cross", "--scores", "TABLE", "--measure", "A", "--measure", "B"], "cross shows one measure; got A, B"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    words: list[str], message: str, table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([table if word == "TABLE" else word for word in words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"surefoot {words[0]}: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["evaluate", "--alpha", "x"], ["evaluate", "--alpha", "-1"], ["evaluate", "--format", "xml"], ["nothing"]]
+)
+def test_wrong_use_exits_with_two(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert f"surefoot {command}" in capsys.readouterr().out.split("examples:")[1]
+
+
+def test_no_words_print_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert all(command in capsys.readouterr().out for command in ["surefoot"])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_every_command(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(command in script for command in COMMANDS)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "import sys, surefoot.cli\ntry: surefoot.cli.main(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(found.stdout.split())
+    assert "surefoot.cli" in loaded
+    assert not loaded & {"numpy", "scipy", "polars", "numba", "rich", "ir_measures", "typing"}
+
+
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    topics = "".join(f"q{i},{i % 7 / 7},{i % 5 / 5}\n" for i in range(20_000))
+    (tmp_path / "big.csv").write_text("topic,a,b\n" + topics)
+    command = f"{sys.executable} -m surefoot.cli explore --scores big.csv --system a --baseline b | head -1"
+    found = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert found.stdout.startswith("topic")
+    assert "Traceback" not in found.stderr
+    assert "BrokenPipe" not in found.stderr
+
+
+def test_colour_only_on_terminals_and_never_with_no_color(table: str) -> None:
+    pty = pytest.importorskip("pty")
+    for no_color, coloured in (("", True), ("1", False)):
+        environment = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm-256color", "COLUMNS": "200"}
+        main_end, command_end = pty.openpty()
+        command = [sys.executable, "-m", "surefoot.cli", "evaluate", "--scores", table, "--baseline", "old"]
+        subprocess.run(command, stdout=command_end, env=environment, check=True)
+        os.close(command_end)
+        assert (b"\x1b[" in os.read(main_end, 100_000)) is coloured
+        os.close(main_end)
+
+
+def test_narrow_terminals_keep_every_digit(table: str, monkeypatch: pytest.MonkeyPatch, capsys: object) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["evaluate", "--scores", table, "--baseline", "old"]) == 0
+    out = capsys.readouterr().out  # type: ignore[attr-defined]
+    lines = [line for line in out.splitlines() if "|" not in line]
+    assert max(map(len, lines)) <= 60
+    assert "…" not in out
+    assert f"{np.mean([0.3, 0.1, 0.5, 0.1]):.4f}" in out

@@ -1,0 +1,42 @@
+import math
+
+import numpy as np
+
+from surefoot import __version__
+from surefoot.results import Result, signature
+
+
+def test_rows_are_plain_python():
+    result = Result("s", {"system": np.array(["a", "b"]), "p": np.array([math.nan, 0.5]), "wins": np.array([1, 2])})
+    rows = result.rows()
+    assert rows == [{"system": "a", "p": None, "wins": 1}, {"system": "b", "p": 0.5, "wins": 2}]
+    assert [type(value) for value in rows[1].values()] == [str, float, int]
+
+
+def test_infinite_is_none_in_a_row():
+    assert Result("s", {"ratio": [math.inf, -math.inf, 1.0]}).rows() == [
+        {"ratio": None},
+        {"ratio": None},
+        {"ratio": 1.0},
+    ]
+
+
+def test_length():
+    assert len(Result("s", {"x": [1, 2, 3]})) == 3
+    assert len(Result("s", {})) == 0
+
+
+def test_to_frame():
+    frame = Result("s", {"system": ["a", "b"], "mean": [0.1, 0.2]}).to_frame()
+    assert frame.columns == ["system", "mean"]
+    assert frame["mean"].to_list() == [0.1, 0.2]
+
+
+def test_str_is_the_table():
+    text = str(Result("the|signature", {"system": ["a"], "mean": [0.25]}, ("a note",)))
+    assert text.splitlines() == ["system    mean", "a       0.2500", "", "note: a note", "the|signature"]
+
+
+def test_signature_fields():
+    text = signature("urisk", measure="AP", alpha=[0.0, 2.5], baseline=None, topics=50, minus=True)
+    assert text == f"urisk|measure=AP|alpha=0,2.5|topics=50|minus=True|surefoot={__version__}"

@@ -1,0 +1,180 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefoot.errors import SurefootError
+from surefoot.scores import Scores
+
+NAMES = st.text(alphabet="abcxyz0123", min_size=1, max_size=4)
+SCORE = st.floats(0, 1)
+
+
+@pytest.fixture
+def scores():
+    return Scores([[0.1, 0.5, 0.2], [0.3, 0.1, 0.4]], ["old", "new"], ["q1", "q2", "q3"], "AP", ["a note"])
+
+
+@st.composite
+def tables(draw):
+    """{system: {topic: score}} with every cell there."""
+    systems = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+    topics = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
+    return {system: {topic: draw(SCORE) for topic in topics} for system in systems}
+
+
+@given(tables(), st.randoms())
+def test_the_order_of_topics_changes_nothing(table, random):
+    shuffled = {system: dict(random.sample(list(row.items()), len(row))) for system, row in table.items()}
+    one, other = Scores.from_dict(table), Scores.from_dict(shuffled)
+    assert set(one.topics) == set(other.topics)
+    assert np.array_equal(one.values, other.select(topics=one.topics).values)
+
+
+@given(tables(), st.data())
+def test_gaps_are_filled_or_dropped_and_told(table, data):
+    cells = [(system, topic) for system, row in table.items() for topic in row]
+    holes = set(data.draw(st.lists(st.sampled_from(cells), unique=True)))
+    holed = {s: {t: score for t, score in row.items() if (s, t) not in holes} for s, row in table.items()}
+    # A topic that no system has is unknown, not missing.
+    known = {topic for row in holed.values() for topic in row}
+    missing = {(s, t) for s, t in holes if t in known}
+    if not known:
+        return
+    if not missing:
+        assert Scores.from_dict(holed).notes == ()
+        return
+    with pytest.raises(SurefootError, match="missing"):
+        Scores.from_dict(holed)
+    zero = Scores.from_dict(holed, missing="zero")
+    for system, topic in missing:
+        assert zero[system][zero.topics.index(topic)] == 0
+    assert len(zero.notes) == 1
+    whole = known - {topic for _, topic in missing}
+    if whole:
+        dropped = Scores.from_dict(holed, missing="drop")
+        assert set(dropped.topics) == whole
+        assert len(dropped.notes) == 1
+    else:
+        with pytest.raises(SurefootError, match="no topic is left"):
+            Scores.from_dict(holed, missing="drop")
+
+
+def test_gaps_are_named():
+    rows = [("a", ["1", "2"], [0.1, 0.2]), ("b", ["2", "3"], [0.3, np.nan])]
+    with pytest.raises(SurefootError) as error:
+        Scores.align(rows)
+    assert str(error.value) == (
+        "3 scores missing: a on 3, b on 1, 3; "
+        "choose missing='zero' to count them 0 or missing='drop' to leave those topics out"
+    )
+    assert Scores.align(rows, missing="zero").notes == ("3 missing scores filled with 0: a on 3, b on 1, 3",)
+    dropped = Scores.align(rows, missing="drop", notes=["before"])
+    assert dropped.notes == ("before", "2 topics dropped, missing from some system: 1, 3")
+    assert dropped.topics == ("2",)
+    assert dropped.values.tolist() == [[0.2], [0.3]]
+
+
+def test_nothing_can_be_changed(scores):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        scores.measure = "RR"
+    with pytest.raises(ValueError, match="read-only"):
+        scores.values[0, 0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        scores["old"][0] = 1
+
+
+def test_the_callers_array_stays_theirs():
+    mine = np.array([[0.1, 0.2]])
+    scores = Scores(mine, ["a"], ["q1", "q2"])
+    mine[0, 0] = 9
+    assert scores.values.tolist() == [[0.1, 0.2]]
+
+
+def test_labels_become_text():
+    scores = Scores([[0.1]], [7], [151])
+    assert (scores.systems, scores.topics) == (("7",), ("151",))
+
+
+def test_virtual_baselines(scores):
+    assert scores.baseline("new").tolist() == [0.3, 0.1, 0.4]
+    assert scores.baseline("MEAN") == pytest.approx([0.2, 0.3, 0.3])
+    assert scores.baseline("MEDIAN") == pytest.approx([0.2, 0.3, 0.3])
+    assert scores.baseline("MAX").tolist() == [0.3, 0.5, 0.4]
+    assert scores.baseline("MAX", over=["old"]).tolist() == [0.1, 0.5, 0.2]
+
+
+@given(st.lists(SCORE, min_size=1, max_size=5), st.integers(1, 5))
+def test_virtual_baselines_of_equal_systems_are_that_system(row, copies):
+    scores = Scores([row] * copies, [f"s{i}" for i in range(copies)], range(len(row)))
+    for name in ("MEAN", "MEDIAN", "MAX"):
+        assert scores.baseline(name).tolist() == row
+
+
+def test_concat_aligns_topics_and_joins_notes(scores):
+    third = Scores([[0.9, 0.8, 0.7]], ["third"], ["q3", "q1", "q2"], "AP", ["a note", "another"])
+    joined = Scores.concat([scores, third])
+    assert joined.systems == ("old", "new", "third")
+    assert joined["third"].tolist() == [0.8, 0.7, 0.9]
+    assert joined.notes == ("a note", "another")
+
+
+def test_concat_with_gaps(scores):
+    third = Scores([[0.9]], ["third"], ["q3"], "AP")
+    with pytest.raises(SurefootError, match="2 scores missing: third on q1, q2"):
+        Scores.concat([scores, third])
+    assert Scores.concat([scores, third], missing="drop").topics == ("q3",)
+
+
+def test_select_and_rename(scores):
+    chosen = scores.select(["new"], ["q3", "q1"])
+    assert (chosen.values.tolist(), chosen.topics, chosen.measure) == ([[0.4, 0.3]], ("q3", "q1"), "AP")
+    assert scores.rename({"old": "bm25"}).systems == ("bm25", "new")
+    assert scores.note("more").notes == ("a note", "more")
+
+
+def test_repr(scores):
+    assert repr(scores) == "Scores(2 systems × 3 topics of AP)"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda s: Scores([[1, 2]], ["a"], ["q"]), "1 systems and 1 topics need a matrix of that shape, not (1, 2)"),
+        (lambda s: Scores(np.zeros((0, 0)), [], []), "scores need at least one system and one topic"),
+        (lambda s: Scores([[1], [2]], ["a", "a"], ["q"]), "system 'a' occurs more than once; names must differ"),
+        (lambda s: Scores([[1, 2]], ["a"], ["1", 1]), "topic '1' occurs more than once; names must differ"),
+        (lambda s: Scores([[1]], ["MAX"], ["q"]), "MAX names a virtual baseline; rename the system of that name"),
+        (
+            lambda s: Scores([[1, np.inf]], ["a"], ["q", "r"]),
+            "the score of system 'a' on topic 'r' is inf; scores must be finite numbers",
+        ),
+        (lambda s: s["odd"], "no system 'odd'; there are old, new"),
+        (lambda s: s.baseline("odd"), "no baseline 'odd'; there are old, new, and MEAN, MEDIAN, MAX"),
+        (lambda s: s.baseline("MEAN", over=["odd"]), "no system odd; there are old, new"),
+        (lambda s: s.select(["odd"]), "no system odd; there are old, new"),
+        (lambda s: s.select(topics=["odd"]), "no topic odd; there are q1, q2, q3"),
+        (lambda s: s.rename({"odd": "even"}), "no system odd; there are old, new"),
+        (lambda s: s.rename({"old": "new"}), "system 'new' occurs more than once; names must differ"),
+        (lambda s: Scores.concat([]), "scores of one measure can be put together; got none"),
+        (
+            lambda s: Scores.concat([s, Scores([[1]], ["x"], ["q"], "RR")]),
+            "scores of one measure can be put together; got AP, RR",
+        ),
+        (lambda s: Scores.concat([s, s]), "system 'old' occurs more than once; names must differ"),
+        (
+            lambda s: Scores.align([("a", ["1", "1"], [0.1, 0.2])]),
+            "topic '1' of system 'a' occurs more than once; names must differ",
+        ),
+        (
+            lambda s: Scores.from_dict({"a": {"1": 0.1}}, missing="fill"),
+            "missing must be one of error, zero, drop; got 'fill'",
+        ),
+    ],
+)
+def test_bad_input(scores, make, message):
+    with pytest.raises(SurefootError) as error:
+        make(scores)
+    assert str(error.value) == message
