@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 from benchmarks.timing import medians, show
 
 
 def main() -> None:
-    def process(*arguments: str) -> None:
-        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+    python, surefoot = sys.executable, str(Path(sys.executable).with_name("surefoot"))
+
+    def process(*command: str) -> None:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     seconds = medians(
         {
-            "surefoot --help": lambda: process("-m", "surefoot.cli", "--help"),
-            "import surefoot": lambda: process("-c", "import surefoot"),
-            "python -c pass": lambda: process("-c", "pass"),
+            "surefoot --help": lambda: process(surefoot, "--help"),
+            "import surefoot": lambda: process(python, "-c", "import surefoot"),
+            "python -c pass": lambda: process(python, "-c", "pass"),
         },
         rounds=11,
     )

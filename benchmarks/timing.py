@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping
 
 
-def medians(contestants: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """The median seconds of each contestant over rounds in turn, after one round that doesn't count."""
+def medians(contestants: Mapping[str, Callable[[], object]], rounds: int, warm: bool = False) -> dict[str, float]:
+    """The median seconds of each contestant over rounds in turn, after one that doesn't count unless they are warm."""
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for turn in range(rounds + 1):
+    for turn in range(warm, rounds + 1):
         for name, work in contestants.items():
             gc.collect()
             begin = time.perf_counter()

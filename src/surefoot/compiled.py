@@ -25,7 +25,11 @@ def kernel(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a small function into the kernels that call it."""
+    """Compile a small function into the kernels that call it.
+
+    Kept machine code is made anew when the kernel's own file changes. After a change in an inlined function, touch
+    the files of the kernels that use it.
+    """
     return numba.njit(function, forceinline=True, error_model="numpy")  # type: ignore[no-any-return]
 
 

@@ -18,27 +18,9 @@ ALIASES = {
     "set_f": "setf",
 }
 KNOWN = frozenset(
-    {
-        *(
-            "ap",
-            "ndcg",
-            "p",
-            "r",
-            "rr",
-            "err",
-            "rbp",
-            "success",
-            "rprec",
-            "bpref",
-            "judged",
-            "infap",
-            "gm_map",
-            "compat",
-        ),
-        *("setp", "setr", "setf", "set_map", "iprec", "iprec_at_recall", "11pt_avg", "utility", "alpha_ndcg", "err_ia"),
-        *("nerr_ia", "nrbp", "ap_ia", "map_ia", "p_ia", "strec", "relstring", "relative_p", "rndcg", "compat"),
-        *("numret", "numrel", "numrelret", "numq", "num_q", "num_ret", "num_rel", "num_rel_ret"),
-    }
+    "ap ndcg p r rr err rbp success rprec bpref judged infap gm_map compat setp setr setf set_map iprec 11pt_avg "
+    "iprec_at_recall utility alpha_ndcg err_ia nerr_ia nrbp ap_ia map_ia p_ia strec relstring relative_p rndcg "
+    "numret numrel numrelret numq num_q num_ret num_rel num_rel_ret".split()
 )
 
 

@@ -6,7 +6,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.effectiveness import score_runs, score_runs_by
+from surefoot.effectiveness import score_runs, score_runs_by, will_compile
 from surefoot.errors import InputError, SurefootError
 from surefoot.read.trec import read_qrels
 
@@ -128,11 +128,11 @@ def test_notes_say_what_was_assumed(collection):
     assert score_runs(*collection, "AP(rel=2)").notes == (
         "judged topics that were not retrieved count 0: two on a, c",
         "2 topics of 1 run left out, not judged in qrels.txt: x, y",
-        "2 topics without a relevant document count 0: a, c",
+        "2 topics without a relevant document, counted 0: a, c",
     )
     assert score_runs(*collection, "RBP").notes[2:] == (
         "RBP: a document's gain is its grade over 2, the highest",
-        "1 topic without a relevant document count 0: c",
+        "1 topic without a relevant document, counted 0: c",
     )
 
 
@@ -164,6 +164,11 @@ def test_progress_counts_runs(collection):
     seen = []
     score_runs(*collection, "nDCG", progress=seen.append)
     assert seen == [1, 2]
+
+
+def test_the_second_use_is_compiled(collection):
+    score_runs(*collection, "nDCG")
+    assert not will_compile()
 
 
 def test_a_single_path_and_qrels_at_hand(collection):
@@ -220,6 +225,13 @@ def test_a_run_of_other_topics(collection, tmp_path):
         score_runs([other], collection[1], "AP")
 
 
-def test_no_runs(collection):
+def test_no_runs_and_no_measures(collection):
     with pytest.raises(SurefootError, match="no runs to score"):
         score_runs([], collection[1], "AP")
+    with pytest.raises(SurefootError, match="no measures to score by"):
+        score_runs_by(*collection, [])
+
+
+def test_a_cutoff_beyond_any_list(collection):
+    near, far = score_runs_by(*collection, ["nDCG", f"nDCG@{10**30}"]).values()
+    np.testing.assert_array_equal(near.values, far.values)

@@ -149,12 +149,15 @@ def show(result: Result, arguments: argparse.Namespace) -> None:
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
     """A bar on standard error, where someone may be looking and there is something to wait for."""
-    if total < 5 or not sys.stderr.isatty():
+    from surefoot.effectiveness import will_compile
+
+    compiling = will_compile()
+    if not sys.stderr.isatty() or (total < 5 and not compiling):
         yield None
         return
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Scoring runs", total=total)
-        yield lambda done: bar.update(task, completed=done)
+        task = bar.add_task("Compiling the reader, once" if compiling else "Scoring runs", total=total)
+        yield lambda done: bar.update(task, completed=done, description="Scoring runs")

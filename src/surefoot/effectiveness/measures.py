@@ -73,7 +73,7 @@ def _described(origin: Any) -> Measure:
     return Measure(
         repr(origin),
         kind,
-        params.get("cutoff", kernels.ALL),
+        min(params.get("cutoff", kernels.ALL), kernels.ALL),
         params.get("rel", 1),
         params.get("p", 0.8),
         origin,

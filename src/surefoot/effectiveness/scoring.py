@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot.compiled import is_compiled
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.foreign import ForeignMeasures
 from surefoot.effectiveness.measures import LARGEST_GRADE, Measure, parse_measure
@@ -64,7 +65,9 @@ def score_runs_by(
         raise SurefootError("no runs to score; name at least one")
     if names == "file":
         _refuse_doubles([name_of(path) for path in paths], paths)
-    chosen = list({measure.name: measure for measure in map(parse_measure, measures)}.values())
+    if not (wanted := list(measures)):
+        raise SurefootError("no measures to score by; name at least one, such as nDCG@10")
+    chosen = list({measure.name: measure for measure in map(parse_measure, wanted)}.values())
     judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
     panel = _Panel(chosen, judged)
     rows = []
@@ -85,6 +88,11 @@ def score_runs_by(
         )
         for place, measure in enumerate(chosen)
     }
+
+
+def will_compile() -> bool:
+    """Whether scoring will first wait some seconds for the compiler; then it is worth a word to the user."""
+    return not is_compiled(kernels.measure_run)
 
 
 @dataclass(frozen=True)
@@ -217,5 +225,5 @@ def _notes_on(measure: Measure, qrels: Qrels) -> list[str]:
     best = qrels.numbers[qrels.bounds[:-1]]
     empty = [topic for topic, grade in zip(qrels.topics, best, strict=True) if grade < measure.rel]
     if empty:
-        notes.append(f"{counted(len(empty), 'topic')} without a relevant document count 0: {listed(empty, most=5)}")
+        notes.append(f"{counted(len(empty), 'topic')} without a relevant document, counted 0: {listed(empty, most=5)}")
     return notes

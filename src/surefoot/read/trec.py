@@ -180,6 +180,7 @@ def _read(path: PathLike, layout: Layout) -> DocumentLists:
         problems.refuse_other_than_utf8(path, text, layout)
     columns, blocks = _walk(path, text, data, line_ends + 1, layout)
     topics, bounds, order = _group(text, data, columns[0].size, blocks)
+    del blocks  # scattered topics make as many blocks as lines
     if order is not None:
         start, length, codes, numbers = columns
         columns = start[order], length[order], codes[order], numbers[order]
@@ -226,7 +227,7 @@ def _group(
     """The topics, where each one's documents end, and the order that brings them together if they are scattered."""
     start, length, first = blocks
     sizes = np.diff(first, append=lines)
-    topic_of = np.empty(start.size, np.int64)
+    topic_of = np.empty(start.size, np.int32)
     slots = np.full(_table_sizes(np.array([0, start.size]))[0], -1, np.int32)
     count = kernels.number_topics(data, start, length, slots, topic_of)
     ends = (start + length)[:count].tolist()
