@@ -12,7 +12,7 @@ def test_demo_writes_files_and_tells(tmp_path, capsys):
     assert main(["demo", "-o", str(tmp_path / "demo")]) == 0
     out = capsys.readouterr().out
     assert "11 systems answered 3 queries." in out
-    assert f"surefoot explore {tmp_path}/demo/runs/*.run --qrels {tmp_path}/demo/qrels.txt" in out
+    assert f" explore {tmp_path}/demo/runs/*.run --qrels {tmp_path}/demo/qrels.txt" in out
     assert (tmp_path / "demo" / "runs" / "BM25+RM3.run").exists()
 
 

@@ -19,7 +19,9 @@ COMMANDS = {
     "evaluate": "the risk of every system against a baseline, and against all others",
     "explore": "one system against one baseline, topic by topic: which queries got worse?",
     "cross": "every system as the baseline in turn, with Friedman's test",
+    "reproduce": "the published tables, cell by cell: published, recomputed, difference, reason",
     "demo": "rank and judge an embedded collection, and say in words what was learned",
+    "data": "list or get public collections",
     "completion": "print the shell's completion script",
 }
 

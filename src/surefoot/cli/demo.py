@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,8 +42,13 @@ def run(arguments: argparse.Namespace) -> int:
         files = write(arguments.output, task)
         say("Scoring the runs")
         scores = score_runs(list(files.runs.values()), files.qrels, MEASURE)
-    print("\n".join(tell(scores, task.queries, files, BASELINE)))
+    print("\n".join(tell(scores, task.queries, files, BASELINE, _program())))
     return 0
+
+
+def _program() -> str:
+    """How to call Surefoot again: by its name, or as it was called where its name alone would not be found."""
+    return "surefoot" if shutil.which("surefoot") else os.path.relpath(sys.argv[0])
 
 
 @contextmanager

@@ -61,8 +61,13 @@ class Verdict:
         return 1 if self.t > 0 else -1
 
 
-def tell(scores: Scores, queries: Mapping[str, str], files: DemoFiles, baseline: str = "BM25") -> list[str]:
-    """The story as lines of text: averages, risk, the queries hit hardest, and where to look next."""
+def tell(
+    scores: Scores, queries: Mapping[str, str], files: DemoFiles, baseline: str = "BM25", program: str = "surefoot"
+) -> list[str]:
+    """The story as lines of text: averages, risk, the queries hit hardest, and where to look next.
+
+    ``program`` is how the reader would call Surefoot.
+    """
     others = standings(scores, baseline)
     if not others:
         raise SurefootError(f"a story needs systems besides the baseline {baseline!r}")
@@ -75,7 +80,7 @@ def tell(scores: Scores, queries: Mapping[str, str], files: DemoFiles, baseline:
         *_closer(scores, candidate, baseline, queries),
         "",
         *_safest(others, baseline),
-        *_next_steps(scores, candidate, baseline, files),
+        *_next_steps(scores, candidate, baseline, files, program),
     ]
 
 
@@ -198,12 +203,12 @@ def _safest(others: list[Standing], baseline: str) -> list[str]:
     return [*wrap(text, WIDTH), ""]
 
 
-def _next_steps(scores: Scores, candidate: Standing, baseline: str, files: DemoFiles) -> list[str]:
+def _next_steps(scores: Scores, candidate: Standing, baseline: str, files: DemoFiles, program: str) -> list[str]:
     folder = shlex.quote(str(files.directory))
     inputs = f"{folder}/runs/*.run --qrels {folder}/{files.qrels.name} --measure {scores.measure}"
     names = ", ".join(f"{path.name}" for path in (files.qrels, files.queries, files.documents))
     return [
         f"Written to {Path(files.directory)}: {counted(len(files.runs), 'run')} in runs, and {names}. Try next:",
-        f"  surefoot explore {inputs} --system {shlex.quote(candidate.system)} --baseline {shlex.quote(baseline)}",
-        f"  surefoot evaluate {inputs} --baseline {shlex.quote(baseline)} --alpha 0,1,5",
+        f"  {program} explore {inputs} --system {shlex.quote(candidate.system)} --baseline {shlex.quote(baseline)}",
+        f"  {program} evaluate {inputs} --baseline {shlex.quote(baseline)} --alpha 0,1,5",
     ]

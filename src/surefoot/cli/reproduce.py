@@ -1,0 +1,71 @@
+"""surefoot reproduce: published, recomputed, difference, reason."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from surefoot.reproduce import Reproduction
+    from surefoot.scores import Scores
+
+COLLECTION = "trec-web-2012"
+EXAMPLES = """examples:
+  surefoot reproduce
+  surefoot reproduce sigir2016-table5 ecir2020-table2
+  surefoot reproduce --format md > reproduction.md
+
+Most tables need the scores of the TREC 2012 Web track: surefoot data get trec-web-2012"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words of this command."""
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="such as sigir2016-table5 (default: all)")
+    parser.add_argument("--format", choices=("table", "csv", "json", "md"), default="table", help="(default: table)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Recompute and print; 1 if a cell differs without a reason."""
+    from surefoot.reproduce import reproduce
+
+    result = reproduce(_scores(), arguments.tables)
+    if arguments.format == "json":
+        print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
+    elif arguments.format == "csv":
+        from surefoot.show.tables import print_result
+
+        print_result(result, "csv")
+    else:
+        _print_tables(result, arguments.format)
+    if result.waiting:
+        print(
+            f"not recomputed, for want of data: {', '.join(result.waiting)}\n"
+            f"get it with: surefoot data get {COLLECTION}",
+            file=sys.stderr,
+        )
+    return 1 if result.summary["unexplained"] else 0
+
+
+def _scores() -> Scores | None:
+    from surefoot.datasets import locate
+    from surefoot.read.tables import read_scores
+
+    folder = locate(COLLECTION)
+    return None if folder is None else read_scores(folder / "err20.csv", measure="ERR@20")
+
+
+def _print_tables(result: Reproduction, layout: str) -> None:
+    from surefoot.reproduce import TABLES
+    from surefoot.show.reproduction import readable, summary_line
+    from surefoot.show.tables import print_result
+
+    if layout == "md":
+        print(f"# Published and recomputed\n\nMade by `surefoot reproduce --format md`. {summary_line(result)}.\n")
+    for name, table in result.tables().items():
+        print(f"{'## ' if layout == 'md' else ''}{TABLES[name].title}\n")
+        print_result(readable(table), layout)
+        print()
+    if layout == "table":
+        print(summary_line(result))

@@ -1,0 +1,107 @@
+"""What public collections there are: ``collections.toml`` as objects."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from surefoot.errors import SurefootError
+
+REGISTRY = Path(__file__).with_name("collections.toml")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file to download.
+
+    ``path`` is its place in the collection's folder and in a mirror; ``hash`` is ``algorithm:value``, or None where
+    nobody has published one.
+    """
+
+    path: str
+    url: str
+    size: int | None = None
+    hash: str | None = None
+
+    @property
+    def is_packed_here(self) -> bool:
+        """Whether it comes as plain text and is stored compressed; size and hash are then those of the text."""
+        return self.path.endswith(".gz") and not self.url.endswith(".gz")
+
+    @property
+    def plain_path(self) -> str:
+        """The path as it comes from the address."""
+        return self.path.removesuffix(".gz") if self.is_packed_here else self.path
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A public collection: its sources, and what they become on disk.
+
+    ``shows`` are the files by which a finished folder is known; ``maker`` names the code that turns the sources into
+    more; ``ask`` is true where the owner gives it out in person, against an agreement.
+    """
+
+    name: str
+    title: str
+    page: str
+    licence: str
+    becomes: str
+    note: str
+    sources: tuple[Source, ...]
+    shows: tuple[str, ...] = ()
+    size: int | None = None
+    maker: str | None = None
+    ask: bool = False
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether a folder holds this collection."""
+        return folder.is_dir() and all((folder / path).exists() for path in self.shows) and any(folder.iterdir())
+
+
+def collections() -> tuple[Collection, ...]:
+    """All public collections that Surefoot knows.
+
+    >>> [known.name for known in collections()][:3]
+    ['trec-web-2012', 'trec-covid-r1', 'trec-covid-r2']
+    """
+    return read_registry(REGISTRY)
+
+
+def collection(name: str) -> Collection:
+    """The collection of that name.
+
+    >>> collection("trec-web-2012").becomes[:9]
+    'err20.csv'
+    """
+    known = {each.name: each for each in collections()}
+    if name not in known:
+        raise SurefootError(f"no collection {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+@cache
+def read_registry(path: Path) -> tuple[Collection, ...]:
+    """The collections of a registry file."""
+    with path.open("rb") as file:
+        return tuple(map(_collection, tomllib.load(file)["collection"]))
+
+
+def _collection(entry: Mapping[str, Any]) -> Collection:
+    sources = tuple(Source(**each) for each in entry.get("source", ()))
+    sources += tuple(member for group in entry.get("group", ()) for member in _members(group))
+    plain = {key: value for key, value in entry.items() if key not in ("source", "group", "shows", "size")}
+    sizes = [source.size for source in sources]
+    total = sum(size for size in sizes if size is not None) if sizes and None not in sizes else None
+    return Collection(sources=sources, shows=tuple(entry.get("shows", ())), size=entry.get("size", total), **plain)
+
+
+def _members(group: Mapping[str, Any]) -> Iterator[Source]:
+    """Files that differ by name alone: the names with their hashes, or the names only."""
+    hashes: Mapping[str, str | None] = group.get("hashes") or dict.fromkeys(group["names"].split())
+    for name, known in hashes.items():
+        yield Source(group["path"].format(name=name), group["url"].format(name=name), hash=known)
