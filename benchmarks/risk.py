@@ -28,13 +28,13 @@ def main() -> None:
 
 def measure_large() -> None:
     scores = generated(MANY_TOPICS)
-    before = _peak()
+    before = peak()
     begin = time.perf_counter()
     evaluate(scores, "s0", ALPHAS)
     seconds = time.perf_counter() - begin
     size = scores.values.nbytes / 2**30
     print(f"\n{SYSTEMS} systems × {MANY_TOPICS:,} topics ({size:.2f} GiB of scores), 21 alphas")
-    print(f"  {seconds:.1f} s, peak memory {_peak():.2f} GiB ({before:.2f} before)")
+    print(f"  {seconds:.1f} s, peak memory {peak():.2f} GiB ({before:.2f} before)")
 
 
 def generated(topics: int) -> Scores:
@@ -54,5 +54,5 @@ def by_the_formulas(x: FloatArray, alpha: float) -> tuple[FloatArray, ...]:
     return v.mean(axis=1), t, p, zrisk, np.sqrt(x.mean(axis=1) * stats.norm.cdf(zrisk / x.shape[1]))
 
 
-def _peak() -> float:
+def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -104,7 +104,7 @@ def test_each_system_may_have_its_own_baseline() -> None:
 
 
 def test_extra_columns() -> None:
-    result = evaluate(SCORES, "base", tail=[0.05, 0.1], geometric=True, minus=True, ci=True, correct="holm")
+    result = evaluate(SCORES, "base", tail=[0.05, 0.1], geometric=True, minus=True, ci="t", correct="holm")
     found = row(result, "one")
     scipys = stats.ttest_1samp(Linear(1)(SCORES["one"] - SCORES["base"]), 0).confidence_interval(0.95)
     assert found["urisk_low"] == pytest.approx(scipys.low)

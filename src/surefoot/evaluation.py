@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot import risk
-from surefoot.errors import SurefootError, listed
+from surefoot.errors import SurefootError, choose, listed
+from surefoot.figures import Columns, against_many, against_one
 from surefoot.inference import correct as corrected
-from surefoot.inference import t_inference_of
-from surefoot.results import Result, signature
+from surefoot.intervals import METHODS, How, interval_columns
+from surefoot.results import Result
 from surefoot.scores import FloatArray, Scores
-from surefoot.setting import Baseline, Population, Setting
-from surefoot.values import Family, Linear
-
-Columns = dict[str, npt.NDArray[Any]]
-"""Figures by name, each for all systems, or for all alphas × systems."""
+from surefoot.setting import Baseline, Population, Setting, signature_of
+from surefoot.values import Family
 
 
 @dataclass(frozen=True)
@@ -46,8 +43,10 @@ def evaluate(
     tail: Sequence[float] = (),
     geometric: bool = False,
     minus: bool = False,
-    ci: bool = False,
+    ci: str | None = None,
     correct: str | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
 ) -> Evaluation:
     """The risk of every system, for each alpha (and each measure, if ``scores`` are several).
 
@@ -59,7 +58,9 @@ def evaluate(
     ``population`` holds the systems behind Z_Risk, GeoRisk and the virtual baselines: all, a list, or ``"PAIR"`` for a
     system and its baseline alone. ``value`` is ``"linear"``, ``"smooth"`` (fitted to the differences at hand) or a
     family of value functions. ``tail`` adds a column for each share, ``geometric`` the geometric mean, ``minus`` the
-    forms of ECIR 2020, ``ci`` the 95 % t interval of U_Risk, ``correct`` p values adjusted over all rows.
+    forms of ECIR 2020, ``correct`` p values adjusted over all rows. ``ci`` adds 95 % intervals, columns such as
+    ``georisk_low`` and ``georisk_high``: ``"t"`` of U_Risk alone; ``"percentile"``, ``"bca"`` or ``"jackknife"`` of
+    U_Risk, T_Risk, Z_Risk, GeoRisk and tails (`surefoot.intervals`; ``n_resamples`` and ``seed`` are the bootstrap's).
 
     >>> scores = Scores([[0.2, 0.4, 0.4], [0.3, 0.1, 0.5]], ["old", "new"], ["q1", "q2", "q3"])
     >>> result = evaluate(scores, baseline="old", alpha=[0, 5])
@@ -67,32 +68,32 @@ def evaluate(
     [-0.0333, -0.5333]
     """
     several = [scores] if isinstance(scores, Scores) else list(scores)
-    if baseline is None and (tail or ci or correct):
-        raise SurefootError("tail risk, intervals and p values need a baseline; name one")
+    if baseline is None and (tail or ci == "t" or correct):
+        raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
+    how = (
+        None if ci in (None, "t") else How(choose(ci or "", ("t", *METHODS), "ci"), n_resamples=n_resamples, seed=seed)
+    )
     alphas = np.atleast_1d(risk.alphas_of(alpha))
     settings = [Setting.of(one, baseline, systems, population, value) for one in several]
-    tables = [_table(setting, alphas, tail, geometric, minus, ci) for setting in settings]
+    tables = [_table(setting, alphas, tail, geometric, minus, how or ci) for setting in settings]
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     if correct is not None:
         columns[f"p_{correct}"] = corrected(columns["p"], correct)
     if len(several) > 1:
         columns = {"measure": np.repeat([one.measure for one in several], len(tables[0]["system"])), **columns}
-    stated = signature(
-        "evaluate",
-        measure=[one.measure for one in several],
-        baseline=baseline if baseline is None or isinstance(baseline, str) else "map",
-        alpha=alphas.tolist(),
-        value=settings[0].value,
-        population=settings[0].population_word(),
-        topics=list(dict.fromkeys(len(one.topics) for one in several)),
-        correct=correct,
-    )
+    more = how.stated() if how else {"interval": ci}
+    stated = signature_of("evaluate", settings, alphas, **more, correct=correct)
     notes = (note for setting, table in zip(settings, tables, strict=True) for note in _notes(setting, alphas, table))
     return Evaluation(stated, columns, tuple(dict.fromkeys(notes)))
 
 
 def _table(
-    setting: Setting, alphas: FloatArray, tail: Sequence[float], geometric: bool, minus: bool, ci: bool
+    setting: Setting,
+    alphas: FloatArray,
+    tail: Sequence[float],
+    geometric: bool,
+    minus: bool,
+    ci: How | str | None,
 ) -> Columns:
     """The columns of one measure, a row for each system and alpha."""
     one = against_one(setting, alphas)
@@ -105,55 +106,21 @@ def _table(
     table |= {name: one[name] for name in ("urisk", "frisk", "freward", "trisk", "se", "p") if one}
     table |= {name: many[name] for name in ("zrisk", "georisk")}
     table |= {name: one[name] for name in ("wins", "losses", "ties", "loss20") if one}
-    if ci:
-        table |= {name: one[name] for name in ("urisk_low", "urisk_high")}
     if setting.baselines is not None:
         table |= {f"tail_{share:g}": risk.tail(setting.rows, setting.baselines, share) for share in tail}
     if geometric:
         table["gmean"] = risk.gmean(setting.rows)
+    if isinstance(ci, How):
+        bounded = [name for name in table if name in ("urisk", "trisk", "zrisk", "georisk") or name.startswith("tail_")]
+        table |= interval_columns(setting, alphas, bounded, ci)
+    elif ci == "t":
+        table |= {name: one[name] for name in ("urisk_low", "urisk_high")}
     if minus:
         forms = {"uminus": "urisk", "tminus": "trisk", "zminus": "zrisk", "geominus": "georisk"}
         table |= {form: -table[plain] for form, plain in forms.items() if plain in table}
         table["geominus_published"] = many["geominus_published"]
     shape = (len(alphas), len(setting.systems))
     return {name: np.broadcast_to(column, shape).T.ravel() for name, column in table.items()}
-
-
-def against_one(setting: Setting, alphas: FloatArray) -> Columns:
-    """The measures against each system's own baseline; none without a baseline."""
-    if setting.baselines is None:
-        return {}
-    rows, baselines = setting.rows, setting.baselines
-    compared = risk.compare(rows, baselines)
-    linear = setting.family is Linear
-    moments = compared.at(alphas) if linear else risk.value_moments(rows, baselines, alphas, setting.family)
-    found = t_inference_of(moments)
-    return {
-        "urisk": found.urisk,
-        "frisk": risk.loss_share(compared),
-        "freward": risk.gain_share(compared),
-        "trisk": found.trisk,
-        "se": found.se,
-        "p": found.p,
-        "wins": compared.wins.astype(np.int64),
-        "losses": compared.losses.n.astype(np.int64),
-        "ties": (compared.topics - compared.wins - compared.losses.n).astype(np.int64),
-        "loss20": compared.loss20.astype(np.int64),
-        "urisk_low": found.low,
-        "urisk_high": found.high,
-    }
-
-
-def against_many(setting: Setting, alphas: FloatArray) -> Columns:
-    """The measures against the whole population; NaN for systems outside it, and where a score is below 0."""
-    z, geo, published = (np.full((len(alphas), len(setting.systems)), np.nan) for _ in range(3))
-    if setting.scores.values.min() >= 0:
-        for matrix, rows, places in setting.matrices():
-            found = risk.zrisk(matrix, alphas, setting.family)
-            z[:, places] = found[:, rows]
-            geo[:, places] = risk.geo(matrix, found)[:, rows]
-            published[:, places] = -risk.geo(matrix, -found)[:, rows]
-    return {"zrisk": z, "georisk": geo, "geominus_published": published}
 
 
 def _notes(setting: Setting, alphas: FloatArray, table: Columns) -> list[str]:

@@ -9,9 +9,9 @@ import numpy as np
 from surefoot import risk
 from surefoot.errors import counted, listed
 from surefoot.inference import LEVEL, TInference, t_inference, topic_inference
-from surefoot.results import Result, signature
+from surefoot.results import Result
 from surefoot.scores import FloatArray, Scores
-from surefoot.setting import Population, Setting
+from surefoot.setting import Population, Setting, signature_of
 from surefoot.values import Family
 
 
@@ -66,17 +66,7 @@ def explore(
         "tj": topics.tj,
         "significant": verdict,
     }
-    stated = signature(
-        "explore",
-        measure=scores.measure,
-        system=system,
-        baseline=baseline,
-        alpha=alpha,
-        value=setting.value,
-        population=setting.population_word(),
-        topics=len(scores.topics),
-        level=level,
-    )
+    stated = signature_of("explore", [setting], np.array(alpha), system=system, level=level)
     ordered = {name: column[order] for name, column in columns.items()}
     notes = (*scores.notes, *_findings(ordered, inference))
     return Exploration(signature=stated, columns=ordered, notes=notes, inference=inference)

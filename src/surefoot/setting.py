@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from surefoot.errors import SurefootError, choose, listed
+from surefoot.results import signature
 from surefoot.risk import expected
 from surefoot.scores import FloatArray, Scores
 from surefoot.values import Family, Linear, Smooth, fences
@@ -62,6 +63,17 @@ class Setting:
             return self.scores.values
         return self.scores.select(self.systems).values
 
+    def only(self, systems: Sequence[str]) -> Setting:
+        """The same setting for fewer systems; the population stays."""
+        places = [self.systems.index(name) for name in systems]
+        rows = self.baselines
+        return replace(
+            self,
+            systems=tuple(systems),
+            baseline_names=tuple(self.baseline_names[place] for place in places),
+            baselines=rows[places] if rows is not None and rows.ndim > 1 else rows,
+        )
+
     def matrices(self) -> Iterator[tuple[FloatArray, list[int], list[int]]]:
         """The populations of Z_Risk: a matrix, which of its rows are asked for, and which systems those are."""
         if self.population == "PAIR" and self.baselines is not None:
@@ -75,9 +87,21 @@ class Setting:
             inside = [place for place, name in enumerate(self.systems) if name in row_of]
             yield members.values, [row_of[self.systems[place]] for place in inside], inside
 
-    def population_word(self) -> object:
-        """The population as the signature states it: how many, or which."""
-        return len(self.scores.systems) if self.population is None else self.population
+
+def signature_of(kind: str, settings: Sequence[Setting], alphas: FloatArray, **more: object) -> str:
+    """What was computed, from what: the fields that every analysis of settings has, then its own."""
+    first = settings[0]
+    names = dict.fromkeys(name for name in first.baseline_names if name)
+    return signature(
+        kind,
+        measure=[setting.scores.measure for setting in settings],
+        baseline="map" if len(names) > 1 else next(iter(names), None),
+        alpha=alphas.tolist(),
+        value=first.value,
+        population=len(first.scores.systems) if first.population is None else first.population,
+        topics=list(dict.fromkeys(len(setting.scores.topics) for setting in settings)),
+        **more,
+    )
 
 
 def _baseline_names(systems: Sequence[str], baseline: Baseline) -> tuple[str, ...]:

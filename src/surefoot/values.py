@@ -96,8 +96,14 @@ class Smooth:
         cubic, square, linear, _ = np.polyfit(points, values, 3)
         return float(cubic), float(square), float(linear)
 
+    @property
+    def _increases_everywhere(self) -> bool:
+        """Then it also serves a little beyond [-1, 1]: what Z_Risk expects of an easy topic may pass 1."""
+        cubic, square, linear = self.coefficients
+        return square**2 < 3 * cubic * linear
+
     def __call__(self, d: FloatArray) -> FloatArray:
-        beyond = np.abs(d) > 1
+        beyond = np.abs(d) > (2 if self._increases_everywhere else 1)
         if beyond.any():
             raise SurefootError(
                 f"a smooth value function is made for differences in [-1, 1]; got {d[beyond].flat[0]:g}: "

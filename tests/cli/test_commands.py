@@ -70,11 +70,11 @@ def test_evaluate_for_readers_is_sorted_and_signed(table: str, layout: str, caps
 
 
 def test_evaluate_options_add_columns(table: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--tail", "0.25,0.5", "--geometric", "--minus", "--ci", "--correct", "bh", "--systems", "new"]
+    words = ["--tail", "0.25,0.5", "--geometric", "--minus", "--ci", "t", "--correct", "bh", "--systems", "new"]
     assert main(["evaluate", "--scores", table, "--baseline", "old", "--format", "csv", *words]) == 0
     (row,) = csv_rows(capsys.readouterr().out)
     extra = (
-        "urisk_low urisk_high tail_0.25 tail_0.5 gmean uminus tminus zminus geominus geominus_published p_bh".split()
+        "tail_0.25 tail_0.5 gmean urisk_low urisk_high uminus tminus zminus geominus geominus_published p_bh".split()
     )
     assert list(row) == [*COLUMNS, *extra, "signature"]
     assert float(row["tail_0.25"]) == pytest.approx(-0.3)

@@ -31,7 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--geometric", action="store_true", help="add the geometric mean (as GMAP)")
     parser.add_argument("--minus", action="store_true", help="add the forms of ECIR 2020: U-, T-, Z-, Geo-")
-    parser.add_argument("--ci", action="store_true", help="add the 95%% t interval of U_Risk")
+    parser.add_argument(
+        "--ci",
+        nargs="?",
+        const="bca",
+        choices=("t", "percentile", "bca", "jackknife"),
+        metavar="METHOD",
+        help="add 95%% intervals of U, T, Z, GeoRisk, tails: bca (default), percentile, jackknife; t: of U_Risk alone",
+    )
+    inputs.add_resampling(parser)
     parser.add_argument("--correct", choices=("holm", "bh", "bonferroni"), help="adjust p over all rows")
     inputs.add_output(parser)
 
@@ -56,6 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         minus=arguments.minus,
         ci=arguments.ci,
         correct=arguments.correct,
+        n_resamples=arguments.n_resamples,
+        seed=arguments.seed,
     )
     inputs.show(result if arguments.format in ("csv", "json") else result.ranked(), arguments)
     return 0
