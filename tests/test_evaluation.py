@@ -130,8 +130,8 @@ def test_several_measures_are_corrected_together() -> None:
     assert "measure=nDCG@10,ERR@20" in result.signature
 
 
-def test_ranked_is_by_alpha_and_mean() -> None:
-    ranked = evaluate(SCORES, "base", [5, 0]).ranked().rows()
+def test_readable_is_by_alpha_and_mean() -> None:
+    ranked = evaluate(SCORES, "base", [5, 0]).readable().rows()
     assert [r["alpha"] for r in ranked] == [0] * 4 + [5] * 4
     assert [r["mean"] for r in ranked[:4]] == sorted((r["mean"] for r in ranked[:4]), reverse=True)
 
@@ -225,7 +225,7 @@ def test_cross_of_two_systems_has_no_friedman() -> None:
     result = cross(SCORES, systems=["one", "two"])
     assert result.friedman is None
     assert result.extra() == {"friedman": None}
-    assert list(result.as_matrix().columns) == ["system", "one", "two"]
+    assert list(result.readable().columns) == ["system", "one", "two"]
 
 
 def test_every_result_becomes_a_frame() -> None:

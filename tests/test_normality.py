@@ -100,7 +100,9 @@ def test_the_three_values_share_their_draws() -> None:
 
 def test_the_result_can_be_computed_again() -> None:
     found = normality(SCORES, "new", "MEDIAN", n_resamples=200, seed=3, smooth=Smooth)
-    assert found.signature.startswith("normality|measure=nDCG@10|system=new|baseline=MEDIAN|alpha=1|value=Smooth|")
+    assert found.signature.startswith(
+        "normality|measure=nDCG@10|system=new|baseline=MEDIAN|alpha=1|value=smooth(-0.24100,0.29200)|"
+    )
     assert "|n_resamples=200|seed=3|" in found.signature
     again, other = (normality(SCORES, "new", "MEDIAN", n_resamples=200, seed=seed, smooth=Smooth) for seed in (3, 4))
     assert again.rows() == found.rows() != other.rows()

@@ -67,8 +67,7 @@ def test_gaps_are_named():
     with pytest.raises(SurefootError) as error:
         Scores.align(rows)
     assert str(error.value) == (
-        "3 scores missing: a on 3, b on 1, 3; "
-        "choose missing='zero' to count them 0 or missing='drop' to leave those topics out"
+        "3 scores missing: a on 3, b on 1, 3; count them 0 (missing: zero) or leave those topics out (missing: drop)"
     )
     assert Scores.align(rows, missing="zero").notes == ("3 missing scores filled with 0: a on 3, b on 1, 3",)
     dropped = Scores.align(rows, missing="drop", notes=["before"])
@@ -149,7 +148,7 @@ def test_repr(scores):
         (lambda s: Scores([[1]], ["MAX"], ["q"]), "MAX names a virtual baseline; rename the system of that name"),
         (
             lambda s: Scores([[1, np.inf]], ["a"], ["q", "r"]),
-            "the score of system 'a' on topic 'r' is inf; scores must be finite numbers",
+            "the score of system 'a' on topic 'r' is inf; scores must be finite numbers, at most 1e+100",
         ),
         (lambda s: s["odd"], "no system 'odd'; there are old, new"),
         (lambda s: s.baseline("odd"), "no baseline 'odd'; there are old, new, and MEAN, MEDIAN, MAX"),

@@ -12,19 +12,27 @@ if TYPE_CHECKING:
     from surefoot.errors import SurefootError
     from surefoot.evaluation import evaluate
     from surefoot.exploration import explore
+    from surefoot.gating.rules import Rules
+    from surefoot.gating.verdict import gate
+    from surefoot.intervals import difference_intervals
     from surefoot.read.tables import read_scores, read_scores_by
     from surefoot.read.trec import read_qrels, read_run
     from surefoot.scores import Scores
+    from surefoot.segments import evaluate_segments
     from surefoot.values import Linear, Smooth
 
 _HOME = {
     "Linear": "values",
+    "Rules": "gating.rules",
     "Scores": "scores",
     "Smooth": "values",
     "SurefootError": "errors",
     "cross": "cross_table",
+    "difference_intervals": "intervals",
     "evaluate": "evaluation",
+    "evaluate_segments": "segments",
     "explore": "exploration",
+    "gate": "gating.verdict",
     "read_qrels": "read.trec",
     "read_run": "read.trec",
     "read_scores": "read.tables",
@@ -35,13 +43,17 @@ _HOME = {
 
 __all__ = [
     "Linear",
+    "Rules",
     "Scores",
     "Smooth",
     "SurefootError",
     "__version__",
     "cross",
+    "difference_intervals",
     "evaluate",
+    "evaluate_segments",
     "explore",
+    "gate",
     "read_qrels",
     "read_run",
     "read_scores",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,18 +21,34 @@ def kernel(function: Function) -> Function:
     release the interpreter lock, so that threads run them side by side, and divide as numpy does.
     """
     try:
-        return numba.njit(function, cache=True, nogil=True, error_model="numpy")  # type: ignore[no-any-return]
+        return _stamped(numba.njit(function, cache=True, nogil=True, error_model="numpy"))  # type: ignore[no-any-return]
     except RuntimeError:  # no folder to keep the code in: compile afresh in each process
         return numba.njit(function, nogil=True, error_model="numpy")  # type: ignore[no-any-return]
 
 
 def inlined(function: Function) -> Function:
-    """Compile a small function into the kernels that call it.
-
-    Kept machine code is made anew when the kernel's own file changes. After a change in an inlined function, touch
-    the files of the kernels that use it.
-    """
+    """Compile a small function into the kernels that call it."""
     return numba.njit(function, forceinline=True, error_model="numpy")  # type: ignore[no-any-return]
+
+
+def _stamped(dispatcher: Any) -> Any:
+    """Let kept machine code expire when any compiled source changes.
+
+    numba looks at the kernel's own file alone, but what is inlined into it comes from others, and an upgrade that
+    changed only those would go on running the old code.
+    """
+    kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if kept is not None:
+        kept._source_stamp = (kept._source_stamp, _sources())
+    return dispatcher
+
+
+@cache
+def _sources() -> str:
+    """A hash of all sources that are compiled."""
+    here = Path(__file__)
+    files = [here, *here.parent.rglob("*kernels.py"), *here.parent.rglob("tokens.py")]
+    return sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 
 def instruction(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +58,7 @@ def instruction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_compiled(function: Callable[..., Any]) -> bool:
     """Whether the machine code of a kernel is at hand, so that its first call won't wait for the compiler."""
-    if function.signatures:  # type: ignore[attr-defined]
+    if getattr(function, "signatures", True):
         return True
     code = function.py_func.__code__  # type: ignore[attr-defined]
     kept = Path(function.stats.cache_path or "")  # type: ignore[attr-defined]

@@ -13,10 +13,10 @@ from surefoot.agreement import Friedman, friedman
 from surefoot.results import Column, Result, signature
 from surefoot.scores import FloatArray, Scores
 from surefoot.setting import Setting
-from surefoot.values import Family
+from surefoot.values import Family, Smooth
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CrossTable(Result):
     """A row for each system and baseline; the same as matrices; Friedman's test over them."""
 
@@ -30,9 +30,12 @@ class CrossTable(Result):
         test = self.friedman
         return {"friedman": test and {"statistic": test.statistic, "df": test.df, "p": test.p, "w": test.w}}
 
-    def as_matrix(self) -> Result:
+    def readable(self) -> Result:
         """Systems × baselines of U_Risk with the rank in brackets, as ECIR 2014 prints it."""
-        columns: dict[str, Column] = {"system": self.systems}
+        label = "system"
+        while label in self.systems:
+            label += "_"
+        columns: dict[str, Column] = {label: self.systems}
         for column, baseline in enumerate(self.systems):
             columns[baseline] = [
                 f"{figure:.4f} ({rank})" if rank else "0"
@@ -57,8 +60,12 @@ def cross(
            [-0.25,  0.  , -0.4 ],
            [ 0.1 ,  0.2 ,  0.  ]])
     """
-    setting = Setting.of(scores, None, systems, None, value)
-    rows, names = setting.rows, setting.systems
+    alpha = risk.one_alpha(alpha)
+    chosen = scores if systems is None else scores.select(systems)
+    rows, names = chosen.values, chosen.systems
+    if value == "smooth":
+        value = Smooth.fitted((rows[:, np.newaxis] - rows)[~np.eye(len(rows), dtype=np.bool_)])
+    setting = Setting.of(chosen, value=value)
     urisk = np.stack([risk.urisk(rows, baseline, alpha, setting.family) for baseline in rows], axis=1)
     ranks = np.stack([ranks_against(column, own) for own, column in enumerate(urisk.T)], axis=1)
     test = friedman(urisk) if len(names) >= 3 else None
@@ -94,5 +101,7 @@ def ranks_against(urisk: FloatArray, own: int) -> npt.NDArray[np.int64]:
 def _finding(test: Friedman | None) -> str:
     if test is None:
         return "Friedman's test needs at least 3 systems"
+    if np.isnan(test.p):
+        return "Friedman's test is undefined: all systems tie against every baseline"
     verdict = "differ whatever the baseline" if test.p < 0.05 else "do not differ significantly over the baselines"
     return f"Friedman: chi-square {test.statistic:.2f} ({test.df} df), p = {test.p:.2g}: the systems {verdict}"

@@ -14,22 +14,26 @@ from surefoot.figures import Columns, against_many, against_one
 from surefoot.inference import correct as corrected
 from surefoot.intervals import METHODS, How, interval_columns
 from surefoot.results import Result
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import FloatArray, Scores, as_names
 from surefoot.setting import Baseline, Population, Setting, signature_of
 from surefoot.values import Family
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evaluation(Result):
     """One row for each measure, system and alpha; see `evaluate` for the columns."""
 
-    def ranked(self) -> Evaluation:
-        """The rows as a reader wants them: by measure and alpha, the best mean first."""
+    def readable(self) -> Evaluation:
+        """The rows by measure and alpha, the best mean first."""
         measures = list(self.columns.get("measure", [""] * len(self)))
         place = np.array([measures.index(measure) for measure in measures])
         order = np.lexsort((-np.asarray(self.columns["mean"]), np.asarray(self.columns["alpha"]), place))
-        sorted_columns = {name: np.asarray(column)[order] for name, column in self.columns.items()}
-        return Evaluation(self.signature, sorted_columns, self.notes)
+        return self.only(order)
+
+    def only(self, rows: npt.NDArray[np.intp]) -> Evaluation:
+        """The rows at these places, in this order."""
+        columns = {name: np.asarray(column)[rows] for name, column in self.columns.items()}
+        return Evaluation(self.signature, columns, self.notes)
 
 
 def evaluate(
@@ -40,7 +44,7 @@ def evaluate(
     systems: Sequence[str] | None = None,
     population: Population = None,
     value: str | Family = "linear",
-    tail: Sequence[float] = (),
+    tail: float | Sequence[float] = (),
     geometric: bool = False,
     minus: bool = False,
     ci: str | None = None,
@@ -68,14 +72,20 @@ def evaluate(
     [-0.0333, -0.5333]
     """
     several = [scores] if isinstance(scores, Scores) else list(scores)
-    if baseline is None and (tail or ci == "t" or correct):
+    if not several:
+        raise SurefootError("there are no scores to evaluate")
+    if baseline is None and (np.size(tail) or ci == "t" or correct):
         raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
     how = (
         None if ci in (None, "t") else How(choose(ci or "", ("t", *METHODS), "ci"), n_resamples=n_resamples, seed=seed)
     )
-    alphas = np.atleast_1d(risk.alphas_of(alpha))
-    settings = [Setting.of(one, baseline, systems, population, value) for one in several]
-    tables = [_table(setting, alphas, tail, geometric, minus, how or ci) for setting in settings]
+    alphas = np.array(list(dict.fromkeys(np.atleast_1d(risk.alphas_of(alpha)).tolist())))
+    if systems is not None:
+        several[0].select(systems)  # refuses names that are not there
+    # p is corrected for all systems, whichever are shown: a choice of rows must not make a finding.
+    settings = [Setting.of(one, baseline, None if correct else systems, population, value) for one in several]
+    shares = np.atleast_1d(tail).tolist()
+    tables = [_table(setting, alphas, shares, geometric, minus, how or ci) for setting in settings]
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     if correct is not None:
         columns[f"p_{correct}"] = corrected(columns["p"], correct)
@@ -84,7 +94,16 @@ def evaluate(
     more = how.stated() if how else {"interval": ci}
     stated = signature_of("evaluate", settings, alphas, **more, correct=correct)
     notes = (note for setting, table in zip(settings, tables, strict=True) for note in _notes(setting, alphas, table))
-    return Evaluation(stated, columns, tuple(dict.fromkeys(notes)))
+    result = Evaluation(stated, columns, tuple(dict.fromkeys(notes)))
+    return result if systems is None or correct is None else _shown(result, as_names(systems), len(several))
+
+
+def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluation:
+    """The rows of some systems, in their order within each measure."""
+    names: list[str] = result["system"].tolist()
+    place, block = {name: place for place, name in enumerate(systems)}, len(names) // measures
+    rows = [row for row, name in enumerate(names) if name in place]
+    return result.only(np.array(sorted(rows, key=lambda row: (row // block, place[names[row]])), dtype=np.intp))
 
 
 def _table(

@@ -15,7 +15,7 @@ from surefoot.setting import Population, Setting, signature_of
 from surefoot.values import Family
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Exploration(Result):
     """A row for each topic, the worst first, and the inference over all of them."""
 
@@ -49,8 +49,9 @@ def explore(
     >>> explore(scores, system="new", baseline="old", alpha=5).columns["topic"].tolist()
     ['q2', 'q1', 'q3']
     """
+    alpha = risk.one_alpha(alpha)
     setting = Setting.of(scores, baseline, [system], population, value)
-    own, base = setting.rows[0], scores.baseline(baseline, None if population == "PAIR" else population)
+    own, base = setting.rows[0], scores.baseline(baseline, None if population == "PAIR" else setting.population)
     topics = topic_inference(own, base, alpha, setting.family)
     inference = t_inference(own, base, alpha, setting.family, level)
     verdict = np.select([topics.tj < -inference.critical, topics.tj > inference.critical], ["loss", "win"], "")
@@ -68,7 +69,8 @@ def explore(
     }
     stated = signature_of("explore", [setting], np.array(alpha), system=system, level=level)
     ordered = {name: column[order] for name, column in columns.items()}
-    notes = (*scores.notes, *_findings(ordered, inference))
+    undefined = ["z is undefined: the system is not in the population, or some scores are below 0"]
+    notes = (*scores.notes, *_findings(ordered, inference), *(undefined if np.isnan(ordered["z"]).any() else []))
     return Exploration(signature=stated, columns=ordered, notes=notes, inference=inference)
 
 

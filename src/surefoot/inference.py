@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
 from surefoot.errors import SurefootError, choose
-from surefoot.moments import CHUNK, Moments
+from surefoot.moments import CHUNK, Moments, rounding
 from surefoot.risk import t_of, value_moments
 from surefoot.scores import FloatArray
 from surefoot.values import Family, Linear
@@ -56,7 +56,7 @@ def t_inference_of(moments: Moments, level: float = LEVEL) -> TInference:
     """The t inference of values whose moments are known."""
     topics = int(np.max(moments.n))
     t, critical = t_of(moments), critical_value(topics, level)
-    reach = critical * moments.se
+    reach = np.where(np.isnan(t), np.nan, critical * moments.se)
     return TInference(
         urisk=moments.mean,
         se=moments.se,
@@ -100,9 +100,11 @@ def topic_inference(
     >>> topic_inference([0.2, 0.5, 0.3], [0.4, 0.1, 0.3], alpha=0).tj.round(3)
     array([-1.069,  1.336, -0.267])
     """
-    d = np.asarray(system, dtype=np.float64) - np.asarray(baseline, dtype=np.float64)
-    x = value(alpha)(d)
-    moments = Moments.of(x, np.ones(x.shape, dtype=np.bool_))
+    own, base = np.asarray(system, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
+    if own.ndim != 1 or own.shape != base.shape:
+        raise SurefootError(f"one system and one baseline on the same topics are needed; got {own.shape}, {base.shape}")
+    x = value(alpha)(own - base)
+    moments = Moments.of(x, np.ones(x.shape, dtype=np.bool_), (1 + alpha) * rounding(own, base))
     spread = moments.sd if moments.sd > 0 else np.nan
     topics = x.shape[-1]
     return TopicInference(x, x / spread, np.sqrt(topics / max(topics - 1, 1)) * (x - moments.mean) / spread)

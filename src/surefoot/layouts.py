@@ -140,7 +140,7 @@ def recognise(columns: Sequence[str]) -> Layout:
     if not columns:
         raise SurefootError("there are no columns")
     roles = [role_of(name) for name in columns]
-    if "topic" in roles and ("system" in roles or ("value" in roles and None not in roles)):
+    if "topic" in roles and _is_long(roles):
         return _long(columns, roles)
     if roles[0] == "topic" or roles[0] == "system":
         if len(columns) == 1:
@@ -150,6 +150,13 @@ def recognise(columns: Sequence[str]) -> Layout:
         f"the first header cell is {columns[0]!r}; it must say what the rows are: 'topic' or 'qid' (and a column a "
         "system), 'system' or 'run' (and a column a topic), or both and 'value' (a row a score)"
     )
+
+
+def _is_long(roles: Sequence[Role | None]) -> bool:
+    """Whether a header with a topic is that of a long table; a wide one may have a system called run or score."""
+    if "value" in roles:
+        return "system" in roles or None not in roles
+    return "system" in roles[:2] and "topic" in roles[:2]
 
 
 def _long(columns: Sequence[str], roles: Sequence[Role | None]) -> Long:

@@ -34,15 +34,17 @@ class Moments:
     n: FloatArray
     mean: FloatArray
     m2: FloatArray
+    noise: FloatArray
+    """A spread up to here is rounding: differences of scores carry the rounding of the scores, not their own."""
 
     @classmethod
-    def of(cls, x: FloatArray, where: npt.NDArray[np.bool_]) -> Moments:
+    def of(cls, x: FloatArray, where: npt.NDArray[np.bool_], noise: npt.ArrayLike = 0.0) -> Moments:
         """The moments of the entries of x picked by ``where``."""
         n = np.count_nonzero(where, axis=-1).astype(np.float64)
         mean = (x * where).sum(axis=-1) / np.maximum(n, 1)
         deviation = x - mean[..., np.newaxis]
         deviation *= where  # a product and a sum run several times faster than numpy's own masked sum
-        return cls(n, mean, np.einsum("...i,...i->...", deviation, deviation))
+        return cls(n, mean, np.einsum("...i,...i->...", deviation, deviation), np.asarray(noise, dtype=np.float64))
 
     def __add__(self, other: Moments) -> Moments:
         """The moments of both samples together (Chan, Golub and LeVeque 1983): no term can cancel another."""
@@ -50,19 +52,20 @@ class Moments:
         some = np.maximum(n, 1)
         gap = other.mean - self.mean
         mean = np.where(self.n == 0, other.mean, self.mean + gap * other.n / some)
-        return Moments(n, mean, self.m2 + other.m2 + gap**2 * (self.n * other.n / some))
+        m2 = self.m2 + other.m2 + gap**2 * (self.n * other.n / some)
+        return Moments(n, mean, m2, np.maximum(self.noise, other.noise))
 
     def scaled(self, factor: FloatArray) -> Moments:
         """The moments of the sample times a factor (or each of several: those come as the leading axes)."""
         column = factor.reshape(factor.shape + (1,) * np.ndim(self.mean))
-        return Moments(self.n, column * self.mean, column**2 * self.m2)
+        return Moments(self.n, column * self.mean, column**2 * self.m2, column * self.noise)
 
     @property
     def sd(self) -> FloatArray:
         """The standard deviation (ddof = 1); NaN for fewer than two, 0 where all that varies is rounding."""
         with np.errstate(invalid="ignore", divide="ignore"):
             sd = np.sqrt(self.m2 / np.where(self.n > 1, self.n - 1, np.nan))
-        return np.where(sd <= 1e-13 * np.abs(self.mean), 0.0, sd)
+        return np.where(sd <= np.maximum(1e-13 * np.abs(self.mean), self.noise), 0.0, sd)
 
     @property
     def se(self) -> FloatArray:
@@ -90,9 +93,10 @@ class Comparison:
         loss = d < 0
         # (s - b) / b < -0.2, with a hair of room so that a loss of exactly 20 % does not count through rounding.
         large = (d < -(0.2 + 1e-9) * baseline) & (baseline > 0)
+        noise = rounding(system, baseline)
         return cls(
-            gains=Moments.of(d, ~loss),
-            losses=Moments.of(d, loss),
+            gains=Moments.of(d, ~loss, noise),
+            losses=Moments.of(d, loss, noise),
             wins=np.count_nonzero(d > 0, axis=-1).astype(np.float64),
             loss20=np.count_nonzero(large, axis=-1).astype(np.float64),
         )
@@ -129,5 +133,10 @@ def _pairs(system: FloatArray, baseline: FloatArray) -> Iterator[tuple[FloatArra
 
 def moments_of_values(system: FloatArray, baseline: FloatArray, value: Value) -> Moments:
     """The moments of x = v(d) for one value function, by chunks of topics."""
-    parts = (value(s - b) for s, b in _pairs(system, baseline))
-    return reduce(add, (Moments.of(x, np.ones(x.shape, dtype=np.bool_)) for x in parts))
+    parts = ((value(s - b), rounding(s, b)) for s, b in _pairs(system, baseline))
+    return reduce(add, (Moments.of(x, np.ones(x.shape, dtype=np.bool_), noise) for x, noise in parts))
+
+
+def rounding(system: FloatArray, baseline: FloatArray) -> FloatArray:
+    """What rounding may put into the differences, with room to spare: 1e-13 of the largest score."""
+    return np.asarray(1e-13 * np.maximum(np.abs(system).max(axis=-1), np.abs(baseline).max(axis=-1)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Column = Sequence[Any] | npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """Rows of figures under named columns. Undefined figures are NaN in a column and None in a row.
 
@@ -30,6 +30,15 @@ class Result:
     signature: str
     columns: Mapping[str, Column]
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for column in self.columns.values():
+            if isinstance(column, np.ndarray):
+                column.flags.writeable = False
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        """A column."""
+        return np.asarray(self.columns[name])
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -52,7 +61,11 @@ class Result:
     def __str__(self) -> str:
         from surefoot.show.tables import render
 
-        return render(self, "table")
+        return render(self.readable(), "table")
+
+    def readable(self) -> Result:
+        """The rows in the order and form that suit a reader; CSV and JSON keep those of the input."""
+        return self
 
 
 def signature(kind: str, **fields: object) -> str:

@@ -19,6 +19,9 @@ from surefoot.moments import Comparison, Moments, chunks, moments_of_values
 from surefoot.scores import FloatArray
 from surefoot.values import Family, Linear
 
+LARGEST_ALPHA = 1e6
+"""Beyond it nothing but the losses would be left to see."""
+
 
 def frisk(system: npt.ArrayLike, baseline: npt.ArrayLike) -> FloatArray:
     """F_Risk = mean(max(0, b - s)): how much is lost on average, the gains left out (SIGIR 2012).
@@ -82,6 +85,31 @@ def t_of(moments: Moments) -> FloatArray:
         return np.where(moments.se > 0, moments.mean / moments.se, np.nan)
 
 
+def win_loss(system: npt.ArrayLike, baseline: npt.ArrayLike) -> FloatArray:
+    """Wins over losses; infinite without a loss, NaN without either.
+
+    >>> float(win_loss([0.2, 0.5, 0.9], [0.4, 0.1, 0.8])), float(win_loss([0.5], [0.1]))
+    (2.0, inf)
+    """
+    compared = compare(system, baseline)
+    return _ratio(compared.wins, compared.losses.n)
+
+
+def reward_risk(system: npt.ArrayLike, baseline: npt.ArrayLike) -> FloatArray:
+    """F_Reward over F_Risk; infinite without a loss, NaN without either.
+
+    >>> float(reward_risk([0.2, 0.5], [0.4, 0.1]).round(6))
+    2.0
+    """
+    compared = compare(system, baseline)
+    return _ratio(gain_share(compared), loss_share(compared))
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.divide(above, below))
+
+
 def tail(system: npt.ArrayLike, baseline: npt.ArrayLike, share: float = 0.1) -> FloatArray:
     """Tail risk: the mean difference over the worst ceil(share × c) topics, signed like the difference.
 
@@ -92,12 +120,11 @@ def tail(system: npt.ArrayLike, baseline: npt.ArrayLike, share: float = 0.1) -> 
     """
     if not 0 < share <= 1:
         raise SurefootError(f"the tail's share must lie above 0 and be at most 1; got {share:g}")
-    s, b = _arrays(system, baseline)
-    count = ceil(round(share * s.shape[-1], 9))
-    if s.ndim == 1:
-        return np.asarray(np.partition(s - b, count - 1)[:count].mean())
-    rows = np.broadcast_to(b, s.shape)
-    return np.stack([tail(one, base, share) for one, base in zip(s, rows, strict=True)])
+    s, b = np.broadcast_arrays(*_arrays(system, baseline))
+    if s.ndim > 1:
+        return np.stack([tail(one, base, share) for one, base in zip(s, b, strict=True)])
+    count = ceil(round(share * len(s), 9))
+    return np.asarray(np.partition(s - b, count - 1)[:count].mean())
 
 
 def gmean(scores: npt.ArrayLike, floor: float = 1e-5) -> FloatArray:
@@ -215,8 +242,9 @@ def value_moments(
         return compare(system, baseline).at(alphas_of(alpha))
     s, b = _arrays(system, baseline)
     parts = {float(one): moments_of_values(s, b, value(float(one))) for one in np.ravel(alpha)}
-    mean = _sweep(alpha, lambda one: parts[one].mean)
-    return Moments(next(iter(parts.values())).n, mean, _sweep(alpha, lambda one: parts[one].m2))
+    first = next(iter(parts.values()))
+    mean, m2 = _sweep(alpha, lambda one: parts[one].mean), _sweep(alpha, lambda one: parts[one].m2)
+    return Moments(first.n, mean, m2, first.noise)
 
 
 def gain_share(compared: Comparison) -> FloatArray:
@@ -270,11 +298,23 @@ def _sweep(alpha: npt.ArrayLike, at: Callable[[float], FloatArray]) -> FloatArra
 
 def alphas_of(alpha: npt.ArrayLike) -> FloatArray:
     """The alphas as an array; each must be a number of 0 or more."""
-    sweep = np.asarray(alpha, dtype=np.float64)
-    wrong = ~((sweep >= 0) & (sweep < np.inf))
-    if wrong.any():
-        raise SurefootError(f"alpha must be a number of 0 or more; got {sweep[wrong].flat[0]:g}")
+    try:
+        sweep = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SurefootError(f"alpha must be a number of 0 or more, or several; got {alpha!r}") from None
+    wrong = ~((sweep >= 0) & (sweep <= LARGEST_ALPHA))
+    if wrong.any() or sweep.size == 0 or sweep.ndim > 1:
+        found = f"{sweep[wrong].flat[0]:g}" if wrong.any() else f"an array of shape {sweep.shape}"
+        raise SurefootError(f"alpha must be a number of 0 or more, up to {LARGEST_ALPHA:g}, or several; got {found}")
     return sweep
+
+
+def one_alpha(alpha: float) -> float:
+    """The alpha of an analysis that takes only one."""
+    sweep = alphas_of(alpha)
+    if sweep.ndim:
+        raise SurefootError(f"one alpha is needed here; got {sweep.size}")
+    return float(sweep)
 
 
 def _arrays(system: npt.ArrayLike, baseline: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -288,6 +328,6 @@ def _matrix(matrix: npt.ArrayLike) -> FloatArray:
     x = np.asarray(matrix, dtype=np.float64)
     if x.ndim < 2 or 0 in x.shape:
         raise SurefootError(f"Z_Risk and GeoRisk take a matrix of systems × topics; got shape {x.shape}")
-    if x.min() < 0:
-        raise SurefootError(f"Z_Risk and GeoRisk need scores of 0 or more; got {x.min():g}")
+    if not x.min() >= 0 or x.max() == np.inf:
+        raise SurefootError(f"Z_Risk and GeoRisk need finite scores of 0 or more; got {x.min():g} to {x.max():g}")
     return x

@@ -12,6 +12,9 @@ import numpy.typing as npt
 from surefoot.errors import SurefootError, choose, counted, listed
 
 FloatArray = npt.NDArray[np.float64]
+LARGEST = 1e100
+"""Beyond it squares overflow; no effectiveness measure comes near."""
+
 Missing = Literal["error", "zero", "drop"]
 
 VIRTUAL: dict[str, Callable[[FloatArray], FloatArray]] = {
@@ -51,11 +54,7 @@ class Scores:
         measure: str = "score",
         notes: Iterable[str] = (),
     ) -> None:
-        matrix = np.asarray(values, dtype=np.float64)
-        if matrix is values and matrix.flags.writeable:
-            matrix = matrix.copy()
-        matrix.flags.writeable = False
-        object.__setattr__(self, "values", matrix)
+        object.__setattr__(self, "values", _locked(values))
         object.__setattr__(self, "systems", tuple(str(system) for system in systems))
         object.__setattr__(self, "topics", tuple(str(topic) for topic in topics))
         object.__setattr__(self, "measure", measure)
@@ -75,12 +74,16 @@ class Scores:
         reserved = [system for system in self.systems if system in VIRTUAL]
         if reserved:
             raise SurefootError(f"{reserved[0]} names a virtual baseline; rename the system of that name")
-        if not np.isfinite(self.values).all():
-            row, column = np.argwhere(~np.isfinite(self.values))[0]
+        if not np.abs(self.values).max() <= LARGEST:
+            row, column = np.argwhere(~(np.abs(self.values) <= LARGEST))[0]
             raise SurefootError(
                 f"the score of system {self.systems[row]!r} on topic {self.topics[column]!r} is "
-                f"{self.values[row, column]}; scores must be finite numbers"
+                f"{self.values[row, column]:g}; scores must be finite numbers, at most {LARGEST:g}"
             )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies and pickles are made anew, so that they are as immutable as the original."""
+        return Scores, (self.values, self.systems, self.topics, self.measure, self.notes)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.systems), 'system')} × {counted(len(self.topics), 'topic')}"
@@ -106,7 +109,7 @@ class Scores:
         >>> Scores.from_dict({"old": {"q1": 0.2, "q2": 0.4}, "new": {"q2": 0.1}}, missing="zero").notes
         ('1 missing score filled with 0: new on q1',)
         """
-        rows = ((system, [str(t) for t in row], np.fromiter(row.values(), float)) for system, row in scores.items())
+        rows = ((system, [str(t) for t in row], list(row.values())) for system, row in scores.items())
         return cls.align(rows, measure=measure, missing=missing)
 
     @classmethod
@@ -134,7 +137,7 @@ class Scores:
         for system, own_topics, own_values in rows:
             names.append(str(system))
             labels.append(tuple(own_topics))
-            vectors.append(np.asarray(own_values, dtype=np.float64))
+            vectors.append(_numbers(system, own_values))
         _refuse_doubles("system", names)
         everything = tuple(dict.fromkeys(topic for own in dict.fromkeys(labels) for topic in own))
         column = {topic: index for index, topic in enumerate(everything)}
@@ -173,8 +176,8 @@ class Scores:
         >>> Scores([[0.1, 0.2], [0.3, 0.4]], ["a", "b"], ["q1", "q2"]).select(["b"], ["q2"]).values
         array([[0.4]])
         """
-        chosen_systems = self.systems if systems is None else tuple(systems)
-        chosen_topics = self.topics if topics is None else tuple(topics)
+        chosen_systems = self.systems if systems is None else as_names(systems)
+        chosen_topics = self.topics if topics is None else as_names(topics)
         rows = _positions("system", self.systems, chosen_systems)
         columns = _positions("topic", self.topics, chosen_topics)
         return Scores(self.values[np.ix_(rows, columns)], chosen_systems, chosen_topics, self.measure, self.notes)
@@ -206,7 +209,31 @@ class Scores:
         if name not in VIRTUAL:
             raise SurefootError(f"no baseline {name!r}; there are {listed(self.systems)}, and {', '.join(VIRTUAL)}")
         members = self.values if over is None else self.values[_positions("system", self.systems, over)]
+        if not len(members):
+            raise SurefootError(f"the baseline {name} needs at least one system to be made of")
         return VIRTUAL[name](members)
+
+
+def _locked(values: npt.ArrayLike) -> FloatArray:
+    """The values as a matrix that nobody can change: a copy, unless it is one that was locked before."""
+    try:
+        locked = type(values) is np.ndarray and values.dtype == np.float64 and not values.flags.writeable
+        base = values.base if locked else None  # type: ignore[union-attr]
+        ours = locked and (values.flags.owndata or (type(base) is np.ndarray and not base.flags.writeable))  # type: ignore[union-attr]
+        matrix = values if ours else np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
+    matrix.flags.writeable = False  # type: ignore[union-attr]
+    return matrix.view()  # type: ignore[union-attr]
+
+
+def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Names as a tuple; a single one may come bare.
+
+    >>> as_names("bm25"), as_names(["bm25", "dense"])
+    (('bm25',), ('bm25', 'dense'))
+    """
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _refuse_doubles(kind: str, names: Sequence[str], where: str = "") -> None:
@@ -217,9 +244,16 @@ def _refuse_doubles(kind: str, names: Sequence[str], where: str = "") -> None:
     raise SurefootError(f"{kind} {twice[0]!r}{where} occurs more than once; names must differ")
 
 
+def _numbers(system: str, values: npt.ArrayLike) -> FloatArray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SurefootError(f"the scores of system {system!r} must be numbers") from None
+
+
 def _positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[int]:
     place = {name: index for index, name in enumerate(names)}
-    chosen = list(wanted)
+    chosen = as_names(wanted)
     absent = [name for name in chosen if name not in place]
     if absent:
         raise SurefootError(f"no {kind} {listed(absent)}; there are {listed(names)}")
@@ -240,7 +274,7 @@ def _resolve_missing(
     if missing == "error":
         raise SurefootError(
             f"{counted(cells, 'score')} missing: {listed(gaps, most=5)}; "
-            "choose missing='zero' to count them 0 or missing='drop' to leave those topics out"
+            "count them 0 (missing: zero) or leave those topics out (missing: drop)"
         )
     if missing == "zero":
         return (

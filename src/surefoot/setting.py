@@ -12,7 +12,7 @@ import numpy as np
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import signature
 from surefoot.risk import expected
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import FloatArray, Scores, as_names
 from surefoot.values import Family, Linear, Smooth, fences
 
 Baseline = str | Mapping[str, str] | None
@@ -44,6 +44,8 @@ class Setting:
         if population == "PAIR" and baseline is None:
             raise SurefootError("the population PAIR needs a baseline; name one")
         chosen = tuple(scores.systems if systems is None else scores.select(systems).systems)
+        if population is not None and population != "PAIR":
+            population = as_names(population)
         over = None if population == "PAIR" else population
         family, word = _family(value, scores, baseline, over)
         return cls(
@@ -98,7 +100,7 @@ def signature_of(kind: str, settings: Sequence[Setting], alphas: FloatArray, **m
         baseline="map" if len(names) > 1 else next(iter(names), None),
         alpha=alphas.tolist(),
         value=first.value,
-        population=len(first.scores.systems) if first.population is None else first.population,
+        population=f"all({len(first.scores.systems)})" if first.population is None else first.population,
         topics=list(dict.fromkeys(len(setting.scores.topics) for setting in settings)),
         **more,
     )
@@ -132,8 +134,12 @@ def _family(
     Smooth ones are fitted to the differences of all systems from the baseline, its own row left out; without a
     baseline, to the differences from what Z_Risk expects.
     """
+    if isinstance(value, Linear | Smooth):
+        raise SurefootError(
+            f"value takes a family of functions, one for each alpha: {type(value).__name__}, not {value}"
+        )
     if not isinstance(value, str):
-        return value, None if value is Linear else getattr(value, "__name__", repr(value))
+        return value, _family_word(value)
     if choose(value, ("linear", "smooth"), "value") == "linear":
         return Linear, None
     rows = _baseline_rows(scores, scores.systems, baseline, over)
@@ -145,3 +151,13 @@ def _family(
         others = [name != own for name, own in zip(names, scores.systems, strict=True)]
         lower, upper = fences((scores.values - rows)[others])
     return partial(Smooth, lower=lower, upper=upper), f"smooth({lower:.5f},{upper:.5f})"
+
+
+def _family_word(family: Family) -> str | None:
+    if family is Linear:
+        return None
+    if family is Smooth:
+        return f"smooth({Smooth.lower:.5f},{Smooth.upper:.5f})"
+    if isinstance(family, partial) and family.func is Smooth and set(family.keywords) == {"lower", "upper"}:
+        return "smooth({lower:.5f},{upper:.5f})".format(**family.keywords)
+    return getattr(family, "__name__", repr(family))

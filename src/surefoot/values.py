@@ -70,7 +70,8 @@ class Smooth:
         if not -1 < self.lower < 0 < self.upper < 1:
             raise SurefootError(
                 f"a smooth value function needs fences -1 < lower < 0 < upper < 1; got {self.lower:g} and "
-                f"{self.upper:g}: the score differences may be too alike, or not lie in [-1, 1]"
+                f"{self.upper:g}: the score differences are too alike, too far apart, or all of one sign; "
+                "use the linear one"
             )
         if not _increases(*self.coefficients):
             raise SurefootError(

@@ -58,7 +58,7 @@ def test_evaluate_json_is_one_object(table: str, capsys: pytest.CaptureFixture[s
     found = json.loads(capsys.readouterr().out)
     assert found["signature"].startswith("evaluate|measure=nDCG@10|baseline=MEAN|alpha=1|")
     assert list(found["rows"][0]) == COLUMNS
-    assert found["notes"] == []
+    assert found["notes"] == ["scores does not name its measure; it was taken to be nDCG@10, as was said"]
 
 
 @pytest.mark.parametrize("layout", ["table", "md", "latex"])
@@ -66,7 +66,7 @@ def test_evaluate_for_readers_is_sorted_and_signed(table: str, layout: str, caps
     main(["evaluate", "--scores", table, "--baseline", "old", "--format", layout])
     out = capsys.readouterr().out
     assert out.index("other") < out.index("new ")
-    assert "evaluate|measure=scores|baseline=old|alpha=1|population=3|topics=4|surefoot=" in out
+    assert "evaluate|measure=scores|baseline=old|alpha=1|population=all(3)|topics=4|surefoot=" in out
 
 
 def test_evaluate_options_add_columns(table: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,6 +78,17 @@ def test_evaluate_options_add_columns(table: str, capsys: pytest.CaptureFixture[
     )
     assert list(row) == [*COLUMNS, *extra, "signature"]
     assert float(row["tail_0.25"]) == pytest.approx(-0.3)
+
+
+def test_evaluate_by_segments_shows_the_hidden_one_first(
+    table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "segments.csv").write_text("topic,segment,language\nq1,head,en\nq2,tail,de\nq3,head,en\nq4,tail,de\n")
+    words = ["--scores", table, "--baseline", "old", "--segments", str(tmp_path / "segments.csv"), "--format", "csv"]
+    assert main(["evaluate", *words, "--segment-by", "language", "--systems", "new"]) == 0
+    rows = csv_rows(capsys.readouterr().out)
+    assert [(row["segment"], row["topics"]) for row in rows] == [("de", "2"), ("en", "2")]
+    assert "p_holm" in rows[0]
 
 
 def test_evaluate_takes_a_baseline_for_each_system(

@@ -253,7 +253,7 @@ def test_a_summary_is_known_by_its_values(file, text, systems, topics):
         ("run,1,\na,2,3\n", None, "column 3 has no name in the header; it should be a topic"),
         ("topic,a\n1,0.1\n,0.2\n", 3, "the topic is empty"),
         ("topic,MAX\n1,0.1\n", None, "MAX names a virtual baseline; rename the system of that name"),
-        ("topic,a\n1,\n2,0.1\n", None, "1 score missing: a on 1; choose ..."),
+        ("topic,a\n1,\n2,0.1\n", None, "1 score missing: a on 1; count ..."),
         ("run,qid,score\na,1,0.1\na,2,0.1\na,1,0.3\n", 4, "a second score of system 'a' on topic '1'"),
         ("run,qid,score\na,1,0.1\na,2,?\n", 3, "column 'score': expected a number, found '?'"),
         ("run,qid\na,1\n", 1, "a column of scores is needed beside run, qid: call it 'value'"),

@@ -137,5 +137,6 @@ def friedman(matrix: npt.ArrayLike) -> Friedman:
     if x.ndim != 2 or x.shape[0] < 3 or x.shape[1] < 2:
         raise SurefootError(f"Friedman's test needs at least 3 treatments and 2 blocks; got {x.shape}")
     treatments, blocks = x.shape
-    statistic, p = friedmanchisquare(*x)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        statistic, p = friedmanchisquare(*x)
     return Friedman(float(statistic), treatments - 1, float(p), float(statistic) / (blocks * (treatments - 1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,7 @@ COMMANDS = {
     "evaluate": "the risk of every system against a baseline, and against all others",
     "explore": "one system against one baseline, topic by topic: which queries got worse?",
     "cross": "every system as the baseline in turn, with Friedman's test",
+    "gate": "may a candidate replace the baseline? pass, warn or fail, for continuous integration",
     "reproduce": "the published tables, cell by cell: published, recomputed, difference, reason",
     "demo": "rank and judge an embedded collection, and say in words what was learned",
     "data": "list or get public collections",
@@ -42,20 +44,29 @@ def main(words: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return 0
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without the letter for "undefined" gets a ?
     try:
         code: int = _module(arguments.command).run(arguments)
         sys.stdout.flush()
         return code
     except SurefootError as error:
-        print(f"surefoot {arguments.command}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"surefoot {arguments.command}: stopped", file=sys.stderr)
-        return 130
+        return _say(arguments.command, str(error), 2)
     except BrokenPipeError:
         # The reader went away (`| head`); point stdout elsewhere so that Python's last flush stays silent.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        return _say(arguments.command, f"{error.filename or 'output'}: {error.strerror or error}", 2)
+    except KeyboardInterrupt:
+        return _say(arguments.command, "stopped", 130)
+
+
+def _say(command: str, message: str, code: int) -> int:
+    """One line on standard error, without what could steer a terminal; and the exit code."""
+    plain = "".join(letter if letter.isprintable() else "?" for letter in message)
+    print(f"surefoot {command}: {plain}", file=sys.stderr)
+    return code
 
 
 def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
@@ -77,7 +88,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser that keeps the line breaks of its examples."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
 
 
 def _module(command: str) -> Any:

@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--systems", type=inputs.names, metavar="LIST", help="those to compare, by comma (default: all)"
     )
+    parser.add_argument("--value", choices=("linear", "smooth"), default="linear", help="what a difference is worth")
     inputs.add_output(parser)
 
 
@@ -25,6 +26,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, compare all with all, print."""
     from surefoot.cross_table import cross
 
-    result = cross(inputs.load_one(arguments), arguments.alpha, systems=arguments.systems)
-    inputs.show(result if arguments.format in ("csv", "json") else result.as_matrix(), arguments)
+    result = cross(inputs.load_one(arguments), arguments.alpha, systems=arguments.systems, value=arguments.value)
+    inputs.show(result, arguments)
     return 0

@@ -40,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="add 95%% intervals of U, T, Z, GeoRisk, tails: bca (default), percentile, jackknife; t: of U_Risk alone",
     )
     inputs.add_resampling(parser)
+    parser.add_argument("--segments", metavar="FILE", help="CSV of topic,segment: every measure for each segment")
+    parser.add_argument("--segment-by", metavar="COLUMN", help="the column of the segments file, if it has several")
     parser.add_argument("--correct", choices=("holm", "bh", "bonferroni"), help="adjust p over all rows")
     inputs.add_output(parser)
 
@@ -52,20 +54,16 @@ def run(arguments: argparse.Namespace) -> int:
     from surefoot.read.maps import read_map
 
     chosen = read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
-    result = evaluate(
-        inputs.load(arguments),
-        chosen,
-        arguments.alpha,
-        systems=arguments.systems,
-        population=arguments.population,
-        value=arguments.value,
-        tail=arguments.tail,
-        geometric=arguments.geometric,
-        minus=arguments.minus,
-        ci=arguments.ci,
-        correct=arguments.correct,
-        n_resamples=arguments.n_resamples,
-        seed=arguments.seed,
-    )
-    inputs.show(result if arguments.format in ("csv", "json") else result.ranked(), arguments)
+    words = ("systems", "population", "value", "tail", "geometric", "minus", "ci", "n_resamples", "seed")
+    options = {word: getattr(arguments, word) for word in words}
+    if arguments.segments:
+        from surefoot.read.maps import read_segments
+        from surefoot.segments import evaluate_segments
+
+        segments = read_segments(arguments.segments, arguments.segment_by)
+        scores, correct = inputs.load_one(arguments), arguments.correct or "holm"
+        inputs.show(evaluate_segments(scores, segments, chosen, arguments.alpha, correct=correct, **options), arguments)
+    else:
+        result = evaluate(inputs.load(arguments), chosen, arguments.alpha, correct=arguments.correct, **options)
+        inputs.show(result, arguments)
     return 0

@@ -119,7 +119,7 @@ def population(text: str) -> Population:
 
 def load(arguments: argparse.Namespace) -> list[Scores]:
     """The scores of each measure asked for."""
-    if arguments.runs and arguments.scores:
+    if arguments.scores and (arguments.runs or arguments.qrels):
         raise SurefootError("give runs with --qrels, or --scores; not both")
     if arguments.scores:
         from surefoot.read.tables import read_scores_by
@@ -148,7 +148,7 @@ def show(result: Result, arguments: argparse.Namespace) -> None:
     """Print a result; notes that the format has no place for go to standard error."""
     from surefoot.show.tables import print_result
 
-    print_result(result, arguments.format)
+    print_result(result if arguments.format in ("csv", "json") else result.readable(), arguments.format)
     if arguments.format == "csv":
         for note in result.notes:
             print(f"note: {note}", file=sys.stderr)

@@ -39,7 +39,9 @@ def header_of(data: bytes) -> Header:
     line = data[start:stop].decode("utf-8").strip("\r")
     separator = next((mark for mark in "\t,;" if mark in line), ",")
     cells = tuple(cell.strip() for cell in next(csv.reader([line], delimiter=separator)))
-    return Header(cells, separator, data.count(b"\n", 0, stop) + 1, min(stop + 1, len(data)))
+    row = re.compile(rb"\S").search(data, stop)
+    end = len(data) if row is None else max(data.rfind(b"\n", 0, row.start()) + 1, 0)
+    return Header(cells, separator, data.count(b"\n", 0, end), end)
 
 
 def read_delimited(path: PathLike, data: bytes) -> Source:

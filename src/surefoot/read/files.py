@@ -86,7 +86,7 @@ def _unpack_frames(start: Callable[[], Any], data: bytes) -> bytes:
         parts.append(frame.decompress(data))
         if not frame.eof:
             raise EOFError("the last frame is cut off")
-        data = frame.unused_data or b""
+        data = (frame.unused_data or b"").lstrip(b"\0")  # padding
     return b"".join(parts)
 
 
@@ -99,8 +99,8 @@ _MAGIC = {
 }
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.decompress,
-    "bzip2": bz2.decompress,
-    "xz": lzma.decompress,
+    "bzip2": lambda data: _unpack_frames(bz2.BZ2Decompressor, data),
+    "xz": lambda data: _unpack_frames(lzma.LZMADecompressor, data),
     "lz4": _unpack_lz4,
     "zstd": _unpack_zst,
 }

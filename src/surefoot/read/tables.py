@@ -99,12 +99,26 @@ def _put_together(sources: Sequence[Source], measure: str | None, missing: Missi
     blocks = [source.block(measure) for source in sources]
     _refuse_doubles(sources, blocks)
     notes = dict.fromkeys(note for block in blocks for note in block.notes)
+    notes |= dict.fromkeys(_taken_on_trust(source, measure) for source in sources if _must_be_trusted(source, measure))
     rows = (row for block in blocks for row in block.rows())
     scores_of = measure or _common_measure(sources, blocks)
     if len(sources) > 1:
         return Scores.align(rows, scores_of, missing, notes)
     with in_file(sources[0].path):
         return Scores.align(rows, scores_of, missing, notes)
+
+
+def _must_be_trusted(source: Source, measure: str | None) -> bool:
+    """Whether neither the table nor its file's name says that it holds the measure."""
+
+    def bare(name: str) -> str:
+        return re.sub(r"[^a-z0-9]", "", canonical(name))
+
+    return measure is not None and source.nameless and bare(measure) not in bare(source.name)
+
+
+def _taken_on_trust(source: Source, measure: str | None) -> str:
+    return f"{source.name} does not name its measure; it was taken to be {measure}, as was said"
 
 
 def _refuse_doubles(sources: Sequence[Source], blocks: Sequence[Block]) -> None:

@@ -112,10 +112,11 @@ def _table(result: Result, width: int | None, color: bool) -> str:
 
 def _markdown(result: Result) -> str:
     is_text = _text_columns(result)
-    cells = {_one_line(name): [_markdown_cell(cell) for cell in column] for name, column in _cells(result).items()}
-    lines = [list(cells), [":---" if text else "---:" for text in is_text], *zip(*cells.values(), strict=True)]
+    cells = _cells(result)
+    rows = [[_markdown_cell(cell) for cell in row] for row in (cells, *zip(*cells.values(), strict=True))]
+    lines = [rows[0], [":---" if text else "---:" for text in is_text], *rows[1:]]
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    notes = "".join(f"- {_one_line(note)}\n" for note in result.notes)
+    notes = "".join(f"- {_markdown_cell(note)}\n" for note in result.notes)
     return "\n".join(part for part in (table, notes, f"`{result.signature}`\n") if part)
 
 
@@ -149,7 +150,9 @@ def _latex_cell(text: str) -> str:
         return "--"
     if re.fullmatch(r"-[\d.]+", text):
         return f"$-${text[1:]}"
-    return "".join(LATEX.get(mark, mark) for mark in _one_line(text))
+    escaped = "".join(LATEX.get(mark, mark) for mark in _one_line(text))
+    # At the start of a line these two would be taken as an argument of the line end before it.
+    return f"{{{escaped[0]}}}{escaped[1:]}" if escaped[:1] in ("[", "*") else escaped
 
 
 def _one_line(text: str) -> str:

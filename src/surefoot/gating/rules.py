@@ -1,0 +1,73 @@
+"""What the gate asks, and how much it tolerates. Each option has one name: field, flag and key of the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from surefoot.errors import SurefootError, listed
+
+RULES = {
+    "mean": "mean effectiveness fell",
+    "risk": "the gains do not pay for the losses, which weigh 1 + alpha",
+    "losses": "too many queries lost",
+    "large-losses": "too many queries lost more than 20 %",
+    "tail": "the worst queries lost too much",
+    "protected": "a protected query lost",
+    "segments": "a segment of the queries lost",
+}
+"""The rules, in the order in which they are reported, and what each means when it does not pass."""
+
+
+def _option(default: Any, meaning: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The options of the gate. Every tolerance and limit says how much may be lost, so all are 0 or more.
+
+    >>> Rules(alpha=0, protected=["q1"]).protected
+    ('q1',)
+    """
+
+    alpha: float = _option(1.0, "risk sensitivity of the rule risk: a loss weighs 1 + alpha")
+    level: float = _option(0.05, "significance level, two-sided")
+    mean_tolerance: float = _option(0.01, "how far the mean may fall, in points of the measure")
+    risk_tolerance: float = _option(0.01, "how far U_Risk may lie below 0")
+    max_losses: float = _option(0.5, "share of queries that may lose")
+    max_large_losses: float = _option(0.25, "share of queries that may lose more than 20 %")
+    max_tail_loss: float = _option(0.25, "what the worst queries may lose on average")
+    tail_share: float = _option(0.1, "share of queries that are the worst ones")
+    protected: tuple[str, ...] = _option((), "queries that must not lose, by comma")
+    protected_tolerance: float = _option(0.05, "what a protected query may lose")
+    segment_tolerance: float = _option(0.05, "how far the mean of a segment may fall")
+    off: tuple[str, ...] = _option((), f"rules to leave out, by comma: {', '.join(RULES)}")
+
+    def __post_init__(self) -> None:
+        for name in ("protected", "off"):
+            object.__setattr__(self, name, tuple(dict.fromkeys(map(str, getattr(self, name)))))
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if not isinstance(value, tuple) and not 0 <= value < float("inf"):
+                raise SurefootError(f"{option.name} must be a number of 0 or more; got {value:g}")
+        for name in ("max_losses", "max_large_losses"):
+            if getattr(self, name) > 1:
+                raise SurefootError(f"{name} is a share of the queries, from 0 to 1; got {getattr(self, name):g}")
+        if not 0 < self.level < 1:
+            raise SurefootError(f"level must lie between 0 and 1; got {self.level:g}")
+        if not 0 < self.tail_share <= 1:
+            raise SurefootError(f"tail_share must lie above 0 and be at most 1; got {self.tail_share:g}")
+        unknown = [name for name in self.off if name not in RULES]
+        if unknown:
+            raise SurefootError(f"no rule {listed(unknown)} to leave out; there are {listed(RULES)}")
+
+    def changed(self) -> dict[str, object]:
+        """The options that differ from the defaults, for the signature; protected queries as their number."""
+        own = {option.name: getattr(self, option.name) for option in fields(self)}
+        kept = {option.name for option in fields(self) if own[option.name] == option.default}
+        return {
+            name: len(self.protected) if name == "protected" else value
+            for name, value in own.items()
+            if name not in kept | {"alpha", "level"}
+        }

@@ -1,0 +1,190 @@
+"""A gate's result for people and machines: terminal text, JSON, JUnit XML, Markdown for a pull request."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+from xml.etree import ElementTree
+
+from surefoot.errors import choose, counted
+from surefoot.gating.checks import Finding
+from surefoot.gating.verdict import Change, GateResult, WorseQuery
+
+FORMATS = ("table", "json", "md")
+COLORS = {"pass": "32", "warn": "33", "fail": "31"}
+MARKS = {"pass": "✅", "warn": "⚠️", "fail": "❌"}
+HEADINGS = {"pass": "pass", "warn": "pass, with warnings", "fail": "fail"}
+
+
+def render_gate(result: GateResult, format: str = "table", *, width: int = 100, color: bool = False) -> str:
+    """A gate's result in one of the formats table, json and md; it ends in a newline."""
+    if choose(format, FORMATS, "format") == "table":
+        return render_text(result, width=width, color=color)
+    return render_json(result) if format == "json" else render_markdown(result)
+
+
+def render_text(result: GateResult, *, width: int = 100, color: bool = False) -> str:
+    """The verdict, what changed, each rule with its sentence, and the queries that lost most."""
+    lines = [f"{_verdict(result.verdict, color)}  {_plain(result.candidate)}, {_plain(result.measure)}"]
+    for change in result.changes:
+        lines += ["", *_wrapped(f"Against {_plain(change.baseline)}: {_change(change)}", "", width), ""]
+        findings = result.against(change.baseline)
+        room = max((len(finding.rule) for finding in findings), default=0)
+        for finding in findings:
+            head = f"  {_verdict(finding.verdict, color)}  {finding.rule:{room}}  "
+            wrapped = _wrapped(_plain(finding.sentence), " " * (8 + room + 2), width)
+            lines += [head + wrapped[0].lstrip(), *wrapped[1:]]
+        lines += ["", *_worst_lines(result, change)]
+    lines += ["", *(line for note in result.notes for line in _wrapped(f"note: {_plain(note)}", "  ", width))]
+    return "\n".join([*lines, _plain(result.signature)]) + "\n"
+
+
+def render_json(result: GateResult) -> str:
+    """One object: signature, verdict, rules, worst; and candidate, measure, changes, notes."""
+    rules = [{"name" if key == "rule" else key: value for key, value in asdict(one).items()} for one in result.findings]
+    whole = {
+        "signature": result.signature,
+        "verdict": result.verdict,
+        "candidate": result.candidate,
+        "measure": result.measure,
+        "rules": rules,
+        "worst": [asdict(query) for query in result.worst],
+        "changes": [asdict(change) for change in result.changes],
+        "notes": list(result.notes),
+    }
+    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def render_markdown(result: GateResult) -> str:
+    """For a pull-request comment: the verdict, what changed, the rules, the worst queries with both scores."""
+    parts = [f"### {MARKS[result.verdict]} Surefoot gate: {HEADINGS[result.verdict]}\n"]
+    for change in result.changes:
+        parts.append(
+            f"**{escaped(result.candidate)}** against **{escaped(change.baseline)}**, {escaped(result.measure)}: "
+            f"{escaped(_change(change))}\n"
+        )
+        findings = result.against(change.baseline)
+        rows = [[MARKS[one.verdict] + " " + one.verdict, one.rule, escaped(one.sentence)] for one in findings]
+        parts.append(_markdown_table([":---"] * 3, ["verdict", "rule", "finding"], rows))
+        parts.append(_markdown_worst(result, change))
+    parts += [f"Note: {escaped(note)}\n" for note in result.notes]
+    parts.append(f"<sub><code>{escaped(result.signature)}</code></sub>\n")
+    return "\n".join(parts)
+
+
+def render_junit(result: GateResult) -> str:
+    """JUnit's XML: one test case for each baseline and rule. A warning passes, and says so in its output."""
+    failures = sum(finding.verdict == "fail" for finding in result.findings)
+    counts = {"tests": str(len(result.findings)), "failures": str(failures), "errors": "0", "time": "0"}
+    root = ElementTree.Element("testsuites", {"name": "surefoot gate", **counts})
+    suite = ElementTree.SubElement(
+        root, "testsuite", {"name": f"gate {_xml(result.candidate)}", **counts, "skipped": "0"}
+    )
+    properties = ElementTree.SubElement(suite, "properties")
+    for name in ("signature", "verdict", "measure"):
+        ElementTree.SubElement(properties, "property", {"name": name, "value": _xml(getattr(result, name))})
+    for finding in result.findings:
+        _junit_case(suite, finding)
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _junit_case(suite: ElementTree.Element, finding: Finding) -> None:
+    place = {"classname": f"gate.{_xml(finding.baseline)}", "name": finding.rule, "time": "0"}
+    case = ElementTree.SubElement(suite, "testcase", place)
+    sentence = _xml(finding.sentence)
+    if finding.verdict == "fail":
+        failure = ElementTree.SubElement(case, "failure", {"message": sentence, "type": finding.rule})
+        failure.text = f"measured {_figures(finding.measured)}\nlimit {_figures(finding.limit)}"
+    else:
+        ElementTree.SubElement(case, "system-out").text = f"{finding.verdict}: {sentence}"
+
+
+def _figures(figures: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {_figure(value)}" for name, value in figures.items())
+
+
+def _figure(value: Any) -> str:
+    return "undefined" if value is None else f"{value:.6g}" if isinstance(value, float) else _xml(str(value))
+
+
+def _xml(text: str) -> str:
+    """The text without what XML can't hold: control characters and lone surrogates."""
+    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
+
+def escaped(text: str) -> str:
+    r"""A text that Markdown and HTML show as it is, in one line, and that GitHub takes for no mention, issue or link.
+
+    >>> escaped("a|b <b>*c*</b> @team #12")
+    'a&#124;b &#60;b&#62;&#42;c&#42;&#60;/b&#62; @&#8203;team #&#8203;12'
+    """
+    safe = re.sub(r"[&<>|*_`\[\]\\~$!]", lambda found: f"&#{ord(found[0])};", _plain(text))
+    safe = re.sub(r"((?<!\w)@|(?<!&)#)(?=\w)", r"\1&#8203;", safe)
+    return safe.replace("://", "&#58;//")
+
+
+def _markdown_table(alignment: list[str], header: list[str], rows: list[list[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in [header, alignment, *rows])
+
+
+def _markdown_worst(result: GateResult, change: Change) -> str:
+    worst = _worst_of(result, change)
+    if not worst:
+        return "No query got worse.\n"
+    rows = [
+        [escaped(one.topic), f"{one.baseline_score:.4f}", f"{one.candidate_score:.4f}", f"{one.delta:.4f}"]
+        for one in worst
+    ]
+    header = ["query", escaped(change.baseline), escaped(result.candidate), "change"]
+    table = _markdown_table([":---", "---:", "---:", "---:"], header, rows)
+    return f"{_worst_title(worst, change)}\n\n{table}"
+
+
+def _worst_lines(result: GateResult, change: Change) -> list[str]:
+    worst = _worst_of(result, change)
+    if not worst:
+        return ["No query got worse."]
+    topics = [_plain(one.topic) for one in worst]
+    room = max(len(topic) for topic in (*topics, "query"))
+    rows = [
+        f"  {topic:{room}}  {one.baseline_score:8.4f}  {one.candidate_score:9.4f}  {one.delta:8.4f}"
+        for topic, one in zip(topics, worst, strict=True)
+    ]
+    return [_worst_title(worst, change), f"  {'query':{room}}  {'baseline':>8}  candidate  {'change':>8}", *rows]
+
+
+def _worst_of(result: GateResult, change: Change) -> list[WorseQuery]:
+    return [query for query in result.worst if query.baseline == change.baseline]
+
+
+def _worst_title(worst: list[WorseQuery], change: Change) -> str:
+    if len(worst) == change.losses:
+        return f"{'The query' if len(worst) == 1 else f'All {len(worst)} queries'} that lost:"
+    return f"The {len(worst)} of {change.losses} losing queries that lost most:"
+
+
+def _change(change: Change) -> str:
+    moved = change.candidate_mean - change.baseline_mean
+    return (
+        f"mean {change.baseline_mean:.4f} → {change.candidate_mean:.4f} ({moved:+z.4f}) on "
+        f"{counted(change.topics, 'query')}; {change.wins} won, {change.losses} lost "
+        f"({change.loss20} of them more than 20 %), {change.ties} equal"
+    )
+
+
+def _verdict(verdict: str, color: bool) -> str:
+    return f"\x1b[{COLORS[verdict]}m{verdict}\x1b[0m" if color else verdict
+
+
+def _wrapped(text: str, indent: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _plain(text: str) -> str:
+    """The text in one line, without control characters: a query's name must not steer a terminal."""
+    return " ".join("".join(mark if mark.isprintable() or mark.isspace() else "\ufffd" for mark in text).split())
