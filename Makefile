@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check format lock bench clean
+.PHONY: demo test check format lock bench studies clean
 
 demo: .venv/run.done
 	$(BIN)/surefoot demo -o demo
@@ -22,6 +22,9 @@ format: .venv/dev.done
 
 bench: .venv/bench.done
 	$(BIN)/python -m benchmarks
+
+studies: .venv/dev.done
+	$(BIN)/python -m studies
 
 lock:
 	requirements/lock.sh

@@ -233,3 +233,19 @@ def test_every_result_becomes_a_frame() -> None:
         frame = result.to_frame()
         assert frame.columns == list(result.columns)
         assert len(frame) == len(result)
+
+
+def test_other_tests_come_as_columns_and_count_all_systems() -> None:
+    full = {
+        (r["system"], r["alpha"]): r
+        for r in evaluate(SCORES, "base", [0, 5], tests=["t", "flip", "max"], correct="holm", n_resamples=99).rows()
+    }
+    shown = evaluate(
+        SCORES, "base", [0, 5], tests=["t", "flip", "max"], correct="holm", n_resamples=99, systems=["two", "one"]
+    )
+    assert [r["system"] for r in shown.rows()] == ["two", "two", "one", "one"]
+    for r in shown.rows():
+        assert r == full[r["system"], r["alpha"]]
+    assert full["one", 0]["p_t"] == pytest.approx(full["one", 0]["p"])
+    assert {"centre", "p_flip", "p_max", "p_flip_holm", "p_holm"} <= set(shown.columns)
+    assert "|tests=t,flip,max|n_resamples=99|seed=0|" in shown.signature

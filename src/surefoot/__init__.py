@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from surefoot.read.trec import read_qrels, read_run
     from surefoot.scores import Scores
     from surefoot.segments import evaluate_segments
+    from surefoot.significance import run_tests
+    from surefoot.simulate import Simulator
     from surefoot.values import Linear, Smooth
 
 _HOME = {
     "Linear": "values",
     "Rules": "gating.rules",
     "Scores": "scores",
+    "Simulator": "simulate",
     "Smooth": "values",
     "SurefootError": "errors",
     "cross": "cross_table",
@@ -37,6 +40,7 @@ _HOME = {
     "read_run": "read.trec",
     "read_scores": "read.tables",
     "read_scores_by": "read.tables",
+    "run_tests": "significance",
     "score_runs": "effectiveness",
     "score_runs_by": "effectiveness",
 }
@@ -45,6 +49,7 @@ __all__ = [
     "Linear",
     "Rules",
     "Scores",
+    "Simulator",
     "Smooth",
     "SurefootError",
     "__version__",
@@ -58,6 +63,7 @@ __all__ = [
     "read_run",
     "read_scores",
     "read_scores_by",
+    "run_tests",
     "score_runs",
     "score_runs_by",
 ]

@@ -16,6 +16,7 @@ from surefoot.intervals import METHODS, How, interval_columns
 from surefoot.results import Result
 from surefoot.scores import FloatArray, Scores, as_names
 from surefoot.setting import Baseline, Population, Setting, signature_of
+from surefoot.significance import run_tests
 from surefoot.values import Family
 
 
@@ -48,6 +49,7 @@ def evaluate(
     geometric: bool = False,
     minus: bool = False,
     ci: str | None = None,
+    tests: Sequence[str] = (),
     correct: str | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -64,7 +66,9 @@ def evaluate(
     family of value functions. ``tail`` adds a column for each share, ``geometric`` the geometric mean, ``minus`` the
     forms of ECIR 2020, ``correct`` p values adjusted over all rows. ``ci`` adds 95 % intervals, columns such as
     ``georisk_low`` and ``georisk_high``: ``"t"`` of U_Risk alone; ``"percentile"``, ``"bca"`` or ``"jackknife"`` of
-    U_Risk, T_Risk, Z_Risk, GeoRisk and tails (`surefoot.intervals`; ``n_resamples`` and ``seed`` are the bootstrap's).
+    U_Risk, T_Risk, Z_Risk, GeoRisk and tails (`surefoot.intervals`).
+    ``tests`` adds p values of other tests, ``"t", "wilcoxon", "flip", "max", "swap"`` (`surefoot.significance`), and
+    ``centre``, what U_Risk would be without a system effect. ``n_resamples`` and ``seed`` are for all that is drawn.
 
     >>> scores = Scores([[0.2, 0.4, 0.4], [0.3, 0.1, 0.5]], ["old", "new"], ["q1", "q2", "q3"])
     >>> result = evaluate(scores, baseline="old", alpha=[0, 5])
@@ -74,7 +78,7 @@ def evaluate(
     several = [scores] if isinstance(scores, Scores) else list(scores)
     if not several:
         raise SurefootError("there are no scores to evaluate")
-    if baseline is None and (np.size(tail) or ci == "t" or correct):
+    if baseline is None and (np.size(tail) or ci == "t" or correct or tests):
         raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
     how = (
         None if ci in (None, "t") else How(choose(ci or "", ("t", *METHODS), "ci"), n_resamples=n_resamples, seed=seed)
@@ -86,16 +90,49 @@ def evaluate(
     settings = [Setting.of(one, baseline, None if correct else systems, population, value) for one in several]
     shares = np.atleast_1d(tail).tolist()
     tables = [_table(setting, alphas, shares, geometric, minus, how or ci) for setting in settings]
+    if tests:
+        tables = [
+            table | _other_tests(setting, baseline, alphas, tests, correct, n_resamples, seed, set(table))
+            for setting, table in zip(settings, tables, strict=True)
+        ]
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     if correct is not None:
         columns[f"p_{correct}"] = corrected(columns["p"], correct)
     if len(several) > 1:
         columns = {"measure": np.repeat([one.measure for one in several], len(tables[0]["system"])), **columns}
-    more = how.stated() if how else {"interval": ci}
+    more: dict[str, object] = how.stated() if how else {"interval": ci}
+    if tests:
+        more |= {"tests": tests, "n_resamples": n_resamples, "seed": seed}
     stated = signature_of("evaluate", settings, alphas, **more, correct=correct)
     notes = (note for setting, table in zip(settings, tables, strict=True) for note in _notes(setting, alphas, table))
     result = Evaluation(stated, columns, tuple(dict.fromkeys(notes)))
     return result if systems is None or correct is None else _shown(result, as_names(systems), len(several))
+
+
+def _other_tests(
+    setting: Setting,
+    baseline: Baseline,
+    alphas: FloatArray,
+    tests: Sequence[str],
+    correct: str | None,
+    n_resamples: int,
+    seed: int,
+    known: set[str],
+) -> Columns:
+    """The columns of `run_tests` that the table does not have yet."""
+    found = run_tests(
+        setting.scores,
+        baseline,
+        alphas,
+        tests=tests,
+        systems=setting.systems,
+        population=setting.population,
+        value=setting.family,
+        correct=correct,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+    return {name: found[name] for name in found.columns if name not in known}
 
 
 def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluation:

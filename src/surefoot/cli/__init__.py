@@ -21,6 +21,7 @@ COMMANDS = {
     "explore": "one system against one baseline, topic by topic: which queries got worse?",
     "cross": "every system as the baseline in turn, with Friedman's test",
     "gate": "may a candidate replace the baseline? pass, warn or fail, for continuous integration",
+    "power": "how many topics are needed to see a risk of this size?",
     "reproduce": "the published tables, cell by cell: published, recomputed, difference, reason",
     "demo": "rank and judge an embedded collection, and say in words what was learned",
     "data": "list or get public collections",
@@ -76,12 +77,16 @@ def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
     places = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
     loaded = set(commands)
     for name, summary in COMMANDS.items():
-        place = places.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        place = places.add_parser(name, help=summary, description=_sentence(summary))
         if name in loaded:
             module = _module(name)
             place.epilog = module.EXAMPLES
             module.add_arguments(place)
     return parser
+
+
+def _sentence(summary: str) -> str:
+    return f"{summary[0].upper()}{summary[1:]}{'' if summary.endswith('?') else '.'}"
 
 
 class _Parser(argparse.ArgumentParser):

@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="METHOD",
         help="add 95%% intervals of U, T, Z, GeoRisk, tails: bca (default), percentile, jackknife; t: of U_Risk alone",
     )
+    parser.add_argument(
+        "--tests", type=inputs.names, default=[], metavar="LIST", help="add p of t, wilcoxon, flip, max, swap; by comma"
+    )
     inputs.add_resampling(parser)
     parser.add_argument("--segments", metavar="FILE", help="CSV of topic,segment: every measure for each segment")
     parser.add_argument("--segment-by", metavar="COLUMN", help="the column of the segments file, if it has several")
@@ -54,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from surefoot.read.maps import read_map
 
     chosen = read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
-    words = ("systems", "population", "value", "tail", "geometric", "minus", "ci", "n_resamples", "seed")
+    words = ("systems", "population", "value", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed")
     options = {word: getattr(arguments, word) for word in words}
     if arguments.segments:
         from surefoot.read.maps import read_segments

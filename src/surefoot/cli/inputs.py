@@ -86,7 +86,7 @@ def add_value(parser: argparse.ArgumentParser) -> None:
 def add_resampling(parser: argparse.ArgumentParser) -> None:
     """The number of resamples, and their seed."""
     parser.add_argument(
-        "--n-resamples", type=int, default=10_000, metavar="N", help="of the bootstrap (default: 10000)"
+        "--n-resamples", type=int, default=10_000, metavar="N", help="of bootstraps and permutations (default: 10000)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of all that is drawn (default: 0)")
 

@@ -1,0 +1,1 @@
+"""Studies of the tests and intervals on simulated collections, whose truth is known."""

@@ -1,0 +1,28 @@
+"""Run the studies named, or all: python -m studies [coverage|false_alarms|power ...] [--format md] [--quick]."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+from surefoot.show.tables import FORMATS, print_result
+
+NAMES = ("false_alarms", "coverage", "power")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)} (default: all)")
+    parser.add_argument("--format", choices=FORMATS, default="table")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the collections")
+    arguments = parser.parse_args()
+    for name in arguments.names or NAMES:
+        if name not in NAMES:
+            parser.error(f"no study {name!r}; there are {', '.join(NAMES)}")
+        for title, result in importlib.import_module(f"studies.{name}").tables(10 if arguments.quick else 1):
+            print(f"\n{title}\n", flush=True)
+            print_result(result, arguments.format)
+
+
+if __name__ == "__main__":
+    main()
