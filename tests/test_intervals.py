@@ -149,7 +149,7 @@ def test_the_baselines_own_row_is_certain_or_undefined() -> None:
 
 def test_evaluate_states_the_bootstrap_and_adds_columns() -> None:
     result = evaluate(SCORES, "base", ci="bca", tail=[0.1], n_resamples=200, seed=4)
-    assert "|interval=bca|level=0.05|n_resamples=200|seed=4|" in result.signature
+    assert "|interval=bca(0.95)|n_resamples=200|seed=4|" in result.signature
     for name in ("urisk", "trisk", "zrisk", "georisk", "tail_0.1"):
         assert {f"{name}_low", f"{name}_high"} <= set(result.columns)
 

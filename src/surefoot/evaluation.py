@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot import risk
-from surefoot.errors import SurefootError, choose, listed
-from surefoot.figures import Columns, against_many, against_one
+from surefoot.columns import Wanted
+from surefoot.errors import SurefootError, listed
+from surefoot.figures import Columns
 from surefoot.inference import correct as corrected
-from surefoot.intervals import METHODS, How, interval_columns
 from surefoot.results import Result
-from surefoot.scores import FloatArray, Scores, as_names
+from surefoot.scores import FloatArray, Scores
 from surefoot.setting import Baseline, Population, Setting, signature_of
-from surefoot.significance import run_tests
 from surefoot.values import Family
 
 
@@ -78,61 +77,23 @@ def evaluate(
     several = [scores] if isinstance(scores, Scores) else list(scores)
     if not several:
         raise SurefootError("there are no scores to evaluate")
-    if baseline is None and (np.size(tail) or ci == "t" or correct or tests):
-        raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
-    how = (
-        None if ci in (None, "t") else How(choose(ci or "", ("t", *METHODS), "ci"), n_resamples=n_resamples, seed=seed)
-    )
+    shares = tuple(np.atleast_1d(tail).tolist())
+    wanted = Wanted(shares, geometric, minus, ci, tuple(tests), correct, n_resamples, seed)
     alphas = np.array(list(dict.fromkeys(np.atleast_1d(risk.alphas_of(alpha)).tolist())))
-    if systems is not None:
-        several[0].select(systems)  # refuses names that are not there
+    chosen = None if systems is None else several[0].select(systems).systems
     # p is corrected for all systems, whichever are shown: a choice of rows must not make a finding.
-    settings = [Setting.of(one, baseline, None if correct else systems, population, value) for one in several]
-    shares = np.atleast_1d(tail).tolist()
-    tables = [_table(setting, alphas, shares, geometric, minus, how or ci) for setting in settings]
-    if tests:
-        tables = [
-            table | _other_tests(setting, baseline, alphas, tests, correct, n_resamples, seed, set(table))
-            for setting, table in zip(settings, tables, strict=True)
-        ]
+    settings = [Setting.of(one, baseline, None if correct else chosen, population, value) for one in several]
+    wanted.check(settings[0])
+    tables = [wanted.table(setting, alphas) for setting in settings]
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     if correct is not None:
         columns[f"p_{correct}"] = corrected(columns["p"], correct)
     if len(several) > 1:
         columns = {"measure": np.repeat([one.measure for one in several], len(tables[0]["system"])), **columns}
-    more: dict[str, object] = how.stated() if how else {"interval": ci}
-    if tests:
-        more |= {"tests": tests, "n_resamples": n_resamples, "seed": seed}
-    stated = signature_of("evaluate", settings, alphas, **more, correct=correct)
     notes = (note for setting, table in zip(settings, tables, strict=True) for note in _notes(setting, alphas, table))
+    stated = signature_of("evaluate", settings, alphas, **wanted.stated())
     result = Evaluation(stated, columns, tuple(dict.fromkeys(notes)))
-    return result if systems is None or correct is None else _shown(result, as_names(systems), len(several))
-
-
-def _other_tests(
-    setting: Setting,
-    baseline: Baseline,
-    alphas: FloatArray,
-    tests: Sequence[str],
-    correct: str | None,
-    n_resamples: int,
-    seed: int,
-    known: set[str],
-) -> Columns:
-    """The columns of `run_tests` that the table does not have yet."""
-    found = run_tests(
-        setting.scores,
-        baseline,
-        alphas,
-        tests=tests,
-        systems=setting.systems,
-        population=setting.population,
-        value=setting.family,
-        correct=correct,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
-    return {name: found[name] for name in found.columns if name not in known}
+    return result if chosen is None or correct is None else _shown(result, chosen, len(several))
 
 
 def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluation:
@@ -141,42 +102,6 @@ def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluat
     place, block = {name: place for place, name in enumerate(systems)}, len(names) // measures
     rows = [row for row, name in enumerate(names) if name in place]
     return result.only(np.array(sorted(rows, key=lambda row: (row // block, place[names[row]])), dtype=np.intp))
-
-
-def _table(
-    setting: Setting,
-    alphas: FloatArray,
-    tail: Sequence[float],
-    geometric: bool,
-    minus: bool,
-    ci: How | str | None,
-) -> Columns:
-    """The columns of one measure, a row for each system and alpha."""
-    one = against_one(setting, alphas)
-    many = against_many(setting, alphas)
-    table: Columns = {"system": np.array(setting.systems)}
-    if setting.baselines is not None:
-        table["baseline"] = np.array(setting.baseline_names)
-    table["alpha"] = np.repeat(alphas[:, np.newaxis], len(setting.systems), axis=1)
-    table["mean"] = setting.rows.mean(axis=1)
-    table |= {name: one[name] for name in ("urisk", "frisk", "freward", "trisk", "se", "p") if one}
-    table |= {name: many[name] for name in ("zrisk", "georisk")}
-    table |= {name: one[name] for name in ("wins", "losses", "ties", "loss20") if one}
-    if setting.baselines is not None:
-        table |= {f"tail_{share:g}": risk.tail(setting.rows, setting.baselines, share) for share in tail}
-    if geometric:
-        table["gmean"] = risk.gmean(setting.rows)
-    if isinstance(ci, How):
-        bounded = [name for name in table if name in ("urisk", "trisk", "zrisk", "georisk") or name.startswith("tail_")]
-        table |= interval_columns(setting, alphas, bounded, ci)
-    elif ci == "t":
-        table |= {name: one[name] for name in ("urisk_low", "urisk_high")}
-    if minus:
-        forms = {"uminus": "urisk", "tminus": "trisk", "zminus": "zrisk", "geominus": "georisk"}
-        table |= {form: -table[plain] for form, plain in forms.items() if plain in table}
-        table["geominus_published"] = many["geominus_published"]
-    shape = (len(alphas), len(setting.systems))
-    return {name: np.broadcast_to(column, shape).T.ravel() for name, column in table.items()}
 
 
 def _notes(setting: Setting, alphas: FloatArray, table: Columns) -> list[str]:

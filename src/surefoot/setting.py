@@ -24,6 +24,7 @@ class Setting:
     """Systems with their scores, the baseline of each (if any), the population around them, and the values."""
 
     scores: Scores
+    baseline: Baseline
     systems: tuple[str, ...]
     baseline_names: tuple[str, ...]
     baselines: FloatArray | None
@@ -50,6 +51,7 @@ class Setting:
         family, word = _family(value, scores, baseline, over)
         return cls(
             scores,
+            baseline,
             chosen,
             _baseline_names(chosen, baseline),
             _baseline_rows(scores, chosen, baseline, over),
@@ -93,11 +95,10 @@ class Setting:
 def signature_of(kind: str, settings: Sequence[Setting], alphas: FloatArray, **more: object) -> str:
     """What was computed, from what: the fields that every analysis of settings has, then its own."""
     first = settings[0]
-    names = dict.fromkeys(name for name in first.baseline_names if name)
     return signature(
         kind,
         measure=[setting.scores.measure for setting in settings],
-        baseline="map" if len(names) > 1 else next(iter(names), None),
+        baseline=first.baseline if first.baseline is None or isinstance(first.baseline, str) else "map",
         alpha=alphas.tolist(),
         value=first.value,
         population=f"all({len(first.scores.systems)})" if first.population is None else first.population,
