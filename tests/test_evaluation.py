@@ -5,6 +5,7 @@ from scipy import stats
 from surefoot import Scores, SurefootError, evaluate, explore, risk
 from surefoot.cross_table import cross
 from surefoot.evaluation import Evaluation
+from surefoot.show.tables import render
 from surefoot.values import Linear, Smooth
 
 RANDOM = np.random.default_rng(11)
@@ -249,3 +250,31 @@ def test_other_tests_come_as_columns_and_count_all_systems() -> None:
     assert full["one", 0]["p_t"] == pytest.approx(full["one", 0]["p"])
     assert {"centre", "p_flip", "p_max", "p_flip_holm", "p_holm"} <= set(shown.columns)
     assert "|tests=t,flip,max|n_resamples=99|seed=0|" in shown.signature
+
+
+def test_emphasis_finds_the_best_of_each_alpha_and_what_is_significant() -> None:
+    result = evaluate(SCORES, "base", [0, 5], correct="holm")
+    emphasis = result.emphasis()
+    for alpha in (0, 5):
+        rows = np.flatnonzero(result["alpha"] == alpha)
+        others = rows[result["system"][rows] != "base"]
+        assert result["mean"][emphasis.best["mean"] & (result["alpha"] == alpha)].max() == result["mean"][rows].max()
+        assert np.flatnonzero(emphasis.best["urisk"] & (result["alpha"] == alpha)).tolist() == [
+            others[np.argmax(result["urisk"][others])]
+        ]
+        assert result["losses"][emphasis.best["losses"] & (result["alpha"] == alpha)].min() == min(
+            result["losses"][others]
+        )
+    np.testing.assert_array_equal(emphasis.significant["trisk"], result["p_holm"] < 0.05)
+    assert emphasis.legend == "p < 0.05, holm"
+    assert evaluate(SCORES).emphasis().significant == {}
+
+
+def test_papers_get_bold_and_daggers() -> None:
+    worse = Scores(np.stack([np.linspace(0.5, 0.9, 20), np.linspace(0.1, 0.6, 20)]), ["base", "worse"], range(20))
+    result = evaluate(worse, "base")
+    assert "**0.7000**" in render(result, "md")
+    assert "†" in render(result, "md")
+    assert "\\textbf{0.7000}" in render(result, "latex")
+    assert "$^{\\dagger}$" in render(result, "latex")
+    assert "† p < 0.05, not corrected" in render(result, "table")

@@ -12,8 +12,9 @@ from surefoot import risk
 from surefoot.columns import Wanted
 from surefoot.errors import SurefootError, listed
 from surefoot.figures import Columns
+from surefoot.inference import LEVEL
 from surefoot.inference import correct as corrected
-from surefoot.results import Result
+from surefoot.results import Emphasis, Result
 from surefoot.scores import FloatArray, Scores
 from surefoot.setting import Baseline, Population, Setting, signature_of
 from surefoot.values import Family
@@ -30,10 +31,45 @@ class Evaluation(Result):
         order = np.lexsort((-np.asarray(self.columns["mean"]), np.asarray(self.columns["alpha"]), place))
         return self.only(order)
 
+    def emphasis(self) -> Emphasis:
+        """The best figures of each measure and alpha, and where T_Risk is significant by the corrected p, if any."""
+        groups = [*zip(self.columns.get("measure", [""] * len(self)), self["alpha"].tolist(), strict=True)]
+        own = self["system"] == self["baseline"] if "baseline" in self.columns else np.zeros(len(self), np.bool_)
+        best = {
+            name: _best(self[name] * sign, groups, own if name in AGAINST_BASELINE else np.zeros_like(own))
+            for name, sign in BETTER.items()
+            if name in self.columns
+        }
+        if "p" not in self.columns:
+            return Emphasis(best, {}, "")
+        method = next((method for method in ("holm", "bonferroni", "bh") if f"p_{method}" in self.columns), None)
+        significant = self[f"p_{method}" if method else "p"] < LEVEL
+        return Emphasis(best, {"trisk": significant}, f"p < {LEVEL:g}, {method or 'not corrected'}")
+
     def only(self, rows: npt.NDArray[np.intp]) -> Evaluation:
         """The rows at these places, in this order."""
         columns = {name: np.asarray(column)[rows] for name, column in self.columns.items()}
         return Evaluation(self.signature, columns, self.notes)
+
+
+BETTER = {"mean": 1, "urisk": 1, "frisk": -1, "freward": 1, "trisk": 1, "zrisk": 1, "georisk": 1, "gmean": 1}
+BETTER |= {"wins": 1, "losses": -1, "loss20": -1}
+"""Columns in which one figure is best: the largest (1) or the smallest (-1)."""
+
+AGAINST_BASELINE = {"urisk", "frisk", "freward", "trisk", "wins", "losses", "loss20"}
+"""Columns in which the baseline's own row says nothing."""
+
+
+def _best(
+    figures: npt.NDArray[np.float64], groups: Sequence[tuple[object, object]], left_out: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """The largest figures of each group, as far as they are defined and not left out."""
+    figures = np.where(left_out, np.nan, figures)
+    largest: dict[tuple[object, object], float] = {}
+    for group, figure in zip(groups, figures.tolist(), strict=True):
+        if figure == figure:
+            largest[group] = max(figure, largest.get(group, figure))
+    return np.array([figure == largest.get(group) for group, figure in zip(groups, figures.tolist(), strict=True)])
 
 
 def evaluate(

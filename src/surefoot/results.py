@@ -19,6 +19,15 @@ Column = Sequence[Any] | npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
+class Emphasis:
+    """What a reader's eye should find: the best figures of a column, and the significant ones."""
+
+    best: Mapping[str, npt.NDArray[np.bool_]]
+    significant: Mapping[str, npt.NDArray[np.bool_]]
+    legend: str
+
+
+@dataclass(frozen=True, eq=False)
 class Result:
     """Rows of figures under named columns. Undefined figures are NaN in a column and None in a row.
 
@@ -62,6 +71,10 @@ class Result:
         from surefoot.show.tables import render
 
         return render(self.readable(), "table")
+
+    def emphasis(self) -> Emphasis:
+        """Nothing, unless the kind of result has something to stress."""
+        return Emphasis({}, {}, "")
 
     def readable(self) -> Result:
         """The rows in the order and form that suit a reader; CSV and JSON keep those of the input."""

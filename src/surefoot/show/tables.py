@@ -15,9 +15,12 @@ from typing import Any, TextIO
 import numpy as np
 
 from surefoot.errors import choose
-from surefoot.results import Result
+from surefoot.results import Emphasis, Result
+
+Cells = dict[str, list[str]]
 
 UNDEFINED = "–"
+DAGGER = "†"
 COUNTS = frozenset({"wins", "losses", "ties", "loss20", "topics", "systems", "rank", "n"})
 LATEX = {
     **{mark: f"\\{mark}" for mark in "_&%#${}"},
@@ -106,17 +109,20 @@ def _plain(value: Any) -> Any:
 def _table(result: Result, width: int | None, color: bool) -> str:
     from surefoot.show.terminal import terminal_table
 
-    cells, is_text = _cells(result), _text_columns(result)
-    return terminal_table(cells, is_text, result.notes, result.signature, width, color)
+    emphasis = result.emphasis()
+    cells = _marked(_cells(result), emphasis, DAGGER, filler=" ")
+    best = {name: column.tolist() for name, column in emphasis.best.items()}
+    return terminal_table(cells, _text_columns(result), best, _notes(result), result.signature, width, color)
 
 
 def _markdown(result: Result) -> str:
-    is_text = _text_columns(result)
-    cells = _cells(result)
-    rows = [[_markdown_cell(cell) for cell in row] for row in (cells, *zip(*cells.values(), strict=True))]
-    lines = [rows[0], [":---" if text else "---:" for text in is_text], *rows[1:]]
+    is_text, emphasis = _text_columns(result), result.emphasis()
+    escaped = {name: [_markdown_cell(cell) for cell in column] for name, column in _cells(result).items()}
+    cells = _bold(_marked(escaped, emphasis, DAGGER), emphasis, "**{}**")
+    header = [_markdown_cell(name) for name in cells]
+    lines = [header, [":---" if text else "---:" for text in is_text], *zip(*cells.values(), strict=True)]
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    notes = "".join(f"- {_markdown_cell(note)}\n" for note in result.notes)
+    notes = "".join(f"- {_markdown_cell(note)}\n" for note in _notes(result))
     return "\n".join(part for part in (table, notes, f"`{result.signature}`\n") if part)
 
 
@@ -126,23 +132,24 @@ def _markdown_cell(text: str) -> str:
 
 def _latex(result: Result) -> str:
     alignment = "".join("l" if text else "r" for text in _text_columns(result))
-    cells = _cells(result)
-    rows = zip(*cells.values(), strict=True)
+    emphasis = result.emphasis()
+    escaped = {name: [_latex_cell(cell) for cell in column] for name, column in _cells(result).items()}
+    cells = _bold(_marked(escaped, emphasis, "$^{\\dagger}$"), emphasis, "\\textbf{{{}}}")
     lines = [
         f"\\begin{{tabular}}{{{alignment}}}",
         "\\toprule",
-        _latex_row(list(cells)),
+        _latex_row([_latex_cell(name) for name in cells]),
         "\\midrule",
-        *(_latex_row(row) for row in rows),
+        *(_latex_row(row) for row in zip(*cells.values(), strict=True)),
         "\\bottomrule",
         "\\end{tabular}",
-        *(f"% {_one_line(note)}" for note in (*result.notes, result.signature)),
+        *(f"% {_one_line(note)}" for note in (*_notes(result), result.signature)),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(_latex_cell(cell) for cell in cells) + " \\\\"
+    return " & ".join(cells) + " \\\\"
 
 
 def _latex_cell(text: str) -> str:
@@ -155,11 +162,36 @@ def _latex_cell(text: str) -> str:
     return f"{{{escaped[0]}}}{escaped[1:]}" if escaped[:1] in ("[", "*") else escaped
 
 
+def _marked(cells: Cells, emphasis: Emphasis, mark: str, filler: str = "") -> Cells:
+    """The cells with a mark behind what is significant; a filler behind the others keeps digits in line."""
+    marked = {
+        name: [cell + (mark if found else filler) for cell, found in zip(cells[name], column.tolist(), strict=True)]
+        for name, column in emphasis.significant.items()
+        if column.any()
+    }
+    return {**cells, **marked}
+
+
+def _bold(cells: Cells, emphasis: Emphasis, form: str) -> Cells:
+    bold = {
+        name: [form.format(cell) if best else cell for cell, best in zip(cells[name], column.tolist(), strict=True)]
+        for name, column in emphasis.best.items()
+    }
+    return {**cells, **bold}
+
+
+def _notes(result: Result) -> tuple[str, ...]:
+    """The notes, and what the dagger means where there is one."""
+    emphasis = result.emphasis()
+    used = any(column.any() for column in emphasis.significant.values())
+    return (*result.notes, f"{DAGGER} {emphasis.legend}") if used else result.notes
+
+
 def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _cells(result: Result) -> dict[str, list[str]]:
+def _cells(result: Result) -> Cells:
     """The columns as people read them."""
     rows = result.rows()
     return {name: [_readable(name, row[name]) for row in rows] for name in result.columns}

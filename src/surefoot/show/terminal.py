@@ -20,9 +20,15 @@ LABELS = frozenset({"alpha", "topic"})
 
 
 def terminal_table(
-    cells: Columns, is_text: Sequence[bool], notes: Sequence[str], signature: str, width: int | None, color: bool
+    cells: Columns,
+    is_text: Sequence[bool],
+    best: Mapping[str, Sequence[bool]],
+    notes: Sequence[str],
+    signature: str,
+    width: int | None,
+    color: bool,
 ) -> str:
-    """The table, and below it what was assumed and the signature.
+    """The table, the best of each column in bold, and below it what was assumed and the signature.
 
     Where it is too wide, columns that say the same in every row go to a line above, and the others are stacked in
     panels that each repeat the labels of the rows.
@@ -45,7 +51,7 @@ def terminal_table(
     if heading:
         console.print(Text(heading, style="bold"), overflow="fold")
     for place, panel in enumerate(panels):
-        console.print(*[""] * bool(place), _rich_table(panel, texts, text_cap), sep="\n")
+        console.print(*[""] * bool(place), _rich_table(panel, texts, best, text_cap), sep="\n")
     lines = [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]
     return "\n".join([*lines, "", *_caption(notes, signature, limit, color)]) + "\n"
 
@@ -56,15 +62,19 @@ def _caption(notes: Sequence[str], signature: str, limit: int | None, color: boo
     return [f"\x1b[2m{line}\x1b[0m" if color else line for line in (*wrapped, signature)]
 
 
-def _rich_table(cells: Columns, texts: set[str], text_cap: int | None) -> Table:
+def _rich_table(cells: Columns, texts: set[str], best: Mapping[str, Sequence[bool]], text_cap: int | None) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for name in cells:
         if name in texts:
             table.add_column(Text(name), overflow="fold", max_width=text_cap)
         else:
             table.add_column(Text(name), justify="right", no_wrap=True)
-    for row in zip(*cells.values(), strict=True):
-        table.add_row(*(Text(cell) for cell in row))
+    styled = [
+        [Text(cell, style="bold" if name in best and best[name][row] else "") for row, cell in enumerate(column)]
+        for name, column in cells.items()
+    ]
+    for row in zip(*styled, strict=True):
+        table.add_row(*row)
     return table
 
 
