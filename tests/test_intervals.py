@@ -179,6 +179,22 @@ def test_wrong_words_are_refused(call: object, message: str) -> None:
         call()  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_resamples_without_a_figure_are_left_out(method: str) -> None:
+    """Few topics differ, so that some resamples have no T_Risk at all."""
+    values = np.stack([np.full(30, 0.5), np.full(30, 0.5)])
+    values[1, :3] = [0.9, 0.1, 0.8]
+    scores = Scores(values, ["old", "new"], range(30))
+    weights = np.concatenate(list(bootstrap_weights(30, 4000, seed=0)))
+    drawn = [np.repeat(values, row, axis=1) for row in weights.astype(int)]
+    t = np.array([risk.trisk(x[1], x[0], 0) for x in drawn])
+    assert 0 < np.isnan(t).sum() < 1000
+    row = evaluate(scores, "old", 0, ci=method, n_resamples=4000).rows()[1]
+    if method == "percentile":
+        np.testing.assert_allclose([row["trisk_low"], row["trisk_high"]], np.nanquantile(t, [0.025, 0.975]), rtol=1e-9)
+    assert np.nanmin(t) <= row["trisk_low"] < row["trisk_high"] <= np.nanmax(t)
+
+
 def test_jackknife_interval_of_a_mean() -> None:
     sample = VALUES[1]
     low, high = jackknife_interval(sample.mean(), (sample.sum() - sample) / 29)

@@ -58,12 +58,14 @@ class How:
 def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> Bounds:
     """The quantiles level / 2 and 1 - level / 2 of the replicates, which are the last axis.
 
+    Resamples in which the figure is undefined (NaN) are left out, here as in `bca_interval`.
+
     >>> low, high = percentile_interval(np.arange(1001.0))
     >>> float(low), float(high)
     (25.0, 975.0)
     """
-    low, high = np.quantile(replicates, [level / 2, 1 - level / 2], axis=-1)
-    return np.asarray(low), np.asarray(high)
+    ordered = np.sort(replicates, axis=-1)
+    return _quantile(ordered, level / 2), _quantile(ordered, 1 - level / 2)
 
 
 def bca_interval(replicates: FloatArray, estimate: FloatArray, left_out: FloatArray, level: float = LEVEL) -> Bounds:
@@ -79,12 +81,14 @@ def bca_interval(replicates: FloatArray, estimate: FloatArray, left_out: FloatAr
     >>> bool(low > percentile_interval(means)[0] and high > percentile_interval(means)[1])
     True
     """
-    n = replicates.shape[-1]
     ordered = np.sort(replicates, axis=-1)
+    n = np.maximum(np.count_nonzero(~np.isnan(ordered), axis=-1), 1)
     column = np.asarray(estimate)[..., np.newaxis]
     below = (np.count_nonzero(ordered < column, axis=-1) + 0.5 * np.count_nonzero(ordered == column, axis=-1)) / n
     z0 = ndtri(np.clip(below, 0.5 / n, 1 - 0.5 / n))
-    deviation = left_out.mean(axis=-1, keepdims=True) - left_out
+    known = np.isfinite(left_out)
+    centre = np.sum(left_out, axis=-1, where=known, keepdims=True) / np.maximum(known.sum(axis=-1, keepdims=True), 1)
+    deviation = np.where(known, centre - left_out, 0.0)
     spread = np.square(deviation).sum(axis=-1) ** 1.5
     acceleration = (deviation**3).sum(axis=-1) / np.where(spread > 0, 6 * spread, 1.0)
     z = ndtri(level / 2)
@@ -170,7 +174,7 @@ def difference_intervals(
     how = How(method, level, n_resamples, seed)
     resampler = _Difference(setting, alphas, measures)
     bounds = _bounds(resampler, how)
-    stated = signature_of("difference", [setting], alphas, **how.stated())
+    stated = signature_of("difference", [setting], alphas, system=system, other=other, **how.stated())
     names = (f"{system} - {other}",)
     return Result(stated, _rows(names, alphas, measures, resampler.estimates(), bounds), scores.notes)
 
@@ -225,11 +229,12 @@ def _interval(how: How, estimate: FloatArray, replicates: FloatArray | None, lef
     return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
 
 
-def _quantile(ordered: FloatArray, share: FloatArray) -> FloatArray:
-    """For each cell its own quantile of the sorted last axis, between neighbours in proportion."""
-    place = np.clip(share, 0, 1) * (ordered.shape[-1] - 1)
+def _quantile(ordered: FloatArray, share: FloatArray | float) -> FloatArray:
+    """For each cell its own quantile of the sorted last axis, between neighbours in proportion; NaN is not seen."""
+    last = np.maximum(np.count_nonzero(~np.isnan(ordered), axis=-1) - 1, 0)
+    place = np.clip(share, 0, 1) * last
     lower = np.floor(np.nan_to_num(place)).astype(np.intp)
-    upper = np.minimum(lower + 1, ordered.shape[-1] - 1)
+    upper = np.minimum(lower + 1, last)
     low, high = (np.take_along_axis(ordered, end[..., np.newaxis], axis=-1)[..., 0] for end in (lower, upper))
     return np.asarray(low + (place - lower) * (high - low))
 

@@ -120,6 +120,10 @@ def planted_pair(loss: float, share: float = 1.0, scores: Scores | None = None, 
     if scores is None:
         pair = Simulator.standard(["copy", "baseline"])
     else:
+        if baseline in VIRTUAL:
+            name, row = f"{baseline} of all", scores.baseline(baseline)
+            scores = Scores.concat([scores, Scores([row], [name], scores.topics, scores.measure)])
+            baseline = name
         names = [*(name for name in scores.systems if name != baseline), baseline]
         fitted = Simulator.fit(scores.select(names))
         correlation = fitted.correlation[-1, :-1].mean() if len(names) > 1 else TYPICAL_CORRELATION

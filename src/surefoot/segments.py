@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot import risk
+from surefoot.columns import Wanted
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.evaluation import Evaluation, evaluate
 from surefoot.figures import Columns
@@ -82,11 +83,17 @@ def evaluate_segments(
         for segment, topics in groups.items()
     }
     table = _stacked(whole, parts, groups)
-    table[f"p_{correct}"] = corrected(table["p"], correct)
+    table |= {
+        f"{name}_{correct}": corrected(column, correct)
+        for name, column in table.items()
+        if name == "p" or (name.startswith("p_") and name != "p_max")
+    }
     rows = np.isin(table["system"], shown)
     table = {name: column[rows] for name, column in table.items()}
     alphas = np.atleast_1d(risk.alphas_of(alpha))
-    stated = signature_of("segments", [setting], alphas, segments=len(groups), correct=correct)
+    more = Wanted(**{name: value for name, value in columns.items() if name in ("ci", "n_resamples", "seed")})
+    more = replace(more, tests=tuple(columns.get("tests", ())), correct=correct)
+    stated = signature_of("segments", [setting], alphas, segments=len(groups), **more.stated())
     return SegmentEvaluation(stated, _hidden_first(table), tuple(_notes(scores, parts, groups)))
 
 

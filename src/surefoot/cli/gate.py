@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, gate, write, print; 1 if the candidate is refused."""
-    from surefoot.gating.ratchet import accept, write_accepted
+    from surefoot.gating.ratchet import accept, read_accepted, write_accepted
 
     options = _options(arguments)
     accepting = arguments.accept or arguments.accept_warnings
@@ -65,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     result = _gate(scores, options, rules, arguments.missing, accepting)
     _write(result, arguments)
     if accepting and result.verdict in ("pass", "warn" if arguments.accept_warnings else "pass"):
-        write_accepted(options["ratchet"], accept(scores, result))
+        before = read_accepted(options["ratchet"]) if Path(options["ratchet"]).exists() else None
+        write_accepted(options["ratchet"], accept(scores, result, before, arguments.missing))
         print(f"accepted: {result.candidate} is the new baseline in {options['ratchet']}", file=sys.stderr)
     elif accepting:
         print(f"not accepted: {options['ratchet']} stays as it was", file=sys.stderr)
@@ -89,7 +90,14 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     options = read_config(path) if path else {}
     options |= {key: getattr(arguments, key) for key in KEYS if getattr(arguments, key) is not None}
     if "protected_file" in options:
-        options["protected"] = [*options.get("protected", []), *read_names(options["protected_file"])]
+        names = read_names(options["protected_file"])
+        if not names:
+            raise SurefootError(
+                f"{options['protected_file']}: names no query to protect; remove the option, or fill it"
+            )
+        options["protected"] = [*options.get("protected", []), *names]
+    if "segment_by" in options and "segments" not in options:
+        raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
     return options
 
 
@@ -101,15 +109,16 @@ def _gate(scores: Scores, options: dict[str, Any], rules: Rules, missing: Any, a
     baselines, ratchet = options.get("baseline", []), options.get("ratchet")
     segments = read_segments(options["segments"], options.get("segment_by")) if "segments" in options else None
     candidate = options.get("candidate") or _only(scores, baselines)
+    remembered = bool(ratchet) and Path(str(ratchet)).exists()
+    if ratchet and not remembered and not accepting:
+        raise SurefootError(f"{ratchet}: no such file; the first time, add --accept to remember the candidate")
     results = [gate(scores, candidate, baselines, rules, segments)] if baselines else []
-    if ratchet and Path(ratchet).exists():
-        results.append(gate_accepted(scores, candidate, read_accepted(ratchet), rules, segments, missing))
+    if remembered:
+        results.append(gate_accepted(scores, candidate, read_accepted(str(ratchet)), rules, segments, missing))
     if results:
         return merge(results)
     if not ratchet:
         raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")
-    if not accepting:
-        raise SurefootError(f"{ratchet}: no such file; the first time, add --accept to remember the candidate")
     return first_of(scores, candidate)
 
 

@@ -47,13 +47,20 @@ def run(arguments: argparse.Namespace) -> int:
         system,
         baseline,
         arguments.alpha,
-        [int(size) for size in arguments.topics or TOPICS],
+        _sizes(arguments.topics) or TOPICS,
         level=arguments.level,
         n_simulations=arguments.n_simulations,
         seed=arguments.seed,
     )
     inputs.show(result if arguments.format in ("csv", "json") else result.drawn(), arguments)
     return 0
+
+
+def _sizes(numbers: list[float] | None) -> list[int]:
+    broken = [number for number in numbers or [] if not number.is_integer()]
+    if broken:
+        raise SurefootError(f"--topics takes whole numbers; got {broken[0]:g}")
+    return [int(number) for number in numbers or []]
 
 
 def _simulator(arguments: argparse.Namespace) -> Simulator:
@@ -65,6 +72,8 @@ def _simulator(arguments: argparse.Namespace) -> Simulator:
     measured = arguments.scores or arguments.runs or arguments.system
     if measured and arguments.baseline is None:
         raise SurefootError("name the --baseline")
+    if not measured and arguments.baseline is not None:
+        raise SurefootError("--baseline names a system of the scores: give those with --scores, or runs with --qrels")
     if arguments.system is not None:
         return fitted_pair(inputs.load_one(arguments), arguments.system, arguments.baseline)
     if measured:

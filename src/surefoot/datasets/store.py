@@ -63,7 +63,8 @@ def _fetch(wanted: Collection, home: Path, progress: Progress | None) -> Path:
     arriving = home / "downloads" / wanted.name
     finished = home / wanted.name
     if finished.exists():
-        raise SurefootError(f"{finished} is there but lacks {', '.join(wanted.shows)}; move it away and run this again")
+        lacking = [name for name in wanted.shows if not (finished / name).exists()]
+        raise SurefootError(f"{finished} is there but lacks {', '.join(lacking)}; move it away and run this again")
     arriving.mkdir(parents=True, exist_ok=True)
     with _alone(arriving, wanted.name):
         base = os.environ.get("SUREFOOT_MIRROR")

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import betainc
 
 from surefoot import risk
-from surefoot.errors import counted, listed
+from surefoot.errors import SurefootError, counted, listed
 from surefoot.gating.rules import Rules
 from surefoot.inference import correct, critical_value, t_inference
 from surefoot.scores import FloatArray
@@ -69,7 +69,10 @@ def check_all(pair: Pair, rules: Rules, groups: Groups | None) -> list[Finding]:
         checks["protected"] = lambda: check_protected(pair, rules)
     if groups is not None:
         checks["segments"] = lambda: check_segments(pair, rules, groups)
-    return [check() for name, check in checks.items() if name not in rules.off]
+    findings = [check() for name, check in checks.items() if name not in rules.off]
+    if not findings:
+        raise SurefootError("all rules are off, so nothing would be tested; leave one on")
+    return findings
 
 
 def check_mean(pair: Pair, rules: Rules) -> Finding:

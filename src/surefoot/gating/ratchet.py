@@ -36,16 +36,26 @@ class Accepted:
         return f"{self.system} (accepted)"
 
 
-def accept(scores: Scores, result: GateResult) -> Accepted:
-    """What to remember of the candidate of a gate."""
-    row = scores[result.candidate]
+def accept(scores: Scores, result: GateResult, before: Accepted | None = None, missing: Missing = "error") -> Accepted:
+    """What to remember of the candidate of a gate.
+
+    A topic that was accepted ``before`` and has no score now is not forgotten: it is remembered as 0 where missing
+    topics counted 0, and keeps its old score where they were left out.
+    """
+    own = dict(zip(scores.topics, scores[result.candidate].tolist(), strict=True))
+    old = {} if before is None else before.scores
+    own |= {topic: 0.0 if missing == "zero" else score for topic, score in old.items() if topic not in own}
     return Accepted(
         system=result.candidate,
         measure=scores.measure,
         signature=result.signature,
-        figures={"mean": float(row.mean()), "topics": len(row)},
-        scores=dict(zip(scores.topics, row.tolist(), strict=True)),
+        figures=_figures(own),
+        scores=own,
     )
+
+
+def _figures(scores: Mapping[str, float]) -> dict[str, float]:
+    return {"mean": sum(scores.values()) / len(scores), "topics": len(scores)}
 
 
 def first_of(scores: Scores, candidate: str) -> GateResult:
@@ -128,6 +138,9 @@ def read_accepted(path: str | os.PathLike[str]) -> Accepted:
     for name in figures:
         if not _all_numbers(found.get(name)):
             raise InputError(path, f"damaged ratchet file: {name} should be finite numbers by name; {_REMEDY}")
+    for name, figure in _figures(found["scores"]).items():
+        if not math.isclose(figure, found["figures"].get(name, math.nan), rel_tol=1e-9, abs_tol=1e-12):
+            raise InputError(path, f"damaged ratchet file: its {name} is not that of its scores; {_REMEDY}")
     return Accepted(**{name: found[name] for name in (*texts, *figures)})
 
 

@@ -50,12 +50,19 @@ class Cell:
             return "explained" if self.recomputed is not None else "not run"
         return "unexplained"
 
-    def because(self, reason: str, within: float | None = None) -> Cell:
-        """The cell with a reason why it differs, unless it has one or differs by more than the reason can explain."""
-        explains = not self.reason and not self.equal
-        if within is not None:
-            explains = explains and self.difference is not None and abs(self.difference) <= within
-        return replace(self, reason=reason) if explains else self
+    def because(self, reason: str, within: float, of: float | None = None) -> Cell:
+        """The cell with a reason why it differs, unless it has one or the reason does not reach so far.
+
+        A reason explains figures ``within`` so much of the published one, or of another that it names (``of``).
+        """
+        if self.reason or self.equal or self.recomputed is None or isinstance(self.recomputed, str):
+            return self
+        near = abs(self.recomputed - (float(self.published) if of is None else of)) <= within
+        return replace(self, reason=reason) if near else self
+
+    def waiting(self, reason: str) -> Cell:
+        """The cell as not run, for want of what the reason names."""
+        return replace(self, recomputed=None, reason=reason)
 
 
 @cache

@@ -13,6 +13,8 @@ from surefoot.scores import Scores
 BASELINE = "indriCASP"
 SWAPPED = "the MEDIAN cells of indriCASP and qutwb are swapped in print"
 OFF_ITS_MEAN = "the printed MEAN cells of srchvrs12c09 do not fit its own mean"
+MEANS_OF_SRCHVRS = {"mean_a5": -0.1801, "mean_a10": -0.4235}
+"""What the public data give for these two cells."""
 
 
 def table1(scores: Scores) -> Iterator[Cell]:
@@ -30,7 +32,7 @@ def table1(scores: Scores) -> Iterator[Cell]:
         found: dict[str, float | None] = {"err20": float(scores[name].mean()), "rank_err20": by_mean.get(name)}
         for alpha, figures in urisk.items():
             found |= {f"urisk_a{alpha}": figures[name], f"rank_a{alpha}": by_urisk[alpha].get(name)}
-        yield from (of_copies(cell, name) for cell in of_columns(line, found))
+        yield from (of_copies(cell, name, within=0.015) for cell in of_columns(line, found))
 
 
 def table2(scores: Scores) -> Iterator[Cell]:
@@ -41,11 +43,11 @@ def table2(scores: Scores) -> Iterator[Cell]:
     for row, (line, rank_line) in enumerate(zip(lines, rank_lines, strict=True)):
         for column, baseline in enumerate(systems):
             cell = Cell(line["system"], baseline, line[baseline], float(table.urisk[row, column]))
-            yield of_copies(cell, line["system"], baseline)
+            yield of_copies(cell, line["system"], baseline, within=0.08)
             if rank_line[baseline]:
                 place = float(table.ranks[row, column])
                 cell = Cell(line["system"], f"rank {baseline}", rank_line[baseline], place)
-                yield of_copies(cell, line["system"], baseline).because(MIXED, within=1)
+                yield of_copies(cell, line["system"], baseline, within=0.08).because(MIXED, within=1)
 
 
 def table3(scores: Scores) -> Iterator[Cell]:
@@ -60,12 +62,13 @@ def table3(scores: Scores) -> Iterator[Cell]:
             for alpha in (5, 10):
                 found[f"{virtual.lower()}_a{alpha}"] = float(risk.urisk(scores[name], baseline, alpha))
         for cell in of_columns(line, found):
-            yield _why(cell)
+            yield _why(cell, {other["system"]: float(other[cell.column]) for other in lines})
 
 
-def _why(cell: Cell) -> Cell:
-    if cell.column.startswith("median") and cell.row in ("indriCASP", "qutwb"):
-        return cell.because(SWAPPED)
-    if cell.column.startswith("mean") and cell.row == "srchvrs12c09":
-        return cell.because(OFF_ITS_MEAN)
-    return of_copies(cell, cell.row).because(MIXED, within=0.03)
+def _why(cell: Cell, column: dict[str, float]) -> Cell:
+    swapped = {"indriCASP": "qutwb", "qutwb": "indriCASP"}
+    if cell.column.startswith("median") and cell.row in swapped:
+        return cell.because(SWAPPED, within=0.03, of=column[swapped[cell.row]])
+    if cell.row == "srchvrs12c09" and cell.column in MEANS_OF_SRCHVRS:
+        return cell.because(OFF_ITS_MEAN, within=5e-4, of=MEANS_OF_SRCHVRS[cell.column])
+    return of_copies(cell, cell.row, within=0.06).because(MIXED, within=0.03)

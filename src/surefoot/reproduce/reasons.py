@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from surefoot.reproduce.cells import Cell
 
 OTHER_COPIES = {
@@ -14,14 +12,12 @@ MIXED = "mixes in DFalah121A and irra12c, whose public copies differ from the pa
 FIVE_DECIMALS = "the public scores have five decimals"
 
 
-def of_copies(cell: Cell, *systems: str) -> Cell:
-    """Explain a cell by the systems it is made of, where the papers used other copies of them."""
+def of_copies(cell: Cell, *systems: str, within: float) -> Cell:
+    """Explain a cell by the systems it is made of, where the papers used other copies of them.
+
+    ``within`` is what the worse of the two copies, DFalah121A, moves such cells by at most; ranks move by one.
+    """
     for system in systems:
         if system in OTHER_COPIES:
-            cell = cell.because(OTHER_COPIES[system])
+            cell = cell.because(OTHER_COPIES[system], 1.0 if "rank" in cell.column else within)
     return cell
-
-
-def explained(cells: Iterable[Cell], reason: str, within: float | None = None) -> list[Cell]:
-    """All cells with one reason, as far as it reaches."""
-    return [cell.because(reason, within) for cell in cells]

@@ -12,6 +12,9 @@ from surefoot.scores import Scores
 
 ALPHAS = (0, 1, 5, 10)
 BASELINE = "indriCASP"
+TSTAR_OF_SRCHVRS = {"tstar_a0": 2.8715, "tstar_a5": -0.8582, "rank_tstar_a5": 3.0}
+"""What the public data give for the cells that nothing explains yet."""
+
 SIGN = "printed -0.233; its printed rank 3 needs +0.233"
 
 Figures = Mapping[tuple[str, float], Mapping[str, float | None]]
@@ -99,11 +102,11 @@ def _figures(scores: Scores, baseline: str, systems: list[str], population: list
 
 
 def _why(cell: Cell) -> Cell:
-    if cell.row == "srchvrs12c00" and "tstar" in cell.column:
-        return cell.because(UNKNOWN)
+    if cell.row == "srchvrs12c00" and cell.column in TSTAR_OF_SRCHVRS:
+        return cell.because(UNKNOWN, within=5e-4, of=TSTAR_OF_SRCHVRS[cell.column])
     if (cell.row, cell.column) == ("ICTNET12ADR2", "zrisk_a0"):
-        return cell.because(SIGN)
+        return cell.because(SIGN, within=0.14, of=0.233)
     within = {"tstar_a0": 0.03, "tstar_a5": 0.03, "zrisk_a0": 0.14, "zrisk_a5": 0.26}.get(cell.column, 0.0015)
     if cell.column.startswith("rank_"):
         within = 1.0
-    return of_copies(cell, cell.row).because(MIXED, within)
+    return of_copies(cell, cell.row, within=0.4 if "tstar" in cell.column else 0.15).because(MIXED, within)
