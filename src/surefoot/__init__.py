@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from surefoot.read.trec import read_qrels, read_run
     from surefoot.scores import Scores
     from surefoot.segments import evaluate_segments
+    from surefoot.show.report import report
     from surefoot.significance import run_tests
     from surefoot.simulate import Simulator
     from surefoot.values import Linear, Smooth
@@ -40,6 +41,7 @@ _HOME = {
     "read_run": "read.trec",
     "read_scores": "read.tables",
     "read_scores_by": "read.tables",
+    "report": "show.report",
     "run_tests": "significance",
     "score_runs": "effectiveness",
     "score_runs_by": "effectiveness",
@@ -63,6 +65,7 @@ __all__ = [
     "read_run",
     "read_scores",
     "read_scores_by",
+    "report",
     "run_tests",
     "score_runs",
     "score_runs_by",

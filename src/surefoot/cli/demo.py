@@ -34,15 +34,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Build, rank, write, score, tell."""
     with _status() as say:
         say("Reading the standard library")
-        from surefoot.demo import collection, tell, write
+        from surefoot.demo import candidate_of, collection, tell, write
         from surefoot.effectiveness import score_runs
+        from surefoot.show.files import write_text
+        from surefoot.show.report import report
 
         task = collection()
         say("Ranking with every model")
         files = write(arguments.output, task)
         say("Scoring the runs")
         scores = score_runs(list(files.runs.values()), files.qrels, MEASURE)
+        say("Writing the report")
+        page = files.directory / "report.html"
+        write_text(page, report(scores, BASELINE, candidate_of(scores, BASELINE), queries=task.queries))
     print("\n".join(tell(scores, task.queries, files, BASELINE, _program())))
+    print(f"And open {page} in a browser: every query and every system, at any alpha.")
     return 0
 
 

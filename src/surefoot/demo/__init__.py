@@ -14,6 +14,7 @@ _HOME = {
     "rank": "ranking",
     "DemoFiles": "files",
     "write": "files",
+    "candidate_of": "story",
     "tell": "story",
 }
 

@@ -99,6 +99,11 @@ def standings(scores: Scores, baseline: str) -> list[Standing]:
     return sorted(made, key=lambda standing: (-standing.mean, standing.system))
 
 
+def candidate_of(scores: Scores, baseline: str) -> str:
+    """The system that the story looks at more closely."""
+    return tempting(standings(scores, baseline), float(scores[baseline].mean())).system
+
+
 def tempting(others: list[Standing], baseline_mean: float) -> Standing:
     """The riskiest of those that the average speaks for; if it speaks for none, the best of the others."""
     recommended = [standing for standing in others if standing.mean >= baseline_mean]

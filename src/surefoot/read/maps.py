@@ -54,6 +54,20 @@ def read_names(path: PathLike) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
+def read_queries(path: PathLike) -> dict[str, str]:
+    """The text of each topic: lines of topic, a tab, and the text."""
+    queries: dict[str, str] = {}
+    for number, line in enumerate(_text(path, "lines of topic, tab, text").splitlines(), start=1):
+        topic, tab, text = line.partition("\t")
+        if not line.strip():
+            continue
+        if not tab:
+            raise InputError(path, "expected a topic, a tab and the query's text; found no tab", number)
+        _refuse_second(path, number, "topic", topic.strip(), queries)
+        queries[topic.strip()] = text.strip()
+    return queries
+
+
 def _place(path: PathLike, header: list[str], column: str | None) -> int:
     groupings = header[1:]
     if column is not None:

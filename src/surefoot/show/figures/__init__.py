@@ -1,0 +1,91 @@
+"""The figures of the papers, made from one's own data. Each function takes scores or a result and returns its Axes.
+
+    from surefoot.show.figures import alpha_curves, save
+
+    save(alpha_curves(scores, "bm25", of="trisk"), "alpha.svg")
+
+Without ``axes`` a figure of its own is made, one or two columns wide; with ``axes`` it is drawn there. matplotlib is
+loaded when the first name is used.
+"""
+
+TYPE_CHECKING = False  # see surefoot/__init__.py
+if TYPE_CHECKING:
+    from surefoot.show.figures.agreement import cross_map, pca_map, rbo_bars
+    from surefoot.show.figures.planes import forest, risk_reward
+    from surefoot.show.figures.style import ENDINGS, ending_of, paper_style, save
+    from surefoot.show.figures.systems import alpha_curves, profile
+    from surefoot.show.figures.topics import helped_hurt, paired_scores, sorted_values, topic_bars
+    from surefoot.show.figures.values import difference_boxes, qq_lines, value_functions
+
+KINDS = {
+    "profile": ("profile", "how many topics reach each score (SIGIR 2016, figure 1)"),
+    "alpha": ("alpha_curves", "a measure against alpha, with critical values (SIGIR 2014, fig. 1; 2016, figs. 2, 3)"),
+    "topics": ("topic_bars", "T_J of each topic at several alphas, with the threshold (SIGIR 2014, figure 2)"),
+    "pca": ("pca_map", "a map of the systems, with virtual baselines (ECIR 2014, figures 1, 2)"),
+    "paired": ("paired_scores", "a system's scores over the baseline's, topic by topic (ECIR 2014, figure 3)"),
+    "sorted": ("sorted_values", "what each topic adds to U_Risk, the worst first (ECIR 2014, figure 4)"),
+    "differences": ("difference_boxes", "score differences with their fences (ECIR 2020, figure 1)"),
+    "values": ("value_functions", "what a difference is worth: linear and smooth (ECIR 2020, figure 2)"),
+    "qq": ("qq_lines", "is the mean close to normal? Q-Q of bootstrap means (ECIR 2020, figure 3)"),
+    "rbo": ("rbo_bars", "do linear and smooth values rank alike? RBO with residuals (ECIR 2020, figure 4)"),
+    "helped": ("helped_hurt", "how many topics were helped and hurt, and how much (SIGIR 2012, figure 1)"),
+    "cross": ("cross_map", "U_Risk of every system against every other, as a heat map"),
+    "plane": ("risk_reward", "risk and reward of every system, with intervals"),
+    "forest": ("forest", "a measure of every system with its interval"),
+}
+"""By the word of `surefoot figure`: the function, and what it shows."""
+
+_HOME = {
+    "ENDINGS": "style",
+    "alpha_curves": "systems",
+    "cross_map": "agreement",
+    "difference_boxes": "values",
+    "ending_of": "style",
+    "forest": "planes",
+    "helped_hurt": "topics",
+    "paired_scores": "topics",
+    "paper_style": "style",
+    "pca_map": "agreement",
+    "profile": "systems",
+    "qq_lines": "values",
+    "rbo_bars": "agreement",
+    "risk_reward": "planes",
+    "save": "style",
+    "sorted_values": "topics",
+    "topic_bars": "topics",
+    "value_functions": "values",
+}
+
+__all__ = [
+    "ENDINGS",
+    "KINDS",
+    "alpha_curves",
+    "cross_map",
+    "difference_boxes",
+    "ending_of",
+    "forest",
+    "helped_hurt",
+    "paired_scores",
+    "paper_style",
+    "pca_map",
+    "profile",
+    "qq_lines",
+    "rbo_bars",
+    "risk_reward",
+    "save",
+    "sorted_values",
+    "topic_bars",
+    "value_functions",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,186 @@
+// What the reader chooses, and what has to be drawn again when it changes.
+
+const state = { ...data.start, topic: null, curve: "urisk" };
+
+/** As the library signs the same figures. */
+function signature(kind, ...more) {
+  const fields = {
+    measure: data.measure,
+    baseline: state.baseline,
+    alpha: plainNumber(state.alpha),
+    population: `all(${systems.length})`,
+    topics: width,
+  };
+  const stated = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
+  return [kind, ...stated, ...more, `surefoot=${data.surefoot}`].join("|");
+}
+const signatureOf = {
+  systems: () => signature("evaluate", "correct=holm"),
+  topics: () => signature("explore", `system=${state.system}`, `level=${data.level}`),
+};
+
+const bare = (rows) => rows.map(({ chosen, ...row }) => row);
+const tables = {
+  systems: systemsTable(chooseSystem, (rows) => [
+    `systems-against-${state.baseline}.csv`,
+    csv(bare(rows), signatureOf.systems()),
+  ]),
+  topics: topicsTable(chooseTopic, (rows) => [`queries-of-${state.system}.csv`, csv(rows, signatureOf.topics())]),
+  topic: topicTable(chooseSystem, (rows) => [`query-${state.topic}.csv`, csv(bare(rows), signatureOf.systems())]),
+};
+let moveMarker = () => {};
+
+/** What depends on alpha: drawn at every move of the slider. */
+function drawFigures() {
+  const it = standing(state.system, state.baseline, state.alpha);
+  const rows = topicFigures(state.system, state.alpha, state.baseline);
+  state.topic ??= rows.reduce((worst, row) => (row.delta < worst.delta ? row : worst)).topic;
+  showVerdict(it);
+  showSure(it);
+  showSystems(tables.systems, figures(state.alpha, state.baseline), it);
+  showSystem(tables.topics, it, rows, chooseTopic);
+  showSegments(it);
+  moveMarker(state.alpha);
+  byId("weight").textContent = times(state.alpha);
+  byId("alpha").value = state.alpha;
+  if (document.activeElement !== byId("alpha-exact")) byId("alpha-exact").value = plainNumber(state.alpha);
+  byId("alpha").setAttribute(
+    "aria-valuetext",
+    `alpha ${plainNumber(state.alpha)}, a loss counts ${times(state.alpha)} a gain`,
+  );
+  byId("signature").textContent = signatureOf.systems();
+  document.title = `${state.system} against ${state.baseline}: risk report`;
+  return { it, rows };
+}
+
+/** Everything: drawn when the system, the baseline or the width changes. */
+function drawAll() {
+  const { it, rows } = drawFigures();
+  showChanged(it);
+  showWorst(it, rows, chooseTopic);
+  showHelped(rows);
+  showTopic(tables.topic, it, state.topic, chooseSystem);
+  moveMarker = showCurves(it, state.curve, chooseSystem);
+  moveMarker(state.alpha);
+  showMap(it, chooseSystem);
+  byId("system").value = state.system;
+  byId("baseline").value = state.baseline;
+}
+
+function visit(heading) {
+  byId(heading).scrollIntoView({ block: "start" });
+  byId(heading).focus({ preventScroll: true });
+}
+
+function chooseSystem(name) {
+  if (!place.has(name)) return;
+  state.system = name;
+  tables.topics.reset();
+  drawAll();
+  visit("one-system-title");
+  speak();
+}
+
+function chooseTopic(name) {
+  state.topic = name;
+  tables.topic.reset();
+  showTopic(tables.topic, standing(state.system, state.baseline, state.alpha), name, chooseSystem);
+  visit("one-topic-title");
+}
+
+/** Tells screen readers the verdict once the reader has come to rest. */
+let pause = 0;
+function speak() {
+  clearTimeout(pause);
+  pause = setTimeout(() => {
+    byId("spoken").textContent = byId("headline").textContent;
+  }, 700);
+}
+
+function listen() {
+  const redraw = oncePerFrame(drawFigures);
+  byId("alpha").addEventListener("input", (event) => {
+    state.alpha = Number(event.target.value);
+    redraw();
+    speak();
+  });
+  byId("alpha-exact").addEventListener("input", (event) => {
+    const alpha = event.target.valueAsNumber;
+    if (!(alpha >= 0 && alpha <= data.largest_alpha)) return;
+    state.alpha = alpha;
+    redraw();
+    speak();
+  });
+  byId("alpha-exact").addEventListener("change", () => {
+    byId("alpha-exact").value = plainNumber(state.alpha);
+  });
+  for (const what of ["system", "baseline"]) {
+    byId(what).addEventListener("change", (event) => {
+      state[what] = event.target.value;
+      tables.topics.reset();
+      drawAll();
+      speak();
+    });
+  }
+  byId("controls").addEventListener("submit", (event) => event.preventDefault());
+  byId("print").addEventListener("click", () => window.print());
+  byId("theme").addEventListener("click", switchTheme);
+  let across = document.body.clientWidth;
+  new ResizeObserver(
+    oncePerFrame(() => {
+      if (document.body.clientWidth === across) return;
+      across = document.body.clientWidth;
+      drawAll();
+    }),
+  ).observe(document.body);
+}
+
+const isDark = () =>
+  (document.documentElement.dataset.theme ??
+    (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+
+function switchTheme() {
+  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+  byId("theme").setAttribute("aria-pressed", String(isDark()));
+}
+
+function choice(select, groups) {
+  for (const [label, names] of groups) {
+    const options = names.map((name) => element("option", { value: name }, name));
+    select.append(...(label ? [element("optgroup", { label }, ...options)] : options));
+  }
+}
+
+function start() {
+  const about = `${counted(systems.length, "system", "systems")}, ${queriesOf(width)}, ${data.measure}`;
+  byId("about").textContent = about;
+  choice(byId("system"), [["", systems]]);
+  choice(byId("baseline"), [
+    ["Systems", systems],
+    ["Made of all systems", [...virtual.keys()]],
+  ]);
+  byId("alpha").max = byId("alpha-exact").max = data.largest_alpha;
+  for (const [key, name] of Object.entries(CURVES)) {
+    const radio = element("input", {
+      type: "radio",
+      name: "curve",
+      value: key,
+      checked: key === state.curve,
+      onchange: () => {
+        state.curve = key;
+        moveMarker = showCurves(standing(state.system, state.baseline, state.alpha), key, chooseSystem);
+        moveMarker(state.alpha);
+      },
+    });
+    byId("curve-choice").append(element("label", {}, radio, name));
+  }
+  byId("notes").append(...data.notes.map((note) => element("li", {}, note)));
+  byId("versions").textContent = data.versions;
+  byId("theme").setAttribute("aria-pressed", String(isDark()));
+  listen();
+  drawAll();
+}
+
+start();
+// For tests, and for the curious at the console: every figure of the page, without touching it.
+window.surefoot = Object.freeze({ figures, topicFigures, segmentFigures });

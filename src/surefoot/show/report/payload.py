@@ -1,0 +1,103 @@
+"""The numbers that a report carries: scores exact to the last bit, and what the browser should not work out again."""
+
+from __future__ import annotations
+
+import json
+import platform
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy
+
+from surefoot._version import __version__
+from surefoot.agreement.axes import pca
+from surefoot.errors import SurefootError
+from surefoot.inference import LEVEL, critical_value
+from surefoot.risk import one_alpha
+from surefoot.scores import VIRTUAL, FloatArray, Scores
+from surefoot.segments import group_topics
+
+LARGEST_ALPHA = 20.0
+"""Where the page's slider ends."""
+
+
+def payload(
+    scores: Scores,
+    baseline: str | None,
+    candidate: str | None,
+    alpha: float,
+    segments: Mapping[Any, object] | None,
+    queries: Mapping[str, str] | None,
+) -> dict[str, Any]:
+    """All that the page needs to know, fit for JSON."""
+    return {
+        "measure": scores.measure,
+        "systems": scores.systems,
+        "topics": scores.topics,
+        "texts": None if queries is None else [queries.get(topic, "") for topic in scores.topics],
+        "values": packed(scores.values),
+        # Made here, so that a tie with a virtual baseline is a tie in the page as well.
+        "virtual": {name: packed(scores.baseline(name)) for name in VIRTUAL},
+        "start": _start(scores, baseline, candidate, alpha),
+        "largest_alpha": LARGEST_ALPHA,
+        "level": LEVEL,
+        "critical": critical_value(len(scores.topics)) if len(scores.topics) > 1 else None,
+        "map": _map(scores),
+        "segments": None if segments is None else _segments(scores, segments),
+        "notes": scores.notes,
+        "surefoot": __version__,
+        "versions": f"Surefoot {__version__}, Python {platform.python_version()}, numpy {np.__version__}, "
+        f"scipy {scipy.__version__}",
+    }
+
+
+def packed(values: FloatArray) -> str:
+    """Numbers as base64 of little-endian doubles: short, exact, and quick to unpack."""
+    return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
+
+
+def embedded(data: Mapping[str, Any]) -> str:
+    r"""JSON that no name in it can end: inside a script element only ``<`` could, and it never appears.
+
+    >>> embedded({"name": "</script><!-- é"})
+    '{"name":"\\u003c/script\\u003e\\u003c!-- \\u00e9"}'
+    """
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: float) -> dict[str, Any]:
+    """What the page opens with; ``planned`` where its author named the candidate, so that there is one test to make."""
+    alpha = one_alpha(alpha)
+    if alpha > LARGEST_ALPHA:
+        raise SurefootError(f"a report shows alpha from 0 to {LARGEST_ALPHA:g}; got {alpha:g}")
+    baseline = "MEAN" if baseline is None else baseline
+    scores.baseline(baseline)  # refuses a name that is not there
+    others = [system for system in scores.systems if system != baseline]
+    if not others:
+        raise SurefootError(f"a report needs a system besides the baseline {baseline!r}")
+    if candidate == baseline:
+        raise SurefootError(f"the candidate {candidate!r} is the baseline; name two that differ")
+    system = max(others, key=lambda name: scores[name].mean()) if candidate is None else candidate
+    scores.row(system)
+    return {"system": system, "baseline": baseline, "alpha": alpha, "planned": candidate is not None}
+
+
+def _map(scores: Scores) -> dict[str, Any] | None:
+    """Systems and virtual runs on two principal axes; None where all scores are 0, or there is but one axis."""
+    if min(scores.values.shape) < 2:
+        return None
+    try:
+        found = pca(scores)
+    except SurefootError:
+        return None
+    return {"shares": found.shares[:2].tolist(), "points": found.coordinates.tolist()}
+
+
+def _segments(scores: Scores, segments: Mapping[Any, object]) -> dict[str, Any]:
+    """The names of the segments, and which of them each topic is in."""
+    groups = group_topics(scores.topics, segments)
+    place = {topic: number for number, members in enumerate(groups.values()) for topic in members}
+    return {"names": list(groups), "of": [place[topic] for topic in scores.topics]}
