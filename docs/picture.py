@@ -1,4 +1,4 @@
-"""Takes the README's picture of the demo's report: `make demo test`, then run this with .venv/bin/python; needs chromium."""
+"""Takes the README's picture of the report that `make demo` wrote; needs what `make test` installs, and chromium."""
 
 from pathlib import Path
 from shutil import which
