@@ -3,6 +3,7 @@
 Names are loaded when they are first used, so that importing the package costs nothing.
 """
 
+from surefoot._lazy import lazy
 from surefoot._version import __version__
 
 TYPE_CHECKING = False  # typing's own would cost more to import than all the rest
@@ -72,12 +73,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module 'surefoot' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"surefoot.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

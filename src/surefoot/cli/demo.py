@@ -34,7 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Build, rank, write, score, tell."""
     with _status() as say:
         say("Reading the standard library")
-        from surefoot.demo import candidate_of, collection, tell, write
+        from surefoot.demo.files import write
+        from surefoot.demo.story import candidate_of, tell
+        from surefoot.demo.task import collection
         from surefoot.effectiveness import score_runs
         from surefoot.show.files import write_text
         from surefoot.show.report import report

@@ -3,7 +3,7 @@
 Names are loaded when they are first used, as in the package above.
 """
 
-from typing import Any
+from surefoot._lazy import lazy
 
 _HOME = {
     "Collection": "task",
@@ -21,12 +21,7 @@ _HOME = {
 __all__ = [*_HOME]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'surefoot.demo' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"surefoot.demo.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

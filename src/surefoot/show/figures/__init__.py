@@ -8,6 +8,8 @@ Without ``axes`` a figure of its own is made, one or two columns wide; with ``ax
 loaded when the first name is used.
 """
 
+from surefoot._lazy import lazy
+
 TYPE_CHECKING = False  # see surefoot/__init__.py
 if TYPE_CHECKING:
     from surefoot.show.figures.agreement import cross_map, pca_map, rbo_bars
@@ -79,12 +81,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__ = lazy(__name__, _HOME)
 
 
 def __dir__() -> list[str]:
