@@ -216,15 +216,24 @@ class Scores:
 
 def _locked(values: npt.ArrayLike) -> FloatArray:
     """The values as a matrix that nobody can change: a copy, unless it is one that was locked before."""
-    try:
-        locked = type(values) is np.ndarray and values.dtype == np.float64 and not values.flags.writeable
-        base = values.base if locked else None  # type: ignore[union-attr]
-        ours = locked and (values.flags.owndata or (type(base) is np.ndarray and not base.flags.writeable))  # type: ignore[union-attr]
-        matrix = values if ours else np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
-    matrix.flags.writeable = False  # type: ignore[union-attr]
-    return matrix.view()  # type: ignore[union-attr]
+    matrix: FloatArray
+    if isinstance(values, np.ndarray) and _is_locked(values):
+        matrix = values
+    else:
+        try:
+            matrix = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
+        matrix.flags.writeable = False
+    locked: FloatArray = matrix.view()
+    return locked
+
+
+def _is_locked(array: npt.NDArray[Any]) -> bool:
+    """Whether an array is plain float64 and read-only down to whoever owns its memory."""
+    owner = array if array.base is None else array.base
+    plain = type(array) is np.ndarray and array.dtype == np.float64 and isinstance(owner, np.ndarray)
+    return plain and owner.flags.owndata and not array.flags.writeable and not owner.flags.writeable
 
 
 def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
