@@ -115,7 +115,7 @@ def evaluate(
         raise SurefootError("there are no scores to evaluate")
     shares = tuple(np.atleast_1d(tail).tolist())
     wanted = Wanted(shares, geometric, minus, ci, tuple(tests), correct, n_resamples, seed)
-    alphas = np.array(list(dict.fromkeys(np.atleast_1d(risk.alphas_of(alpha)).tolist())))
+    alphas = risk.sweep_of(alpha)
     chosen = None if systems is None else several[0].select(systems).systems
     # p is corrected for all systems, whichever are shown: a choice of rows must not make a finding.
     settings = [Setting.of(one, baseline, None if correct else chosen, population, value) for one in several]

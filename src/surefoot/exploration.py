@@ -9,7 +9,7 @@ import numpy as np
 from surefoot import risk
 from surefoot.errors import counted, listed
 from surefoot.inference import LEVEL, TInference, t_inference, topic_inference
-from surefoot.results import Result
+from surefoot.results import Result, plain
 from surefoot.scores import FloatArray, Scores
 from surefoot.setting import Population, Setting, signature_of
 from surefoot.values import Family
@@ -24,8 +24,7 @@ class Exploration(Result):
     def extra(self) -> dict[str, float | None]:
         """The figures over all topics, for JSON."""
         figures = {"urisk": self.inference.urisk, "trisk": self.inference.trisk, "p": self.inference.p}
-        plain = {name: float(figure) for name, figure in figures.items()} | {"critical": self.inference.critical}
-        return {name: figure if np.isfinite(figure) else None for name, figure in plain.items()}
+        return {name: plain(figure) for name, figure in {**figures, "critical": self.inference.critical}.items()}
 
 
 def explore(

@@ -22,7 +22,7 @@ from surefoot.figures import Columns
 from surefoot.inference import LEVEL, critical_value
 from surefoot.resampling import Resampler, bootstrap_weights, jackknife_weights
 from surefoot.results import Column, Result
-from surefoot.risk import alphas_of
+from surefoot.risk import sweep_of
 from surefoot.scores import FloatArray, Scores
 from surefoot.setting import Baseline, Population, Setting, signature_of
 from surefoot.values import Family
@@ -139,7 +139,7 @@ def intervals(
     >>> row["system"], row["low"] < row["estimate"] < row["high"]
     ('b', True)
     """
-    alphas = np.atleast_1d(alphas_of(alpha))
+    alphas = sweep_of(alpha)
     setting = Setting.of(scores, baseline, systems, population, value)
     how = How(method, level, n_resamples, seed)
     estimates = Resampler(setting, alphas, measures).estimates()
@@ -169,7 +169,7 @@ def difference_intervals(
     >>> [row["measure"] for row in difference_intervals(scores, "b", "c", "a", n_resamples=200).rows()]
     ['urisk', 'trisk', 'zrisk', 'georisk']
     """
-    alphas = np.atleast_1d(alphas_of(alpha))
+    alphas = sweep_of(alpha)
     setting = Setting.of(scores, baseline, [system, other], population, value)
     how = How(method, level, n_resamples, seed)
     resampler = _Difference(setting, alphas, measures)

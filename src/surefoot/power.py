@@ -13,7 +13,7 @@ from surefoot.errors import SurefootError
 from surefoot.inference import LEVEL, critical_value
 from surefoot.moments import CHUNK, Comparison, Moments
 from surefoot.results import Result, signature
-from surefoot.risk import alphas_of, t_of
+from surefoot.risk import sweep_of, t_of
 from surefoot.scores import VIRTUAL, FloatArray, Scores
 from surefoot.simulate import TYPICAL_CORRELATION, Simulator
 
@@ -64,7 +64,7 @@ def power(
     >>> [round(row["power"], 2) for row in result.rows()]
     [0.13, 0.32]
     """
-    alphas = np.atleast_1d(alphas_of(alpha))
+    alphas = sweep_of(alpha)
     sizes = _checked(topics, n_simulations)
     pair, null = (_Pair(made, system, baseline) for made in (simulator, simulator.null(system, baseline)))
     truth = pair.moments([0.0, *alphas], TRUTH_TOPICS, 1, seed).mean[:, 0]

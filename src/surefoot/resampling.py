@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from surefoot.errors import SurefootError
 from surefoot.figures import Columns, against_many, against_one
 from surefoot.moments import CHUNK
-from surefoot.risk import gmean, tail
+from surefoot.risk import GMEAN_FLOOR, gmean, tail, tail_count
 from surefoot.scores import FloatArray
 from surefoot.setting import Setting
 from surefoot.values import Family, Linear
@@ -136,7 +136,7 @@ class Resampler:
         if wanted & {"mean", *MANY}:
             found["mean"] = rows @ weights.T / found["n"]
         if "gmean" in wanted:
-            found["logs"] = np.log(np.maximum(rows, 1e-5)) @ weights.T
+            found["logs"] = np.log(np.maximum(rows, GMEAN_FLOOR)) @ weights.T
         if wanted & set(SINGLE):
             found |= self._single(weights)
         if wanted & set(MANY):
@@ -179,7 +179,7 @@ def _share(name: str) -> float:
 
 def _tails_of(d: FloatArray, weights: FloatArray, share: float) -> FloatArray:
     """The mean of the worst share of each resample: topics in order, as many as still have room."""
-    count = np.ceil(np.round(share * weights.sum(axis=1), 9))[:, np.newaxis]
+    count = tail_count(weights.sum(axis=1), share)[:, np.newaxis]
     result = np.empty((len(d), len(weights)))
     for place, row in enumerate(d):
         order = np.argsort(row, kind="stable")

@@ -54,8 +54,8 @@ class Result:
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows as plain Python values, fit for JSON: None stands for what is undefined or infinite."""
-        plain = [[_plain(value) for value in column] for column in self.columns.values()]
-        return [dict(zip(self.columns, row, strict=True)) for row in zip(*plain, strict=True)]
+        columns = [[plain(value) for value in column] for column in self.columns.values()]
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def to_frame(self) -> polars.DataFrame:
         """The rows as a polars frame; its ``to_pandas()`` gives a pandas one."""
@@ -99,6 +99,16 @@ def _word(value: object) -> str:
     return str(value)
 
 
-def _plain(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def plain(value: Any) -> Any:
+    """What JSON can hold: None for what is undefined or infinite, lists and dictionaries for what holds others.
+
+    >>> plain({"p": np.array([0.5, np.nan])})
+    {'p': [0.5, None]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value

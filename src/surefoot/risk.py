@@ -8,7 +8,6 @@ Measures against many baselines take a matrix of systems × topics (further axes
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil
 
 import numpy as np
 import numpy.typing as npt
@@ -123,11 +122,23 @@ def tail(system: npt.ArrayLike, baseline: npt.ArrayLike, share: float = 0.1) -> 
     s, b = np.broadcast_arrays(*_arrays(system, baseline))
     if s.ndim > 1:
         return np.stack([tail(one, base, share) for one, base in zip(s, b, strict=True)])
-    count = ceil(round(share * len(s), 9))
+    count = int(tail_count(len(s), share))
     return np.asarray(np.partition(s - b, count - 1)[:count].mean())
 
 
-def gmean(scores: npt.ArrayLike, floor: float = 1e-5) -> FloatArray:
+def tail_count(topics: npt.ArrayLike, share: float) -> FloatArray:
+    """How many topics a tail holds: ceil(share × c), rounded first, as 0.07 × 100 is a hair above 7 in floating point.
+
+    >>> int(tail_count(100, 0.07)), int(tail_count(50, 0.05))
+    (7, 3)
+    """
+    return np.asarray(np.ceil(np.round(share * np.asarray(topics, dtype=np.float64), 9)))
+
+
+GMEAN_FLOOR = 1e-5
+
+
+def gmean(scores: npt.ArrayLike, floor: float = GMEAN_FLOOR) -> FloatArray:
     """The geometric mean over topics, scores below ``floor`` counted as ``floor`` (GMAP; trec_eval's 0.00001).
 
     Robertson, *On GMAP: and other transformations*, CIKM 2006.
@@ -307,6 +318,15 @@ def alphas_of(alpha: npt.ArrayLike) -> FloatArray:
         found = f"{sweep[wrong].flat[0]:g}" if wrong.any() else f"an array of shape {sweep.shape}"
         raise SurefootError(f"alpha must be a number of 0 or more, up to {LARGEST_ALPHA:g}, or several; got {found}")
     return sweep
+
+
+def sweep_of(alpha: npt.ArrayLike) -> FloatArray:
+    """The alphas of an analysis that takes one or several: a row of them, each once.
+
+    >>> sweep_of([1, 5, 1])
+    array([1., 5.])
+    """
+    return np.array(list(dict.fromkeys(np.atleast_1d(alphas_of(alpha)).tolist())))
 
 
 def one_alpha(alpha: float) -> float:

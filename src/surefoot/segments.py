@@ -90,7 +90,7 @@ def evaluate_segments(
     }
     rows = np.isin(table["system"], shown)
     table = {name: column[rows] for name, column in table.items()}
-    alphas = np.atleast_1d(risk.alphas_of(alpha))
+    alphas = risk.sweep_of(alpha)
     more = Wanted(**{name: value for name, value in columns.items() if name in ("ci", "n_resamples", "seed")})
     more = replace(more, tests=tuple(columns.get("tests", ())), correct=correct)
     stated = signature_of("segments", [setting], alphas, segments=len(groups), **more.stated())

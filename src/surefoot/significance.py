@@ -22,7 +22,7 @@ from surefoot.inference import correct as corrected
 from surefoot.inference import t_inference
 from surefoot.moments import CHUNK
 from surefoot.results import Result
-from surefoot.risk import alphas_of
+from surefoot.risk import alphas_of, sweep_of
 from surefoot.scores import FloatArray, Scores
 from surefoot.setting import Baseline, Population, Setting, signature_of
 from surefoot.values import Family, Linear
@@ -291,7 +291,7 @@ def run_tests(
     """
     for test in tests:
         choose(test, TESTS, "tests")
-    alphas = np.atleast_1d(alphas_of(alpha))
+    alphas = sweep_of(alpha)
     # What is adjusted for other systems counts all of them, whichever are shown.
     setting = Setting.of(scores, baseline, None if correct or "max" in tests else systems, population, value)
     if setting.baselines is None:

@@ -54,6 +54,15 @@ def test_the_ratchet_forgets_no_query(missing: str, remembered: float) -> None:
     assert after.figures["topics"] == 10
 
 
+def test_the_same_small_change_everywhere_is_tested_by_its_signs() -> None:
+    """Its spread is the rounding of the scores, which must not be taken for certainty."""
+    base = RANDOM.random(50).round(4)
+    scores = Scores(np.stack([base, (base - 0.0001).round(4)]), ["old", "new"], range(50))
+    for finding in gate(scores, "new", "old").findings:
+        if finding.rule in ("mean", "risk"):
+            assert finding.measured["p"] == 2 * 0.5**50
+
+
 def test_figures_that_do_not_fit_the_scores_are_damage(tmp_path: Path) -> None:
     path = tmp_path / "accepted.json"
     write_accepted(path, accept(SCORES, gate(SCORES, "new", "old")))

@@ -10,6 +10,7 @@ from pathlib import Path
 from surefoot.demo.ranking import rank
 from surefoot.demo.task import Collection, collection
 from surefoot.errors import SurefootError
+from surefoot.show.files import write_bytes
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,4 @@ def _table_lines(texts: Mapping[str, str]) -> Iterable[str]:
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
-        with unfinished.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.writelines(lines)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_bytes(path, "".join(lines).encode("utf-8", errors="backslashreplace"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Literal
 
 import numpy as np
@@ -77,7 +76,7 @@ def check_all(pair: Pair, rules: Rules, groups: Groups | None) -> list[Finding]:
 
 def check_mean(pair: Pair, rules: Rules) -> Finding:
     """Fails where the mean fell by more than the tolerance and significantly; one of the two warns."""
-    test = _Test.of(pair.delta, 0.0)
+    test = _Test.of(pair.own, pair.base, 0.0)
     verdict = _both(test.value < -rules.mean_tolerance - HAIR, test.is_loss(rules.level))
     old, new = float(pair.base.mean()), float(pair.own.mean())
     moved = f"{abs(test.value):.4f} {'below' if test.value < 0 else 'above'}" if test.value else "equal to"
@@ -94,7 +93,7 @@ def check_mean(pair: Pair, rules: Rules) -> Finding:
 
 def check_risk(pair: Pair, rules: Rules) -> Finding:
     """Fails where U_Risk lies below minus the tolerance and T_Risk below minus its critical value; one warns."""
-    test = _Test.of(pair.delta, rules.alpha)
+    test = _Test.of(pair.own, pair.base, rules.alpha)
     verdict = _both(test.value < -rules.risk_tolerance - HAIR, test.is_loss(rules.level))
     critical = critical_value(len(pair.topics), rules.level)
     t_word = "" if np.isnan(test.t) else f", T_Risk {test.t:.2f}"
@@ -131,7 +130,9 @@ def check_tail(pair: Pair, rules: Rules) -> Finding:
     reach = critical_value(topics, rules.level) * tail_se(pair.delta, rules.tail_share) if topics > 1 else np.inf
     limit = -rules.max_tail_loss
     verdict = _both(value < limit - HAIR, value + reach < limit - HAIR)
-    worst = "worst query" if (count := _tail_count(topics, rules.tail_share)) == 1 else f"{count} worst queries"
+    worst = (
+        "worst query" if (count := int(risk.tail_count(topics, rules.tail_share))) == 1 else f"{count} worst queries"
+    )
     change = f"lost {-value:.4f}" if value < 0 else f"won {value:.4f}" if value > 0 else "lost nothing"
     ending = {
         "pass": f"within the limit of {rules.max_tail_loss:g}",
@@ -169,7 +170,8 @@ def check_protected(pair: Pair, rules: Rules) -> Finding:
 def check_segments(pair: Pair, rules: Rules, groups: Groups) -> Finding:
     """Fails where a segment's mean fell by more than the tolerance and significantly after Holm; one of them warns."""
     column = {topic: place for place, topic in enumerate(pair.topics)}
-    tests = {name: _Test.of(pair.delta[[column[topic] for topic in own]], 0.0) for name, own in groups.items()}
+    places = {name: [column[topic] for topic in own] for name, own in groups.items()}
+    tests = {name: _Test.of(pair.own[place], pair.base[place], 0.0) for name, place in places.items()}
     holm = correct([np.nan if test.p is None else test.p for test in tests.values()], "holm")
     adjusted = {
         name: _Test(test.value, test.t, _defined(p)) for (name, test), p in zip(tests.items(), holm, strict=True)
@@ -205,14 +207,10 @@ def tail_se(delta: FloatArray, share: float) -> float:
     """
     topics = len(delta)
     ordered = np.sort(delta)
-    count = _tail_count(topics - 1, share)
+    count = int(risk.tail_count(topics - 1, share))
     left_out = np.full(topics, ordered[:count].sum())
     left_out[:count] += ordered[count] - ordered[:count]
     return float(np.sqrt((topics - 1) * np.var(left_out / count)))
-
-
-def _tail_count(topics: int, share: float) -> int:
-    return ceil(round(share * topics, 9))
 
 
 @dataclass(frozen=True)
@@ -224,12 +222,12 @@ class _Test:
     p: float | None
 
     @classmethod
-    def of(cls, delta: FloatArray, alpha: float) -> _Test:
-        found = t_inference(delta, np.zeros(len(delta)), alpha)
+    def of(cls, own: FloatArray, base: FloatArray, alpha: float) -> _Test:
+        found = t_inference(own, base, alpha)
         value, t = float(found.urisk), float(found.trisk)
         if np.isnan(t):
             # All topics changed by the same: t has no spread to divide by, and the sign test takes its place.
-            return cls(value, t, 2 * 0.5 ** len(delta) if value and len(delta) > 1 else None)
+            return cls(value, t, 2 * 0.5 ** len(own) if value and len(own) > 1 else None)
         return cls(value, t, float(found.p))
 
     def is_loss(self, level: float) -> bool:

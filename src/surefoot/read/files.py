@@ -17,6 +17,7 @@ from surefoot.errors import InputError
 PathLike = str | os.PathLike[str]
 
 STDIN = "-"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 COMPRESSED = (".gz", ".bz2", ".xz", ".lz4", ".zst")
 RUN_ENDINGS = (".run", ".txt", ".trec", ".res")
 

@@ -7,7 +7,7 @@ from codecs import getincrementaldecoder
 from dataclasses import dataclass
 
 from surefoot.errors import InputError
-from surefoot.read.files import PathLike
+from surefoot.read.files import BYTE_ORDER_MARK, PathLike
 
 CHUNK = 1 << 20
 LARGEST_GRADE = 1e9
@@ -40,7 +40,7 @@ def fields_at(text: bytes, offset: int) -> list[bytes]:
     """The fields of the line at an offset, in which no field begins before byte 0 of the line."""
     begin = text.rfind(b"\n", 0, offset) + 1
     end = text.find(b"\n", offset)
-    return text[begin : end if end >= 0 else len(text)].removeprefix(b"\xef\xbb\xbf").split()
+    return text[begin : end if end >= 0 else len(text)].removeprefix(BYTE_ORDER_MARK).split()
 
 
 def refuse_other_than_utf8(path: PathLike, text: bytes, layout: Layout) -> None:

@@ -11,7 +11,7 @@ from surefoot.layouts import Block, role_of
 from surefoot.measure_names import canonical
 from surefoot.read import parquet
 from surefoot.read.delimited import header_of, read_delimited
-from surefoot.read.files import STDIN, PathLike, read_bytes
+from surefoot.read.files import BYTE_ORDER_MARK, STDIN, PathLike, read_bytes
 from surefoot.read.source import Source, in_file
 from surefoot.read.trec_output import (
     is_evaluator_line,
@@ -20,8 +20,6 @@ from surefoot.read.trec_output import (
     refuse_other_lines,
 )
 from surefoot.scores import Missing, Scores
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None, missing: Missing = "error") -> Scores:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from surefoot.errors import InputError, choose, counted
 from surefoot.read import kernels, problems
-from surefoot.read.files import PathLike, name_of, read_bytes
+from surefoot.read.files import BYTE_ORDER_MARK, PathLike, name_of, read_bytes
 from surefoot.read.problems import QRELS, RUN, Layout
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 Names = Literal["file", "tag"]
 Ints = npt.NDArray[np.int64]
 Columns = tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.uint64], npt.NDArray[np.float64]]
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

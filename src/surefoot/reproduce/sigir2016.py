@@ -76,7 +76,7 @@ def table6(scores: Scores) -> Iterator[Cell]:
     columns = {
         "urisk": (own, "urisk", others),
         "trisk": (own, "trisk", others),
-        "tstar": (star, "trisk", nine),
+        "tstar": (star, "trisk", others),
         "zrisk": (own, "zrisk", nine),
         "georisk": (own, "georisk", nine),
     }
@@ -84,15 +84,13 @@ def table6(scores: Scores) -> Iterator[Cell]:
         found: dict[str, float | None] = {"err20": float(scores[line["system"]].mean())}
         for column in list(line)[2:]:
             short, _, alpha = column.removeprefix("rank_").rpartition("_a")
-            figures, name, systems = columns[short]
-            values = {system: figures[system, float(alpha)][name] for system in systems}
+            figures, name, ranked = columns[short]
+            values = {system: figures[system, float(alpha)][name] for system in nine}
             if column.startswith("rank_"):
-                known = {system: value for system, value in values.items() if value is not None and line[column]}
-                found[column] = ranks({s: v for s, v in known.items() if s in others or short != "tstar"}).get(
-                    line["system"]
-                )
+                known = {system: value for system in ranked if (value := values[system]) is not None}
+                found[column] = ranks(known).get(line["system"])
             else:
-                found[column] = values.get(line["system"])
+                found[column] = values[line["system"]]
         yield from (_why(cell) for cell in of_columns(line, found))
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-import numpy as np
-
 from surefoot.errors import choose
-from surefoot.results import Emphasis, Result
+from surefoot.results import Emphasis, Result, plain
 
 Cells = dict[str, list[str]]
 
@@ -39,7 +36,7 @@ def render(result: Result, format: str = "table", *, width: int | None = None, c
     ``width`` and ``color`` are the terminal table's. Without a width it is that of the terminal, or as wide as the
     table needs if there is none; `print_result` finds out about colour.
 
-    >>> result = Result("demo|alpha=5", {"system": ["bm25"], "urisk": [-0.25], "p": [math.nan]})
+    >>> result = Result("demo|alpha=5", {"system": ["bm25"], "urisk": [-0.25], "p": [float("nan")]})
     >>> print(render(result, "csv"), end="")
     system,urisk,p,signature
     bm25,-0.25,,demo|alpha=5
@@ -92,18 +89,7 @@ def _exact(name: str, value: Any) -> str:
 
 def _json(result: Result) -> str:
     whole = {"signature": result.signature, **result.extra(), "rows": result.rows(), "notes": list(result.notes)}
-    return json.dumps(_plain(whole), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold: null for what is undefined or infinite."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json.dumps(plain(whole), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _table(result: Result, width: int | None, color: bool) -> str:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.inference import critical_value, topic_inference
-from surefoot.risk import alphas_of, one_alpha
+from surefoot.risk import one_alpha, sweep_of
 from surefoot.scores import FloatArray, Scores, as_names
 from surefoot.show.figures.labels import label_ends, label_points
 from surefoot.show.figures.style import (
@@ -56,7 +56,7 @@ def topic_bars(
     >>> [text.get_text() for text in topic_bars(scores, "b", "a", alpha=0).get_xticklabels()]
     ['2', '1', '3']
     """
-    alphas = np.atleast_1d(alphas_of(alpha))
+    alphas = sweep_of(alpha)
     if len(alphas) > len(SHADES):
         raise SurefootError(f"bars for up to {len(SHADES)} alphas can be told apart; got {len(alphas)}")
     own, base = scores[system], scores.baseline(baseline)

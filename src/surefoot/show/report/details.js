@@ -3,7 +3,6 @@
 const CURVES = { urisk: "U_Risk", trisk: "T_Risk", zrisk: "Z_Risk", georisk: "GeoRisk" };
 
 function topicsTable(go, file) {
-  const figure = (key, head, digits, show = fixed) => ({ key, head, cell: (row) => show(row[key], digits) });
   return makeTable(byId("topics-table"), {
     caption: "The system’s queries",
     name: "topic",

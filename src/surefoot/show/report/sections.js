@@ -105,7 +105,6 @@ const meter = (share) =>
   );
 
 function systemsTable(go, file) {
-  const figure = (key, head, digits, show = fixed) => ({ key, head, cell: (row) => show(row[key], digits) });
   return makeTable(byId("systems-table"), {
     caption: "All systems against the baseline",
     name: "system",

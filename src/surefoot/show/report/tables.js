@@ -142,3 +142,6 @@ function sorted(rows, state, columns) {
     return sign * (a[key] - b[key]);
   });
 }
+
+// A column of figures, each shown with so many digits.
+const figure = (key, head, digits, show = fixed) => ({ key, head, cell: (row) => show(row[key], digits) });
