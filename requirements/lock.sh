@@ -9,6 +9,6 @@ lock() {
     uv pip compile pyproject.toml "$@" --universal --python-version 3.11 --generate-hashes --no-header \
         --no-emit-index-url --no-annotate --quiet --upgrade -o "requirements/$out"
 }
-lock run.lock --group build
-lock dev.lock --group dev
-lock bench.lock --group dev --group bench
+lock run.lock --extra learn --group build
+lock dev.lock --extra learn --group dev
+lock bench.lock --extra learn --group dev --group bench
