@@ -10,5 +10,5 @@ lock() {
         --no-emit-index-url --no-annotate --quiet --upgrade -o "requirements/$out"
 }
 lock run.lock --extra learn --group build
-lock dev.lock --extra learn --group dev
-lock bench.lock --extra learn --group dev --group bench
+lock dev.lock --extra all --group dev
+lock bench.lock --extra all --group dev --group bench

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from surefoot.gating.rules import Rules
     from surefoot.gating.verdict import gate
     from surefoot.intervals import difference_intervals
+    from surefoot.learn.rankers import RiskRanker
+    from surefoot.logs import evaluate_logs
+    from surefoot.ranking_data import RankingData
+    from surefoot.read.letor import read_letor
     from surefoot.read.tables import read_scores, read_scores_by
     from surefoot.read.trec import read_qrels, read_run
     from surefoot.scores import Scores
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Linear": "values",
+    "RankingData": "ranking_data",
+    "RiskRanker": "learn.rankers",
     "Rules": "gating.rules",
     "Scores": "scores",
     "Simulator": "simulate",
@@ -35,9 +41,11 @@ _HOME = {
     "cross": "cross_table",
     "difference_intervals": "intervals",
     "evaluate": "evaluation",
+    "evaluate_logs": "logs",
     "evaluate_segments": "segments",
     "explore": "exploration",
     "gate": "gating.verdict",
+    "read_letor": "read.letor",
     "read_qrels": "read.trec",
     "read_run": "read.trec",
     "read_scores": "read.tables",
@@ -50,6 +58,8 @@ _HOME = {
 
 __all__ = [
     "Linear",
+    "RankingData",
+    "RiskRanker",
     "Rules",
     "Scores",
     "Simulator",
@@ -59,9 +69,11 @@ __all__ = [
     "cross",
     "difference_intervals",
     "evaluate",
+    "evaluate_logs",
     "evaluate_segments",
     "explore",
     "gate",
+    "read_letor",
     "read_qrels",
     "read_run",
     "read_scores",

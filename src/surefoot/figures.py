@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from surefoot import risk
 from surefoot.inference import t_inference_of
+from surefoot.moments import Comparison, Moments
 from surefoot.scores import FloatArray
 from surefoot.setting import Setting
 from surefoot.values import Linear
@@ -24,6 +25,11 @@ def against_one(setting: Setting, alphas: FloatArray) -> Columns:
     compared = risk.compare(rows, baselines)
     linear = setting.family is Linear
     moments = compared.at(alphas) if linear else risk.value_moments(rows, baselines, alphas, setting.family)
+    return columns_of(compared, moments)
+
+
+def columns_of(compared: Comparison, moments: Moments) -> Columns:
+    """The measures against a baseline, of a comparison and the moments of its values at each alpha."""
     found = t_inference_of(moments)
     return {
         "urisk": found.urisk,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import SurefootError, counted, listed
+from surefoot.layouts import NAMES
 
 if TYPE_CHECKING:
     import polars
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
+
+ROLES: dict[str, tuple[str, ...]] = {
+    "topic": ("qid", *(name for name in NAMES["topic"] if name != "qid")),
+    "label": ("label", "labels", "relevance", "rel", "grade"),
+    "document": ("docno", "docid", "doc_id", "document", "document_id", "doc"),
+}
+"""The names of columns that are no features."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,6 +64,13 @@ class RankingData:
             )
         if len(self.queries) != self.bounds.size - 1:
             raise SurefootError(f"{self.source}: {len(self.queries)} query names for {self.bounds.size - 1} queries")
+        if self.documents is not None and len(self.documents) != rows:
+            raise SurefootError(f"{self.source}: {len(self.documents)} document ids for {counted(rows, 'row')}")
+        if self.feature_names is not None and len(self.feature_names) != self.features.shape[1]:
+            raise SurefootError(
+                f"{self.source}: {len(self.feature_names)} feature names for "
+                f"{counted(self.features.shape[1], 'feature')}"
+            )
         bad = np.flatnonzero(~(self.labels >= 0) | (self.labels != np.rint(self.labels)))
         if bad.size:
             raise SurefootError(
@@ -92,6 +107,8 @@ class RankingData:
                 f"and {codes.size}"
             )
         ids = None if documents is None else _series(documents)
+        if ids is not None and len(ids) != codes.size:
+            raise SurefootError(f"{source}: {len(ids)} document ids for {counted(codes.size, 'row')}")
         order = None if np.all(codes[1:] >= codes[:-1]) else np.argsort(codes, kind="stable")
         if order is not None:
             matrix, targets = matrix[order], targets[order]
@@ -100,6 +117,38 @@ class RankingData:
         np.cumsum(np.bincount(codes, minlength=len(names)), out=bounds[1:])
         return cls(
             matrix, targets, bounds, names, ids, None if feature_names is None else tuple(feature_names), 0, source
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, source: str = "frame") -> RankingData:
+        """Data of a pandas or polars frame, a row a document: columns of query, label, document id if any, features.
+
+        The first three may have any of their usual names; all other columns are features, and must be numbers.
+
+        >>> import polars
+        >>> frame = polars.DataFrame({"qid": [7, 7], "docno": ["a", "b"], "rel": [1, 0], "bm25": [2.5, None]})
+        >>> data = RankingData.from_frame(frame)
+        >>> data.queries, data.documents.to_list(), data.feature_names, data.column("bm25")
+        (('7',), ['a', 'b'], ('bm25',), array([2.5, nan], dtype=float32))
+        """
+        from surefoot.frames import table_of
+
+        table = table_of(frame)
+        roles = [_role(name) for name in table.columns]
+        query, label = (_only(table.columns, roles, role, source) for role in ("topic", "label"))
+        document = _only(table.columns, roles, "document", source) if "document" in roles else None
+        features = [place for place, role in enumerate(roles) if role is None]
+        if not features:
+            raise SurefootError(f"{source}: no column of features beside {listed(table.columns)}")
+        qid = table.labels(query)
+        ids = None if document is None else table.labels(document)
+        return cls.of(
+            table.numbers(features),
+            table.numbers([label])[:, 0],
+            np.array(qid.names)[qid.codes],
+            None if ids is None else np.array(ids.names)[ids.codes],
+            [table.columns[place] for place in features],
+            source,
         )
 
     @cached_property
@@ -146,7 +195,7 @@ class RankingData:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of features, labels and queries, to tell whether two sets are the same."""
-        digest = sha256(f"{self.features.shape}{self.first_feature}".encode())
+        digest = blake2b(f"{self.features.shape}{self.first_feature}".encode(), digest_size=20)
         parts = [self.labels, self.bounds]
         if isinstance(self.features, np.ndarray):
             parts.append(np.ascontiguousarray(self.features))
@@ -191,6 +240,25 @@ def as_matrix(features: Any, source: str = "data") -> Matrix:
     if matrix.ndim != 2:
         raise SurefootError(f"{source}: features must be a matrix, a row a document; got {matrix.ndim} dimensions")
     return np.ascontiguousarray(matrix)
+
+
+def _role(name: str) -> str | None:
+    """What a column of a frame holds; none if it is a feature."""
+    word = _word(name)
+    return next((role for role, names in ROLES.items() if word in names), None)
+
+
+def _word(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def _only(columns: Sequence[str], roles: Sequence[str | None], role: str, source: str) -> int:
+    """The column of a role; of several, as a query's id beside its text, that whose name is first in the list."""
+    places = [place for place, found in enumerate(roles) if found == role]
+    if not places:
+        what = "queries" if role == "topic" else f"{role}s"
+        raise SurefootError(f"{source}: no column of {what} among {listed(columns)}; name it {ROLES[role][0]!r}")
+    return min(places, key=lambda place: ROLES[role].index(_word(columns[place])))
 
 
 def _stacked(matrices: Sequence[Matrix]) -> Matrix:

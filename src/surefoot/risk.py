@@ -211,7 +211,12 @@ def georisk(matrix: npt.ArrayLike, alpha: npt.ArrayLike = 1.0, value: Family = L
 
 def geo(matrix: FloatArray, z: FloatArray) -> FloatArray:
     """The square root of a matrix's mean effectiveness times Phi(z / c), for a z computed elsewhere."""
-    return np.asarray(np.sqrt(matrix.mean(axis=-1) * ndtr(z / matrix.shape[-1])))
+    return geo_of(matrix.mean(axis=-1), z, matrix.shape[-1])
+
+
+def geo_of(mean: FloatArray, z: FloatArray, topics: int) -> FloatArray:
+    """The same of means and a number of topics."""
+    return np.asarray(np.sqrt(mean * ndtr(z / topics)))
 
 
 def geominus_published(matrix: npt.ArrayLike, alpha: npt.ArrayLike = 1.0, value: Family = Linear) -> FloatArray:

@@ -1,6 +1,7 @@
 import pytest
 
-from surefoot.demo import Collection, Index, collection
+from surefoot.demo import collection
+from surefoot.retrieval import Collection
 
 
 @pytest.fixture(scope="session")
@@ -23,8 +24,3 @@ def small() -> Collection:
         queries={"q1": "apple plum", "q2": "eat fig fig", "q3": "zebra"},
         qrels={"q1": {"shop.Apple": 4}, "q2": {"shop.Fig.eat": 4, "shop.Fig.grow": 1}, "q3": {"shop.Kiwi": 4}},
     )
-
-
-@pytest.fixture
-def index(small: Collection) -> Index:
-    return Index.of(small)

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from surefoot.demo import MODELS, rank, write
+from surefoot.demo import write
 from surefoot.errors import SurefootError
+from surefoot.retrieval import MODELS, rank
 
 
 def parsed(path):

@@ -7,8 +7,8 @@ import pytest
 
 from surefoot.demo.docstrings import Docstring
 from surefoot.demo.task import ANSWER, COUNTERPART, NEIGHBOUR, collection, collection_of, split_summary
-from surefoot.demo.words import terms
 from surefoot.errors import SurefootError
+from surefoot.retrieval.words import terms
 
 
 def test_the_task_is_large_enough_to_measure_on(library):

@@ -23,6 +23,8 @@ COMMANDS = {
     "figure": "a figure of the papers, made from your own data",
     "report": "one interactive HTML file for the team",
     "gate": "may a candidate replace the baseline? pass, warn or fail, for continuous integration",
+    "train": "learn a ranker that avoids risk: LambdaMART under risk-sensitive objectives",
+    "predict": "rank documents with a trained model",
     "power": "how many topics are needed to see a risk of this size?",
     "reproduce": "the published tables, cell by cell: published, recomputed, difference, reason",
     "demo": "rank and judge an embedded collection, and say in words what was learned",
@@ -35,6 +37,7 @@ EXAMPLES = """examples:
   surefoot demo
   surefoot evaluate runs/*.run --qrels qrels.txt --measure nDCG@10 --baseline bm25 --alpha 0,1,5
   surefoot explore --scores err20.csv --system new --baseline old
+  surefoot train --train train.txt --valid vali.txt --objective ucro --alpha 2 --baseline feature:110 -o model/
 
 `surefoot COMMAND --help` tells more of each."""
 

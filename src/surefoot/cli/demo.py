@@ -8,6 +8,11 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from surefoot.retrieval.collection import Collection
+    from surefoot.retrieval.ranking import Ranking
 
 MEASURE, BASELINE = "nDCG@10", "BM25"
 
@@ -42,8 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
         from surefoot.show.report import report
 
         task = collection()
+        learned = _learned(task, say)
         say("Ranking with every model")
-        files = write(arguments.output, task)
+        files = write(arguments.output, task, learned)
         say("Scoring the runs")
         scores = score_runs(list(files.runs.values()), files.qrels, MEASURE)
         say("Writing the report")
@@ -52,6 +58,21 @@ def run(arguments: argparse.Namespace) -> int:
     print("\n".join(tell(scores, task.queries, files, BASELINE, _program())))
     print(f"And open {page} in a browser: every query and every system, at any alpha.")
     return 0
+
+
+def _learned(task: Collection, say: Callable[[str], None]) -> dict[str, Ranking]:
+    """Rankers learned from the models' scores; none where the packages for learning are not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("lightgbm") is None:
+        from surefoot.learn.models import INSTALL
+
+        print(f"No ranker is trained here: {INSTALL}", file=sys.stderr)
+        return {}
+    from surefoot.demo.learned import learn
+
+    say("Making features")
+    return learn(task, say)
 
 
 def _program() -> str:

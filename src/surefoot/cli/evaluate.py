@@ -46,11 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--segments", metavar="FILE", help="CSV of topic,segment: every measure for each segment")
     parser.add_argument("--segment-by", metavar="COLUMN", help="the column of the segments file, if it has several")
     parser.add_argument("--correct", choices=("holm", "bh", "bonferroni"), help="adjust p over all rows")
+    parser.add_argument(
+        "--stream",
+        action="store_true",
+        help="--scores are the Parquet files of one large log, read in pieces: any size in bounded memory",
+    )
     inputs.add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, evaluate, print."""
+    if arguments.stream:
+        return _stream(arguments)
     if arguments.baseline and arguments.baseline_map:
         raise SurefootError("give --baseline or --baseline-map, not both")
     from surefoot.evaluation import evaluate
@@ -69,4 +76,21 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         result = evaluate(inputs.load(arguments), chosen, arguments.alpha, correct=arguments.correct, **options)
         inputs.show(result, arguments)
+    return 0
+
+
+def _stream(arguments: argparse.Namespace) -> int:
+    """Evaluate a log that is too large for memory; only what sums over topics can tell."""
+    from surefoot.logs import evaluate_logs
+
+    words = ("runs", "qrels", "baseline_map", "systems", "population", "tail", "geometric", "minus", "ci", "tests")
+    given = [word for word in (*words, "segments", "correct") if getattr(arguments, word)]
+    if given or arguments.value != "linear" or not arguments.scores or len(arguments.measure or []) > 1:
+        refused = f"; leave out --{given[0].replace('_', '-')}" if given else ""
+        raise SurefootError(f"--stream takes --scores, --baseline, --alpha, one --measure and --missing{refused}")
+    measure = (arguments.measure or [None])[0]
+    found = evaluate_logs(
+        arguments.scores, arguments.baseline, arguments.alpha, measure=measure, missing=arguments.missing
+    )
+    inputs.show(found, arguments)
     return 0

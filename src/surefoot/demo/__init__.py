@@ -6,12 +6,7 @@ Names are loaded when they are first used, as in the package above.
 from surefoot._lazy import lazy
 
 _HOME = {
-    "Collection": "task",
     "collection": "task",
-    "Index": "index",
-    "MODELS": "models",
-    "Ranking": "ranking",
-    "rank": "ranking",
     "DemoFiles": "files",
     "write": "files",
     "candidate_of": "story",

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from surefoot.demo.ranking import rank
-from surefoot.demo.task import Collection, collection
+from surefoot.demo.task import collection
 from surefoot.errors import SurefootError
+from surefoot.retrieval.collection import Collection
+from surefoot.retrieval.ranking import Ranking, rank
 from surefoot.show.files import write_bytes
 
 
@@ -24,13 +25,15 @@ class DemoFiles:
     runs: Mapping[str, Path]
 
 
-def write(directory: str | os.PathLike[str], task: Collection | None = None) -> DemoFiles:
-    """Write a collection (the standard library's, unless given) and the runs of all models over it.
+def write(
+    directory: str | os.PathLike[str], task: Collection | None = None, learned: Mapping[str, Ranking] | None = None
+) -> DemoFiles:
+    """Write a collection (the standard library's, unless given) and the runs of all models over it, and of others.
 
     Each file appears whole or not at all. An earlier demo is overwritten, other people's files are not.
     """
     task = collection() if task is None else task
-    rankings = rank(task)
+    rankings = {**rank(task), **(learned or {})}
     folder = Path(directory)
     files = DemoFiles(
         directory=folder,

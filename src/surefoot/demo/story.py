@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import shorten, wrap
 
 from surefoot.demo.files import DemoFiles
+from surefoot.demo.names import GAIN_ONLY, RISK_AVERSE
 from surefoot.errors import SurefootError, counted
 from surefoot.evaluation import evaluate
 from surefoot.exploration import explore
@@ -80,6 +81,7 @@ def tell(
         *_closer(scores, candidate, baseline, queries),
         "",
         *_safest(others, baseline),
+        *_learned(others, baseline),
         *_next_steps(scores, candidate, baseline, files, program),
     ]
 
@@ -204,6 +206,22 @@ def _safest(others: list[Standing], baseline: str) -> list[str]:
     text = (
         f"The safest of those that are better on average is {safe.system}: {counted(safe.wins, 'query')} better, "
         f"{safe.losses:,} worse. {_risk_words(safe)}"
+    )
+    return [*wrap(text, WIDTH), ""]
+
+
+def _learned(others: list[Standing], baseline: str) -> list[str]:
+    """What it brings to train against risk, where both rankers are among the systems."""
+    by_name = {standing.system: standing for standing in others}
+    plain, safe = by_name.get(GAIN_ONLY), by_name.get(RISK_AVERSE)
+    if plain is None or safe is None:
+        return []
+    text = (
+        f"{plain.system} and {safe.system} learned from the other models' scores, on other queries than these "
+        f"figures are of. Trained for gain alone, it makes {counted(plain.losses, 'query')} worse than {baseline}, "
+        f"{plain.loss20:,} by more than a fifth; trained so that a loss weighs more, {safe.losses:,} and "
+        f"{safe.loss20:,}. The mean loss goes from {plain.frisk:.4f} to {safe.frisk:.4f}, the mean from "
+        f"{plain.mean:.3f} to {safe.mean:.3f}."
     )
     return [*wrap(text, WIDTH), ""]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from surefoot.demo.docstrings import Docstring, docstrings
-from surefoot.demo.words import terms
+from surefoot.retrieval.collection import Collection
+from surefoot.retrieval.words import terms
 
 LEAST_QUERY_TERMS, MOST_QUERY_TERMS = 3, 20
 LEAST_DOCUMENT_TERMS = 5
@@ -23,18 +23,6 @@ ANSWER, COUNTERPART, NEIGHBOUR = 4, 2, 1
 """Grades on the scale of the TREC Web track: 4 the page looked for, 2 highly relevant, 1 relevant."""
 
 
-@dataclass(frozen=True)
-class Collection:
-    """Documents by id, queries by topic, and for each topic the grades of the documents that are not worthless.
-
-    Ids of documents are qualified names; a topic has the name of the (first) object that it asks for.
-    """
-
-    documents: Mapping[str, str]
-    queries: Mapping[str, str]
-    qrels: Mapping[str, Mapping[str, int]]
-
-
 def collection() -> Collection:
     """The task made of the standard library of the Python that runs; the same each time on one Python."""
     return collection_of(docstrings().values())
@@ -42,6 +30,8 @@ def collection() -> Collection:
 
 def collection_of(found: Iterable[Docstring]) -> Collection:
     """The task made of given docstrings.
+
+    Ids of documents are qualified names; a topic has the name of the (first) object that it asks for.
 
     >>> text = "Cut the loaf into slices. The knife should be long, sharp and clean."
     >>> task = collection_of([Docstring("kitchen.slice", text)])

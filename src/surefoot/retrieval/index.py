@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from surefoot.demo.task import Collection
-from surefoot.demo.words import terms
+from surefoot.retrieval.collection import Collection
+from surefoot.retrieval.words import terms
 
 Sparse: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -57,6 +57,12 @@ class Field:
         return np.bincount(self.counts.indices, minlength=self.counts.shape[1]).astype(np.float64)
 
     @cached_property
+    def rarity(self) -> FloatArray:
+        """How much a term tells: ln(1 + (N - n + ½) / (n + ½)), n of the N documents have it. The idf of BM25."""
+        n = self.document_frequency
+        return np.log1p((self.size - n + 0.5) / (n + 0.5))
+
+    @cached_property
     def collection_frequency(self) -> FloatArray:
         """How often each term occurs in all documents."""
         return np.asarray(self.counts.sum(axis=0))
@@ -75,10 +81,10 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """The documents of a collection in three fields: all terms, those of the name, and their letters by fours.
+    """The documents of a collection in four fields: all terms, the name's terms, letters by fours, terms by twos.
 
     Documents and topics are in the order of their names. A document's terms are those of its name and its text;
-    names share the vocabulary of all terms, so the two can be added.
+    names share the vocabulary of all terms, so the two can be added. Where documents have no names, none has a term.
     """
 
     documents: tuple[str, ...]
@@ -86,17 +92,19 @@ class Index:
     text: Field
     names: Field
     grams: Field
+    pairs: Field
 
     @classmethod
     def of(cls, task: Collection) -> Index:
         """The index of a collection."""
         documents, topics = tuple(sorted(task.documents)), tuple(sorted(task.queries))
-        names = [terms(name) for name in documents]
+        names = [terms(document) if task.named else [] for document in documents]
         texts = [name + terms(task.documents[document]) for name, document in zip(names, documents, strict=True)]
         queries = [terms(task.queries[topic]) for topic in topics]
         text = Field.of(texts, queries)
         name = Field(count(names, vocabulary_of(texts)), text.queries)
-        return cls(documents, topics, text, name, Field.of(_all_grams(texts), _all_grams(queries)))
+        letters = Field.of(_all_grams(texts), _all_grams(queries))
+        return cls(documents, topics, text, name, letters, Field.of(_all_pairs(texts), _all_pairs(queries)))
 
 
 @cache
@@ -112,6 +120,10 @@ def grams(term: str, n: int = 4) -> tuple[str, ...]:
 
 def _all_grams(texts: Texts) -> Texts:
     return [[gram for term in text for gram in grams(term)] for text in texts]
+
+
+def _all_pairs(texts: Texts) -> Texts:
+    return [[f"{one} {two}" for one, two in pairwise(text)] for text in texts]
 
 
 def vocabulary_of(texts: Texts) -> dict[str, int]:

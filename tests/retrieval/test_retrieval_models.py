@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from surefoot.demo import MODELS, Index, models
-from surefoot.demo.index import Field, grams, largest
-from surefoot.demo.words import terms
+from surefoot.retrieval import MODELS, Index, models
+from surefoot.retrieval.index import Field, grams, largest
+from surefoot.retrieval.words import terms
 
 
 class Slow:
@@ -47,7 +47,7 @@ def bm25_part(slow, k1=0.9, b=0.4):
 def test_bm25_by_hand():
     """Two documents, "a a b" and "b": n(a) = 1, N = 2, avg = 2; 2 · 1.9 / (2 + 0.9 · (0.6 + 0.4 · 1.5)) · ln 2."""
     field = Field.of([["a", "a", "b"], ["b"]], [["a"]])
-    scores = models.bm25(Index(("d1", "d2"), ("q",), field, field, field)).toarray()
+    scores = models.bm25(Index(("d1", "d2"), ("q",), field, field, field, field)).toarray()
     assert scores[0] == pytest.approx([2 * 1.9 / (2 + 0.9 * 1.2) * log(1 + 1.5 / 1.5), 0.0])
 
 

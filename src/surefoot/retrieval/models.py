@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from surefoot.demo.index import Field, FloatArray, Index, Sparse, largest, replaced, spread
+from surefoot.retrieval.index import Field, FloatArray, Index, Sparse, largest, replaced, spread
 
 Model = Callable[[Index], Sparse]
 
@@ -24,20 +24,23 @@ def bm25(index: Index, k1: float = 0.9, b: float = 0.4) -> Sparse:
     Robertson and others, "Okapi at TREC-3" (1994), with the logarithm that stays positive for frequent terms; k1 =
     0.9 and b = 0.4 after Trotman, Jia and Crane, "Towards an efficient and effective search engine" (2012).
     """
-    return index.text.queries @ _bm25_weights(index.text, k1, b).T
+    return field_bm25(index.text, k1, b)
+
+
+def field_bm25(field: Field, k1: float = 0.9, b: float = 0.4) -> Sparse:
+    """BM25 over one field."""
+    return field.queries @ _bm25_weights(field, k1, b).T
 
 
 def _bm25_weights(field: Field, k1: float = 0.9, b: float = 0.4) -> Sparse:
     f, document, term = field.postings
-    n = field.document_frequency
-    rarity = np.log1p((field.size - n + 0.5) / (n + 0.5))
-    norm = k1 * (1 - b + b * field.lengths / field.mean_length)
-    return replaced(field.counts, rarity[term] * f * (k1 + 1) / (f + norm[document]))
+    norm = k1 * (1 - b + b * field.lengths / (field.mean_length or 1.0))  # where no document has a term, any will do
+    return replaced(field.counts, field.rarity[term] * f * (k1 + 1) / (f + norm[document]))
 
 
 def names(index: Index) -> Sparse:
     """BM25 over the names of the documents alone: what a search by identifier finds."""
-    return index.names.queries @ _bm25_weights(index.names).T
+    return field_bm25(index.names)
 
 
 def weighted_names(index: Index, weight: float = 3.0) -> Sparse:
@@ -47,7 +50,7 @@ def weighted_names(index: Index, weight: float = 3.0) -> Sparse:
     are weighted and added before they saturate, not the scores after.
     """
     both = Field(index.text.counts + weight * index.names.counts, index.text.queries)
-    return both.queries @ _bm25_weights(both).T
+    return field_bm25(both)
 
 
 def tfidf(index: Index) -> Sparse:
@@ -166,4 +169,4 @@ MODELS: dict[str, Model] = {
     "names": names,
     "fusion": reciprocal_rank_fusion,
 }
-"""The systems of the demo, by name."""
+"""All models, by name."""

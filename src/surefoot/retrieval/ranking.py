@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot.demo.index import Index, Sparse, largest, replaced
-from surefoot.demo.models import MODELS, Model
-from surefoot.demo.task import Collection
+from surefoot.retrieval.collection import Collection
+from surefoot.retrieval.index import Index, Sparse, largest, replaced
+from surefoot.retrieval.models import MODELS, Model
 
 DEPTH = 20
 """As far down as the usual measures look (nDCG@10, ERR@20); deeper runs would only be larger files."""
@@ -47,9 +47,10 @@ def rank(task: Collection, models: Mapping[str, Model] = MODELS, depth: int = DE
     """The ranking of each model for all queries of a collection."""
     index = Index.of(task)
     return {
-        name: Ranking(name, index.topics, index.documents, _best(model(index), depth)) for name, model in models.items()
+        name: Ranking(name, index.topics, index.documents, best(model(index), depth)) for name, model in models.items()
     }
 
 
-def _best(scores: Sparse, depth: int) -> Sparse:
+def best(scores: Sparse, depth: int) -> Sparse:
+    """The best documents of each query, in the order of their rounded scores."""
     return largest(replaced(scores, np.round(scores.data, DECIMALS)), depth)

@@ -1,0 +1,102 @@
+"""A boosting iteration under each objective beside LightGBM's own lambdarank, on data shaped like MSLR-WEB10K.
+
+The contestants train side by side in one process, an iteration each in turn, so that a busy machine is busy for all.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin would slow each other down on a busy machine
+
+import lightgbm as lgb
+import numpy as np
+
+from surefoot.learn.boosting import Lambda, RiskObjective
+from surefoot.learn.lightgbm_engine import STEADY
+from surefoot.learn.objectives import OBJECTIVES
+
+QUERIES, DOCUMENTS, FEATURES = 3000, 120, 136
+ITERATIONS = 15
+BUILT_IN = "LightGBM's lambdarank"
+
+
+def main() -> None:
+    features, labels, groups = generated()
+    for leaves in (63, 255):
+        for truncation in (30, None):
+            compare(features, labels, groups, leaves, truncation)
+    memory()
+
+
+def generated(queries: int = QUERIES) -> tuple[Any, Any, Any]:
+    """Features of several kinds (counts, ratios, scores), labels that a few of them explain."""
+    rng = np.random.default_rng(2010)
+    groups = rng.integers(DOCUMENTS // 2, DOCUMENTS * 3 // 2, queries)
+    rows = int(groups.sum())
+    features = rng.standard_normal((rows, FEATURES), dtype=np.float32)
+    features[:, ::3] = np.floor(np.exp(features[:, ::3]))
+    features[:, 1::3] = np.round(features[:, 1::3], 2)
+    hidden = features[:, 1:20].sum(axis=1) + features[:, 2] * features[:, 5] + 4 * rng.standard_normal(rows)
+    labels = np.searchsorted(np.quantile(hidden, [0.52, 0.84, 0.97, 0.99]), hidden).astype(np.float32)
+    return features, labels, groups
+
+
+def compare(features: Any, labels: Any, groups: Any, leaves: int, truncation: int | None) -> None:
+    params = {"num_leaves": leaves, "learning_rate": 0.1, "verbosity": -1}
+    dataset = lgb.Dataset(features, labels, group=groups, params=params, free_raw_data=False).construct()
+    pairs = truncation or int(groups.max())
+    own = {"objective": "lambdarank", "lambdarank_truncation_level": pairs}
+    contestants = {BUILT_IN: stepper({**params, **own}, dataset)}
+    for name in OBJECTIVES:
+        objective = RiskObjective(name, alpha=1, baseline=features[:, 1], lambdas=Lambda(truncation=truncation))
+        contestants[name] = stepper({**STEADY, **params, "objective": "none"}, dataset, objective)
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for iteration in range(ITERATIONS + 1):
+        for name, step in contestants.items():
+            begin = time.perf_counter()
+            step()
+            if iteration:  # the first compiles, and builds what LightGBM builds late
+                times[name].append(time.perf_counter() - begin)
+    pairs_words = "all pairs" if truncation is None else f"truncation {truncation}"
+    print(f"\n{len(groups):,} queries, {leaves} leaves, {pairs_words}")
+    for name in contestants:
+        print(f"  {name:24} {median(times[name]) / median(times[BUILT_IN]):5.2f} ×")
+
+
+def stepper(params: dict[str, Any], dataset: Any, objective: Any = None) -> Callable[[], object]:
+    booster = lgb.Booster(params, dataset)
+    return lambda: booster.update(fobj=objective)
+
+
+def memory() -> None:
+    """Peak memory of a whole training in a process of its own."""
+    print("\npeak memory of a training, 63 leaves, 10 trees")
+    for name in (BUILT_IN, "ucro", "georisk"):
+        found = subprocess.run(
+            [sys.executable, "-c", ALONE.format(name=name)], capture_output=True, text=True, check=True
+        )
+        print(f"  {name:24} {float(found.stdout):5.2f} GiB")
+
+
+ALONE = """
+import resource
+import lightgbm as lgb
+from benchmarks.training import BUILT_IN, generated
+from surefoot.learn.rankers import RiskRanker
+import numpy as np
+features, labels, groups = generated()
+if {name!r} == BUILT_IN:
+    ranker = lgb.LGBMRanker(n_estimators=10, num_leaves=63, verbosity=-1)
+    ranker.fit(features, labels, group=groups)
+else:
+    ranker = RiskRanker({name!r}, n_estimators=10, num_leaves=63)
+    ranker.fit(features, labels, qid=np.repeat(np.arange(len(groups)), groups), baseline="feature:1")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+"""

@@ -1,0 +1,41 @@
+"""surefoot predict: rank documents with a trained model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+EXAMPLES = """examples:
+  surefoot predict model/ test.txt -o new.run
+  surefoot predict model/ test.txt -o new.run --qrels qrels.txt
+  surefoot evaluate new.run old.run --qrels qrels.txt --baseline old"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words of this command."""
+    parser.add_argument("model", metavar="MODEL", help="folder that `surefoot train` wrote")
+    parser.add_argument("data", nargs="+", metavar="FILE", help="LETOR files of the documents to rank")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write the TREC run")
+    parser.add_argument("--qrels", metavar="FILE", help="write the labels too, as judgements of the run")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, rank, write."""
+    from surefoot.learn.models import load_model
+    from surefoot.learn.ranking_files import qrels_lines, run_lines
+    from surefoot.read.files import name_of
+    from surefoot.read.letor import read_letor, widened
+    from surefoot.show.files import write_text
+
+    model = load_model(arguments.model)
+    trained = model.card["data"]
+    data = widened(read_letor(arguments.data), trained["first_feature"], trained["features"])
+    if data.documents is None:
+        print("note: the data has no document ids; documents are named by query and place", file=sys.stderr)
+    tag = "-".join(name_of(Path(arguments.output)).split())
+    write_text(arguments.output, "".join(run_lines(data, model.predict(data), tag)))
+    if arguments.qrels:
+        write_text(arguments.qrels, "".join(qrels_lines(data)))
+    print(f"{arguments.output}: {data!r}")
+    return 0

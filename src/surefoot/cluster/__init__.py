@@ -1,0 +1,1 @@
+"""The same statistics and objectives on Dask and Spark."""

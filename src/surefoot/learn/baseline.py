@@ -1,0 +1,196 @@
+"""Baselines of a training set: who each query's ranking is compared with, however the user names it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot.errors import InputError, SurefootError, choose, counted, listed
+from surefoot.learn.metrics import Metric
+from surefoot.ranking_data import RankingData
+from surefoot.scores import FloatArray
+
+Missing = Literal["error", "last"]
+WORDS = ("feature", "run", "scores", "model")
+BELOW_ALL = -1e300
+
+
+@dataclass(frozen=True, eq=False)
+class Baselines:
+    """What each baseline gives each document (rows), or only what metric it reached on each query.
+
+    ``rows[i]`` are the scores of baseline ``names[i]``, None where only ``reached[i]``, a value a query, is known.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[FloatArray | None, ...]
+    reached: tuple[FloatArray | None, ...]
+    notes: tuple[str, ...] = ()
+
+    def values(self, metric: Metric, data: RankingData) -> FloatArray:
+        """The metric of each baseline (rows) on each query."""
+        found = [
+            known if rows is None else metric(rows, data.labels, data.bounds)
+            for rows, known in zip(self.rows, self.reached, strict=True)
+        ]
+        return np.stack(found) if found else np.zeros((0, len(data)))  # type: ignore[arg-type]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of names and scores, to tell whether two sets are the same."""
+        digest = blake2b("\n".join(self.names).encode(), digest_size=20)
+        for known in (*self.rows, *self.reached):
+            digest.update(b"none" if known is None else np.ascontiguousarray(known, dtype=np.float64).tobytes())
+        return digest.hexdigest()
+
+    def ranking(self) -> FloatArray:
+        """The scores of the only baseline, for objectives that look at its ranking."""
+        if len(self.rows) != 1 or self.rows[0] is None:
+            raise SurefootError("churn needs one baseline that scores documents: a feature, a run, scores or a model")
+        return self.rows[0]
+
+
+def baselines_of(given: Any, data: RankingData, missing: Missing = "error") -> Baselines:
+    """Baselines from what the user gives; None is none, a list or dictionary is several.
+
+    A text names one: ``feature:25`` (its number in the file, or its name), ``run:FILE`` (a TREC run, matched by query
+    and document id), ``scores:FILE`` (one score a document, one a line), ``model:FOLDER``. An array has a score for
+    each document, or a metric value for each query; a matrix has a row for each baseline. A document that a run lacks
+    is an error, or with ``missing="last"`` ranks below all that the run has.
+
+    >>> data = RankingData.of([[1.0], [2.0], [3.0]], [0, 1, 0], qid=["a", "a", "b"])
+    >>> baselines_of("feature:0", data).values(Metric(cutoff=10), data)
+    array([[1., 0.]])
+    """
+    choose(missing, ("error", "last"), "missing")
+    if isinstance(given, Baselines):
+        return given
+    if given is None:
+        return Baselines((), (), ())
+    if isinstance(given, Mapping):
+        parts = [_renamed(baselines_of(one, data, missing), str(name)) for name, one in given.items()]
+    elif isinstance(given, str | Path):
+        parts = [_named(str(given), data, missing)]
+    elif isinstance(given, Sequence) and given and isinstance(given[0], str | Path | np.ndarray | Mapping):
+        parts = [
+            _renamed(baselines_of(one, data, missing), f"baseline{place + 1}")
+            if isinstance(one, np.ndarray)
+            else baselines_of(one, data, missing)
+            for place, one in enumerate(given)
+        ]
+    else:
+        parts = [_array(given, data)]
+    return _together(parts)
+
+
+def _together(parts: Sequence[Baselines]) -> Baselines:
+    names = tuple(name for part in parts for name in part.names)
+    doubles = sorted({name for name in names if names.count(name) > 1})
+    if doubles:
+        raise SurefootError(f"baseline {listed(doubles)} is given more than once")
+    return Baselines(
+        names,
+        tuple(rows for part in parts for rows in part.rows),
+        tuple(known for part in parts for known in part.reached),
+        tuple(note for part in parts for note in part.notes),
+    )
+
+
+def _renamed(part: Baselines, name: str) -> Baselines:
+    names = (name,) if len(part.names) == 1 else tuple(f"{name}.{own}" for own in part.names)
+    return Baselines(names, part.rows, part.reached, part.notes)
+
+
+def _array(given: Any, data: RankingData) -> Baselines:
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SurefootError(
+            f"a baseline is one of {', '.join(f'{word}:...' for word in WORDS)} or an array; got {given!r:.60}"
+        ) from None
+    if not np.isfinite(values).all():
+        raise SurefootError("a baseline's scores must be finite numbers")
+    rows = data.labels.size
+    if values.ndim == 1 and values.size == rows:
+        return Baselines(("baseline",), (values,), (None,))
+    matrix = values[None] if values.ndim == 1 else values
+    if matrix.ndim == 2 and matrix.shape[1] == len(data):
+        names = ("baseline",) if matrix.shape[0] == 1 else tuple(f"baseline{i + 1}" for i in range(matrix.shape[0]))
+        return Baselines(names, (None,) * len(names), tuple(matrix))
+    if matrix.ndim == 2 and values.ndim == 2 and matrix.shape[1] == rows:
+        names = tuple(f"baseline{i + 1}" for i in range(matrix.shape[0]))
+        return Baselines(names, tuple(matrix), (None,) * len(names))
+    raise SurefootError(
+        f"a baseline needs a score for each of {counted(rows, 'document')} or a value for each of "
+        f"{counted(len(data), 'query')}; got an array of shape {values.shape}"
+    )
+
+
+def _named(word: str, data: RankingData, missing: Missing) -> Baselines:
+    kind, colon, rest = word.partition(":")
+    if not colon or kind not in WORDS or not rest:
+        raise SurefootError(f"a baseline is given as {', '.join(f'{word}:...' for word in WORDS)}; got {word!r}")
+    notes: tuple[str, ...] = ()
+    if kind == "feature":
+        rows = data.column(rest).astype(np.float64)
+        rows[np.isnan(rows)] = BELOW_ALL
+    elif kind == "run":
+        rows, notes = _run_scores(rest, data, missing)
+    elif kind == "scores":
+        rows = _score_file(rest, data)
+    else:
+        from surefoot.learn.models import load_model
+
+        rows = load_model(rest).predict(data)
+    return Baselines((word if kind == "feature" else Path(rest).name,), (rows,), (None,), notes)
+
+
+def _run_scores(path: str, data: RankingData, missing: Missing) -> tuple[FloatArray, tuple[str, ...]]:
+    """The run's score of each row, matched by the ids of query and document."""
+    import polars
+
+    from surefoot.read.trec import read_run
+
+    if data.documents is None:
+        raise SurefootError(f"{data.source} has no document ids (`# docid = ...`), so run {path} can't be matched")
+    run = read_run(path)
+    queries = polars.Series(data.queries, dtype=polars.String).gather(data.query_of_row)
+    rows = polars.DataFrame({"topic": queries, "document": data.documents})
+    found = rows.join(run.to_frame(), on=["topic", "document"], how="left", maintain_order="left")["score"]
+    unknown = found.is_null()
+    lacking = int(unknown.sum())
+    if not lacking:
+        return found.to_numpy().astype(np.float64), ()
+    topic, document = rows.row(int(unknown.arg_max() or 0))
+    known = topic in set(run.topics)
+    what = f"document {document} of query {topic}" if known else f"query {topic}"
+    if missing == "error":
+        raise InputError(
+            path, f"lacks {what} ({counted(lacking, 'document')} in all); complete it, or rank what is missing last"
+        )
+    note = f"{path} lacks {counted(lacking, 'document')}, ranked below all that it has"
+    return found.fill_null(BELOW_ALL).to_numpy().astype(np.float64), (note,)
+
+
+def _score_file(path: str, data: RankingData) -> FloatArray:
+    from surefoot.read.files import read_bytes
+
+    lines = read_bytes(path).splitlines()
+    if len(lines) != data.labels.size:
+        raise InputError(path, f"holds {counted(len(lines), 'score')} for {counted(data.labels.size, 'document')}")
+    rows: npt.NDArray[np.float64] = np.empty(len(lines))
+    for place, text in enumerate(lines):
+        try:
+            rows[place] = float(text)
+        except ValueError:
+            rows[place] = np.nan
+        if not np.isfinite(rows[place]):
+            raise InputError(path, f"expected a finite number, found {text.decode(errors='replace')!r}", place + 1)
+    return rows

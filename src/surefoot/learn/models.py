@@ -1,0 +1,99 @@
+"""A trained ranker: a plain model of its engine, and a card that says what it was trained for.
+
+In a folder they are two files: ``model.txt`` (LightGBM) or ``model.json`` (XGBoost), which serve in whatever reads
+such models, and ``card.json``. Neither is a pickle, so loading a model runs no code of its maker.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import InputError, SurefootError
+from surefoot.ranking_data import RankingData, as_matrix
+from surefoot.results import plain
+from surefoot.scores import FloatArray
+from surefoot.show.files import write_text
+
+CARD = "card.json"
+FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
+INSTALL = "learning needs more packages: pip install 'surefoot[learn]'"
+
+
+def engine_of(name: str) -> Any:
+    """The module that trains by an engine and reads its models."""
+    try:
+        return import_module(f"surefoot.learn.{name}_engine")
+    except ModuleNotFoundError as error:
+        raise SurefootError(f"{INSTALL} (no {error.name})") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A trained ranker. ``text`` is the engine's own form of it."""
+
+    engine: str
+    text: str
+    card: Mapping[str, Any]
+
+    def predict(self, data: Any) -> FloatArray:
+        """The score of each document: of `RankingData`, or of a matrix of features."""
+        matrix = data.features if isinstance(data, RankingData) else as_matrix(data)
+        expected = self.card["data"]["features"]
+        if matrix.shape[1] != expected:
+            raise SurefootError(f"the model was trained on {expected} features; got {matrix.shape[1]}")
+        if isinstance(data, RankingData) and data.first_feature != self.card["data"]["first_feature"]:
+            raise SurefootError(
+                f"{data.source}: features are numbered from {data.first_feature}, in training from "
+                f"{self.card['data']['first_feature']}"
+            )
+        return np.asarray(engine_of(self.engine).predict(self.booster, matrix), dtype=np.float64)
+
+    @cached_property
+    def booster(self) -> Any:
+        """The engine's own object."""
+        return engine_of(self.engine).loaded(self.text)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the model and its card to a folder; the card last, so that a folder with a card is complete."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        (place / CARD).unlink(missing_ok=True)
+        write_text(place / FILES[self.engine], self.text)
+        card = {**self.card, "model": {"file": FILES[self.engine], "blake2b": _digest(self.text)}}
+        write_text(place / CARD, json.dumps(plain(card), indent=2, ensure_ascii=False) + "\n")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"engine": self.engine, "text": self.text, "card": self.card}
+
+
+def load_model(folder: str | os.PathLike[str]) -> Model:
+    """The model of a folder that `surefoot train` or `RiskRanker.save` wrote."""
+    place = Path(folder)
+    try:
+        card = json.loads((place / CARD).read_text("utf-8"))
+        engine, digest, data = card["engine"]["name"], card["model"]["blake2b"], card["data"]
+        if not isinstance(data["features"], int) or not isinstance(data["first_feature"], int):
+            raise ValueError
+        file = place / FILES[engine]
+        text = file.read_text("utf-8", errors="replace")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InputError(place, f"is no folder of a trained model: no {Path(error.filename).name} in it") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(place / CARD, "is not the card of a trained model; train it again") from None
+    if _digest(text) != digest:  # the engines trust what they read: a damaged file can end the process
+        raise InputError(file, f"is not the model of {CARD} beside it, or damaged; train it again")
+    return Model(engine, text, card)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8"), digest_size=20).hexdigest()

@@ -1,0 +1,57 @@
+"""Small ranking data, and trainings of it; as a program, a training that goes slowly, to be killed."""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from surefoot.learn.training import Settings, Trained, train
+from surefoot.ranking_data import RankingData
+
+BASELINE = "feature:0"
+LEAVES = {"num_leaves": 7, "min_child_samples": 5, "seed": 3}
+XGB = {"max_leaves": 7, "seed": 3}
+
+
+def documents(seed=0, queries=25, size=12):
+    """Features, labels and query ids: three features matter, the first of them most."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(queries * size, 5)).astype(np.float32)
+    merit = X[:, 0] + 0.7 * X[:, 1] - 0.5 * X[:, 2] + random.normal(scale=0.5, size=len(X))
+    y = np.searchsorted(np.quantile(merit, [0.6, 0.85, 0.95]), merit)
+    return X, y, np.repeat(np.arange(queries), size)
+
+
+def ranking_data(seed=0, **size):
+    return RankingData.of(*documents(seed, **size))
+
+
+TRAINING, VALIDATION = ranking_data(0), ranking_data(1)
+
+
+def settings(**more) -> Settings:
+    return Settings(**{"objective": "ucro", "n_estimators": 40, "params": LEAVES, "threads": 1, **more})
+
+
+KINDS = {
+    "plain": settings(),
+    "random": settings(
+        n_estimators=70, params={**LEAVES, "bagging_fraction": 0.6, "bagging_freq": 1, "feature_fraction": 0.6}
+    ),
+    "stopped early": settings(n_estimators=400, early_stopping_rounds=12),
+    "saro": settings(objective="saro", alpha=5.0),
+    "xgboost": settings(engine="xgboost", n_estimators=70, params={**XGB, "subsample": 0.6}),
+}
+"""Trainings that must go on to the same model."""
+
+REACHED = {"plain": 20, "random": 57, "stopped early": 6, "saro": 20, "xgboost": 57}
+"""The iterations after which they are killed."""
+
+
+def trained(kind: str, **more) -> Trained:
+    return train(KINDS[kind], TRAINING, BASELINE, VALIDATION, **more)
+
+
+if __name__ == "__main__":
+    trained(sys.argv[1], checkpoint=Path(sys.argv[2]), every=0, report=lambda at: time.sleep(0.02))

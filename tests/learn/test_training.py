@@ -1,0 +1,300 @@
+"""Training: killed and resumed, stopped early, and what is refused."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import small_rankings
+from small_rankings import (
+    BASELINE,
+    KINDS,
+    LEAVES,
+    REACHED,
+    TRAINING,
+    VALIDATION,
+    XGB,
+    ranking_data,
+    settings,
+    trained,
+)
+
+from surefoot.errors import InputError, SurefootError
+from surefoot.learn.boosting import Lambda
+from surefoot.learn.judging import HIGHER, Judge
+from surefoot.learn.training import train
+
+
+class Stopped(Exception):
+    """Stands for whatever ends a training."""
+
+
+def stop_at(iteration):
+    def report(progress):
+        if progress.iteration == iteration:
+            raise Stopped
+
+    return report
+
+
+def stopped(checkpoint, iteration, chosen=None, **more):
+    """Train until an iteration; all before it are kept."""
+    with pytest.raises(Stopped):
+        train(
+            chosen or settings(), TRAINING, BASELINE, VALIDATION, checkpoint=checkpoint, every=0,
+            report=stop_at(iteration), **more,
+        )  # fmt: skip
+
+
+def kept(checkpoint):
+    """What a checkpoint holds, below the line with its hash."""
+    return json.loads(checkpoint.read_text().partition("\n")[2])
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory):
+    """A checkpoint of each kind of training, left by a process that was killed in the midst of it."""
+    folder = tmp_path_factory.mktemp("killed")
+    checkpoints = {kind: folder / kind / "checkpoint.json" for kind in KINDS}
+    program = [sys.executable, small_rankings.__file__]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    processes = {
+        kind: subprocess.Popen([*program, kind, str(path)], env=environment) for kind, path in checkpoints.items()
+    }
+    for kind, process in processes.items():
+        path = checkpoints[kind]
+        while not path.exists() or len(kept(path)["history"]) < REACHED[kind]:
+            assert process.poll() is None, f"{kind} ended before it could be killed"
+            time.sleep(0.01)
+        process.kill()
+    for process in processes.values():
+        process.wait()
+    return checkpoints
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_killed_training_goes_on_to_the_same_model(kind, killed):
+    whole = trained(kind)
+    reached = len(kept(killed[kind])["history"])
+    assert REACHED[kind] <= reached < len(whole.history)
+    seen = []
+    again = trained(kind, checkpoint=killed[kind], resume=True, report=lambda at: seen.append(at.iteration))
+    first = reached - reached % 50 if kind in ("random", "xgboost") else reached
+    assert seen == list(range(first + 1, len(whole.history) + 1))
+    assert again.model.text == whole.model.text
+    assert again.history == whole.history
+    assert again.best_iteration == whole.best_iteration
+    assert again.model.card == whole.model.card
+
+
+def test_no_half_written_file_is_left(killed):
+    for checkpoint in killed.values():
+        drafts = {path.name for path in checkpoint.parent.iterdir()} - {checkpoint.name}
+        assert len(drafts) <= 1  # of the moment in which the process was killed; never read
+        assert all(name.endswith(".part") for name in drafts)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        settings(objective="faro", options={"each": True}),
+        settings(objective="georisk"),
+        settings(params={**LEAVES, "use_quantized_grad": True}),
+        settings(params={**LEAVES, "sub_row": 0.5, "subsample_freq": 2}),
+        settings(params={**LEAVES, "linear_tree": True}),
+        settings(params={**LEAVES, "min_child_samples": 500}),  # nothing to split: a tree of one leaf
+        settings(engine="xgboost", params={**XGB, "colsample_bynode": 0.5}, n_estimators=60),
+        settings(engine="xgboost", params=XGB, objective="saro", early_stopping_rounds=10),
+    ],
+    ids=lambda chosen: f"{chosen.engine} {chosen.objective} {' '.join(chosen.params)}",
+)
+def test_stopped_twice_and_resumed_gives_the_same_model(chosen, tmp_path):
+    checkpoint = tmp_path / "checkpoint.json"
+    stopped(checkpoint, 2, chosen)
+    stopped(checkpoint, 9, chosen, resume=True)
+    again = train(chosen, TRAINING, BASELINE, VALIDATION, checkpoint=checkpoint, resume=True)
+    whole = train(chosen, TRAINING, BASELINE, VALIDATION)
+    assert again.model.text == whole.model.text
+    assert again.history == whole.history
+
+
+@pytest.mark.parametrize("kind", ["plain", "stopped early", "xgboost"])
+def test_a_finished_training_resumes_to_itself_at_once(kind, tmp_path):
+    whole = trained(kind, checkpoint=tmp_path / "kept", every=0)
+    again = trained(kind, checkpoint=tmp_path / "kept", resume=True, report=stop_at(1))
+    assert again.model.text == whole.model.text
+
+
+def test_an_interrupt_keeps_what_is_done_even_between_a_tree_and_its_record(tmp_path):
+    def interrupt(progress):
+        if progress.iteration == 8:
+            raise KeyboardInterrupt
+
+    for chosen in (settings(), settings(engine="xgboost", params=XGB)):
+        checkpoint = tmp_path / chosen.engine
+        with pytest.raises(KeyboardInterrupt):
+            train(chosen, TRAINING, BASELINE, VALIDATION, checkpoint=checkpoint, report=interrupt)
+        assert len(kept(checkpoint)["history"]) == 8
+        again = train(chosen, TRAINING, BASELINE, VALIDATION, checkpoint=checkpoint, resume=True)
+        assert again.model.text == train(chosen, TRAINING, BASELINE, VALIDATION).model.text
+
+
+def test_a_checkpoint_of_another_training_is_refused_by_what_differs(tmp_path):
+    checkpoint = tmp_path / "checkpoint.json"
+    stopped(checkpoint, 3)
+    before = checkpoint.read_bytes()
+    ours = {"settings": settings(), "data": TRAINING, "baseline": BASELINE, "valid": VALIDATION}
+    others = [
+        ("alpha", {"settings": settings(alpha=2)}),
+        ("objective, options", {"settings": settings(objective="saro", options={"spread": "se"})}),
+        ("params", {"settings": settings(params={**LEAVES, "num_leaves": 8})}),
+        ("lambdas", {"settings": settings(lambdas=Lambda(truncation=None))}),
+        ("training data", {"data": ranking_data(5)}),
+        ("validation data", {"valid": ranking_data(5)}),
+        ("baseline, validation baseline", {"baseline": "feature:1"}),
+        ("validation baseline", {"valid_baseline": "feature:2"}),
+        ("weight", {"weight": np.full(25, 2.0)}),
+        ("categorical_feature", {"categorical": [3]}),
+    ]
+    for differs, change in others:
+        with pytest.raises(InputError, match=rf"checkpoint.json: belongs to a training with another {differs};"):
+            train(**{**ours, **change}, checkpoint=checkpoint, resume=True)
+    assert checkpoint.read_bytes() == before
+    train(settings(threads=2), TRAINING, BASELINE, VALIDATION, checkpoint=checkpoint, resume=True)  # no difference
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: text.replace("leaf_value=", "leaf_value=1", 1),
+        lambda text: "",
+        lambda text: "{}",
+        lambda text: "not a hash\n[1, 2]",
+        lambda text: "\x00" + text[1:],
+    ],
+)
+def test_a_damaged_checkpoint_is_refused_in_one_line(damage, tmp_path):
+    checkpoint = tmp_path / "checkpoint.json"
+    stopped(checkpoint, 3)
+    checkpoint.write_text(damage(checkpoint.read_text()))
+    with pytest.raises(InputError, match="is damaged, or no checkpoint of a training; remove it") as error:
+        trained("plain", checkpoint=checkpoint, resume=True)
+    assert "\n" not in str(error.value)
+
+
+def test_without_resuming_training_starts_afresh(tmp_path):
+    checkpoint = tmp_path / "checkpoint.json"
+    stopped(checkpoint, 30)
+    stopped(checkpoint, 4)
+    assert len(kept(checkpoint)["history"]) == 3
+
+
+@pytest.mark.parametrize("figure", ["mean", "urisk", "trisk", "georisk", "tail", "frisk", "freward", "losses", "loss20"])
+def test_the_kept_iteration_is_the_best_by_the_figure(figure):
+    chosen = settings(stop_on=figure, early_stopping_rounds=6, n_estimators=60)
+    result = train(chosen, TRAINING, BASELINE, VALIDATION)
+    worth = np.array([figures[figure] for figures in result.history]) * (1 if HIGHER[figure] else -1)
+    assert result.best_iteration == int(np.argmax(worth)) + 1
+    assert len(worth) in (60, result.best_iteration + 6)
+    assert result.model.booster.num_trees() == result.best_iteration == result.model.card["trees"]
+    judge = Judge(VALIDATION, chosen.reported(), small_rankings_baselines(), chosen.alpha)
+    figures = judge(result.model.predict(VALIDATION))
+    assert figures == pytest.approx(result.model.card["validation"])
+    assert figures[figure] == pytest.approx(result.history[result.best_iteration - 1][figure])
+
+
+def small_rankings_baselines():
+    from surefoot.learn.baseline import baselines_of
+
+    return baselines_of(BASELINE, VALIDATION)
+
+
+def test_by_default_the_risk_that_is_trained_for_decides_or_the_mean_without_a_baseline():
+    assert trained("plain").model.card["stopped_on"] == "urisk"
+    plain = train(settings(objective="lambdamart"), TRAINING, None, VALIDATION)
+    assert plain.model.card["stopped_on"] == "mean"
+    assert set(plain.history[0]) == {"mean", "trees"}
+
+
+def test_without_validation_all_trees_are_kept_and_the_training_queries_are_told():
+    result = train(settings(n_estimators=12), TRAINING, BASELINE)
+    assert result.best_iteration == result.model.booster.num_trees() == 12
+    assert result.model.card["stopped_on"] is None
+    assert "validation" not in result.model.card
+    means = [figures["mean"] for figures in result.history]
+    assert means[-1] > means[0]
+    assert set(result.history[0]) == {"mean", "urisk", "losses", "trees"}
+
+
+def test_iterations_that_grow_no_tree_are_not_counted_as_trees():
+    X = np.zeros((300, 5), np.float32)
+    random = np.random.default_rng(0)
+    X[:, 0] = random.normal(size=300)
+    X[:4, 1:] = random.normal(size=(4, 4))  # too rare to split on
+    data = type(TRAINING).of(X, (X[:, 0] > 0.8).astype(int), np.repeat(np.arange(30), 10))
+    chosen = settings(params={**LEAVES, "feature_fraction": 0.2}, objective="lambdamart")
+    result = train(chosen, data)
+    assert len(result.history) == 40
+    assert 1 < result.model.booster.num_trees() == result.model.card["trees"] < 40
+
+
+def test_threads_change_nothing():
+    one, two = (train(settings(threads=n), TRAINING, BASELINE, VALIDATION) for n in (1, 2))
+    lines = [[line for line in r.model.text.splitlines() if "num_threads" not in line] for r in (one, two)]
+    assert lines[0] == lines[1]
+    assert one.history == two.history
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"objective": "ucr"}, "objective must be one of"),
+        ({"engine": "catboost"}, "engine must be one of"),
+        ({"options": {"spread": "se"}}, "objective ucro has the options alpha; got spread"),
+        ({"n_estimators": 0}, "n_estimators must be 1 or more; got 0"),
+        ({"early_stopping_rounds": 0}, "early_stopping_rounds must be 1 or more; got 0"),
+        ({"cutoff": 0}, "cutoff must be 1 or more; got 0"),
+        ({"threads": -3}, "threads must be 1 or more; got -3"),
+        ({"stop_on": "wins"}, "stop_on must be one of"),
+        ({"params": {"num_leafs": 5}}, "LightGBM has no parameter num_leafs"),
+        ({"params": {"objective": "lambdarank"}}, "LightGBM's objective is objective here"),
+        ({"params": {"n_iter": 5}}, "LightGBM's n_iter is n_estimators here; give it by that name"),
+        ({"params": {"lambdarank_truncation_level": 5}}, "is truncation here"),
+        ({"params": {"bagging_by_query": True}}, "LightGBM ignores bagging_by_query"),
+        ({"params": {"boosting_type": "dart"}}, "training with boosting_type=dart can't be cut"),
+        ({"params": {"data_sample_strategy": "goss"}}, "training with data_sample_strategy=goss can't be cut"),
+        ({"params": {"cegb_penalty_feature_coupled": [1] * 5}}, "LightGBM forgets what cegb_penalty"),
+        ({"params": {"bagging_seed": "x"}}, "bagging_seed must be a whole number; got 'x'"),
+        ({"params": {"num_leaves": 1}}, r"^lightgbm: Check failed: \(num_leaves\) > \(1\)$"),
+        ({"params": {"learning_rate": "fast"}}, "^lightgbm: Parameter learning_rate should be of type double"),
+    ],
+)
+def test_what_can_not_be_trained_is_told_in_one_line(change, message):
+    with pytest.raises(SurefootError, match=message) as error:
+        train(settings(**change), TRAINING, BASELINE, VALIDATION)
+    assert "\n" not in str(error.value)
+
+
+def test_what_training_lacks_is_told():
+    with pytest.raises(SurefootError, match="objective ucro needs a baseline"):
+        train(settings(), TRAINING)
+    with pytest.raises(SurefootError, match="early stopping needs validation queries"):
+        train(settings(early_stopping_rounds=3), TRAINING, BASELINE)
+    with pytest.raises(SurefootError, match="urisk compares with a baseline; give one, or stop on mean"):
+        train(settings(objective="lambdamart", stop_on="urisk"), TRAINING, None, VALIDATION)
+    with pytest.raises(SurefootError, match="weights must be finite numbers of 0 or more"):
+        train(settings(), TRAINING, BASELINE, weight=np.full(25, -1.0))
+    with pytest.raises(SurefootError, match="weights: one for each of 300 documents or of 25 queries; got 7"):
+        train(settings(), TRAINING, BASELINE, weight=np.ones(7))
+
+
+def test_a_checkpoint_is_one_file_at_the_named_place(tmp_path):
+    checkpoint = tmp_path / "deep" / "folder" / "checkpoint.json"
+    stopped(checkpoint, 3)
+    assert [path.name for path in checkpoint.parent.iterdir()] == ["checkpoint.json"]
+    assert isinstance(checkpoint, Path)
