@@ -1,4 +1,4 @@
-"""Run the studies named, or all: python -m studies [coverage|false_alarms|power ...] [--format md] [--quick]."""
+"""Run the studies named, or all: python -m studies [NAME ...] [--format md] [--quick]."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib
 
 from surefoot.show.tables import FORMATS, print_result
 
-NAMES = ("false_alarms", "coverage", "power")
+NAMES = ("false_alarms", "coverage", "power", "parity", "objectives")
 
 
 def main() -> None:

@@ -87,6 +87,22 @@ OPTIONS: dict[str, dict[str, Settings]] = {
 }
 """By kind, its options; each is a keyword of its function, whose default holds for what is not given."""
 
+TRADEOFF_OPTIONS: dict[str, dict[str, Settings]] = {
+    "tradeoff": {
+        "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "of the break-even lines (default: 1)"},
+        **RESAMPLING,
+    },
+    "convergence": {"of": {"metavar": "FIGURE", "help": "mean, urisk, frisk, freward, losses … (default: mean)"}},
+    "churn": {},
+    "changes": {},
+    "reward-by-churn": {
+        "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "one to five of the folder's (default: three)"},
+    },
+    "best-alpha": {},
+    "front": {},
+}
+"""The same for kinds that draw the folders of `surefoot tradeoff`."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A parser for each kind, with its own options."""
@@ -97,13 +113,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         place.add_argument("-o", "--output", required=True, metavar="FILE", help="ends in .svg, .png or .pdf")
         for option, settings in OPTIONS[kind].items():
             place.add_argument(f"--{option}", **settings)
+    for kind, (_, summary) in figures.TRADEOFF_KINDS.items():
+        place = places.add_parser(kind, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        several: Settings = {"nargs": "+"} if kind == "tradeoff" else {}
+        place.add_argument("folders", metavar="DIR", help="what surefoot tradeoff -o wrote", **several)
+        place.add_argument("-o", "--output", required=True, metavar="FILE", help="ends in .svg, .png or .pdf")
+        for option, settings in TRADEOFF_OPTIONS[kind].items():
+            place.add_argument(f"--{option}", **settings)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, draw, write."""
     figures.ending_of(arguments.output)  # before the work, not after it
-    words = [option.replace("-", "_") for option in OPTIONS[arguments.kind]]
+    words = [option.replace("-", "_") for option in (OPTIONS | TRADEOFF_OPTIONS)[arguments.kind]]
     options = {word: getattr(arguments, word) for word in words if getattr(arguments, word) is not None}
+    if arguments.kind in figures.TRADEOFF_KINDS:
+        draw = getattr(figures, figures.TRADEOFF_KINDS[arguments.kind][0])
+        figures.save(draw(_kept(arguments), **options), arguments.output)
+        return 0
     scores = _scores(arguments)
     for note in scores.notes if scores else ():
         print(f"note: {note}", file=sys.stderr)
@@ -117,3 +144,16 @@ def _scores(arguments: argparse.Namespace) -> Scores | None:
     if arguments.kind == "values" and not (arguments.scores or arguments.runs or arguments.baseline):
         return None
     return inputs.load_one(arguments)
+
+
+def _kept(arguments: argparse.Namespace) -> Any:
+    """What `surefoot tradeoff` left in the folders."""
+    from surefoot.tradeoff.files import read_choice, read_sweep
+
+    if arguments.kind == "front":
+        return read_choice(arguments.folders)
+    return (
+        [read_sweep(one) for one in arguments.folders]
+        if arguments.kind == "tradeoff"
+        else read_sweep(arguments.folders)
+    )

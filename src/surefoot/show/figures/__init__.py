@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from surefoot.show.figures.style import ENDINGS, ending_of, paper_style, save
     from surefoot.show.figures.systems import alpha_curves, profile
     from surefoot.show.figures.topics import helped_hurt, paired_scores, sorted_values, topic_bars
+    from surefoot.show.figures.tradeoff import search_front, tradeoff_curves
+    from surefoot.show.figures.tradeoff_queries import (
+        best_alpha_bars,
+        change_map,
+        churn_map,
+        convergence_curves,
+        reward_bars,
+    )
     from surefoot.show.figures.values import difference_boxes, qq_lines, value_functions
 
 KINDS = {
@@ -37,9 +45,24 @@ KINDS = {
 }
 """By the word of `surefoot figure`: the function, and what it shows."""
 
+TRADEOFF_KINDS = {
+    "tradeoff": ("tradeoff_curves", "gain over risk as alpha grows, with what coins and thresholds reach (SIGIR 2012)"),
+    "convergence": ("convergence_curves", "effectiveness by iteration, a line for each alpha (SIGIR 2012)"),
+    "churn": ("churn_map", "how far rankings move from the baseline's, by alpha (SIGIR 2012)"),
+    "changes": ("change_map", "how many queries are helped and hurt, and how much, by alpha (SIGIR 2012)"),
+    "reward-by-churn": ("reward_bars", "what queries gain and lose, by how far their ranking moves (SIGIR 2012)"),
+    "best-alpha": ("best_alpha_bars", "on how many queries each alpha does best (SIGIR 2012)"),
+    "front": ("search_front", "the trials of a search for alpha, and what it recommends"),
+}
+"""The same for those that draw a folder that `surefoot tradeoff -o` wrote."""
+
 _HOME = {
     "ENDINGS": "style",
     "alpha_curves": "systems",
+    "best_alpha_bars": "tradeoff_queries",
+    "change_map": "tradeoff_queries",
+    "churn_map": "tradeoff_queries",
+    "convergence_curves": "tradeoff_queries",
     "cross_map": "agreement",
     "difference_boxes": "values",
     "ending_of": "style",
@@ -51,10 +74,13 @@ _HOME = {
     "profile": "systems",
     "qq_lines": "values",
     "rbo_bars": "agreement",
+    "reward_bars": "tradeoff_queries",
     "risk_reward": "planes",
     "save": "style",
+    "search_front": "tradeoff",
     "sorted_values": "topics",
     "topic_bars": "topics",
+    "tradeoff_curves": "tradeoff",
     "value_functions": "values",
 }
 
@@ -62,6 +88,10 @@ __all__ = [
     "ENDINGS",
     "KINDS",
     "alpha_curves",
+    "best_alpha_bars",
+    "change_map",
+    "churn_map",
+    "convergence_curves",
     "cross_map",
     "difference_boxes",
     "ending_of",
@@ -73,10 +103,13 @@ __all__ = [
     "profile",
     "qq_lines",
     "rbo_bars",
+    "reward_bars",
     "risk_reward",
     "save",
+    "search_front",
     "sorted_values",
     "topic_bars",
+    "tradeoff_curves",
     "value_functions",
 ]
 

@@ -1,0 +1,92 @@
+"""What each objective does on real data: the losses that it was trained to avoid, and those on unseen queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from studies.splits import Split, names, splits
+from surefoot.learn.baseline import baselines_of
+from surefoot.learn.boosting import Lambda
+from surefoot.learn.judging import Judge
+from surefoot.learn.metrics import Metric
+from surefoot.learn.training import Settings, train, tree_params
+from surefoot.results import Result, signature
+from surefoot.scores import FloatArray
+
+ALPHAS = (1.0, 2.0, 5.0, 10.0, 20.0)
+OBJECTIVES = ("ucro", "saro", "faro", "georisk", "tail", "churn")
+TREES, STEP = 200, 10
+RESAMPLES, SEED = 2000, 1
+
+
+def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
+    for name in names():
+        if name == "demo" and len(names()) > 1:
+            continue
+        parts = list(splits(name))[: max(1, 5 // less)]
+        found = {("lambdamart", 0.0): [learned(split, "lambdamart", 0.0) for split in parts]}
+        for objective in OBJECTIVES:
+            for alpha in ALPHAS:
+                found[objective, alpha] = [learned(split, objective, alpha) for split in parts]
+        yield f"Objectives on {name}: {len(parts)} test fold(s)", table(found)
+
+
+def learned(split: Split, objective: str, alpha: float) -> tuple[int, FloatArray, FloatArray]:
+    """Training losses of all trees; on test queries, the model of the iteration that is best in validation, and b."""
+    leaf = 20 if len(split.train) < 1000 else 50
+    settings = Settings(
+        objective, alpha, n_estimators=TREES, params=tree_params("lightgbm", 0.05, 15, leaf, SEED)
+    )  # fmt: skip
+    booster = train(settings, split.train, split.baseline).model.booster
+    in_training = Metric(ideal=Lambda().truncation)
+    data, b = split.train, baselines_of(split.baseline, split.train).values(in_training, split.train)[0]
+    losses = int((in_training(booster.predict(data.features), data.labels, data.bounds) < b).sum())
+    judge = judge_of(split.valid, split.baseline, alpha)
+    worth = {n: judge(booster.predict(split.valid.features, num_iteration=n))["urisk"] for n in steps()}
+    best = max(worth, key=worth.__getitem__)
+    scores = judge_of(split.test, split.baseline, alpha).scores(
+        "x", booster.predict(split.test.features, num_iteration=best)
+    )
+    return losses, scores.values[0], scores.values[1]
+
+
+def steps() -> range:
+    return range(STEP, TREES + 1, STEP)
+
+
+def judge_of(data: Any, baseline: str, alpha: float) -> Judge:
+    return Judge(data, Metric(cutoff=10), baselines_of(baseline, data), alpha)
+
+
+def table(found: dict[tuple[str, float], list[tuple[int, FloatArray, FloatArray]]]) -> Result:
+    plain = np.concatenate([x for _, x, _ in next(iter(found.values()))])
+    rows = []
+    for (objective, alpha), parts in found.items():
+        x, b = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
+        d = x - b
+        rows.append(
+            {
+                "objective": objective,
+                "alpha": alpha,
+                "training losses": sum(losses for losses, _, _ in parts),
+                "ndcg@10": f"{x.mean():.4f}",
+                "against gain alone": interval(x - plain),
+                "frisk": f"{np.maximum(-d, 0).mean():.4f}",
+                "change of frisk": interval(np.maximum(-d, 0) - np.maximum(b - plain, 0)),
+                "freward": f"{np.maximum(d, 0).mean():.4f}",
+                "losses": int((d < 0).sum()),
+                "loss20": int(((d < -0.2 * b) & (b > 0)).sum()),
+            }
+        )
+    stated = signature("objectives", trees=TREES, queries=plain.size, n_resamples=RESAMPLES, seed=SEED)
+    return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
+
+
+def interval(differences: FloatArray) -> str:
+    """A mean with its 95 % percentile bootstrap interval over queries."""
+    draws = np.random.default_rng(SEED).integers(differences.size, size=(RESAMPLES, differences.size))
+    low, high = np.quantile(differences[draws].mean(axis=1), [0.025, 0.975])
+    return f"{differences.mean():+.4f} [{low:+.4f}, {high:+.4f}]"

@@ -1,0 +1,69 @@
+"""The real data that rankers are studied on, cut into training, validation and test queries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from surefoot.demo import collection
+from surefoot.ranking_data import RankingData, concat
+from surefoot.read.letor import read_letor
+from surefoot.retrieval import nfcorpus, ranking_data
+
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training, validation and test queries, and the feature that is the baseline."""
+
+    train: RankingData
+    valid: RankingData
+    test: RankingData
+    baseline: str
+
+
+def splits(name: str) -> Iterator[Split]:
+    """MQ2008's own five folds; NFCorpus from train to dev; five folds of the embedded collection."""
+    if name == "mq2008":
+        parts = [read_letor(_folder() / f"mq2008/S{part}.txt.gz") for part in range(1, 6)]
+        for first in range(FOLDS):
+            turned = [*parts[first:], *parts[:first]]
+            yield Split(concat(turned[:3]), turned[3], turned[4], "feature:25")
+    elif name == "nfcorpus":
+        train, dev = _nfcorpus()
+        places = np.random.default_rng(0).permutation(len(train))
+        fifth = len(train) // FOLDS
+        yield Split(train.select(places[fifth:]), train.select(places[:fifth]), dev, "feature:bm25")
+    else:
+        data = _demo()
+        folds = np.array_split(np.random.default_rng(0).permutation(len(data)), FOLDS)
+        for first in range(FOLDS):
+            turned = [*folds[first:], *folds[:first]]
+            train = np.concatenate(turned[:3])
+            yield Split(data.select(train), data.select(turned[3]), data.select(turned[4]), "feature:bm25")
+
+
+def names() -> tuple[str, ...]:
+    """The sets at hand: all where SUREFOOT_DATA names a folder, else the embedded one."""
+    return ("mq2008", "nfcorpus", "demo") if "SUREFOOT_DATA" in os.environ else ("demo",)
+
+
+def _folder() -> Path:
+    return Path(os.environ["SUREFOOT_DATA"])
+
+
+@cache
+def _nfcorpus() -> tuple[RankingData, RankingData]:
+    train, dev = nfcorpus(_folder() / "nfcorpus")
+    return ranking_data(train), ranking_data(dev)
+
+
+@cache
+def _demo() -> RankingData:
+    return ranking_data(collection())
