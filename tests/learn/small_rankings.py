@@ -1,8 +1,8 @@
-"""Small ranking data, and trainings of it; as a program, a training that goes slowly, to be killed."""
+"""Small ranking data, and trainings of it; as a program, trainings that wait to be killed."""
 
 import sys
-import time
 from pathlib import Path
+from threading import Event, Thread
 
 import numpy as np
 
@@ -53,5 +53,12 @@ def trained(kind: str, **more) -> Trained:
     return train(KINDS[kind], TRAINING, BASELINE, VALIDATION, **more)
 
 
+def wait_for_the_end(kind: str, checkpoint: Path) -> None:
+    """Train, and stop where it will be killed: in the midst of an iteration, the last one being kept."""
+    trained(kind, checkpoint=checkpoint, every=0, report=lambda at: at.iteration > REACHED[kind] and Event().wait())
+
+
 if __name__ == "__main__":
-    trained(sys.argv[1], checkpoint=Path(sys.argv[2]), every=0, report=lambda at: time.sleep(0.02))
+    for kind in KINDS:
+        Thread(target=wait_for_the_end, args=(kind, Path(sys.argv[1], kind, "checkpoint.json"))).start()
+    Event().wait()

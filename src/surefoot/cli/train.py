@@ -48,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_objective(parser.add_argument_group("objective"))
     _add_trees(parser.add_argument_group("trees"))
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the output folder")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="train on the Dask cluster of this scheduler, as "
+                        "tcp://10.0.0.1:8786; needs --engine xgboost")  # fmt: skip
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the model and its card")
 
 
@@ -109,11 +111,14 @@ def run(arguments: argparse.Namespace) -> int:
         data, valid = same_features([data, read_letor(arguments.valid)])
     output.mkdir(parents=True, exist_ok=True)
     try:
-        with _progress(settings) as report:
-            trained = train(
-                settings, data, arguments.baseline, valid, missing=arguments.missing, checkpoint=checkpoint,
-                resume=arguments.resume, report=report,
-            )  # fmt: skip
+        if arguments.cluster:
+            trained = _on_cluster(arguments, settings, data, valid)
+        else:
+            with _progress(settings) as report:
+                trained = train(
+                    settings, data, arguments.baseline, valid, missing=arguments.missing, checkpoint=checkpoint,
+                    resume=arguments.resume, report=report,
+                )  # fmt: skip
     except KeyboardInterrupt:
         if checkpoint.exists():
             print(f"{checkpoint} keeps what is done; go on with --resume", file=sys.stderr)
@@ -122,6 +127,16 @@ def run(arguments: argparse.Namespace) -> int:
     checkpoint.unlink(missing_ok=True)
     _tell(trained, data, output)
     return 0
+
+
+def _on_cluster(
+    arguments: argparse.Namespace, settings: Settings, data: RankingData, valid: RankingData | None
+) -> Trained:
+    """The rows go to the workers from here; tables that lie with the workers are for `surefoot.cluster.dask`."""
+    from surefoot.cluster.dask import connected, train_data
+
+    with connected(arguments.cluster) as client:
+        return train_data(client, settings, data, arguments.baseline, valid, arguments.missing)
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
@@ -173,6 +188,8 @@ def _tell(trained: Trained, data: RankingData, output: Path) -> None:
     from surefoot.learn.judging import describe
 
     card = trained.model.card
+    for note in card["notes"]:
+        print(f"note: {note}", file=sys.stderr)
     print(f"{output}: {card['trees']} trees, {card['objective']} at alpha {card['alpha']:g}, from {data!r}")
     if "validation" in card:
         print(f"  validation: {describe(card['validation'], card['metric'])}")

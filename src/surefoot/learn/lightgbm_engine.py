@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -193,16 +195,16 @@ class _OfOneTraining:
         )
 
     def __call__(self, env: Any) -> None:
-        self.callback(env._replace(begin_iteration=self.begin, end_iteration=self.end))
+        changed = env._replace if hasattr(env, "_replace") else partial(replace, env)  # a tuple up to LightGBM 4.6
+        self.callback(changed(begin_iteration=self.begin, end_iteration=self.end))
 
 
 class _After:
     """After each iteration: note what it brought, keep a checkpoint, end the stretch or the training."""
 
-    order = 100  # after the user's callbacks
-
     def __init__(self, lesson: Lesson, before: int, random: bool) -> None:
         self.lesson, self.before, self.random, self.ended = lesson, before, random, False
+        self.order = 100  # after the user's callbacks; LightGBM looks for it in the instance alone
 
     def __call__(self, env: Any) -> None:
         from lightgbm.callback import EarlyStopException

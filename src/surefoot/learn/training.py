@@ -192,6 +192,7 @@ def _card(settings: Settings, lesson: Lesson) -> dict[str, Any]:
         "alpha": settings.alpha,
         "options": dict(settings.options),
         "baselines": list(lesson.objective.baseline.names),
+        "notes": list(lesson.objective.baseline.notes),
         "lambda": asdict(settings.lambdas),
         "metric": str(settings.reported()),
         "trees": watch.best_trees,
