@@ -7,7 +7,7 @@ import importlib
 
 from surefoot.show.tables import FORMATS, print_result
 
-NAMES = ("false_alarms", "coverage", "power", "parity", "objectives")
+NAMES = ("false_alarms", "coverage", "power", "parity", "objectives", "recipe")
 
 
 def main() -> None:

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--missing", choices=("error", "last"), default="error", help="documents that a run lacks (default: error)"
     )
     _add_objective(parser.add_argument_group("objective"))
-    words._add_trees(parser.add_argument_group("trees"))
+    words.add_trees(parser.add_argument_group("trees"))
     _add_analysis(parser.add_argument_group("analysis"))
     inputs.add_output(parser)
     parser.add_argument("-o", "--output", metavar="DIR", help="folder for models, scores by query, and histories")
@@ -81,7 +81,7 @@ def _add_analysis(group: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, train, tell."""
-    settings = words._settings(arguments)
+    settings = words.settings_of(arguments)
     with _progress() as report:
         made = _sweep if arguments.search is None else _search
         result = made(arguments, settings, report)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ EXAMPLES = """examples:
   surefoot train --train train.txt --valid vali.txt --objective ucro --alpha 2 --baseline feature:110 -o model/
   surefoot train --train train.txt.gz --valid vali.txt.gz --objective georisk --baseline run:bm25.run \\
       --baseline model:old/ --early-stopping 50 -o model/
+  surefoot train --safe --train train.txt --valid vali.txt --baseline feature:110 -o model/     (a recipe to begin with)
   surefoot train ... -o model/ --resume          (after Ctrl-C or a crash: goes on to the same model)
 
 The model is a plain LightGBM or XGBoost file with a card beside it. Rank with `surefoot predict`."""
@@ -45,8 +46,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--missing", choices=("error", "last"), default="error", help="documents that a run lacks (default: error)"
     )
+    parser.add_argument(
+        "--safe",
+        action=_Safe,
+        help="a recipe to begin with: ucro at alpha 5, 3 bags of at most 300 small trees; words that follow change it",
+    )
     _add_objective(parser.add_argument_group("objective"))
-    _add_trees(parser.add_argument_group("trees"))
+    trees = parser.add_argument_group("trees")
+    add_trees(trees)
+    trees.add_argument(
+        "--bags",
+        type=int,
+        default=1,
+        metavar="N",
+        help="train N times with other seeds and average the models (default: 1)",
+    )
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the output folder")
     parser.add_argument("--cluster", metavar="ADDRESS", help="train on the Dask cluster of this scheduler, as "
                         "tcp://10.0.0.1:8786; needs --engine xgboost")  # fmt: skip
@@ -73,7 +87,8 @@ def _add_objective(group: Any) -> None:
     )  # fmt: skip
 
 
-def _add_trees(group: Any) -> None:
+def add_trees(group: Any) -> None:
+    """The words for trees, shared with the commands that train many models."""
     group.add_argument("--engine", choices=("lightgbm", "xgboost"), default="lightgbm", help="(default: lightgbm)")
     group.add_argument("--trees", type=int, default=500, metavar="N", help="at most (default: 500)")
     group.add_argument("--leaves", type=int, default=31, metavar="N", help="of a tree (default: 31)")
@@ -87,6 +102,23 @@ def _add_trees(group: Any) -> None:
     group.add_argument("--threads", type=int, metavar="N", help="(default: all cores)")
 
 
+class _Safe(argparse.Action):
+    """Sets the words of the recipe; what comes later on the command line changes them."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **more)
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
+        from surefoot.learn.bagging import SAFE, SAFE_BAGS
+
+        params = dict(SAFE.params)
+        namespace.objective, namespace.alpha, namespace.bags = SAFE.objective, SAFE.alpha, SAFE_BAGS
+        namespace.trees, namespace.early_stopping = SAFE.n_estimators, SAFE.early_stopping_rounds
+        namespace.rate, namespace.leaves = params.pop("learning_rate"), params.pop("num_leaves")
+        namespace.docs_per_leaf, namespace.seed = params.pop("min_child_samples"), params.pop("seed")
+        namespace.param = [f"{key}={value}" for key, value in params.items()]
+
+
 def depth(text: str) -> int | None:
     """A rank, or None for all."""
     if text == "all":
@@ -98,10 +130,10 @@ def depth(text: str) -> int | None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, train, save, tell."""
-    from surefoot.learn.training import train
+    from surefoot.learn.bagging import train_bags
     from surefoot.read.letor import read_letor, same_features
 
-    settings = _settings(arguments)
+    settings = settings_of(arguments)
     output = Path(arguments.output)
     checkpoint = output / CHECKPOINT
     _refuse_to_overwrite(arguments, output, checkpoint)
@@ -115,16 +147,17 @@ def run(arguments: argparse.Namespace) -> int:
             trained = _on_cluster(arguments, settings, data, valid)
         else:
             with _progress(settings) as report:
-                trained = train(
-                    settings, data, arguments.baseline, valid, missing=arguments.missing, checkpoint=checkpoint,
-                    resume=arguments.resume, report=report,
+                trained = train_bags(
+                    settings, arguments.bags, data, arguments.baseline, valid, missing=arguments.missing,
+                    checkpoint=checkpoint, resume=arguments.resume, report=report,
                 )  # fmt: skip
     except KeyboardInterrupt:
         if checkpoint.exists():
             print(f"{checkpoint} keeps what is done; go on with --resume", file=sys.stderr)
         raise
     trained.model.save(output)
-    checkpoint.unlink(missing_ok=True)
+    for done in output.glob(f"{checkpoint.stem}*{checkpoint.suffix}"):
+        done.unlink()
     _tell(trained, data, output)
     return 0
 
@@ -139,7 +172,8 @@ def _on_cluster(
         return train_data(client, settings, data, arguments.baseline, valid, arguments.missing)
 
 
-def _settings(arguments: argparse.Namespace) -> Settings:
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """What to train, of the words given."""
     from surefoot.learn.boosting import Lambda
     from surefoot.learn.training import Settings, tree_params
 
@@ -177,6 +211,8 @@ def pair(text: str) -> tuple[str, Any]:
 def _refuse_to_overwrite(arguments: argparse.Namespace, output: Path, checkpoint: Path) -> None:
     from surefoot.learn.models import CARD
 
+    if arguments.cluster and arguments.bags > 1:
+        raise SurefootError("bags are not trained on a cluster; leave out --bags, or --cluster")
     if arguments.resume and not checkpoint.exists():
         what = "is finished" if (output / CARD).exists() else "has no checkpoint yet"
         raise SurefootError(f"{output} {what}; train without --resume")

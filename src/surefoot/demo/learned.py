@@ -18,7 +18,7 @@ from surefoot.scores import FloatArray
 
 BASELINE = "feature:bm25"
 ALPHA = 2.0
-TREES, PATIENCE = 200, 30
+TREES, PATIENCE = 100, 20
 SEED = 2012
 
 

@@ -217,9 +217,9 @@ def _learned(others: list[Standing], baseline: str) -> list[str]:
     if plain is None or safe is None:
         return []
     text = (
-        f"{plain.system} and {safe.system} learned from the other models' scores, on other queries than these "
-        f"figures are of. Trained for gain alone, it makes {counted(plain.losses, 'query')} worse than {baseline}, "
-        f"{plain.loss20:,} by more than a fifth; trained so that a loss weighs more, {safe.losses:,} and "
+        f"{plain.system} and {safe.system} learned from the other models' scores; no query was ranked by a model that "
+        f"had seen it. Trained for gain alone, the first makes {counted(plain.losses, 'query')} worse than {baseline}, "
+        f"{plain.loss20:,} by more than a fifth; the second, trained so that a loss weighs more, {safe.losses:,} and "
         f"{safe.loss20:,}. The mean loss goes from {plain.frisk:.4f} to {safe.frisk:.4f}, the mean from "
         f"{plain.mean:.3f} to {safe.mean:.3f}."
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, choose
-from surefoot.learn.baseline import Baselines, Missing, baselines_of
+from surefoot.learn.baseline import Missing, baselines_of
 from surefoot.learn.boosting import Lambda, RiskObjective
 from surefoot.learn.checkpoints import EVERY, Keeper
 from surefoot.learn.judging import MEAN, Judge, known_figure
@@ -88,13 +88,14 @@ def train(
     checkpoint: Path | None = None,
     resume: bool = False,
     every: float = EVERY,
+    keep: bool = False,
     report: Report | None = None,
 ) -> Trained:
     """Train a ranker.
 
     ``baseline`` is that of the training set, ``valid_baseline`` that of the validation set; by default what names one
     on both, such as ``feature:25``. With ``checkpoint`` the training can be killed at any time and goes on with
-    ``resume`` to the same model.
+    ``resume`` to the same model; ``keep`` leaves a last checkpoint there, for a training that is part of another.
     """
     settings = _settled(settings, data)
     engine = engine_of(settings.engine)
@@ -107,11 +108,7 @@ def train(
         **settings.options,
     )
     objective.bind(data, weight)
-    judge = None
-    if valid is not None:
-        judge = _judge(
-            settings, valid, baselines_of(baseline if valid_baseline is None else valid_baseline, valid, missing)
-        )
+    judge = judge_of(settings, data, baseline, valid, valid_baseline, missing)
     watch = _watch(settings, judge, report)
     keeper = None
     if checkpoint is not None:
@@ -126,6 +123,8 @@ def train(
         raise
     except engine.failure() as error:
         raise SurefootError(f"{settings.engine}: {_reason(error)}") from None
+    if keep:
+        lesson.keep_now()
     card = _card(settings, lesson)
     if judge is not None:
         card["validation"] = judge(Model(settings.engine, text, card).predict(judge.data))
@@ -150,9 +149,21 @@ def _params(settings: Settings) -> dict[str, Any]:
     return {**threads, **settings.params}
 
 
-def _judge(settings: Settings, valid: RankingData, baselines: Baselines) -> Judge:
+def judge_of(
+    settings: Settings,
+    data: RankingData,
+    baseline: Any,
+    valid: RankingData | None,
+    valid_baseline: Any,
+    missing: Missing = "error",
+) -> Judge | None:
+    """Who judges a model on the validation queries, if there are any."""
+    if valid is None:
+        return None
+    settings = _settled(settings, data)
+    theirs = baselines_of(baseline if valid_baseline is None else valid_baseline, valid, missing)
     share = settings.options.get("share", DEFAULT_SHARE)
-    return Judge(valid, settings.reported(), baselines, settings.alpha, share, settings.lambdas.empty)
+    return Judge(valid, settings.reported(), theirs, settings.alpha, share, settings.lambdas.empty)
 
 
 def _watch(settings: Settings, judge: Judge | None, report: Report | None) -> Watch:
