@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from surefoot.learn.baselines import LambdaMART, RegressionTrees
 from surefoot.learn.line_search import Queries
 from surefoot.learn.linear import AFS, AdaRank, CoordinateAscent
+from surefoot.learn.trees import LambdaMART, RegressionTrees
 from surefoot.ranking_data import RankingData
 
 QUERIES, DOCUMENTS, FEATURES, USEFUL = 2_000, 120, 136, 25

@@ -29,7 +29,7 @@ class Split:
 
 
 def splits(name: str) -> Iterator[Split]:
-    """MQ2008's own five folds; NFCorpus from train to dev; five folds of the embedded collection."""
+    """MQ2008: its own five folds; NFCorpus from train to dev, or five folds of both; the demo: five folds."""
     if name == "mq2008":
         parts = [read_letor(_folder() / f"mq2008/S{part}.txt.gz") for part in range(1, 6)]
         for first in range(FOLDS):
@@ -41,7 +41,7 @@ def splits(name: str) -> Iterator[Split]:
         fifth = len(train) // FOLDS
         yield Split(train.select(places[fifth:]), train.select(places[:fifth]), dev, "feature:bm25")
     else:
-        data = _demo()
+        data = _demo() if name == "demo" else concat(_nfcorpus())
         folds = np.array_split(np.random.default_rng(0).permutation(len(data)), FOLDS)
         for first in range(FOLDS):
             turned = [*folds[first:], *folds[:first]]
@@ -51,7 +51,7 @@ def splits(name: str) -> Iterator[Split]:
 
 def names() -> tuple[str, ...]:
     """The sets at hand: all where SUREFOOT_DATA names a folder, else the embedded one."""
-    return ("mq2008", "nfcorpus", "demo") if "SUREFOOT_DATA" in os.environ else ("demo",)
+    return ("mq2008", "nfcorpus", "nfcorpus-folds", "demo") if "SUREFOOT_DATA" in os.environ else ("demo",)
 
 
 def _folder() -> Path:

@@ -12,10 +12,10 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import ndcg_score
 
 from surefoot.errors import SurefootError
-from surefoot.learn.baselines import LambdaMART, RegressionTrees
 from surefoot.learn.line_search import Queries, Scaled, Scaling
 from surefoot.learn.linear import AFS, AdaRank, CoordinateAscent
 from surefoot.learn.linear_kernels import line_dcg
+from surefoot.learn.trees import LambdaMART, RegressionTrees
 from surefoot.ranking_data import RankingData
 
 LINEAR = [AFS(), CoordinateAscent(starts=2, cycles=3), AdaRank()]

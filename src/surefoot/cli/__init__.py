@@ -26,6 +26,7 @@ COMMANDS = {
     "train": "learn a ranker that avoids risk: LambdaMART under risk-sensitive objectives",
     "predict": "rank documents with a trained model",
     "tradeoff": "what each alpha costs and brings, and which to choose",
+    "experiment": "the published learning experiments, or your own, resumable at any time",
     "power": "how many topics are needed to see a risk of this size?",
     "reproduce": "the published tables, cell by cell: published, recomputed, difference, reason",
     "demo": "rank and judge an embedded collection, and say in words what was learned",

@@ -97,6 +97,7 @@ def add_trees(group: Any) -> None:
     group.add_argument("--early-stopping", type=int, metavar="N", help="stop after N iterations without a better one")
     group.add_argument("--stop-on", metavar="FIGURE", help="mean, urisk, trisk, georisk, tail, frisk, freward, "
                        "losses or loss20 of the validation queries (default: urisk)")  # fmt: skip
+    group.add_argument("--stop-alpha", type=inputs.number, metavar="A", help="of that figure (default: --alpha)")
     group.add_argument("--param", action="append", default=[], metavar="K=V", help="any other parameter of the engine")
     group.add_argument("--seed", type=int, default=0, metavar="S", help="(default: 0)")
     group.add_argument("--threads", type=int, metavar="N", help="(default: all cores)")
@@ -114,6 +115,7 @@ class _Safe(argparse.Action):
         params = dict(SAFE.params)
         namespace.objective, namespace.alpha, namespace.bags = SAFE.objective, SAFE.alpha, SAFE_BAGS
         namespace.trees, namespace.early_stopping = SAFE.n_estimators, SAFE.early_stopping_rounds
+        namespace.stop_alpha = SAFE.stop_alpha
         namespace.rate, namespace.leaves = params.pop("learning_rate"), params.pop("num_leaves")
         namespace.docs_per_leaf, namespace.seed = params.pop("min_child_samples"), params.pop("seed")
         namespace.param = [f"{key}={value}" for key, value in params.items()]
@@ -192,6 +194,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         arguments.stop_on,
         arguments.engine,
         arguments.threads,
+        arguments.stop_alpha,
     )
 
 

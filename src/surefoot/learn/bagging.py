@@ -29,6 +29,7 @@ SAFE = Settings(
     n_estimators=300,
     params={**tree_params("lightgbm", rate=0.05, leaves=15, docs_per_leaf=50, seed=0), **CHANCE},
     early_stopping_rounds=100,
+    stop_alpha=1.0,
 )
 
 

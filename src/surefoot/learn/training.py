@@ -34,8 +34,8 @@ class Settings:
     """What to train, apart from the data.
 
     ``options`` are the objective's own, ``params`` the engine's. ``cutoff`` is that of the NDCG that is reported and
-    stopped on. ``stop_on`` is a figure of the validation queries: by default the U_Risk that is trained for, at the
-    same alpha, or the mean without a baseline.
+    stopped on. ``stop_on`` is a figure of the validation queries: by default U_Risk, or the mean without a baseline;
+    ``stop_alpha`` is the alpha of the validation's figures: by default that which is trained for.
     """
 
     objective: str = "lambdamart"
@@ -49,6 +49,7 @@ class Settings:
     stop_on: str | None = None
     engine: str = "lightgbm"
     threads: int | None = None
+    stop_alpha: float | None = None
 
     def reported(self) -> Metric:
         """The metric that is reported."""
@@ -163,7 +164,8 @@ def judge_of(
     settings = _settled(settings, data)
     theirs = baselines_of(baseline if valid_baseline is None else valid_baseline, valid, missing)
     share = settings.options.get("share", DEFAULT_SHARE)
-    return Judge(valid, settings.reported(), theirs, settings.alpha, share, settings.lambdas.empty)
+    alpha = settings.alpha if settings.stop_alpha is None else settings.stop_alpha
+    return Judge(valid, settings.reported(), theirs, alpha, share, settings.lambdas.empty)
 
 
 def _watch(settings: Settings, judge: Judge | None, report: Report | None) -> Watch:
@@ -208,6 +210,7 @@ def _card(settings: Settings, lesson: Lesson) -> dict[str, Any]:
         "metric": str(settings.reported()),
         "trees": watch.best_trees,
         "stopped_on": watch.stop_on if watch.validated else None,
+        "stop_alpha": settings.stop_alpha,
         "params": dict(settings.params),
         "data": {
             "source": data.source,

@@ -1,0 +1,153 @@
+"""Training on a Dask cluster of this machine's processes, beside one process: what the cluster itself costs.
+
+More processes than cores can't be faster here. What shows is what joining, moving rows and adding up histograms take,
+how many bytes that moves, and how much memory a row takes; docs/cluster.md reckons with these.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin would slow each other down on a busy machine
+
+import numpy as np
+import xgboost
+
+from surefoot.cluster import dask
+from surefoot.learn.training import Settings, train
+from surefoot.ranking_data import RankingData
+
+FEATURES, DOCUMENTS, LEAVES = 136, 100, 63
+FEW, MANY, ROUNDS = 3, 13, 3
+WORKERS = (1, 2, 4)
+QUERIES = tuple(int(word) for word in os.environ.get("SUREFOOT_BENCH_QUERIES", "100,400").split(","))
+
+
+def main() -> None:
+    from distributed import Client, LocalCluster
+
+    print(f"\nfaro, {FEATURES} features of 256 bins, {LEAVES} leaves, 1 thread a worker; medians of {ROUNDS} rounds")
+    print("     rows  workers  s to begin  s a tree  × one process  MB a tree sent by a worker   reckoned")
+    for queries in QUERIES:
+        data = generated(queries)
+        alone = slope(partial(here, data))
+        print(f"{data.labels.size:9,}     none {alone[0]:11.2f} {alone[1]:9.3f}")
+        for workers in WORKERS:
+            with (
+                LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
+                Client(cluster) as client,
+            ):
+                on_cluster(client, data, 1)  # imports and compiles
+                begin, tree = slope(partial(on_cluster, client, data))
+                sent = traffic(client, data)
+            reckoned = (2 - 1 / workers) * (workers > 1) * (LEAVES - 1) * FEATURES * 256 * 16 / 1e6
+            print(f"{data.labels.size:9,} {workers:8} {begin:11.2f} {tree:9.3f} {tree / alone[1]:13.2f} ×"
+                  f" {sent:27.1f} {reckoned:10.1f}")  # fmt: skip
+    memory()
+
+
+def here(data: RankingData, trees: int) -> None:
+    train(settings(trees), data, "feature:0")
+
+
+def on_cluster(client: Any, data: RankingData, trees: int) -> None:
+    dask.train_data(client, settings(trees), data, "feature:0")
+
+
+def settings(trees: int) -> Settings:
+    return Settings("faro", 2, n_estimators=trees, engine="xgboost", threads=1, params={"max_leaves": LEAVES})
+
+
+def generated(queries: int) -> RankingData:
+    rng = np.random.default_rng(7)
+    features = rng.standard_normal((queries * DOCUMENTS, FEATURES), dtype=np.float32)
+    hidden = features[:, :20].sum(axis=1) + 4 * rng.standard_normal(len(features))
+    labels = np.searchsorted(np.quantile(hidden, [0.52, 0.84, 0.97, 0.99]), hidden)
+    return RankingData.of(features, labels, np.repeat(np.arange(queries), DOCUMENTS))
+
+
+def slope(work: Any) -> tuple[float, float]:
+    """The seconds of a training without its trees, and those of a tree: from short and long trainings in turn."""
+    times: dict[int, list[float]] = {FEW: [], MANY: []}
+    for _ in range(ROUNDS):
+        for trees, found in times.items():
+            begin = time.perf_counter()
+            work(trees)
+            found.append(time.perf_counter() - begin)
+    tree = (median(times[MANY]) - median(times[FEW])) / (MANY - FEW)
+    return median(times[FEW]) - FEW * tree, tree
+
+
+def traffic(client: Any, data: RankingData) -> float:
+    """Megabytes that a worker sends for a tree: what its sockets say, the median over workers and trees."""
+    with tempfile.TemporaryDirectory() as folder:
+        workers = dask._workers(client)
+        slices = dask._slices(data, dask.baselines_of("feature:0", data), pieces := dask.cut(
+            np.arange(len(data)), data.sizes, len(workers)))  # fmt: skip
+        parts = [client.scatter(part, workers=[worker]) for part, worker in zip(slices, workers, strict=True)]
+        dask.train_parts(client, dask.Plan(settings(6), pieces, callbacks=[Listener(folder)]), workers, parts)
+        rows = [np.loadtxt(file) for file in sorted(Path(folder).iterdir())]
+    return float(np.median(np.diff(rows, axis=1)) / 1e6)
+
+
+class Listener(xgboost.callback.TrainingCallback):
+    """Writes down after each tree how many bytes the process has sent."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        with (Path(self.folder) / str(os.getpid())).open("a") as file:
+            print(sent(), file=file)
+        return False
+
+
+def sent() -> int:
+    """Bytes that the process's open connections have sent, as Linux counts them."""
+    total = 0
+    for name in Path("/proc/self/fd").iterdir():
+        try:
+            with socket.socket(fileno=os.dup(int(name.name))) as connection:
+                information = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
+        except OSError:
+            continue
+        if len(information) >= 136:
+            total += struct.unpack_from("Q", information, 120)[0]  # tcpi_bytes_acked
+    return total
+
+
+def memory() -> None:
+    """Peak memory of a training in a process of its own, by values of features."""
+    found = {}
+    for queries in (10, 2010):
+        answer = subprocess.run(
+            [sys.executable, "-c", ALONE.format(queries=queries)], capture_output=True, text=True, check=True
+        )
+        found[queries] = float(answer.stdout)
+    values = 2000 * DOCUMENTS * FEATURES
+    print(f"\npeak memory of one process: {(found[2010] - found[10]) / values:.1f} bytes a value of a feature")
+
+
+ALONE = """
+import re
+from pathlib import Path
+from benchmarks.cluster import generated, here
+data = generated({queries})
+Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+here(data, 3)
+print(1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]))
+"""
+
+
+if __name__ == "__main__":
+    main()

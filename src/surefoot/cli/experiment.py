@@ -1,0 +1,155 @@
+"""surefoot experiment: the published learning experiments, or one's own, resumable at any time."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surefoot.cli import inputs
+from surefoot.errors import SurefootError
+
+if TYPE_CHECKING:
+    from surefoot.experiments.data import Dataset
+    from surefoot.experiments.outcome import Outcome
+    from surefoot.experiments.plan import Plan
+    from surefoot.experiments.running import Progress
+
+QUIET = 20.0
+"""Seconds between two lines of progress where nobody is looking at a terminal."""
+
+EXAMPLES = """examples:
+  surefoot experiment sigir2016 --data mslr-web10k           (the paper's numbers; its table beside ours)
+  surefoot experiment sigir2014 --data mq2008 -o mq2008/     (run it again after a crash: it goes on)
+  surefoot experiment sigir2016 --data demo --trees 50
+  surefoot experiment sigir2012 --data train.txt vali.txt test.txt --baseline feature:25
+  surefoot experiment my.toml
+
+The folder gets table.csv, tests.csv, intervals.csv, scores.csv (each query of each test fold), report.html, and in
+units/ what makes a run go on where it was."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The words of this command."""
+    parser.add_argument("plan", metavar="PLAN", help="sigir2012, sigir2014, sigir2016, or a TOML file")
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        metavar="WHAT",
+        help="mq2008, mslr-web10k, mslr-sample, nfcorpus, demo, a folder (of Fold1 to Fold5, or of S1.txt to S5.txt), "
+        "or LETOR files",
+    )
+    parser.add_argument("--baseline", metavar="WHAT", help="the single baseline, such as feature:25 (default: BM25)")
+    parser.add_argument("--trees", type=int, metavar="N", help="at most so many (default: the plan's)")
+    parser.add_argument("--seed", type=int, metavar="S", help="of folds and trainings (default: the plan's, 0)")
+    parser.add_argument("--workers", type=int, default=2, metavar="N", help="trainings side by side (default: 2)")
+    parser.add_argument("-o", "--output", metavar="DIR", help="folder of results (default: PLAN-DATA)")
+    inputs.add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, run what is not done yet, write, print."""
+    from surefoot.experiments.data import load_data
+    from surefoot.experiments.outcome import write_outcome
+    from surefoot.experiments.running import experiment
+
+    plan = _plan(arguments)
+    dataset = load_data(plan.data)
+    output = Path(arguments.output or f"{plan.name}-{dataset.name}")
+    print(f"{plan.name} on {dataset.name}: {_described(plan, dataset)}; results go to {output}", file=sys.stderr)
+    with _progress() as tell:
+        outcome = experiment(plan, dataset, output, arguments.workers, tell)
+    write_outcome(outcome, output)
+    _print(outcome, arguments)
+    return 0
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    from surefoot.experiments.plan import PROTOCOLS
+    from surefoot.experiments.plan_files import read_plan
+
+    word = arguments.plan
+    if word not in PROTOCOLS and Path(word).suffix != ".toml":
+        raise SurefootError(f"no experiment {word!r}; there are {', '.join(PROTOCOLS)}, or name a .toml file")
+    plan = PROTOCOLS[word] if word in PROTOCOLS else read_plan(word)
+    if arguments.data:
+        plan = replace(plan, data=tuple(arguments.data))
+    if arguments.baseline:
+        plan = replace(plan, baseline=arguments.baseline)
+    if arguments.seed is not None:
+        plan = replace(plan, seed=arguments.seed)
+    return plan if arguments.trees is None else plan.with_trees(arguments.trees)
+
+
+def _described(plan: Plan, dataset: Dataset) -> str:
+    """The data, and what is made smaller for them."""
+    from surefoot.errors import counted
+
+    rows = dataset.data.labels.size
+    docs = ", ".join(str(plan.docs_of(number, rows)) for number in plan.docs_per_leaf)
+    own = " of its own" if dataset.parts is not None and plan.own_folds else ""
+    folds = plan.folds if dataset.parts is None or not plan.own_folds else int(dataset.parts.max()) + 1
+    return (
+        f"{counted(len(dataset.data), 'query')}, {counted(rows, 'document')}, {folds} folds{own}, "
+        f"docs per leaf {docs} (plan: {', '.join(map(str, plan.docs_per_leaf))}), at most {max(plan.trees)} trees"
+    )
+
+
+def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
+    """The table; in forms for people also the tests, and the published table beside ours."""
+    if arguments.format in ("csv", "json"):
+        inputs.show(outcome.table, arguments)
+        return
+    tables = [outcome.table, outcome.tests, *([outcome.published] if outcome.published is not None else [])]
+    for place, table in enumerate(tables):
+        if place:
+            print()
+        inputs.show(table, arguments)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Progress], None]]:
+    """A bar where someone may be looking, else a line now and then."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Training", total=None)
+
+        def tell(at: Progress) -> None:
+            left = "" if at.seconds_left is None else f", {_time(at.seconds_left)} left"
+            bar.update(task, total=at.total, completed=at.done, description=f"{at.done} of {at.total} units{left}")
+
+        yield tell
+
+
+class _Lines:
+    """A line of progress now and then, for logs."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+
+    def __call__(self, at: Progress) -> None:
+        if time.monotonic() - self.last >= QUIET or at.done == at.total:
+            self.last = time.monotonic()
+            left = "" if at.seconds_left is None else f", {_time(at.seconds_left)} left"
+            print(f"{at.done} of {at.total} units{left}", file=sys.stderr, flush=True)
+
+
+def _time(seconds: float) -> str:
+    """Seconds for people.
+
+    >>> _time(42), _time(200), _time(9000)
+    ('42 s', '3 min', '2.5 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
