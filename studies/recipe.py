@@ -1,6 +1,6 @@
 """What lowers risk on unseen queries at the same mean: the recipe beside gain alone and the published objectives.
 
-Everyone gets the same treatment: the same bags with the same seeds, scores averaged. The iteration of each bag is chosen
+Everyone gets the same treatment: the same bags, the same seeds, scores averaged. The iteration of each bag is chosen
 on validation queries: by the mean for gain alone, by U_Risk at the recipe's own alpha for the recipe, and by U_Risk at
 the alpha that was trained for, for the others.
 """
