@@ -14,11 +14,17 @@ from surefoot.read.letor import read_letor
 
 def test_folds_of_a_folder_are_its_files(mslr: Path) -> None:
     found = load_data([str(mslr)])
-    assert (found.is_mslr, found.baseline, len(found.data)) == (True, "feature:110", 40)
+    assert (found.is_mslr, found.baseline, len(found.data)) == (False, "feature:110", 40)
     for number, fold in enumerate(split(len(found.data), 5, own=found.parts).folds):
         for name, places in {"train": fold.train, "vali": fold.valid, "test": fold.test}.items():
             expected = read_letor(mslr / f"Fold{number + 1}" / f"{name}.txt")
             assert sorted(found.data.queries[place] for place in places) == sorted(expected.queries)
+
+
+@pytest.mark.parametrize(("queries", "is_it"), [(39, False), (40, True), (41, False)])
+def test_only_the_whole_of_mslr_is_mslr(queries: int, is_it: bool, mslr: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surefoot.experiments.data.MSLR_QUERIES", queries)
+    assert load_data([str(mslr)]).is_mslr is is_it
 
 
 def test_parts_in_files(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Plans: the published ones, one's own in TOML, and what is wrong with some."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -103,6 +103,17 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, text: str, message: s
     assert message in str(caught.value)
     assert "my.toml" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_changed_plan_is_not_the_published_one() -> None:
+    plan = PROTOCOLS["sigir2016"]
+    assert replace(plan, data=("mslr-web10k",)).as_published
+    for changed in (replace(plan, seed=1), replace(plan, baseline="feature:1"), plan.with_trees(50), Plan()):
+        assert not changed.as_published
+
+
+def test_keys_are_all_fields_but_two() -> None:
+    assert {field.name for field in fields(Plan)} - set(KINDS) == {"query_max", "published"}
 
 
 def test_metrics_are_named() -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,10 +108,17 @@ def test_a_killed_run_goes_on_to_the_same_table(small: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("protocol", "cells"), [("sigir2016", 18 * 8), ("sigir2014", 7 * 13 + 1), ("sigir2012", 1)])
 def test_the_published_table_stands_beside_ours(
-    protocol: str, cells: int, mslr: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    protocol: str,
+    cells: int,
+    mslr: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setitem(PROTOCOLS, protocol, PROTOCOLS[protocol].with_trees(2))
+    monkeypatch.setattr("surefoot.experiments.data.MSLR_QUERIES", 40)
     folder = tmp_path / "out"
-    assert main(["experiment", protocol, "--data", str(mslr), "--trees", "2", "-o", str(folder)]) == 0
+    assert main(["experiment", protocol, "--data", str(mslr), "-o", str(folder)]) == 0
     out, err = capsys.readouterr()
     assert "published" in out
     assert "docs per leaf 1" in err
@@ -128,6 +136,40 @@ def test_the_published_table_stands_beside_ours(
     printed = {"sigir2016": "0.4578", "sigir2014": "0.472", "sigir2012": "0.30869"}[protocol]
     assert printed in {row["published"] for row in rows}
     assert (folder / "report.html").read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("words", [["--trees", "1"], ["--seed", "1"], ["--baseline", "feature:1"]])
+def test_a_changed_plan_has_no_published_table(
+    words: list[str], mslr: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PROTOCOLS, "sigir2012", PROTOCOLS["sigir2012"].with_trees(2))
+    monkeypatch.setattr("surefoot.experiments.data.MSLR_QUERIES", 40)
+    assert main(["experiment", "sigir2012", "--data", str(mslr), *words, "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "table.csv").exists()
+    assert not (tmp_path / "published.csv").exists()
+
+
+def test_part_of_mslr_has_no_published_table(mslr: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PROTOCOLS, "sigir2012", PROTOCOLS["sigir2012"].with_trees(2))
+    assert experiment(PROTOCOLS["sigir2012"], load_data([str(mslr)]), tmp_path).published is None
+
+
+def test_err_has_one_scale_for_learners_and_baselines_in_all_folds(mslr: Path, tmp_path: Path) -> None:
+    found = load_data([str(mslr)])
+    data, top = found.data, 4
+    labels = np.minimum(data.labels, 1)
+    labels[0] = top  # in one fold alone
+    dataset = replace(found, data=replace(data, labels=labels))
+    plan = Plan(objectives=(), metric="err", cutoffs=(), trees=(2,), docs_per_leaf=(2,))
+    outcome = experiment(plan, dataset, tmp_path)
+    first, *others = (outcome.main.select(["LambdaMART", "BM25"], [query]).values for query in data.queries)
+    assert first.max() > 1 / 2**top
+    satisfied = 1 / 2**top  # by any document of label 1
+    for place, each in enumerate(others, 1):
+        relevant = int(labels[data.bounds[place] : data.bounds[place + 1]].sum())
+        most = sum(satisfied * (1 - satisfied) ** (rank - 1) / rank for rank in range(1, relevant + 1))
+        assert (each <= most + 1e-12).all()
+        assert (each > 0).all() == (relevant > 0)
 
 
 def test_other_data_have_no_published_table(small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

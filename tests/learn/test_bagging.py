@@ -29,7 +29,12 @@ def test_bags_are_the_mean_of_their_trainings() -> None:
     data, valid = rankings(1), rankings(2)
     together = train_bags(QUICK, 3, data, "feature:1", valid).model
     alone = [
-        train(replace(QUICK, params={**QUICK.params, "seed": APART * bag}), data, "feature:1", valid).model
+        train(
+            replace(QUICK, params={**QUICK.params, "seed": (APART + QUICK.n_estimators) * bag}),
+            data,
+            "feature:1",
+            valid,
+        ).model
         for bag in range(3)
     ]
     expected = np.mean([model.predict(valid) for model in alone], axis=0)
@@ -71,7 +76,7 @@ def test_a_stopped_training_goes_on_with_the_bag_that_it_was_at(tmp_path: Path) 
 def test_the_recipe_of_the_ranker_is_that_of_the_command() -> None:
     ranker = RiskRanker.safe()
     settings = ranker._settings()
-    assert (settings.objective, settings.alpha, settings.n_estimators) == ("ucro", 5.0, 300)
+    assert (settings.objective, settings.alpha, settings.n_estimators) == ("ucro", 2.0, 300)
     assert settings.params == SAFE.params
     assert RiskRanker.safe(alpha=2, bags=5).get_params()["bags"] == 5
 

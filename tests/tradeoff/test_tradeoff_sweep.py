@@ -10,6 +10,7 @@ import pytest
 from surefoot import risk
 from surefoot.errors import SurefootError
 from surefoot.intervals import How, intervals
+from surefoot.learn.baseline import Baselines
 from surefoot.learn.metrics import Metric, is_empty
 from surefoot.learn.training import Settings, train, tree_params
 from surefoot.read.letor import read_letor, same_features
@@ -142,8 +143,37 @@ def test_models_of_other_settings_or_data_are_refused(found: Sweep, sets, few_tr
         sweep_alphas(other, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, folder=folder)
     with pytest.raises(SurefootError, match="another baseline"):
         sweep_alphas(few_trees, sets.train, "feature:1", sets.valid, sets.test, ALPHAS, folder=folder)
-    with pytest.raises(SurefootError, match="another validation data"):
+    with pytest.raises(SurefootError, match="another validation baseline, validation data"):
         sweep_alphas(few_trees, sets.train, "feature:0", None, sets.test, ALPHAS, folder=folder)
+
+
+def test_a_baseline_changed_on_validation_queries_alone_is_refused(sets, few_trees: Settings, tmp_path: Path) -> None:
+    def words(scale: float) -> dict[str, Baselines]:
+        return {
+            own.fingerprint: Baselines(("mine",), (own.column(0) * (scale if own is sets.valid else 1.0),), (None,))
+            for own in (sets.train, sets.valid)
+        }
+
+    settings = replace(few_trees, n_estimators=1)
+    for scale in (1.0, 1.0):  # the same again is not refused
+        workshop.Workshop(sets.train, "mine", sets.valid, folder=tmp_path, _known=words(scale)).make("one", settings)
+    with pytest.raises(SurefootError, match="another validation baseline; name another folder"):
+        workshop.Workshop(sets.train, "mine", sets.valid, folder=tmp_path, _known=words(-1.0)).make("one", settings)
+
+
+def test_a_model_of_another_version_is_refused(
+    sets, few_trees: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = workshop.Workshop(sets.train, "feature:0", folder=tmp_path)
+    shop.make("one", replace(few_trees, n_estimators=1))
+    monkeypatch.setattr(workshop, "__version__", "0")
+    with pytest.raises(SurefootError, match="another version; name another folder"):
+        shop.make("one", replace(few_trees, n_estimators=1))
+
+
+def test_the_gain_only_model_is_validated_by_gain_alone(found: Sweep) -> None:
+    for figures in found.histories[0]:
+        assert figures["urisk"] == pytest.approx(figures["freward"] - figures["frisk"])
 
 
 def test_several_baselines_are_compared_with_as_their_mean(sets, few_trees: Settings) -> None:

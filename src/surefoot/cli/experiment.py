@@ -24,10 +24,10 @@ QUIET = 20.0
 """Seconds between two lines of progress where nobody is looking at a terminal."""
 
 EXAMPLES = """examples:
-  surefoot experiment sigir2016 --data mslr-web10k           (the paper's numbers; its table beside ours)
+  surefoot experiment sigir2016 --data mslr-web10k           (unchanged, on all of it: the paper's table beside ours)
   surefoot experiment sigir2014 --data mq2008 -o mq2008/     (run it again after a crash: it goes on)
   surefoot experiment sigir2016 --data demo --trees 50
-  surefoot experiment sigir2012 --data train.txt vali.txt test.txt --baseline feature:25
+  surefoot experiment sigir2012 --data all.txt --baseline feature:25
   surefoot experiment my.toml
 
 The folder gets table.csv, tests.csv, intervals.csv, scores.csv (each query of each test fold), report.html, and in
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="WHAT",
         help="mq2008, mslr-web10k, mslr-sample, nfcorpus, demo, a folder (of Fold1 to Fold5, or of S1.txt to S5.txt), "
-        "or LETOR files",
+        "or LETOR files, which are pooled and dealt into folds by the seed",
     )
     parser.add_argument("--baseline", metavar="WHAT", help="the single baseline, such as feature:25 (default: BM25)")
     parser.add_argument("--trees", type=int, metavar="N", help="at most so many (default: the plan's)")

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--safe",
         action=_Safe,
-        help="a recipe to begin with: ucro at alpha 5, 3 bags of at most 300 small trees; words that follow change it",
+        help="a recipe to begin with: ucro at alpha 2, 3 bags of at most 300 small trees; words that follow change it",
     )
     _add_objective(parser.add_argument_group("objective"))
     trees = parser.add_argument_group("trees")
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="train N times with other seeds and average the models (default: 1)",
+        help="average N trainings, each tree of which sees a part of the documents and features (default: 1)",
     )
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the output folder")
     parser.add_argument("--cluster", metavar="ADDRESS", help="train on the Dask cluster of this scheduler, as "
@@ -93,11 +93,12 @@ def add_trees(group: Any) -> None:
     group.add_argument("--trees", type=int, default=500, metavar="N", help="at most (default: 500)")
     group.add_argument("--leaves", type=int, default=31, metavar="N", help="of a tree (default: 31)")
     group.add_argument("--rate", type=inputs.number, default=0.1, metavar="R", help="learning rate (default: 0.1)")
-    group.add_argument("--docs-per-leaf", type=int, default=20, metavar="N", help="at least (default: 20)")
+    group.add_argument(
+        "--docs-per-leaf", type=int, default=20, metavar="N", help="at least; LightGBM only (default: 20)"
+    )
     group.add_argument("--early-stopping", type=int, metavar="N", help="stop after N iterations without a better one")
     group.add_argument("--stop-on", metavar="FIGURE", help="mean, urisk, trisk, georisk, tail, frisk, freward, "
                        "losses or loss20 of the validation queries (default: urisk)")  # fmt: skip
-    group.add_argument("--stop-alpha", type=inputs.number, metavar="A", help="of that figure (default: --alpha)")
     group.add_argument("--param", action="append", default=[], metavar="K=V", help="any other parameter of the engine")
     group.add_argument("--seed", type=int, default=0, metavar="S", help="(default: 0)")
     group.add_argument("--threads", type=int, metavar="N", help="(default: all cores)")
@@ -115,7 +116,6 @@ class _Safe(argparse.Action):
         params = dict(SAFE.params)
         namespace.objective, namespace.alpha, namespace.bags = SAFE.objective, SAFE.alpha, SAFE_BAGS
         namespace.trees, namespace.early_stopping = SAFE.n_estimators, SAFE.early_stopping_rounds
-        namespace.stop_alpha = SAFE.stop_alpha
         namespace.rate, namespace.leaves = params.pop("learning_rate"), params.pop("num_leaves")
         namespace.docs_per_leaf, namespace.seed = params.pop("min_child_samples"), params.pop("seed")
         namespace.param = [f"{key}={value}" for key, value in params.items()]
@@ -132,7 +132,7 @@ def depth(text: str) -> int | None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, train, save, tell."""
-    from surefoot.learn.bagging import train_bags
+    from surefoot.learn.bagging import bag_checkpoint, train_bags
     from surefoot.read.letor import read_letor, same_features
 
     settings = settings_of(arguments)
@@ -158,8 +158,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{checkpoint} keeps what is done; go on with --resume", file=sys.stderr)
         raise
     trained.model.save(output)
-    for done in output.glob(f"{checkpoint.stem}*{checkpoint.suffix}"):
-        done.unlink()
+    for bag in range(arguments.bags):
+        bag_checkpoint(checkpoint, bag).unlink(missing_ok=True)
     _tell(trained, data, output)
     return 0
 
@@ -194,7 +194,6 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         arguments.stop_on,
         arguments.engine,
         arguments.threads,
-        arguments.stop_alpha,
     )
 
 

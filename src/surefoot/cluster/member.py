@@ -101,14 +101,12 @@ def take_part(
         judge = None
         if plan.valid is not None and valid is not None:
             _check(plan.valid, valid)
-            share = settings.options.get("share", training.DEFAULT_SHARE)
-            empty = settings.lambdas.empty
-            judge = SharedJudge(valid.data, settings.reported(), valid.baselines, settings.alpha, share, empty)
-        lesson = SharedLesson(objective, part.data, training._watch(settings, judge, None), judge)
+            judge = SharedJudge(valid.data, settings.reported(), valid.baselines, *training.figures_of(settings))
+        lesson = SharedLesson(objective, part.data, training.watch_of(settings, judge, None), judge)
         before = None if plan.init_model is None else xgboost_engine.loaded(plan.init_model)
-        text = xgboost_engine.train(lesson, training._params(settings), before, plan.callbacks)
+        text = xgboost_engine.train(lesson, training.params_of(settings), before, plan.callbacks)
         text = text if part.data.labels.size else _named(text, part.data.feature_names)
-        card = training._card(settings, lesson)
+        card = training.card_of(settings, lesson)
         if judge is not None:
             card["validation"] = judge(Model(settings.engine, text, card).predict(judge.data))
     digest = blake2b(text.encode()).hexdigest()
@@ -148,7 +146,7 @@ def _prepared(plan: Plan, settings: Settings, part: Part, valid: Part | None) ->
     """The objective, ready for a worker's rows. If one worker finds a mistake, none goes on to wait for it."""
     mistake = None
     try:
-        training._settled(settings, part.data)
+        training.settled(settings, part.data)
         xgboost_engine.checked(settings.params)
         objective = RiskObjective(
             settings.objective, settings.alpha, part.baselines, settings.lambdas, settings.threads, plan.everywhere,
@@ -201,7 +199,7 @@ def reason_of(errors: Sequence[BaseException | None]) -> str:
     causes = [error for error in errors if isinstance(error, Exception) and "/collective/" not in str(error)]
     if not causes:
         return "the workers lost touch with each other"
-    said = training._reason(causes[0]) if str(causes[0]).strip() else ""
+    said = training.reason_of(causes[0]) if str(causes[0]).strip() else ""
     return f"{type(causes[0]).__name__}: {said}".removesuffix(": ")
 
 

@@ -29,7 +29,7 @@ PART = re.compile(r"S(\d+)\.txt(\.\w+)?")
 class Dataset:
     """Ranking data, the word for their single baseline if one is known, and the part of each query if they have parts.
 
-    ``is_mslr`` says whether it is the data of the published tables, or at least shaped like them.
+    ``is_mslr`` says whether it is MSLR-WEB10K, the data of the published tables, by its queries and features.
     """
 
     name: str
@@ -105,8 +105,9 @@ def _of_folder(folder: Path) -> Dataset:
     if numbered:
         _check_around(folder, numbered)
         data, own = _by_parts([*numbered[1:], numbered[0]])  # fold 1 tests on the last part
-        is_mslr = data.features.shape[1] == MSLR_FEATURES and len(data) <= MSLR_QUERIES
-        return Dataset(folder.name, data, FOLDERS["mslr-web10k"] if is_mslr else None, own, is_mslr)
+        like_mslr = data.features.shape[1] == MSLR_FEATURES and len(data) <= MSLR_QUERIES
+        baseline = FOLDERS["mslr-web10k"] if like_mslr else None
+        return Dataset(folder.name, data, baseline, own, is_mslr=like_mslr and len(data) == MSLR_QUERIES)
     if len(parts) > 2:
         data, own = _by_parts([parts[number] for number in sorted(parts)])
         return Dataset(folder.name, data, parts=own)

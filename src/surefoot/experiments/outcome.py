@@ -34,7 +34,7 @@ BASELINE = "BM25"
 class Outcome:
     """Scores of all learners and baselines for each metric, the main one first, and the tables made of them.
 
-    ``published`` is the paper's table beside ours, where the data are the paper's.
+    ``published`` is the paper's table beside ours, where data and plan are the paper's.
     """
 
     plan: Plan
@@ -76,11 +76,11 @@ def outcome_of(
         topics = [topic for topic, keep in zip(names, counts.tolist(), strict=True) if keep]
         return Scores(rows[:, counts], [*measured, *rankings], topics, name, notes)
 
-    scores = {name: scores_of(name, metric) for name, metric in plan.metrics().items()}
+    scores = {name: scores_of(name, metric) for name, metric in ground.metrics.items()}
     compared = Compared(plan, scores, {label(*each): each for each in plan.learners()}, _groups(single, ground.learned))
     tests = differences_table(compared)
     table = main_table(compared, tests)
-    published = beside(plan, table, compared) if ground.dataset.is_mslr else None
+    published = beside(plan, table, compared) if ground.dataset.is_mslr and plan.as_published else None
     return Outcome(plan, scores, table, tests, intervals_table(compared), published, chosen)
 
 

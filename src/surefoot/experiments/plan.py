@@ -115,6 +115,15 @@ class Plan:
         if any(not alpha >= 0 for alpha in self.alphas):
             raise SurefootError(f"alphas must be 0 or more; got {self.alphas}")
 
+    @property
+    def as_published(self) -> bool:
+        """Whether it is a published protocol with nothing changed but the data.
+
+        >>> PROTOCOLS["sigir2016"].as_published, PROTOCOLS["sigir2016"].with_trees(50).as_published
+        (True, False)
+        """
+        return replace(self, data=()) == PROTOCOLS.get(self.name)
+
     def with_trees(self, most: int) -> Plan:
         """The plan with at most so many trees."""
         return replace(self, trees=(*(number for number in self.trees if number < most and len(self.trees) > 1), most))
@@ -150,11 +159,11 @@ class Plan:
         share = 0.6 * rows / FULL_SIZE
         return docs_per_leaf if not self.scaled or share > 0.9 else max(1, round(docs_per_leaf * share))
 
-    def metrics(self) -> dict[str, Metric]:
-        """The reported metrics by name, the main one first."""
+    def metrics(self, top: int | None = None) -> dict[str, Metric]:
+        """The reported metrics by name, the main one first; ``top`` is the highest grade of ERR's scale."""
         from surefoot.learn.metrics import Metric
 
-        every = [Metric(self.metric, cutoff=cutoff) for cutoff in self.cutoffs or (None,)]
+        every = [Metric(self.metric, cutoff=cutoff, top=top) for cutoff in self.cutoffs or (None,)]
         return {str(metric): metric for metric in every}
 
 

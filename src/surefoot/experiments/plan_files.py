@@ -23,8 +23,9 @@ LISTS = tuple(field.name for field in fields(Plan) if isinstance(field.default, 
 def read_plan(path: PathLike) -> Plan:
     """The plan in a TOML file.
 
-    Keys are the fields of `Plan`, with hyphens; a list of one may come bare. ``protocol`` names a published one to
-    start from. Files of data are looked for beside the plan.
+    Keys are the fields of `Plan`, with hyphens, but for ``query_max`` and ``published``, which are those of the
+    published protocols alone; a list of one may come bare. ``protocol`` names a published one to start from. Files of
+    data are looked for beside the plan.
     """
     try:
         found = tomllib.loads(read_bytes(path).decode("utf-8-sig"))

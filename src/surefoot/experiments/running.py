@@ -209,4 +209,4 @@ def _best(plan: Plan, found: list[tuple[Trees, FloatArray]]) -> Trees:
 def _together(ground: Ground, found: list[Found]) -> dict[str, FloatArray]:
     """Each metric on the tested queries, in the order of the data."""
     order = np.argsort(np.concatenate([fold.test for fold in ground.split.folds]))
-    return {name: np.concatenate([own[name] for own in found])[order] for name in ground.plan.metrics()}
+    return {name: np.concatenate([own[name] for own in found])[order] for name in ground.metrics}

@@ -17,6 +17,7 @@ from surefoot.experiments.plan import Plan, Trees
 from surefoot.experiments.store import Found, digest, key_of
 from surefoot.learn.baseline import Baselines, baselines_of
 from surefoot.learn.boosting import Lambda
+from surefoot.learn.metrics import Metric
 from surefoot.learn.training import Settings, train, tree_params
 from surefoot.learn.watching import Report
 from surefoot.ranking_data import RankingData
@@ -57,14 +58,24 @@ class Ground:
     learned_keys: dict[str, str] = field(default_factory=dict)
 
     @cached_property
+    def top(self) -> int | None:
+        """The highest grade of ERR's scale: that of all data, so that learners and baselines share one in all folds."""
+        return int(self.dataset.data.labels.max(initial=0)) if self.plan.metric == "err" else None
+
+    @cached_property
+    def metrics(self) -> dict[str, Metric]:
+        """The reported metrics by name, the main one first."""
+        return self.plan.metrics(self.top)
+
+    @cached_property
     def identity(self) -> dict[str, Any]:
         """What defines every unit besides its own words."""
         plan, folds = self.plan, [*self.split.folds, self.split.held_out]
         return {
             "data": self.dataset.data.fingerprint,
             "folds": key_of({"folds": [[fold.train, fold.valid, fold.test] for fold in folds]}),
-            "metric": plan.metric, "cutoffs": plan.cutoffs, "truncation": plan.truncation, "empty": plan.empty,
-            "seed": plan.seed, "surefoot": __version__, "lightgbm": version("lightgbm"),
+            "metric": plan.metric, "top": self.top, "cutoffs": plan.cutoffs, "truncation": plan.truncation,
+            "empty": plan.empty, "seed": plan.seed, "surefoot": __version__, "lightgbm": version("lightgbm"),
         }  # fmt: skip
 
     def about_learned(self, name: str, trees: Trees) -> dict[str, Any]:
@@ -105,7 +116,7 @@ def train_unit(ground: Ground, unit: Unit, threads: int, report: Report | None =
     settings = Settings(
         unit.objective,
         unit.alpha,
-        lambdas=Lambda(plan.metric, plan.truncation, empty=plan.empty),
+        lambdas=Lambda(plan.metric, plan.truncation, top=ground.top, empty=plan.empty),
         cutoff=plan.cutoffs[0] if plan.cutoffs else 10,
         n_estimators=trees.trees,
         params=tree_params("lightgbm", trees.rate, trees.leaves, trees.docs_per_leaf, plan.seed),
@@ -116,7 +127,7 @@ def train_unit(ground: Ground, unit: Unit, threads: int, report: Report | None =
     trained = train(settings, data.select(fold.train), ground.against(unit, fold.train), *valid, report=report)
     test = data.select(fold.test)
     scores = trained.model.predict(test)
-    measured = {name: metric(scores, test.labels, test.bounds) for name, metric in plan.metrics().items()}
+    measured = {name: metric(scores, test.labels, test.bounds) for name, metric in ground.metrics.items()}
     history = np.array([figures["mean"] for figures in trained.history])
     return {**measured, HISTORY: history, KEPT: np.array([trained.best_iteration], np.float64)}
 

@@ -57,6 +57,14 @@ class Baselines:
         return self.rows[0]
 
 
+def names_any_set(given: Any) -> bool:
+    """Whether a baseline is named in a way that has a meaning for other queries too, such as ``feature:25``."""
+    if given is None or isinstance(given, str | Path):
+        return given is None or not str(given).startswith("scores:")
+    parts = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
+    return bool(parts) and all(isinstance(part, str | Path) and names_any_set(part) for part in parts)
+
+
 def baselines_of(given: Any, data: RankingData, missing: Missing = "error") -> Baselines:
     """Baselines from what the user gives; None is none, a list or dictionary is several.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.errors import InputError, SurefootError
+from surefoot.errors import InputError, SurefootError, listed
 from surefoot.ranking_data import RankingData, as_matrix
 from surefoot.results import plain
 from surefoot.scores import FloatArray
@@ -32,6 +32,7 @@ INSTALL = "learning needs more packages: pip install 'surefoot[learn]'"
 def engine_of(name: str) -> Any:
     """The module that trains by an engine and reads its models."""
     try:
+        import_module(name)
         return import_module(f"surefoot.learn.{name}_engine")
     except ModuleNotFoundError as error:
         raise SurefootError(f"{INSTALL} (no {error.name})") from None
@@ -48,6 +49,7 @@ class Model:
     def predict(self, data: Any) -> FloatArray:
         """The score of each document: of `RankingData`, or of a matrix of features."""
         matrix = data.features if isinstance(data, RankingData) else as_matrix(data)
+        self._check_names(_names_of(data))
         expected = self.card["data"]["features"]
         if matrix.shape[1] != expected:
             raise SurefootError(f"the model was trained on {expected} features; got {matrix.shape[1]}")
@@ -57,6 +59,14 @@ class Model:
                 f"{self.card['data']['first_feature']}"
             )
         return np.asarray(engine_of(self.engine).predict(self.booster, matrix), dtype=np.float64)
+
+    def _check_names(self, names: Sequence[str] | None) -> None:
+        """Columns in another order than in training would give scores that mean nothing."""
+        trained = self.card["data"]["feature_names"]
+        if names and trained and list(names) != list(trained):
+            raise SurefootError(
+                f"the model was trained on the features {listed(trained)}, in this order; got {listed(names)}"
+            )
 
     @cached_property
     def booster(self) -> Any:
@@ -74,6 +84,12 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"engine": self.engine, "text": self.text, "card": self.card}
+
+
+def _names_of(data: Any) -> Sequence[str] | None:
+    if isinstance(data, RankingData):
+        return data.feature_names
+    return [str(name) for name in data.columns] if hasattr(data, "columns") else None
 
 
 def load_model(folder: str | os.PathLike[str]) -> Model:

@@ -2,7 +2,8 @@
 
 Plain LambdaMART weighs a pair by |dM|, the change of the query's metric M if the two documents swapped places. An
 objective turns dM into dM', looking at where the query stands against its baselines; the kernels then walk the pairs
-(`surefoot.learn.weight_kernels` has the forms that they know). At alpha = 0 every objective is LambdaMART.
+(`surefoot.learn.weight_kernels` has the forms that they know). At alpha = 0 every objective is LambdaMART,
+but `smooth` and `georisk`, which bend or look at Z at any alpha.
 
 In the formulas x is the model's metric on query q, b the baseline's, d = x - b, c the number of queries.
 """

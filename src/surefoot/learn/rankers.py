@@ -62,7 +62,6 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         min_child_samples: int = 20,
         early_stopping_rounds: int | None = None,
         stop_on: str | None = None,
-        stop_alpha: float | None = None,
         bags: int = 1,
         engine: Literal["lightgbm", "xgboost"] = "lightgbm",
         params: Mapping[str, Any] | None = None,
@@ -85,7 +84,6 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         self.min_child_samples = min_child_samples
         self.early_stopping_rounds = early_stopping_rounds
         self.stop_on = stop_on
-        self.stop_alpha = stop_alpha
         self.bags = bags
         self.engine = engine
         self.params = params
@@ -94,13 +92,12 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def safe(cls, alpha: float = SAFE.alpha, **changes: Any) -> RiskRanker:
-        """The recipe that lowered risk most at the same mean, on three collections: see ``docs/recipe.md``."""
+        """A recipe to begin with: ``docs/recipe.md`` shows what it did on three collections."""
         params = dict(SAFE.params)
         own = {
             "objective": SAFE.objective,
             "n_estimators": SAFE.n_estimators,
             "early_stopping_rounds": SAFE.early_stopping_rounds,
-            "stop_alpha": SAFE.stop_alpha,
             "bags": SAFE_BAGS,
             "learning_rate": params.pop("learning_rate"),
             "num_leaves": params.pop("num_leaves"),
@@ -204,7 +201,6 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             self.stop_on,
             self.engine,
             None if self.n_jobs == -1 else self.n_jobs,
-            self.stop_alpha,
         )
 
     def _matrix(self, X: Any) -> Any:

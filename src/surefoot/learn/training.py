@@ -13,12 +13,12 @@ from typing import Any
 
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, choose
-from surefoot.learn.baseline import Missing, baselines_of
+from surefoot.learn.baseline import Missing, baselines_of, names_any_set
 from surefoot.learn.boosting import Lambda, RiskObjective
 from surefoot.learn.checkpoints import EVERY, Keeper
 from surefoot.learn.judging import MEAN, Judge, known_figure
 from surefoot.learn.lesson import Lesson
-from surefoot.learn.metrics import Metric
+from surefoot.learn.metrics import Empty, Metric
 from surefoot.learn.models import Model, engine_of
 from surefoot.learn.watching import Report, Watch
 from surefoot.ranking_data import RankingData
@@ -34,8 +34,8 @@ class Settings:
     """What to train, apart from the data.
 
     ``options`` are the objective's own, ``params`` the engine's. ``cutoff`` is that of the NDCG that is reported and
-    stopped on. ``stop_on`` is a figure of the validation queries: by default U_Risk, or the mean without a baseline;
-    ``stop_alpha`` is the alpha of the validation's figures: by default that which is trained for.
+    stopped on. ``stop_on`` is a figure of the validation queries: by default the U_Risk that is trained for, at the
+    same alpha, or the mean without a baseline.
     """
 
     objective: str = "lambdamart"
@@ -49,7 +49,6 @@ class Settings:
     stop_on: str | None = None
     engine: str = "lightgbm"
     threads: int | None = None
-    stop_alpha: float | None = None
 
     def reported(self) -> Metric:
         """The metric that is reported."""
@@ -98,7 +97,7 @@ def train(
     on both, such as ``feature:25``. With ``checkpoint`` the training can be killed at any time and goes on with
     ``resume`` to the same model; ``keep`` leaves a last checkpoint there, for a training that is part of another.
     """
-    settings = _settled(settings, data)
+    settings = settled(settings, data)
     engine = engine_of(settings.engine)
     objective = RiskObjective(
         settings.objective,
@@ -110,7 +109,7 @@ def train(
     )
     objective.bind(data, weight)
     judge = judge_of(settings, data, baseline, valid, valid_baseline, missing)
-    watch = _watch(settings, judge, report)
+    watch = watch_of(settings, judge, report)
     keeper = None
     if checkpoint is not None:
         keeper = Keeper(checkpoint, _plan(settings, objective, data, judge, init_model, categorical), every)
@@ -118,21 +117,21 @@ def train(
             keeper.remove()
     lesson = Lesson(objective, data, watch, judge, keeper)
     try:
-        text = engine.train(lesson, _params(settings), init_model, callbacks, categorical)
+        text = engine.train(lesson, params_of(settings), init_model, callbacks, categorical)
     except KeyboardInterrupt:
         lesson.keep_now()
         raise
     except engine.failure() as error:
-        raise SurefootError(f"{settings.engine}: {_reason(error)}") from None
+        raise SurefootError(f"{settings.engine}: {reason_of(error)}") from None
     if keep:
         lesson.keep_now()
-    card = _card(settings, lesson)
+    card = card_of(settings, lesson)
     if judge is not None:
         card["validation"] = judge(Model(settings.engine, text, card).predict(judge.data))
     return Trained(Model(settings.engine, text, card), watch.history, watch.best_iteration)
 
 
-def _settled(settings: Settings, data: RankingData) -> Settings:
+def settled(settings: Settings, data: RankingData) -> Settings:
     """Settings that are complete and allowed; the scale of ERR is that of the training data."""
     choose(settings.engine, ENGINES, "engine")
     for name in ("n_estimators", "early_stopping_rounds", "cutoff", "threads"):
@@ -145,7 +144,8 @@ def _settled(settings: Settings, data: RankingData) -> Settings:
     return replace(settings, lambdas=lambdas)
 
 
-def _params(settings: Settings) -> dict[str, Any]:
+def params_of(settings: Settings) -> dict[str, Any]:
+    """The engine's parameters, the number of threads among them."""
     threads = {} if settings.threads is None else {THREADS[settings.engine]: settings.threads}
     return {**threads, **settings.params}
 
@@ -161,14 +161,22 @@ def judge_of(
     """Who judges a model on the validation queries, if there are any."""
     if valid is None:
         return None
-    settings = _settled(settings, data)
+    settings = settled(settings, data)
+    if valid_baseline is None and not names_any_set(baseline):
+        raise SurefootError(
+            "the baseline is given for the training queries alone; give that of the validation queries too"
+        )
     theirs = baselines_of(baseline if valid_baseline is None else valid_baseline, valid, missing)
-    share = settings.options.get("share", DEFAULT_SHARE)
-    alpha = settings.alpha if settings.stop_alpha is None else settings.stop_alpha
-    return Judge(valid, settings.reported(), theirs, alpha, share, settings.lambdas.empty)
+    return Judge(valid, settings.reported(), theirs, *figures_of(settings))
 
 
-def _watch(settings: Settings, judge: Judge | None, report: Report | None) -> Watch:
+def figures_of(settings: Settings) -> tuple[float, float, Empty]:
+    """The alpha and the tail of a validation's figures, and what a query without relevant documents counts."""
+    return settings.alpha, settings.options.get("share", DEFAULT_SHARE), settings.lambdas.empty
+
+
+def watch_of(settings: Settings, judge: Judge | None, report: Report | None) -> Watch:
+    """Who watches a training, and on which figure it stops."""
     if judge is None:
         if settings.early_stopping_rounds is not None or settings.stop_on is not None:
             raise SurefootError("early stopping needs validation queries; give some")
@@ -195,7 +203,8 @@ def _plan(
     }
 
 
-def _card(settings: Settings, lesson: Lesson) -> dict[str, Any]:
+def card_of(settings: Settings, lesson: Lesson) -> dict[str, Any]:
+    """What a model was trained for, and from what."""
     data, watch = lesson.data, lesson.watch
     return {
         "surefoot": __version__,
@@ -210,7 +219,6 @@ def _card(settings: Settings, lesson: Lesson) -> dict[str, Any]:
         "metric": str(settings.reported()),
         "trees": watch.best_trees,
         "stopped_on": watch.stop_on if watch.validated else None,
-        "stop_alpha": settings.stop_alpha,
         "params": dict(settings.params),
         "data": {
             "source": data.source,
@@ -228,7 +236,7 @@ def _version(engine: str) -> str:
     return str(import_module(engine).__version__)
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """What an engine says went wrong, without where in its own source."""
     first = next(line for line in str(error).splitlines() if line.strip())
     return re.sub(r"^\[[\d:]+\] \S+: | at /\S+, line \d+ \.$", "", first).strip()

@@ -119,7 +119,7 @@ def pl2(index: Index, c: float = 1.0) -> Sparse:
     f, document, term = field.postings
     x = f * np.log2(1 + c * field.mean_length / field.lengths[document])
     mean = field.collection_frequency[term] / field.size
-    surprise = x * np.log2(x / mean) + (mean - x) * np.log2(np.e) + 0.5 * np.log2(2 * np.pi * x)
+    surprise = x * np.log2(x / mean) + (mean - x) / np.log(2) + 0.5 * np.log2(2 * np.pi * x)
     return field.queries @ replaced(field.counts, surprise / (x + 1)).T
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,16 @@ class Trials:
         """The alpha of each model."""
         return np.array([settings.alpha for _, settings in self.models.values()])
 
+    @cached_property
+    def mean(self) -> FloatArray:
+        """The effectiveness of each model on the validation queries."""
+        return np.asarray(self.valid.values[1:].mean(axis=1))
+
+    @cached_property
+    def risk(self) -> FloatArray:
+        """The F_Risk of each model there."""
+        return np.asarray(frisk(self.valid.values[1:], self.valid.values[0]))
+
 
 def choose_alpha(
     settings: Settings,
@@ -120,33 +131,29 @@ def choose_alpha(
     Akiba et al., *Optuna: a next-generation hyperparameter optimization framework*, KDD 2019; Ozaki et al.,
     *Multiobjective tree-structured Parzen estimator*, JAIR 2022.
     """
+    _check(settings, trials, give_up)
     how = How(n_resamples=n_resamples, seed=seed)
+    shop = Workshop(data, baseline, valid, missing, None if folder is None else Path(folder), report)
+    if test is not None:
+        shop.baselines(test)  # what does not fit is said before the training, not after it
+    swept = sorted({0.0, *sweep_of(alphas).tolist()})
+    found = _search(shop, valid, shop.settled(settings), swept, trials, seed)
+    measure, against = found.valid.measure, found.valid.systems[0]
+    best, chosen = recommend(found.mean, found.risk, found.alphas, give_up)
+    stated = signature(
+        "search", measure=measure, objective=settings.objective, baseline=against, alpha=swept,
+        topics=len(found.valid.topics), trials=trials, give_up=give_up, **how.stated(),
+    )  # fmt: skip
+    columns = {**_columns(found, settings.engine, how), "recommended": np.arange(trials) == chosen}
+    sentences = _recommendation(shop, found, best, chosen, test, how)
+    return Choice(stated, columns, _notes(shop, found), sentences, measure, against)
+
+
+def _check(settings: Settings, trials: int, give_up: float) -> None:
     if settings.objective == "lambdamart":
         raise SurefootError("lambdamart has no alpha, so there is nothing to choose; choose another objective, as ucro")
     if trials < 2 or not 0 <= give_up < 1:
         raise SurefootError("a search needs two trials or more, and a share to give up from 0 to below 1")
-    shop = Workshop(data, baseline, valid, missing, None if folder is None else Path(folder), report)
-    if test is not None:
-        shop.baselines(test)  # what does not fit is said before the training, not after it
-    found = _search(shop, valid, shop.settled(settings), [0.0, *sweep_of(alphas)], trials, seed)
-    rows = found.valid.values
-    mean, risk = rows[1:].mean(axis=1), frisk(rows[1:], rows[0])
-    front = pareto_front(mean, risk)
-    best, chosen = recommend(mean, risk, found.alphas, give_up)
-    names = list(found.models)
-    pair = (names[best], names[chosen])
-    sentences = [f"validation: {_sentence(found.valid, pair, found.alphas[chosen], how)}"]
-    if test is not None and best != chosen:
-        tested = shop.compared({name: found.models[name] for name in pair}, test)
-        sentences.append(f"test: {_sentence(tested, pair, found.alphas[chosen], how)}")
-    stated = signature(
-        "search", measure=found.valid.measure, objective=settings.objective, baseline=found.valid.systems[0],
-        alpha=sorted({0.0, *sweep_of(alphas).tolist()}), topics=len(found.valid.topics), trials=trials,
-        give_up=give_up, **how.stated(),
-    )  # fmt: skip
-    columns = _columns(found, settings.engine, mean, risk, how)
-    columns |= {"front": front, "recommended": np.arange(len(names)) == chosen}
-    return Choice(stated, columns, _notes(shop, found), tuple(sentences), found.valid.measure, found.valid.systems[0])
 
 
 def pareto_front(mean: npt.ArrayLike, risk: npt.ArrayLike) -> npt.NDArray[np.bool_]:
@@ -233,7 +240,7 @@ def _with(settings: Settings, asked: dict[str, Any]) -> Settings:
     return at_alpha(replace(settings, params={**settings.params, **words}), asked["alpha"])
 
 
-def _columns(found: Trials, engine: str, mean: FloatArray, risk: FloatArray, how: How) -> dict[str, Column]:
+def _columns(found: Trials, engine: str, how: How) -> dict[str, Column]:
     setting = Setting.of(found.valid, found.valid.systems[0], list(found.models))
     bounds = interval_columns(setting, np.zeros(1), ("mean", "frisk"), how)
     outcomes = [Outcome.of(row, found.valid.values[0]) for row in found.valid.values[1:]]
@@ -243,15 +250,29 @@ def _columns(found: Trials, engine: str, mean: FloatArray, risk: FloatArray, how
         "alpha": found.alphas,
         **{word: np.array([one.params[key] for one in tried]) for word, (key, _) in SEARCHED[engine].items()},
         "trees": np.array([int(model.card["trees"]) for model, _ in found.models.values()]),
-        "mean": mean,
+        "mean": found.mean,
         "mean_low": bounds["mean_low"][0],
         "mean_high": bounds["mean_high"][0],
-        "frisk": risk,
+        "frisk": found.risk,
         "frisk_low": bounds["frisk_low"][0],
         "frisk_high": bounds["frisk_high"][0],
         "losses": np.count_nonzero(found.valid.values[1:] < found.valid.values[0], axis=1),
         "loss20": np.array([outcome.loss20 for outcome in outcomes]),
+        "front": pareto_front(found.mean, found.risk),
     }
+
+
+def _recommendation(
+    shop: Workshop, found: Trials, best: int, chosen: int, test: RankingData | None, how: How
+) -> tuple[str, ...]:
+    """What the chosen trial brings beside the best gain-only one, on validation queries and, if given, on test ones."""
+    names = list(found.models)
+    pair, alpha = (names[best], names[chosen]), found.alphas[chosen]
+    validated = f"validation: {_sentence(found.valid, pair, alpha, how)}"
+    if test is None or best == chosen:
+        return (validated,)
+    tested = shop.compared({name: found.models[name] for name in pair}, test)
+    return validated, f"test: {_sentence(tested, pair, alpha, how)}"
 
 
 def _sentence(scores: Scores, pair: tuple[str, str], alpha: float, how: How) -> str:

@@ -7,12 +7,13 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from hashlib import blake2b
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from surefoot._version import __version__
 from surefoot.errors import InputError, SurefootError, counted
 from surefoot.learn.baseline import Baselines, Missing, baselines_of
 from surefoot.learn.judging import Judge
@@ -119,19 +120,20 @@ class Workshop:
 
     def _plan(self, settings: Settings) -> dict[str, Any]:
         """What must be the same for a model to be the one that is asked for."""
-        baselines = self.baselines(self.data)
-        reached = baselines.values(settings.lambdas.training_metric(), self.data)
+        data, valid = self.data, self.valid
         plan = {
             **plain(asdict(replace(settings, threads=None))),
-            "training data": self.data.fingerprint,
-            "validation data": None if self.valid is None else self.valid.fingerprint,
-            "baseline": [*baselines.names, blake2b(reached.tobytes(), digest_size=20).hexdigest()],
+            "version": [__version__, str(import_module(settings.engine).__version__)],
+            "training data": data.fingerprint,
+            "baseline": self.baselines(data).fingerprint,
+            "validation data": None if valid is None else valid.fingerprint,
+            "validation baseline": None if valid is None else self.baselines(valid).fingerprint,
         }
         return dict(json.loads(json.dumps(plan)))
 
 
 def at_alpha(settings: Settings, alpha: float) -> Settings:
-    """The settings of the model at an alpha. At 0 it is LambdaMART, which sees the gain only.
+    """The settings of the model at an alpha. At 0 it is LambdaMART, which sees the gain only, in validation too.
 
     Most objectives are LambdaMART there; georisk and smooth are not, and would not be a yardstick.
 
