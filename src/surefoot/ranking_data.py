@@ -100,7 +100,7 @@ class RankingData:
         """Data of arrays, a row a document; rows of a query that are scattered are brought together, in their order."""
         matrix = as_matrix(features, source)
         targets = np.asarray(labels, dtype=np.float32)
-        names, codes = _queries_of(qid)
+        names, codes = queries_of(qid)
         if not codes.size == targets.size == matrix.shape[0]:
             raise SurefootError(
                 f"{source}: features, labels and qid must have as many rows; got {matrix.shape[0]}, {targets.size} "
@@ -175,16 +175,21 @@ class RankingData:
         found = self.features[:, [place]]
         return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float32)[:, 0]
 
+    def rows(self, queries: npt.ArrayLike) -> Ints:
+        """The places of the documents of these queries, in the order in which `select` puts them."""
+        places = np.asarray(queries, dtype=np.int64)
+        sizes = self.sizes[places]
+        before = np.cumsum(sizes) - sizes
+        return np.asarray(np.arange(sizes.sum()) + np.repeat(self.bounds[places] - before, sizes), dtype=np.int64)
+
     def select(self, queries: npt.ArrayLike) -> RankingData:
         """The queries at these places, in this order."""
         places = np.asarray(queries, dtype=np.int64)
-        sizes = self.sizes[places]
-        bounds = np.concatenate([[0], np.cumsum(sizes)])
-        rows = np.arange(bounds[-1]) + np.repeat(self.bounds[places] - bounds[:-1], sizes)
+        rows = self.rows(places)
         return RankingData(
             self.features[rows],
             self.labels[rows],
-            bounds,
+            np.concatenate([[0], np.cumsum(self.sizes[places])]),
             tuple(self.queries[place] for place in places),
             None if self.documents is None else self.documents[rows],
             self.feature_names,
@@ -287,7 +292,7 @@ def _series(documents: Iterable[object]) -> polars.Series:
     return polars.Series([str(document) for document in documents], dtype=polars.String)
 
 
-def _queries_of(qid: Iterable[object]) -> tuple[tuple[str, ...], Ints]:
+def queries_of(qid: Iterable[object]) -> tuple[tuple[str, ...], Ints]:
     """The distinct query ids in the order in which they first appear, and the place of each row's."""
     ids = np.asarray(qid if isinstance(qid, np.ndarray) else list(qid))
     if ids.ndim != 1:

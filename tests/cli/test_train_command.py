@@ -1,5 +1,6 @@
 """surefoot train and surefoot predict, as typed."""
 
+import argparse
 import csv
 import io
 import os
@@ -15,6 +16,7 @@ from surefoot.cli import main
 from surefoot.cli import train as command
 from surefoot.learn.metrics import Metric
 from surefoot.learn.models import load_model
+from surefoot.learn.rankers import RiskRanker
 from surefoot.read.letor import read_letor
 
 QUICK = ["--leaves", "6", "--docs-per-leaf", "5", "--threads", "1"]
@@ -239,3 +241,32 @@ def test_predict_widens_narrow_data_and_refuses_wide(folder, capsys):
     expected = "surefoot predict: wide.txt: features 1 to 7 are more than the expected 1 to 4; leave the others out"
     assert told(capsys, "predict", "model", "wide.txt", "-o", "wide.run") == expected
     assert not (folder / "wide.run").exists()
+
+
+def test_predict_ranks_by_a_model_of_the_library(folder):
+    """A model that learned from a bare matrix knows its features by place, whatever a file calls the first."""
+    data, test = read_letor("train.txt"), read_letor("test.txt")
+    qid = np.repeat(np.arange(len(data)), data.sizes)
+    ranker = RiskRanker(n_estimators=3, num_leaves=4).fit(data.features, data.labels, qid=qid, baseline="feature:0")
+    ranker.save("library")
+    assert main(["predict", "library", "test.txt", "-o", "new.run"]) == 0
+    lines = [line.split() for line in (folder / "new.run").read_text().splitlines()]
+    expected = dict(zip(test.documents.to_list(), ranker.predict(test.features), strict=True))
+    assert {fields[2]: float(fields[4]) for fields in lines} == pytest.approx(expected)
+    assert np.array_equal(load_model("library").predict(data), ranker.predict(data.features))
+
+
+def test_the_recipe_yields_to_other_words_wherever_they_stand():
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    files = ["--train", "a", "-o", "b"]
+    alone = vars(parser.parse_args([*files, "--safe"]))
+    for typed in (["--alpha", "7", "--param", "x=1", "--safe"], ["--safe", "--alpha", "7", "--param", "x=1"]):
+        found = vars(parser.parse_args([*files, *typed]))
+        assert found == {**alone, "alpha": 7.0, "param": [*alone["param"], "x=1"]}
+
+
+def test_stopping_early_without_validation_is_told_before_anything_is_made(folder, capsys):
+    expected = "surefoot train: early stopping needs validation queries; give them with --valid FILE"
+    assert told(capsys, "train", "--train", "train.txt", "--safe", "--baseline", "feature:1", "-o", "m") == expected
+    assert not (folder / "m").exists()

@@ -30,7 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     model = load_model(arguments.model)
     trained = model.card["data"]
-    data = widened(read_letor(arguments.data), trained["first_feature"], trained["features"])
+    data = read_letor(arguments.data)
+    first = data.first_feature if trained["first_feature"] is None else trained["first_feature"]
+    data = widened(data, first, trained["features"])
     if data.documents is None:
         print("note: the data has no document ids; documents are named by query and place", file=sys.stderr)
     tag = "-".join(name_of(Path(arguments.output)).split())

@@ -59,13 +59,7 @@ def _add_objective(group: Any) -> None:
     group.add_argument("--objective", default="ucro", metavar="NAME", help="as in surefoot train (default: ucro)")
     group.add_argument("--alpha", type=inputs.numbers, default=DEFAULT_ALPHAS, metavar="LIST", help="a model for each, "
                        "and for 0, the gain-only model (default: 0,0.5,1,2,5,10,20)")  # fmt: skip
-    group.add_argument("--option", action="append", default=[], metavar="K=V", help="of the objective, as spread=se")
-    group.add_argument("--metric", choices=("ndcg", "map", "mrr", "err"), default="ndcg", help="(default: ndcg)")
-    group.add_argument("--cutoff", type=int, default=10, metavar="K", help="of the reported NDCG (default: 10)")
-    group.add_argument("--truncation", type=words.depth, default=30, metavar="N", help="pairs need a document above "
-                       "this rank; all: every pair (default: 30)")  # fmt: skip
-    group.add_argument("--empty", choices=("zero", "one", "drop"), default="zero", help="what a query without relevant "
-                       "documents counts (default: zero)")  # fmt: skip
+    words.add_pairs(group)
 
 
 def _add_analysis(group: Any) -> None:

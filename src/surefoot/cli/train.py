@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--safe",
         action=_Safe,
-        help="a recipe to begin with: ucro at alpha 2, 3 bags of at most 300 small trees; words that follow change it",
+        help="a recipe to begin with: ucro at alpha 2, 3 bags of at most 300 small trees; other words change it",
     )
     _add_objective(parser.add_argument_group("objective"))
     trees = parser.add_argument_group("trees")
@@ -76,6 +76,11 @@ def _add_objective(group: Any) -> None:
         "churn (default: ucro)",
     )
     inputs.add_alpha(group, several=False)
+    add_pairs(group)
+
+
+def add_pairs(group: Any) -> None:
+    """The words for how pairs of documents are weighed, shared with the commands that train many models."""
     group.add_argument("--option", action="append", default=[], metavar="K=V", help="of the objective, as spread=se")
     group.add_argument("--metric", choices=("ndcg", "map", "mrr", "err"), default="ndcg", help="(default: ndcg)")
     group.add_argument("--cutoff", type=int, default=10, metavar="K", help="of the reported NDCG (default: 10)")
@@ -105,7 +110,7 @@ def add_trees(group: Any) -> None:
 
 
 class _Safe(argparse.Action):
-    """Sets the words of the recipe; what comes later on the command line changes them."""
+    """Sets the words of the recipe; what else is on the command line, before or after it, changes them."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
         super().__init__(option_strings, dest, nargs=0, **more)
@@ -114,11 +119,21 @@ class _Safe(argparse.Action):
         from surefoot.learn.bagging import SAFE, SAFE_BAGS
 
         params = dict(SAFE.params)
-        namespace.objective, namespace.alpha, namespace.bags = SAFE.objective, SAFE.alpha, SAFE_BAGS
-        namespace.trees, namespace.early_stopping = SAFE.n_estimators, SAFE.early_stopping_rounds
-        namespace.rate, namespace.leaves = params.pop("learning_rate"), params.pop("num_leaves")
-        namespace.docs_per_leaf, namespace.seed = params.pop("min_child_samples"), params.pop("seed")
-        namespace.param = [f"{key}={value}" for key, value in params.items()]
+        recipe = {
+            "objective": SAFE.objective,
+            "alpha": SAFE.alpha,
+            "bags": SAFE_BAGS,
+            "trees": SAFE.n_estimators,
+            "early_stopping": SAFE.early_stopping_rounds,
+            "rate": params.pop("learning_rate"),
+            "leaves": params.pop("num_leaves"),
+            "docs_per_leaf": params.pop("min_child_samples"),
+            "seed": params.pop("seed"),
+        }
+        for word, value in recipe.items():
+            if getattr(namespace, word) == parser.get_default(word):
+                setattr(namespace, word, value)
+        namespace.param = [*(f"{key}={value}" for key, value in params.items()), *namespace.param]
 
 
 def depth(text: str) -> int | None:
@@ -138,7 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments)
     output = Path(arguments.output)
     checkpoint = output / CHECKPOINT
-    _refuse_to_overwrite(arguments, output, checkpoint)
+    _check(arguments, output, checkpoint)
     data = read_letor(arguments.train)
     valid = None
     if arguments.valid:
@@ -210,9 +225,12 @@ def pair(text: str) -> tuple[str, Any]:
     return key, {"true": True, "false": False}.get(value.lower(), value)
 
 
-def _refuse_to_overwrite(arguments: argparse.Namespace, output: Path, checkpoint: Path) -> None:
+def _check(arguments: argparse.Namespace, output: Path, checkpoint: Path) -> None:
+    """Say at once what would fail after the data are read, or overwrite what is there."""
     from surefoot.learn.models import CARD
 
+    if arguments.early_stopping and not arguments.valid:
+        raise SurefootError("early stopping needs validation queries; give them with --valid FILE")
     if arguments.cluster and arguments.bags > 1:
         raise SurefootError("bags are not trained on a cluster; leave out --bags, or --cluster")
     if arguments.resume and not checkpoint.exists():

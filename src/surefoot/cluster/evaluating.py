@@ -21,7 +21,7 @@ from surefoot.scores import FloatArray, Scores
 def features_of(model: Model) -> list[str]:
     """The columns that a model looks at; features without names are called by their numbers."""
     data = model.card["data"]
-    first = data["first_feature"]
+    first = data["first_feature"] or 0
     return list(data["feature_names"] or [str(first + place) for place in range(data["features"])])
 
 

@@ -37,10 +37,9 @@ def learn(task: Collection, say: Callable[[str], None] = lambda _: None) -> dict
     found = {name: np.zeros(data.labels.size) for name in (GAIN_ONLY, RISK_AVERSE)}
     for mine, other in (halves, halves[::-1]):
         held = data.select(mine)
-        rows = np.concatenate([np.arange(data.bounds[q], data.bounds[q + 1]) for q in mine])
         for name, scores in found.items():
             say(f"Training {name}")
-            scores[rows] = _trained(name, data.select(other)).predict(held)
+            scores[data.rows(mine)] = _trained(name, data.select(other)).predict(held)
     return {name: _ranking(name, data, scores) for name, scores in found.items()}
 
 

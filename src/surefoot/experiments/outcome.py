@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -126,12 +124,12 @@ def _empty_note(plan: Plan, empty: npt.NDArray[np.bool_]) -> str:
 def write_outcome(outcome: Outcome, folder: str | os.PathLike[str]) -> None:
     """Write scores, tables and a page that shows every learner against any baseline."""
     from surefoot.show.report import report
-    from surefoot.show.tables import render
+    from surefoot.show.tables import render, scores_csv
 
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     for number, (name, scores) in enumerate(outcome.scores.items()):
-        write_text(place / (f"scores_{name}.csv" if number else "scores.csv"), _csv(scores))
+        write_text(place / (f"scores_{name}.csv" if number else "scores.csv"), scores_csv(scores))
     tables = {"table": outcome.table, "tests": outcome.tests, "intervals": outcome.intervals}
     if outcome.published is not None:
         tables["published"] = outcome.published
@@ -141,11 +139,3 @@ def write_outcome(outcome: Outcome, folder: str | os.PathLike[str]) -> None:
     write_text(place / "plan.json", json.dumps(plain(described), indent=2) + "\n")
     single = next(iter(outcome.table.columns["compared_to"]))
     write_text(place / "report.html", report(outcome.main, str(single)))
-
-
-def _csv(scores: Scores) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["topic", *scores.systems])
-    writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
-    return out.getvalue()

@@ -29,6 +29,7 @@ from surefoot.experiments.units import (
     train_learned,
     train_unit,
 )
+from surefoot.learn.lightgbm_engine import side_by_side
 from surefoot.learn.watching import Progress as Iteration
 from surefoot.scores import FloatArray
 
@@ -175,7 +176,7 @@ class _Run:
         waiting = [key for key in new if key not in self.store]
         for _ in range(len(new) - len(waiting)):
             self.tally.count(trained=False)
-        with ThreadPoolExecutor(self.workers) as pool:
+        with side_by_side(self.threads), ThreadPoolExecutor(self.workers) as pool:
             futures = [pool.submit(self._one, key, *tasks[key]) for key in waiting]
             try:
                 for future in as_completed(futures):

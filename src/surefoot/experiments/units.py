@@ -20,7 +20,6 @@ from surefoot.learn.boosting import Lambda
 from surefoot.learn.metrics import Metric
 from surefoot.learn.training import Settings, train, tree_params
 from surefoot.learn.watching import Report
-from surefoot.ranking_data import RankingData
 from surefoot.scores import FloatArray
 
 STOP_ON = {
@@ -99,14 +98,9 @@ class Ground:
         if unit.objective == "lambdamart":
             return None
         rows = self.learned if self.plan.several(unit.objective) else {self.baseline: self.single}
-        here = rows_of(self.dataset.data, queries)
+        here = self.dataset.data.rows(queries)
         own = tuple(scores[here] for scores in rows.values())
         return Baselines(tuple(rows), own, (None,) * len(own))
-
-
-def rows_of(data: RankingData, queries: Ints) -> Ints:
-    """The rows of the documents of these queries, in the order in which `RankingData.select` puts them."""
-    return np.concatenate([np.arange(data.bounds[query], data.bounds[query + 1]) for query in queries.tolist()])
 
 
 def train_unit(ground: Ground, unit: Unit, threads: int, report: Report | None = None) -> Found:

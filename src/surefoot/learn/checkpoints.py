@@ -6,12 +6,11 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InputError
-from surefoot.show.files import write_text
+from surefoot.show.files import digest_of, write_text
 
 EVERY = 120.0
 """Seconds between checkpoints."""
@@ -45,7 +44,7 @@ class Keeper:
         """Write a checkpoint in place of the last one."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(asdict(Checkpoint(dict(self.plan), model, history, state)))
-        write_text(self.path, f"{_digest(text)}\n{text}\n")
+        write_text(self.path, f"{digest_of(text)}\n{text}\n")
         self._last = time.monotonic()
 
     def load(self) -> Checkpoint | None:
@@ -54,7 +53,7 @@ class Keeper:
             digest, _, text = self.path.read_text("utf-8", errors="replace").strip().partition("\n")
         except FileNotFoundError:
             return None
-        if digest != _digest(text):
+        if digest != digest_of(text):
             raise InputError(self.path, "is damaged, or no checkpoint of a training; remove it and train anew")
         kept = Checkpoint(**json.loads(text))
         mine = json.loads(json.dumps(dict(self.plan)))
@@ -67,9 +66,5 @@ class Keeper:
         return kept
 
     def remove(self) -> None:
-        """The training is finished."""
+        """Begin anew: what an earlier training left is of no use."""
         self.path.unlink(missing_ok=True)
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8"), digest_size=20).hexdigest()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from ctypes import c_int
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -72,6 +74,22 @@ def train(
         if not after.ended:
             break  # a callback of the user's did
     return str(_cut(booster, before + watch.best_trees).model_to_string())
+
+
+@contextmanager
+def side_by_side(threads: int) -> Iterator[None]:
+    """Where several trainings run in one process: as many threads for each of them, in every call.
+
+    LightGBM keeps the number of threads for the whole process, and sizes buffers by it. A call that changes it while
+    another training fills such a buffer makes that one write past the end.
+    """
+    from lightgbm.basic import _LIB  # type: ignore[attr-defined]
+
+    _LIB.LGBM_SetMaxThreads(c_int(threads))
+    try:
+        yield
+    finally:
+        _LIB.LGBM_SetMaxThreads(c_int(-1))
 
 
 def loaded(text: str) -> Any:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from surefoot.errors import InputError, SurefootError, listed
 from surefoot.ranking_data import RankingData, as_matrix
 from surefoot.results import plain
 from surefoot.scores import FloatArray
-from surefoot.show.files import write_text
+from surefoot.show.files import digest_of, write_text
 
 CARD = "card.json"
 FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
@@ -53,12 +52,16 @@ class Model:
         expected = self.card["data"]["features"]
         if matrix.shape[1] != expected:
             raise SurefootError(f"the model was trained on {expected} features; got {matrix.shape[1]}")
-        if isinstance(data, RankingData) and data.first_feature != self.card["data"]["first_feature"]:
+        first = self.card["data"]["first_feature"]
+        if isinstance(data, RankingData) and first not in (None, data.first_feature):
             raise SurefootError(
-                f"{data.source}: features are numbered from {data.first_feature}, in training from "
-                f"{self.card['data']['first_feature']}"
+                f"{data.source}: features are numbered from {data.first_feature}, in training from {first}"
             )
         return np.asarray(engine_of(self.engine).predict(self.booster, matrix), dtype=np.float64)
+
+    def by_place(self) -> Model:
+        """The same model for features that are known by their place in a matrix, not by a number in a file."""
+        return replace(self, card={**self.card, "data": {**self.card["data"], "first_feature": None}})
 
     def _check_names(self, names: Sequence[str] | None) -> None:
         """Columns in another order than in training would give scores that mean nothing."""
@@ -79,7 +82,7 @@ class Model:
         place.mkdir(parents=True, exist_ok=True)
         (place / CARD).unlink(missing_ok=True)
         write_text(place / FILES[self.engine], self.text)
-        card = {**self.card, "model": {"file": FILES[self.engine], "blake2b": _digest(self.text)}}
+        card = {**self.card, "model": {"file": FILES[self.engine], "blake2b": digest_of(self.text)}}
         write_text(place / CARD, json.dumps(plain(card), indent=2, ensure_ascii=False) + "\n")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,7 +101,7 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     try:
         card = json.loads((place / CARD).read_text("utf-8"))
         engine, digest, data = card["engine"]["name"], card["model"]["blake2b"], card["data"]
-        if not isinstance(data["features"], int) or not isinstance(data["first_feature"], int):
+        if not isinstance(data["features"], int) or not isinstance(data["first_feature"], int | None):
             raise ValueError
         file = place / FILES[engine]
         text = file.read_text("utf-8", errors="replace")
@@ -106,10 +109,6 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
         raise InputError(place, f"is no folder of a trained model: no {Path(error.filename).name} in it") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(place / CARD, "is not the card of a trained model; train it again") from None
-    if _digest(text) != digest:  # the engines trust what they read: a damaged file can end the process
+    if digest_of(text) != digest:  # the engines trust what they read: a damaged file can end the process
         raise InputError(file, f"is not the model of {CARD} beside it, or damaged; train it again")
     return Model(engine, text, card)
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8"), digest_size=20).hexdigest()

@@ -19,7 +19,7 @@ from surefoot.learn.judging import Judge
 from surefoot.learn.metrics import Empty, Name
 from surefoot.learn.models import Model
 from surefoot.learn.training import DEFAULT_SHARE, Settings, tree_params
-from surefoot.ranking_data import RankingData
+from surefoot.ranking_data import RankingData, queries_of
 from surefoot.scores import FloatArray, Scores
 
 ACCEPTED = {"dtype": np.float32, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
@@ -141,7 +141,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             callbacks=callbacks,
             categorical=categorical_feature,
         )
-        self.model_: Model = trained.model
+        self.model_: Model = trained.model.by_place()
         self.history_ = trained.history
         self.best_iteration_ = trained.best_iteration
         return self
@@ -212,9 +212,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         queries = np.zeros(X.shape[0], np.int64) if qid is None else np.asarray(qid)
         data = RankingData.of(X, y, queries, feature_names=None if names is None else [str(name) for name in names])
-        _, first, codes = np.unique(queries, return_index=True, return_inverse=True)
-        order = np.argsort(first[codes], kind="stable")
-        return data, order
+        return data, np.argsort(queries_of(queries)[1], kind="stable")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from hashlib import blake2b
 from pathlib import Path
 
 from surefoot.errors import SurefootError
@@ -23,6 +24,11 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
             _replace(target, data)
     except OSError as error:
         raise SurefootError(f"{path}: can't be written: {error.strerror}") from None
+
+
+def digest_of(text: str) -> str:
+    """A hash to write beside a text, by which a reader sees that it is whole."""
+    return blake2b(text.encode("utf-8"), digest_size=20).hexdigest()
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from surefoot.errors import choose
 from surefoot.results import Emphasis, Result, plain
+from surefoot.scores import Scores
 
 Cells = dict[str, list[str]]
 
@@ -68,6 +69,15 @@ def _terminal_width(stream: TextIO) -> int | None:
         return os.get_terminal_size(stream.fileno()).columns or None
     except (AttributeError, ValueError, OSError):
         return None
+
+
+def scores_csv(scores: Scores) -> str:
+    """Scores as CSV, a row a topic, which `surefoot.read_scores` reads."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["topic", *scores.systems])
+    writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
+    return out.getvalue()
 
 
 def _csv(result: Result) -> str:

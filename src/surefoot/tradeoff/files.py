@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from pathlib import Path
@@ -15,7 +13,7 @@ from surefoot.errors import InputError
 from surefoot.read.tables import read_scores
 from surefoot.scores import Scores
 from surefoot.show.files import write_text
-from surefoot.show.tables import render
+from surefoot.show.tables import render, scores_csv
 from surefoot.tradeoff.search import Choice
 from surefoot.tradeoff.sweep import Sweep
 from surefoot.tradeoff.workshop import HISTORY, read_history
@@ -31,7 +29,7 @@ def write_sweep(sweep: Sweep, folder: str | os.PathLike[str]) -> None:
     tables = {TEST: sweep.test, TRAIN: sweep.train, CHURN: sweep.churn, FEATURE: sweep.feature}
     for name, scores in tables.items():
         if scores is not None:
-            write_text(place / name, scores_text(scores))
+            write_text(place / name, scores_csv(scores))
     card = {
         "objective": sweep.objective,
         "measure": sweep.test.measure,
@@ -87,15 +85,6 @@ def read_choice(folder: str | os.PathLike[str]) -> Choice:
         raise InputError(place, f"holds no search (no {SEARCH}); make one with surefoot tradeoff --search -o") from None
     except (ValueError, KeyError, TypeError, IndexError):
         raise InputError(place / SEARCH, "is not the file of a search; make it again") from None
-
-
-def scores_text(scores: Scores) -> str:
-    """Scores as CSV, a row a topic, which `surefoot.read_scores` reads."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["topic", *scores.systems])
-    writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
-    return text.getvalue()
 
 
 def _scores(place: Path, name: str, card: dict[str, Any]) -> Scores:
