@@ -199,7 +199,7 @@ def test_kept_machine_code_expires_with_every_compiled_source() -> None:
 
 def test_a_full_disk_and_a_plain_terminal_are_no_tracebacks(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("topic,a,b\nq1,0.5,0.25\n")
-    command = [sys.executable, "-m", "surefoot.cli", "evaluate", "--scores", "s.csv", "--baseline", "a"]
+    command = [sys.executable, "-m", "surefoot", "evaluate", "--scores", "s.csv", "--baseline", "a"]
     plain = subprocess.run(
         command, cwd=tmp_path, capture_output=True, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}, check=True
     )

@@ -161,18 +161,20 @@ class RankingData:
         """The place of each row's query."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
-    def column(self, feature: int | str) -> Floats:
-        """One feature, by its number in the file or its name."""
+    def place(self, feature: int | str) -> int:
+        """The column of a feature, by its number in the file or its name."""
         names = self.feature_names or ()
         last = self.first_feature + self.features.shape[1] - 1
         if isinstance(feature, str) and feature in names:
-            place = names.index(feature)
-        elif str(feature).isdecimal() and self.first_feature <= int(feature) <= last:
-            place = int(feature) - self.first_feature
-        else:
-            known = f"numbered {self.first_feature} to {last}" + (f" or named {listed(names)}" if names else "")
-            raise SurefootError(f"{self.source}: no feature {feature}; they are {known}")
-        found = self.features[:, [place]]
+            return names.index(feature)
+        if str(feature).isdecimal() and self.first_feature <= int(feature) <= last:
+            return int(feature) - self.first_feature
+        known = f"numbered {self.first_feature} to {last}" + (f" or named {listed(names)}" if names else "")
+        raise SurefootError(f"{self.source}: no feature {feature}; they are {known}")
+
+    def column(self, feature: int | str) -> Floats:
+        """One feature, by its number in the file or its name."""
+        found = self.features[:, [self.place(feature)]]
         return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float32)[:, 0]
 
     def rows(self, queries: npt.ArrayLike) -> Ints:

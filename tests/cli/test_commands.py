@@ -114,7 +114,7 @@ def test_runs_default_to_ndcg_at_ten(runs: list[str], capsys: pytest.CaptureFixt
 
 def test_a_run_may_come_from_standard_input(runs: list[str]) -> None:
     text = Path(runs[1]).read_bytes()
-    command = [sys.executable, "-m", "surefoot.cli", "evaluate", "-", *runs[2:], "--measure", "RR", "--format", "csv"]
+    command = [sys.executable, "-m", "surefoot", "evaluate", "-", *runs[2:], "--measure", "RR", "--format", "csv"]
     found = subprocess.run(command, input=text, capture_output=True, check=True)
     assert [row["system"] for row in csv_rows(found.stdout.decode())] == ["stdin"]
 
@@ -204,7 +204,7 @@ def test_help_loads_nothing_heavy() -> None:
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     topics = "".join(f"q{i},{i % 7 / 7},{i % 5 / 5}\n" for i in range(20_000))
     (tmp_path / "big.csv").write_text("topic,a,b\n" + topics)
-    command = f"{sys.executable} -m surefoot.cli explore --scores big.csv --system a --baseline b | head -1"
+    command = f"{sys.executable} -m surefoot explore --scores big.csv --system a --baseline b | head -1"
     found = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert found.stdout.startswith("topic")
     assert "Traceback" not in found.stderr
@@ -216,7 +216,7 @@ def test_colour_only_on_terminals_and_never_with_no_color(table: str) -> None:
     for no_color, coloured in (("", True), ("1", False)):
         environment = {**os.environ, "NO_COLOR": no_color, "TERM": "xterm-256color", "COLUMNS": "200"}
         main_end, command_end = pty.openpty()
-        command = [sys.executable, "-m", "surefoot.cli", "evaluate", "--scores", table, "--baseline", "old"]
+        command = [sys.executable, "-m", "surefoot", "evaluate", "--scores", table, "--baseline", "old"]
         subprocess.run(command, stdout=command_end, env=environment, check=True)
         os.close(command_end)
         assert (b"\x1b[" in os.read(main_end, 100_000)) is coloured

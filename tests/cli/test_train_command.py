@@ -14,6 +14,7 @@ import pytest
 
 from surefoot.cli import main
 from surefoot.cli import train as command
+from surefoot.learn.bagging import SAFE, SAFE_BAGS
 from surefoot.learn.metrics import Metric
 from surefoot.learn.models import load_model
 from surefoot.learn.rankers import RiskRanker
@@ -264,6 +265,14 @@ def test_the_recipe_yields_to_other_words_wherever_they_stand():
     for typed in (["--alpha", "7", "--param", "x=1", "--safe"], ["--safe", "--alpha", "7", "--param", "x=1"]):
         found = vars(parser.parse_args([*files, *typed]))
         assert found == {**alone, "alpha": 7.0, "param": [*alone["param"], "x=1"]}
+
+
+def test_the_recipe_of_the_command_is_that_of_the_library():
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    typed = parser.parse_args(["--train", "a", "-o", "b", "--safe"])
+    assert command.settings_of(typed) == SAFE
+    assert typed.bags == SAFE_BAGS
 
 
 def test_stopping_early_without_validation_is_told_before_anything_is_made(folder, capsys):

@@ -86,7 +86,7 @@ def test_neither_workers_nor_a_second_run_change_anything(small: Path, tmp_path:
 def test_a_killed_run_goes_on_to_the_same_table(small: Path, tmp_path: Path) -> None:
     (tmp_path / "all.txt").write_bytes(small.read_bytes())
     (tmp_path / "my.toml").write_text(TOML)
-    words = [sys.executable, "-m", "surefoot.cli", "experiment", str(tmp_path / "my.toml"), "-o"]
+    words = [sys.executable, "-m", "surefoot", "experiment", str(tmp_path / "my.toml"), "-o"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     run = subprocess.Popen([*words, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     units = killed / "units"

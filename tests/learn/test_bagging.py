@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +11,14 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.learn.bagging import APART, SAFE, bag_checkpoint, merged, train_bags
+from surefoot.learn.bagging import APART, SAFE, SAFE_BAGS, bag_checkpoint, train_bags
+from surefoot.learn.lightgbm_engine import side_by_side
+from surefoot.learn.merging import averaged
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.training import train
 from surefoot.ranking_data import RankingData
 
-QUICK = replace(SAFE, n_estimators=12, params={**SAFE.params, "min_child_samples": 5})
+QUICK = replace(SAFE, n_estimators=12, params={**SAFE.params, "min_child_samples": 5}, lean=0.0)
 
 
 def rankings(seed: int, queries: int = 30) -> RankingData:
@@ -48,7 +51,7 @@ def test_bags_are_the_mean_of_their_trainings() -> None:
 
 def test_merging_one_model_changes_nothing() -> None:
     model = train(QUICK, rankings(1), "feature:1", rankings(2)).model
-    np.testing.assert_array_equal(lgb.Booster(model_str=merged([model.text])).predict(rankings(2).features),
+    np.testing.assert_array_equal(lgb.Booster(model_str=averaged([model.text])).predict(rankings(2).features),
                                   model.predict(rankings(2)))  # fmt: skip
 
 
@@ -75,9 +78,8 @@ def test_a_stopped_training_goes_on_with_the_bag_that_it_was_at(tmp_path: Path) 
 
 def test_the_recipe_of_the_ranker_is_that_of_the_command() -> None:
     ranker = RiskRanker.safe()
-    settings = ranker._settings()
-    assert (settings.objective, settings.alpha, settings.n_estimators) == ("ucro", 2.0, 300)
-    assert settings.params == SAFE.params
+    assert ranker._settings() == SAFE
+    assert ranker.bags == SAFE_BAGS
     assert RiskRanker.safe(alpha=2, bags=5).get_params()["bags"] == 5
 
 
@@ -85,3 +87,17 @@ def test_the_recipe_of_the_ranker_is_that_of_the_command() -> None:
 def test_what_can_not_be_averaged(bags: int, engine: str, message: str) -> None:
     with pytest.raises(SurefootError, match=message):
         train_bags(replace(QUICK, engine=engine), bags, rankings(1), "feature:1")
+
+
+def test_trainings_side_by_side_share_one_number_of_threads() -> None:
+    """LightGBM keeps it for the whole process; trainings that set others write past each other's buffers."""
+    known = ctypes.c_int()
+
+    def most() -> int:
+        lgb.basic._LIB.LGBM_GetMaxThreads(ctypes.byref(known))
+        return known.value
+
+    before = most()
+    with side_by_side(1):
+        assert most() == 1
+    assert most() == before

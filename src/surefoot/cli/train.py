@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--safe",
         action=_Safe,
-        help="a recipe to begin with: ucro at alpha 2, 3 bags of at most 300 small trees; other words change it",
+        help="a recipe to begin with: ucro at alpha 1, 3 bags of at most 600 small trees, leaning on the baseline by "
+        "0.15; other words change it",
     )
     _add_objective(parser.add_argument_group("objective"))
     trees = parser.add_argument_group("trees")
@@ -104,6 +105,8 @@ def add_trees(group: Any) -> None:
     group.add_argument("--early-stopping", type=int, metavar="N", help="stop after N iterations without a better one")
     group.add_argument("--stop-on", metavar="FIGURE", help="mean, urisk, trisk, georisk, tail, frisk, freward, "
                        "losses or loss20 of the validation queries (default: urisk)")  # fmt: skip
+    group.add_argument("--lean", type=inputs.number, default=0.0, metavar="SHARE", help="add this share of the "
+                       "score of a baseline that is a feature; LightGBM only (default: 0)")  # fmt: skip
     group.add_argument("--param", action="append", default=[], metavar="K=V", help="any other parameter of the engine")
     group.add_argument("--seed", type=int, default=0, metavar="S", help="(default: 0)")
     group.add_argument("--threads", type=int, metavar="N", help="(default: all cores)")
@@ -125,6 +128,8 @@ class _Safe(argparse.Action):
             "bags": SAFE_BAGS,
             "trees": SAFE.n_estimators,
             "early_stopping": SAFE.early_stopping_rounds,
+            "stop_on": SAFE.stop_on,
+            "lean": SAFE.lean,
             "rate": params.pop("learning_rate"),
             "leaves": params.pop("num_leaves"),
             "docs_per_leaf": params.pop("min_child_samples"),
@@ -209,6 +214,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         arguments.stop_on,
         arguments.engine,
         arguments.threads,
+        arguments.lean,
     )
 
 

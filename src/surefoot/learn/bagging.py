@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from surefoot.errors import SurefootError
 from surefoot.learn.judging import Judge
+from surefoot.learn.leaning import leans_on
 from surefoot.learn.lightgbm_engine import SEEDS, STEADY, checked
+from surefoot.learn.merging import averaged
 from surefoot.learn.models import Model
-from surefoot.learn.training import Settings, Trained, judge_of, train, tree_params
+from surefoot.learn.training import Settings, Trained, finished, judge_of, train, tree_params
 from surefoot.ranking_data import RankingData
 
 CHANCE = {"bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7}
@@ -26,10 +27,12 @@ APART = 1000
 SAFE_BAGS = 3
 SAFE = Settings(
     "ucro",
-    2.0,
-    n_estimators=300,
+    1.0,
+    n_estimators=600,
     params={**tree_params("lightgbm", rate=0.05, leaves=15, docs_per_leaf=50, seed=0), **CHANCE},
-    early_stopping_rounds=100,
+    early_stopping_rounds=200,
+    stop_on="mean",
+    lean=0.15,
 )
 
 
@@ -55,19 +58,18 @@ def train_bags(
         return train(settings, data, baseline, valid, valid_baseline, checkpoint=checkpoint, **more)
     if settings.engine != "lightgbm":
         raise SurefootError("bags are averaged into one LightGBM model; XGBoost has no way to say it")
+    if settings.lean:
+        leans_on(baseline)
     found = []
     for bag in range(bags):
         place = None if checkpoint is None else bag_checkpoint(checkpoint, bag)
-        chosen = replace(settings, params=_of_bag(settings, bag))
+        chosen = replace(settings, params=_of_bag(settings, bag), lean=0.0)
         found.append(train(chosen, data, baseline, valid, valid_baseline, checkpoint=place, keep=True, **more))
-    text = merged([trained.model.text for trained in found])
-    trees = [trained.model.card["trees"] for trained in found]
-    card = {**found[0].model.card, "bags": bags, "trees": sum(trees)}
-    model = Model("lightgbm", text, card)
+    trees = sum(trained.model.card["trees"] for trained in found)
+    card = {**found[0].model.card, "bags": bags, "trees": trees}
+    model = Model("lightgbm", averaged([trained.model.text for trained in found]), card)
     judge: Judge | None = judge_of(settings, data, baseline, valid, valid_baseline, more.get("missing", "error"))
-    if judge is not None:
-        card["validation"] = judge(model.predict(judge.data))
-    return Trained(model, found[0].history, found[0].best_iteration)
+    return Trained(finished(model, settings, data, baseline, judge), found[0].history, found[0].best_iteration)
 
 
 def bag_checkpoint(path: Path, bag: int) -> Path:
@@ -83,31 +85,3 @@ def _of_bag(settings: Settings, bag: int) -> dict[str, Any]:
     moved = {name: params.get(name, 0) + (settings.n_estimators + APART) * bag for name in ("seed", *SEEDS)
              if name == "seed" or name in params}  # fmt: skip
     return {**CHANCE, **{key: value for key, value in params.items() if key not in STEADY}, **moved}
-
-
-def merged(texts: Sequence[str]) -> str:
-    """The mean of LightGBM models as one: all their trees, each leaf divided by the number of models."""
-    import lightgbm as lgb
-
-    head, *_ = texts[0].partition("Tree=0\n")
-    head = "\n".join(line for line in head.splitlines() if not line.startswith("tree_sizes="))
-    blocks = [block for text in texts for block in _trees(text)]
-    scaled = [f"Tree={place}\n{_divided(block, len(texts))}" for place, block in enumerate(blocks)]
-    tail = "end of trees\n\nfeature_importances:\n" + texts[0].partition("feature_importances:\n")[2]
-    # LightGBM writes it anew, with the sizes and importances of all trees.
-    return str(lgb.Booster(model_str=f"{head}\n\n{''.join(scaled)}{tail}").model_to_string())
-
-
-def _trees(text: str) -> list[str]:
-    """The trees of a model's text, without their numbers."""
-    body = text[text.index("Tree=0\n") : text.index("end of trees")]
-    return [part.partition("\n")[2] for part in body.split("Tree=")[1:]]
-
-
-def _divided(block: str, by: int) -> str:
-    lines = block.splitlines()
-    for place, line in enumerate(lines):
-        key, _, values = line.partition("=")
-        if key in ("leaf_value", "internal_value", "shrinkage"):
-            lines[place] = f"{key}={' '.join(repr(float(value) / by) for value in values.split(' ') if value)}"
-    return "\n".join(lines) + "\n"

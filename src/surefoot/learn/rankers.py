@@ -32,7 +32,9 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
     options. ``metric``, ``truncation`` (None: all pairs), ``sigmoid``, ``norm``, ``label_gain`` and ``empty`` say how
     pairs are walked (see `Lambda`); ``cutoff`` is that of the reported NDCG. ``params`` go to the engine as they are.
     With validation queries, training keeps the iteration that is best by ``stop_on``: mean, urisk (the default with
-    a baseline), trisk, georisk, tail, frisk, freward, losses or loss20. ``n_jobs``: threads; None or -1: all cores.
+    a baseline), trisk, georisk, tail, frisk, freward, losses or loss20. ``bags`` trainings are averaged, and ``lean``
+    is the share of the baseline's score that is added (see `surefoot.learn.bagging` and `surefoot.learn.leaning`).
+    ``n_jobs``: threads; None or -1: all cores.
 
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(20), 10)
@@ -63,6 +65,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         early_stopping_rounds: int | None = None,
         stop_on: str | None = None,
         bags: int = 1,
+        lean: float = 0.0,
         engine: Literal["lightgbm", "xgboost"] = "lightgbm",
         params: Mapping[str, Any] | None = None,
         random_state: int | None = None,
@@ -85,6 +88,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         self.early_stopping_rounds = early_stopping_rounds
         self.stop_on = stop_on
         self.bags = bags
+        self.lean = lean
         self.engine = engine
         self.params = params
         self.random_state = random_state
@@ -98,7 +102,9 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             "objective": SAFE.objective,
             "n_estimators": SAFE.n_estimators,
             "early_stopping_rounds": SAFE.early_stopping_rounds,
+            "stop_on": SAFE.stop_on,
             "bags": SAFE_BAGS,
+            "lean": SAFE.lean,
             "learning_rate": params.pop("learning_rate"),
             "num_leaves": params.pop("num_leaves"),
             "min_child_samples": params.pop("min_child_samples"),
@@ -201,6 +207,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             self.stop_on,
             self.engine,
             None if self.n_jobs == -1 else self.n_jobs,
+            self.lean,
         )
 
     def _matrix(self, X: Any) -> Any:

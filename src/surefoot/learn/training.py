@@ -17,6 +17,7 @@ from surefoot.learn.baseline import Missing, baselines_of, names_any_set
 from surefoot.learn.boosting import Lambda, RiskObjective
 from surefoot.learn.checkpoints import EVERY, Keeper
 from surefoot.learn.judging import MEAN, Judge, known_figure
+from surefoot.learn.leaning import leans_on, leant
 from surefoot.learn.lesson import Lesson
 from surefoot.learn.metrics import Empty, Metric
 from surefoot.learn.models import Model, engine_of
@@ -35,7 +36,8 @@ class Settings:
 
     ``options`` are the objective's own, ``params`` the engine's. ``cutoff`` is that of the NDCG that is reported and
     stopped on. ``stop_on`` is a figure of the validation queries: by default the U_Risk that is trained for, at the
-    same alpha, or the mean without a baseline.
+    same alpha, or the mean without a baseline. ``lean`` is how much the model leans on its baseline in the end, see
+    `surefoot.learn.leaning`.
     """
 
     objective: str = "lambdamart"
@@ -49,6 +51,7 @@ class Settings:
     stop_on: str | None = None
     engine: str = "lightgbm"
     threads: int | None = None
+    lean: float = 0.0
 
     def reported(self) -> Metric:
         """The metric that is reported."""
@@ -99,6 +102,8 @@ def train(
     """
     settings = settled(settings, data)
     engine = engine_of(settings.engine)
+    if settings.lean:
+        leans_on(baseline)  # says at once what would fail after the training
     objective = RiskObjective(
         settings.objective,
         settings.alpha,
@@ -125,10 +130,17 @@ def train(
         raise SurefootError(f"{settings.engine}: {reason_of(error)}") from None
     if keep:
         lesson.keep_now()
-    card = card_of(settings, lesson)
-    if judge is not None:
-        card["validation"] = judge(Model(settings.engine, text, card).predict(judge.data))
-    return Trained(Model(settings.engine, text, card), watch.history, watch.best_iteration)
+    model = Model(settings.engine, text, card_of(settings, lesson))
+    return Trained(finished(model, settings, data, baseline, judge), watch.history, watch.best_iteration)
+
+
+def finished(model: Model, settings: Settings, data: RankingData, baseline: Any, judge: Judge | None) -> Model:
+    """The model that leans as it should, with the figures of the validation queries in its card."""
+    if settings.lean:
+        model = leant(model, settings.lean, data, baseline)
+    if judge is None:
+        return model
+    return replace(model, card={**model.card, "validation": judge(model.predict(judge.data))})
 
 
 def settled(settings: Settings, data: RankingData) -> Settings:
@@ -138,6 +150,8 @@ def settled(settings: Settings, data: RankingData) -> Settings:
         number = getattr(settings, name)
         if number is not None and number < 1:
             raise SurefootError(f"{name} must be 1 or more; got {number}")
+    if settings.lean and (settings.lean < 0 or settings.engine != "lightgbm"):
+        raise SurefootError(f"lean must be 0 or more, and 0 for XGBoost, which can't say it; got {settings.lean:g}")
     lambdas = settings.lambdas
     if lambdas.metric == "err" and lambdas.top is None:
         lambdas = replace(lambdas, top=int(data.labels.max(initial=0)))

@@ -1,4 +1,4 @@
-"""So that `python -m surefoot.cli` works where the script is not on the path."""
+"""So that `python -m surefoot` works where the script is not on the path."""
 
 import sys
 
