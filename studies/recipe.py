@@ -2,14 +2,15 @@
 
 Everyone gets the same treatment: the same bags, the same seeds, the same number of trees, scores averaged. The
 iteration of each bag is chosen on validation queries: by the mean for gain alone and for the recipe, by U_Risk at the
-alpha that was trained for, for the published objectives.
+alpha that was trained for, for the published objectives. The recipe is, in each fold, the model of `SAFE_ALPHAS` that
+`safest` chooses there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from multiprocessing import get_context
@@ -18,8 +19,9 @@ import numpy as np
 
 from studies.objectives import RESAMPLES, SEED
 from studies.splits import FOLDS, Split, names, splits
-from surefoot.learn.bagging import APART, SAFE, SAFE_BAGS, train_bags
+from surefoot.learn.bagging import APART, SAFE, SAFE_ALPHAS, SAFE_BAGS, train_bags
 from surefoot.learn.baseline import baselines_of
+from surefoot.learn.choosing import safest
 from surefoot.learn.judging import Judge
 from surefoot.learn.leaning import leant
 from surefoot.learn.metrics import Metric
@@ -29,15 +31,18 @@ from surefoot.scores import FloatArray
 Learner = tuple[str, float, str]
 """An objective, its alpha, and the figure that it is stopped on."""
 
+Found = tuple[FloatArray, FloatArray]
+"""The model's value of each query, in each draw of seeds (rows), and the baseline's."""
+
 GAIN_ALONE: Learner = ("lambdamart", 0.0, "mean")
-RECIPE: Learner = (SAFE.objective, SAFE.alpha, "mean")
+CANDIDATES: list[Learner] = [GAIN_ALONE, *((SAFE.objective, alpha, "mean") for alpha in SAFE_ALPHAS if alpha)]
 CURVES: list[Learner] = [
     *(("ucro", alpha, "urisk") for alpha in (1.0, 2.0, 5.0, 10.0, 20.0)),
     *((objective, alpha, "urisk") for objective in ("saro", "faro", "georisk") for alpha in (1.0, 5.0, 20.0)),
 ]
 FEWER = [learner for learner in CURVES if learner[1] == 5.0]
 DRAWS = {"mq2008": 3, "nfcorpus": 3, "demo": 1}
-"""How often everything is trained anew, with other seeds."""
+"""How often the recipe and gain alone are trained anew, with other seeds."""
 
 WORKERS = 2
 
@@ -46,42 +51,63 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     for name in DRAWS:
         if name in names():
             folds = range(1 if name == "nfcorpus" else max(1, FOLDS // less))
-            draws = max(1, DRAWS[name] // less)
-            found = outcomes(name, [GAIN_ALONE, RECIPE], folds, draws)
-            found |= outcomes(name, CURVES if name == "mq2008" else FEWER, folds, 1)
+            found = with_recipe(outcomes(name, CANDIDATES, folds, max(1, DRAWS[name] // less)))
+            found |= plain(outcomes(name, CURVES if name == "mq2008" else FEWER, folds, 1))
             yield f"{name}: {SAFE_BAGS} bags each", table(found)
 
 
-def outcomes(name: str, learners: Iterable[Learner], folds: Iterable[int], draws: int) -> dict[tuple[str, ...], Found]:
-    """What each learner, as it is and leaning on the baseline, and the baseline reached on each test query."""
-    chosen = list(learners)
+Outcomes = dict[Learner, list[list["Outcome"]]]
+"""What each learner did, by draw and fold."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """NDCG@10 of each test query by the model, by the model leaning, by the baseline; figures of the validation."""
+
+    values: FloatArray
+    validation: Mapping[str, float]
+
+
+def outcomes(name: str, learners: Sequence[Learner], folds: Sequence[int], draws: int) -> Outcomes:
     with ProcessPoolExecutor(WORKERS, get_context("spawn")) as pool:
-        tasks = product([name], chosen, range(draws), folds)
-        parts = iter(list(pool.map(outcome, *zip(*tasks, strict=True))))
-    found: dict[tuple[str, ...], Found] = {}
-    for objective, alpha, stop_on in chosen:
-        # Draws × (as it is, leaning, baseline) × queries.
-        values = np.stack([np.concatenate([next(parts) for _ in folds], axis=1) for _ in range(draws)])
-        for place, lean in enumerate((0.0, SAFE.lean)):
-            found[objective, f"{alpha:g}", stop_on, f"{lean:g}"] = values[:, place], values[0, 2]
-    return found
+        parts = iter(list(pool.map(outcome, *zip(*product([name], learners, range(draws), folds), strict=True))))
+    return {learner: [[next(parts) for _ in folds] for _ in range(draws)] for learner in learners}
 
 
-Found = tuple[FloatArray, FloatArray]
-
-
-def outcome(name: str, learner: Learner, draw: int, fold: int) -> FloatArray:
-    """NDCG@10 of each test query: by the model, by the model leaning, by the baseline."""
+def outcome(name: str, learner: Learner, draw: int, fold: int) -> Outcome:
     objective, alpha, stop_on = learner
     split = split_of(name, fold)
-    seed = SAFE.params["seed"] + draw * SAFE_BAGS * (SAFE.n_estimators + APART)
-    params = {**SAFE.params, "seed": seed}
+    params = {**SAFE.params, "seed": SAFE.params["seed"] + draw * SAFE_BAGS * (SAFE.n_estimators + APART)}
     settings = replace(SAFE, objective=objective, alpha=alpha, params=params, stop_on=stop_on, lean=0.0, threads=1)
     model = train_bags(settings, SAFE_BAGS, split.train, split.baseline, split.valid).model
     leaning = leant(model, SAFE.lean, split.train, split.baseline)
     judge = Judge(split.test, Metric(cutoff=10), baselines_of(split.baseline, split.test))
     own, b = judge.scores("model", model.predict(split.test)).values
-    return np.stack([own, judge.scores("model", leaning.predict(split.test)).values[0], b])
+    values = np.stack([own, judge.scores("model", leaning.predict(split.test)).values[0], b])
+    validated = Judge(split.valid, Metric(cutoff=10), baselines_of(split.baseline, split.valid))
+    return Outcome(values, validated(leaning.predict(split.valid)))
+
+
+def with_recipe(found: Outcomes) -> dict[tuple[str, str, str], Found]:
+    """Gain alone and U-CRO, both also leaning, and the recipe."""
+    chosen = [
+        [options[safest([option.validation for option in options])] for options in zip(*of_draw, strict=True)]
+        for of_draw in zip(*found.values(), strict=True)
+    ]
+    return {
+        **plain(found),
+        **{(objective, f"{alpha:g}", "leaning"): _joined(parts, 1) for (objective, alpha, _), parts in found.items()},
+        ("recipe", "chosen", "leaning"): _joined(chosen, 1),
+    }
+
+
+def plain(found: Outcomes) -> dict[tuple[str, str, str], Found]:
+    return {(name, f"{alpha:g}", f"by {stop}"): _joined(parts, 0) for (name, alpha, stop), parts in found.items()}
+
+
+def _joined(parts: list[list[Outcome]], row: int) -> Found:
+    values = np.stack([np.concatenate([part.values for part in of_draw], axis=1) for of_draw in parts])
+    return values[:, row], values[0, 2]
 
 
 @cache
@@ -89,18 +115,17 @@ def split_of(name: str, fold: int) -> Split:
     return list(splits(name))[fold]
 
 
-def table(found: dict[tuple[str, ...], Found]) -> Result:
-    plain, b = found["lambdamart", "0", "mean", "0"]
+def table(found: Mapping[tuple[str, str, str], Found]) -> Result:
+    plain, b = found["lambdamart", "0", "by mean"]
     rows = []
-    for (objective, alpha, stop_on, lean), (x, _) in found.items():
+    for (objective, alpha, how), (x, _) in found.items():
         before = plain[: len(x)]
         loss, loss_before = np.maximum(b - x, 0), np.maximum(b - before, 0)
         rows.append(
             {
                 "objective": objective,
                 "alpha": alpha,
-                "stopped on": stop_on,
-                "lean": lean,
+                "how": how,
                 "draws": len(x),
                 "ndcg@10": f"{x.mean():.4f}",
                 "in %": f"{100 * (x.mean() / before.mean() - 1):+.2f}",

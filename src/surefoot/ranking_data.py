@@ -179,14 +179,14 @@ class RankingData:
 
     def rows(self, queries: npt.ArrayLike) -> Ints:
         """The places of the documents of these queries, in the order in which `select` puts them."""
-        places = np.asarray(queries, dtype=np.int64)
+        places = _places(queries)
         sizes = self.sizes[places]
         before = np.cumsum(sizes) - sizes
         return np.asarray(np.arange(sizes.sum()) + np.repeat(self.bounds[places] - before, sizes), dtype=np.int64)
 
     def select(self, queries: npt.ArrayLike) -> RankingData:
-        """The queries at these places, in this order."""
-        places = np.asarray(queries, dtype=np.int64)
+        """The queries at these places, in this order; or those that a mask marks."""
+        places = _places(queries)
         rows = self.rows(places)
         return RankingData(
             self.features[rows],
@@ -292,6 +292,11 @@ def _series(documents: Iterable[object]) -> polars.Series:
     if isinstance(documents, polars.Series):
         return documents.cast(polars.String)
     return polars.Series([str(document) for document in documents], dtype=polars.String)
+
+
+def _places(queries: npt.ArrayLike) -> Ints:
+    given = np.asarray(queries)
+    return np.flatnonzero(given) if given.dtype == bool else given.astype(np.int64)
 
 
 def queries_of(qid: Iterable[object]) -> tuple[tuple[str, ...], Ints]:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 
 from surefoot.cli import main
 from surefoot.cli import train as command
-from surefoot.learn.bagging import SAFE, SAFE_BAGS
+from surefoot.learn.bagging import SAFE, SAFE_ALPHAS, SAFE_BAGS
 from surefoot.learn.metrics import Metric
 from surefoot.learn.models import load_model
 from surefoot.learn.rankers import RiskRanker
@@ -257,25 +258,55 @@ def test_predict_ranks_by_a_model_of_the_library(folder):
     assert np.array_equal(load_model("library").predict(data), ranker.predict(data.features))
 
 
-def test_the_recipe_yields_to_other_words_wherever_they_stand():
+STOPPING = "stopping early, or at the best iteration,"
+
+
+def typed(*more):
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    files = ["--train", "a", "-o", "b"]
-    alone = vars(parser.parse_args([*files, "--safe"]))
-    for typed in (["--alpha", "7", "--param", "x=1", "--safe"], ["--safe", "--alpha", "7", "--param", "x=1"]):
-        found = vars(parser.parse_args([*files, *typed]))
-        assert found == {**alone, "alpha": 7.0, "param": [*alone["param"], "x=1"]}
+    found = parser.parse_args(["--train", "a", "-o", "b", *more])
+    command._settle(found)
+    return found
 
 
 def test_the_recipe_of_the_command_is_that_of_the_library():
-    parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    typed = parser.parse_args(["--train", "a", "-o", "b", "--safe"])
-    assert command.settings_of(typed) == SAFE
-    assert typed.bags == SAFE_BAGS
+    found = typed("--safe")
+    assert replace(command.settings_of(found), alpha=SAFE.alpha, lean=found.lean) == SAFE
+    assert (tuple(found.alpha), found.bags) == (SAFE_ALPHAS, SAFE_BAGS)
 
 
-def test_stopping_early_without_validation_is_told_before_anything_is_made(folder, capsys):
-    expected = "surefoot train: early stopping needs validation queries; give them with --valid FILE"
-    assert told(capsys, "train", "--train", "train.txt", "--safe", "--baseline", "feature:1", "-o", "m") == expected
+def test_the_recipe_yields_to_other_words_wherever_they_stand():
+    """Also to those that say what is usual without it."""
+    more = ["--alpha", "1", "--bags", "1", "--lean", "0", "--rate", "0.1", "--param", "x=1"]
+    alone = typed("--safe")
+    expected = {**vars(alone), "alpha": [1.0], "bags": 1, "lean": 0.0, "rate": 0.1, "param": [*alone.param, "x=1"]}
+    assert vars(typed(*more, "--safe")) == vars(typed("--safe", *more)) == expected
+    assert typed().bags == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--safe"], "choosing alpha needs validation queries; give --valid FILE"),
+        (
+            ["--stop-on", "mean"],
+            "stopping early, or at the best iteration, needs validation queries; give --valid FILE",
+        ),
+        (
+            ["--cluster", "tcp://x:1"],
+            "a cluster trains one XGBoost model; say --engine xgboost --bags 1 --lean 0 --alpha A",
+        ),
+        (["--engine", "xgboost", "--lean", "1"], "bags and leaning are for LightGBM; say --bags 1 --lean 0"),
+    ],
+)
+def test_what_does_not_go_together_is_told_before_anything_is_made(more, message, folder, capsys):
+    words = ["train", "--train", "train.txt", *more, "--baseline", "feature:1", "-o", "m"]
+    assert told(capsys, *words) == f"surefoot train: {message}"
     assert not (folder / "m").exists()
+
+
+def test_checkpoints_of_later_bags_go_when_training_begins_anew_and_when_it_ends(folder):
+    (folder / "model").mkdir()
+    (folder / "model" / "checkpoint-1.json").write_text("of another training")
+    assert main(words("--baseline", "feature:1", "--trees", "3", "--bags", "2", "--lean", "0.1")) == 0
+    assert sorted(path.name for path in (folder / "model").iterdir()) == ["card.json", "model.txt"]

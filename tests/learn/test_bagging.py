@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.learn.bagging import APART, SAFE, SAFE_BAGS, bag_checkpoint, train_bags
+from surefoot.learn.bagging import APART, SAFE, SAFE_ALPHAS, SAFE_BAGS, part_checkpoint, train_bags
 from surefoot.learn.lightgbm_engine import side_by_side
 from surefoot.learn.merging import averaged
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.training import train
+from surefoot.learn.watching import Progress
 from surefoot.ranking_data import RankingData
 
 QUICK = replace(SAFE, n_estimators=12, params={**SAFE.params, "min_child_samples": 5}, lean=0.0)
@@ -67,7 +68,7 @@ def test_a_stopped_training_goes_on_with_the_bag_that_it_was_at(tmp_path: Path) 
     stop.seen = 0  # type: ignore[attr-defined]
     with pytest.raises(KeyboardInterrupt):
         train_bags(QUICK, 3, data, "feature:1", valid, checkpoint=checkpoint, report=stop)
-    assert bag_checkpoint(checkpoint, 0).exists()
+    assert part_checkpoint(checkpoint, 0).exists()
     seen: list[object] = []
     resumed = train_bags(
         QUICK, 3, data, "feature:1", valid, checkpoint=checkpoint, resume=True, report=seen.append
@@ -78,9 +79,23 @@ def test_a_stopped_training_goes_on_with_the_bag_that_it_was_at(tmp_path: Path) 
 
 def test_the_recipe_of_the_ranker_is_that_of_the_command() -> None:
     ranker = RiskRanker.safe()
-    assert ranker._settings() == SAFE
-    assert ranker.bags == SAFE_BAGS
+    assert replace(ranker._settings(), alpha=SAFE.alpha) == SAFE
+    assert (ranker.alpha, ranker.bags) == (SAFE_ALPHAS, SAFE_BAGS)
     assert RiskRanker.safe(alpha=2, bags=5).get_params()["bags"] == 5
+
+
+def test_bags_take_the_parameters_that_one_training_takes() -> None:
+    """Also those that say otherwise than is usual here."""
+    params = {**QUICK.params, "force_col_wise": False, "force_row_wise": True}
+    assert train_bags(replace(QUICK, params=params), 2, rankings(1), "feature:1", rankings(2)).model.card["bags"] == 2
+
+
+def test_progress_is_that_of_all_bags() -> None:
+    seen: list[Progress] = []
+    settings = replace(QUICK, n_estimators=3)
+    train_bags(settings, 2, rankings(1), "feature:1", rankings(2), report=seen.append)
+    assert [(at.iteration, at.rounds) for at in seen] == [(done, 6) for done in range(1, 7)]
+    assert seen[0].seconds_left > 0 == seen[-1].seconds_left
 
 
 @pytest.mark.parametrize(("bags", "engine", "message"), [(0, "lightgbm", "1 or more"), (2, "xgboost", "LightGBM")])

@@ -45,7 +45,7 @@ def test_the_tree_adds_the_share_that_was_asked_for(plain):
     weight = 0.3 * spread(own, rows.bounds) / spread(column, rows.bounds)
     assert found.card["lean"] == {"share": 0.3, "feature": "1", "weight": pytest.approx(weight)}
     np.testing.assert_allclose(found.predict(rows), own + weight * column, atol=1e-6)
-    assert found.booster.num_trees() == plain.booster.num_trees() + 1
+    assert found.booster.num_trees() == found.card["trees"] == plain.booster.num_trees() + 1
 
 
 def test_unseen_values_fall_on_the_step_beside_them(plain):
@@ -81,6 +81,16 @@ def test_missing_scores_rank_last_and_sparse_features_do_as_dense_ones(plain):
     assert one == other
 
 
+def test_a_score_that_is_missing_later_ranks_last_too(plain):
+    rows = data()
+    rows.features[:, 1] -= 10  # so that 0, which LightGBM may take for a missing value, would be the best
+    found = leant(plain, 0.5, rows, BASELINE)
+    lost = rows.features.copy()
+    lost[0, 1] = np.nan
+    added = found.predict(lost) - plain.predict(lost)
+    assert added[0] == pytest.approx(added.min())
+
+
 def test_bags_lean_once_and_the_card_tells_figures_of_the_whole(tmp_path):
     rows, valid = data(), data(1)
     settings = changed(SETTINGS, lean=0.4)
@@ -111,12 +121,17 @@ def test_a_baseline_that_is_no_feature_is_told_before_training(baseline):
             train_bags(changed(SETTINGS, lean=0.1, n_estimators=10**9), bags, data(), baseline)
 
 
-def test_what_cannot_lean_is_told(plain):
+def test_what_cannot_lean_is_told():
     with pytest.raises(SurefootError, match="lean must be 0 or more, and 0 for XGBoost"):
         train(changed(SETTINGS, lean=0.1, engine="xgboost", params={}), data(), BASELINE)
     with pytest.raises(SurefootError, match="lean must be 0 or more"):
         train(changed(SETTINGS, lean=-0.1), data(), BASELINE)
-    flat = data()
-    flat.features[:, 1] = 3
-    with pytest.raises(SurefootError, match="the baseline, feature 1, is the same for all documents of a query"):
-        leant(plain, 0.1, flat, BASELINE)
+    for value in (3, np.nan):
+        flat = data()
+        flat.features[:, 1] = value
+        for bags in (1, 2):
+            with pytest.raises(SurefootError, match="a model can't lean on feature 1, which is the same for all"):
+                train_bags(changed(SETTINGS, lean=0.1, n_estimators=10**9), bags, flat, BASELINE)
+    for lean in (np.nan, np.inf):
+        with pytest.raises(SurefootError, match="lean must be 0 or more"):
+            train(changed(SETTINGS, lean=lean), data(), BASELINE)

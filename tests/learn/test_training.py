@@ -271,7 +271,7 @@ def test_what_can_not_be_trained_is_told_in_one_line(change, message):
 def test_what_training_lacks_is_told():
     with pytest.raises(SurefootError, match="objective ucro needs a baseline"):
         train(settings(), TRAINING)
-    with pytest.raises(SurefootError, match="early stopping needs validation queries"):
+    with pytest.raises(SurefootError, match="needs validation queries"):
         train(settings(early_stopping_rounds=3), TRAINING, BASELINE)
     with pytest.raises(SurefootError, match="urisk compares with a baseline; give one, or stop on mean"):
         train(settings(objective="lambdamart", stop_on="urisk"), TRAINING, None, VALIDATION)

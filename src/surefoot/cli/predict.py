@@ -32,6 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     trained = model.card["data"]
     data = read_letor(arguments.data)
     first = data.first_feature if trained["first_feature"] is None else trained["first_feature"]
+    if trained["first_feature"] is None and data.features.shape[1] < trained["features"]:
+        print(f"note: the model knows features by place; the first is taken to be number {first}", file=sys.stderr)
     data = widened(data, first, trained["features"])
     if data.documents is None:
         print("note: the data has no document ids; documents are named by query and place", file=sys.stderr)

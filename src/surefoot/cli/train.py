@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from surefoot.ranking_data import RankingData
 
 CHECKPOINT = "checkpoint.json"
+RECIPE = (
+    "objective", "alpha", "bags", "trees", "early_stopping", "stop_on", "lean", "rate", "leaves", "docs_per_leaf",
+    "seed", "param",
+)  # fmt: skip
+"""The words that --safe sets."""
+
 QUIET = 30.0
 """Seconds between two lines of progress where nobody is looking at a terminal."""
 
@@ -48,9 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--safe",
-        action=_Safe,
-        help="a recipe to begin with: ucro at alpha 1, 3 bags of at most 600 small trees, leaning on the baseline by "
-        "0.15; other words change it",
+        action="store_true",
+        help="a recipe to begin with, for one baseline that is a feature, with --valid: ucro at alpha 0 or 1, 3 "
+        "bags of many small trees, stopped on the mean, leaning on the baseline; other words change it",
     )
     _add_objective(parser.add_argument_group("objective"))
     trees = parser.add_argument_group("trees")
@@ -62,6 +69,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="average N trainings, each tree of which sees a part of the documents and features (default: 1)",
     )
+    trees.add_argument(
+        "--lean",
+        type=inputs.number,
+        default=0.0,
+        metavar="SHARE",
+        help="add the score of a baseline that is a feature, weighed to this share of the spread of the model's own "
+        "scores; LightGBM only (default: 0)",
+    )
+    _leave_open(parser)
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the output folder")
     parser.add_argument("--cluster", metavar="ADDRESS", help="train on the Dask cluster of this scheduler, as "
                         "tcp://10.0.0.1:8786; needs --engine xgboost")  # fmt: skip
@@ -76,7 +92,14 @@ def _add_objective(group: Any) -> None:
         help="lambdamart, ucro, ucro-eq9, smooth, saro, saro-eq9, faro, tstar-faro, georisk, georisk-full, tail or "
         "churn (default: ucro)",
     )
-    inputs.add_alpha(group, several=False)
+    group.add_argument(
+        "--alpha",
+        type=inputs.numbers,
+        default=[1.0],
+        metavar="LIST",
+        help="risk sensitivity: a loss weighs 1 + alpha; of several, the safest on validation queries whose mean is as "
+        "good is kept (default: 1)",
+    )
     add_pairs(group)
 
 
@@ -105,40 +128,37 @@ def add_trees(group: Any) -> None:
     group.add_argument("--early-stopping", type=int, metavar="N", help="stop after N iterations without a better one")
     group.add_argument("--stop-on", metavar="FIGURE", help="mean, urisk, trisk, georisk, tail, frisk, freward, "
                        "losses or loss20 of the validation queries (default: urisk)")  # fmt: skip
-    group.add_argument("--lean", type=inputs.number, default=0.0, metavar="SHARE", help="add this share of the "
-                       "score of a baseline that is a feature; LightGBM only (default: 0)")  # fmt: skip
     group.add_argument("--param", action="append", default=[], metavar="K=V", help="any other parameter of the engine")
     group.add_argument("--seed", type=int, default=0, metavar="S", help="(default: 0)")
     group.add_argument("--threads", type=int, metavar="N", help="(default: all cores)")
 
 
-class _Safe(argparse.Action):
-    """Sets the words of the recipe; what else is on the command line, before or after it, changes them."""
+def _leave_open(parser: argparse.ArgumentParser) -> None:
+    """Leave the words of the recipe unset unless they are typed: `_settle` then knows which were."""
+    usual = {}
+    for action in parser._actions:
+        if action.dest in RECIPE:
+            usual[action.dest], action.default = action.default, argparse.SUPPRESS
+    parser.set_defaults(usual=usual)
 
-    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
-        super().__init__(option_strings, dest, nargs=0, **more)
 
-    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
-        from surefoot.learn.bagging import SAFE, SAFE_BAGS
+def _settle(arguments: argparse.Namespace) -> None:
+    """Set the words that were not typed: as usual, or as in the recipe."""
+    for word, value in (_recipe() if arguments.safe else arguments.usual).items():
+        if not hasattr(arguments, word):
+            setattr(arguments, word, value)
+        elif word == "param":
+            arguments.param = [*value, *arguments.param]
 
-        params = dict(SAFE.params)
-        recipe = {
-            "objective": SAFE.objective,
-            "alpha": SAFE.alpha,
-            "bags": SAFE_BAGS,
-            "trees": SAFE.n_estimators,
-            "early_stopping": SAFE.early_stopping_rounds,
-            "stop_on": SAFE.stop_on,
-            "lean": SAFE.lean,
-            "rate": params.pop("learning_rate"),
-            "leaves": params.pop("num_leaves"),
-            "docs_per_leaf": params.pop("min_child_samples"),
-            "seed": params.pop("seed"),
-        }
-        for word, value in recipe.items():
-            if getattr(namespace, word) == parser.get_default(word):
-                setattr(namespace, word, value)
-        namespace.param = [*(f"{key}={value}" for key, value in params.items()), *namespace.param]
+
+def _recipe() -> dict[str, Any]:
+    from surefoot.learn.bagging import SAFE, SAFE_ALPHAS, SAFE_BAGS
+
+    params = dict(SAFE.params)
+    own = [params.pop(name) for name in ("learning_rate", "num_leaves", "min_child_samples", "seed")]
+    more = [f"{key}={value}" for key, value in params.items()]
+    given = [SAFE.objective, list(SAFE_ALPHAS), SAFE_BAGS, SAFE.n_estimators, SAFE.early_stopping_rounds, SAFE.stop_on]
+    return dict(zip(RECIPE, [*given, SAFE.lean, *own, more], strict=True))
 
 
 def depth(text: str) -> int | None:
@@ -152,10 +172,11 @@ def depth(text: str) -> int | None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, train, save, tell."""
-    from surefoot.learn.bagging import bag_checkpoint, train_bags
+    from surefoot.learn.choosing import train_choosing
     from surefoot.read.letor import read_letor, same_features
 
-    settings = settings_of(arguments)
+    _settle(arguments)
+    settings = replace(settings_of(arguments), alpha=arguments.alpha[0], lean=arguments.lean)
     output = Path(arguments.output)
     checkpoint = output / CHECKPOINT
     _check(arguments, output, checkpoint)
@@ -163,25 +184,30 @@ def run(arguments: argparse.Namespace) -> int:
     valid = None
     if arguments.valid:
         data, valid = same_features([data, read_letor(arguments.valid)])
-    output.mkdir(parents=True, exist_ok=True)
+    if not arguments.resume:
+        _remove_checkpoints(checkpoint)  # those of later bags may be there without the first
     try:
         if arguments.cluster:
             trained = _on_cluster(arguments, settings, data, valid)
         else:
             with _progress(settings) as report:
-                trained = train_bags(
-                    settings, arguments.bags, data, arguments.baseline, valid, missing=arguments.missing,
-                    checkpoint=checkpoint, resume=arguments.resume, report=report,
+                trained = train_choosing(
+                    settings, arguments.alpha, arguments.bags, data, arguments.baseline, valid,
+                    missing=arguments.missing, checkpoint=checkpoint, resume=arguments.resume, report=report,
                 )  # fmt: skip
     except KeyboardInterrupt:
         if checkpoint.exists():
             print(f"{checkpoint} keeps what is done; go on with --resume", file=sys.stderr)
         raise
     trained.model.save(output)
-    for bag in range(arguments.bags):
-        bag_checkpoint(checkpoint, bag).unlink(missing_ok=True)
+    _remove_checkpoints(checkpoint)
     _tell(trained, data, output)
     return 0
+
+
+def _remove_checkpoints(first: Path) -> None:
+    for path in [first, *first.parent.glob(f"{first.stem}-*{first.suffix}")]:
+        path.unlink(missing_ok=True)
 
 
 def _on_cluster(
@@ -214,7 +240,6 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         arguments.stop_on,
         arguments.engine,
         arguments.threads,
-        arguments.lean,
     )
 
 
@@ -235,10 +260,14 @@ def _check(arguments: argparse.Namespace, output: Path, checkpoint: Path) -> Non
     """Say at once what would fail after the data are read, or overwrite what is there."""
     from surefoot.learn.models import CARD
 
-    if arguments.early_stopping and not arguments.valid:
-        raise SurefootError("early stopping needs validation queries; give them with --valid FILE")
-    if arguments.cluster and arguments.bags > 1:
-        raise SurefootError("bags are not trained on a cluster; leave out --bags, or --cluster")
+    several = len(arguments.alpha) > 1
+    if not arguments.valid and (arguments.early_stopping or arguments.stop_on or several):
+        what = "choosing alpha" if several else "stopping early, or at the best iteration,"
+        raise SurefootError(f"{what} needs validation queries; give --valid FILE")
+    if arguments.cluster and (several or (arguments.engine, arguments.bags, arguments.lean) != ("xgboost", 1, 0)):
+        raise SurefootError("a cluster trains one XGBoost model; say --engine xgboost --bags 1 --lean 0 --alpha A")
+    if arguments.engine != "lightgbm" and (arguments.bags > 1 or arguments.lean):
+        raise SurefootError("bags and leaning are for LightGBM; say --bags 1 --lean 0")
     if arguments.resume and not checkpoint.exists():
         what = "is finished" if (output / CARD).exists() else "has no checkpoint yet"
         raise SurefootError(f"{output} {what}; train without --resume")
@@ -253,6 +282,8 @@ def _tell(trained: Trained, data: RankingData, output: Path) -> None:
     for note in card["notes"]:
         print(f"note: {note}", file=sys.stderr)
     print(f"{output}: {card['trees']} trees, {card['objective']} at alpha {card['alpha']:g}, from {data!r}")
+    for own in card.get("chosen from", []):
+        print(f"  alpha {own['alpha']:g}: {describe(own, card['metric'])}")
     if "validation" in card:
         print(f"  validation: {describe(card['validation'], card['metric'])}")
     print(f"  rank with it: surefoot predict {output} TEST.txt -o {output.name}.run")
@@ -274,8 +305,10 @@ def _progress(settings: Settings) -> Iterator[Callable[[Progress], None]]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(first, total=settings.n_estimators)
-        yield lambda at: bar.update(task, completed=at.iteration, description=describe(at.figures, metric))
+        task = bar.add_task(first, total=None)
+        yield lambda at: bar.update(
+            task, completed=at.iteration, total=at.rounds, description=describe(at.figures, metric)
+        )
 
 
 class _Lines:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.cluster.columns import Part
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, listed
 from surefoot.learn.boosting import Lambda
 from surefoot.learn.judging import Judge
 from surefoot.learn.metrics import is_empty
@@ -27,6 +27,9 @@ def features_of(model: Model) -> list[str]:
 
 def predicted(model: Model, frame: Any) -> FloatArray:
     """The score of each row of a pandas frame."""
+    missing = [name for name in features_of(model) if name not in frame.columns]
+    if missing:
+        raise SurefootError(f"the table lacks the model's features {listed(missing)}; name its columns so")
     return model.predict(frame[features_of(model)].to_numpy(dtype=np.float32, na_value=np.nan))
 
 

@@ -30,6 +30,7 @@ from surefoot.experiments.units import (
     train_unit,
 )
 from surefoot.learn.lightgbm_engine import side_by_side
+from surefoot.learn.models import engine_of
 from surefoot.learn.watching import Progress as Iteration
 from surefoot.scores import FloatArray
 
@@ -79,6 +80,7 @@ def experiment(
     """
     if workers < 1:
         raise SurefootError(f"workers must be 1 or more; got {workers}")
+    engine_of("lightgbm")
     ground = _ground(plan, dataset)
     grid = plan.grid(dataset.data.labels.size)
     run = _Run(ground, Store(Path(folder) / UNITS), workers, _Tally(_count(ground, grid), progress))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from surefoot.learn.judging import Judge
 from surefoot.learn.leaning import leans_on
 from surefoot.learn.lightgbm_engine import SEEDS, STEADY, checked
 from surefoot.learn.merging import averaged
-from surefoot.learn.models import Model
+from surefoot.learn.models import Model, engine_of
 from surefoot.learn.training import Settings, Trained, finished, judge_of, train, tree_params
+from surefoot.learn.watching import Progress, Report
 from surefoot.ranking_data import RankingData
 
 CHANCE = {"bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7}
@@ -24,10 +26,9 @@ CHANCE = {"bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7}
 APART = 1000
 """Between the seeds of two bags, beyond the iterations of a training, which move them by one each."""
 
-SAFE_BAGS = 3
+SAFE_ALPHAS, SAFE_BAGS = (0.0, 1.0), 3
 SAFE = Settings(
     "ucro",
-    1.0,
     n_estimators=600,
     params={**tree_params("lightgbm", rate=0.05, leaves=15, docs_per_leaf=50, seed=0), **CHANCE},
     early_stopping_rounds=200,
@@ -45,6 +46,8 @@ def train_bags(
     valid_baseline: Any = None,
     *,
     checkpoint: Path | None = None,
+    report: Report | None = None,
+    keep: bool = False,
     **more: Any,
 ) -> Trained:
     """Train ``bags`` times with other seeds, and average the models into one plain LightGBM model.
@@ -52,19 +55,25 @@ def train_bags(
     Each bag is checkpointed beside the others, so that a killed training goes on with the bag that it was at. The
     history is that of the first bag; ``more`` is what `train` takes.
     """
+    engine_of(settings.engine)
     if bags < 1:
         raise SurefootError(f"bags must be 1 or more; got {bags}")
     if bags == 1:
-        return train(settings, data, baseline, valid, valid_baseline, checkpoint=checkpoint, **more)
+        return train(
+            settings, data, baseline, valid, valid_baseline, checkpoint=checkpoint, report=report, keep=keep, **more
+        )
     if settings.engine != "lightgbm":
         raise SurefootError("bags are averaged into one LightGBM model; XGBoost has no way to say it")
     if settings.lean:
-        leans_on(baseline)
+        leans_on(baseline, data)
     found = []
     for bag in range(bags):
-        place = None if checkpoint is None else bag_checkpoint(checkpoint, bag)
+        place = None if checkpoint is None else part_checkpoint(checkpoint, bag)
         chosen = replace(settings, params=_of_bag(settings, bag), lean=0.0)
-        found.append(train(chosen, data, baseline, valid, valid_baseline, checkpoint=place, keep=True, **more))
+        tell = None if report is None else partial(of_all, report, bag, bags)
+        found.append(
+            train(chosen, data, baseline, valid, valid_baseline, checkpoint=place, keep=True, report=tell, **more)
+        )
     trees = sum(trained.model.card["trees"] for trained in found)
     card = {**found[0].model.card, "bags": bags, "trees": trees}
     model = Model("lightgbm", averaged([trained.model.text for trained in found]), card)
@@ -72,9 +81,16 @@ def train_bags(
     return Trained(finished(model, settings, data, baseline, judge), found[0].history, found[0].best_iteration)
 
 
-def bag_checkpoint(path: Path, bag: int) -> Path:
-    """Where a bag's checkpoint is kept: that of the first is the training's own."""
-    return path if bag == 0 else path.with_name(f"{path.stem}-{bag}{path.suffix}")
+def of_all(report: Report, part: int, parts: int, at: Progress) -> None:
+    """Report where all parts of a training stand together."""
+    seconds = at.seconds_left / max(1, at.rounds - at.iteration)
+    left = at.seconds_left + seconds * at.rounds * (parts - part - 1)
+    report(replace(at, iteration=part * at.rounds + at.iteration, rounds=parts * at.rounds, seconds_left=left))
+
+
+def part_checkpoint(path: Path, part: int) -> Path:
+    """Where the checkpoint of a part is kept: that of the first is the training's own."""
+    return path if part == 0 else path.with_name(f"{path.stem}-{part}{path.suffix}")
 
 
 def _of_bag(settings: Settings, bag: int) -> dict[str, Any]:
@@ -84,4 +100,5 @@ def _of_bag(settings: Settings, bag: int) -> dict[str, Any]:
         raise SurefootError("linear trees are not averaged; leave out linear_tree, or bags")
     moved = {name: params.get(name, 0) + (settings.n_estimators + APART) * bag for name in ("seed", *SEEDS)
              if name == "seed" or name in params}  # fmt: skip
-    return {**CHANCE, **{key: value for key, value in params.items() if key not in STEADY}, **moved}
+    given = {key: value for key, value in params.items() if STEADY.get(key) != value}
+    return {**CHANCE, **given, **moved}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from ctypes import c_int
+from ctypes import byref, c_int
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -85,11 +85,13 @@ def side_by_side(threads: int) -> Iterator[None]:
     """
     from lightgbm.basic import _LIB  # type: ignore[attr-defined]
 
+    before = c_int()
+    _LIB.LGBM_GetMaxThreads(byref(before))
     _LIB.LGBM_SetMaxThreads(c_int(threads))
     try:
         yield
     finally:
-        _LIB.LGBM_SetMaxThreads(c_int(-1))
+        _LIB.LGBM_SetMaxThreads(before)
 
 
 def loaded(text: str) -> Any:

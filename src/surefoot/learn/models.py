@@ -103,6 +103,7 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
         engine, digest, data = card["engine"]["name"], card["model"]["blake2b"], card["data"]
         if not isinstance(data["features"], int) or not isinstance(data["first_feature"], int | None):
             raise ValueError
+        _ = data["feature_names"]
         file = place / FILES[engine]
         text = file.read_text("utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError) as error:

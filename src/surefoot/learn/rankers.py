@@ -9,18 +9,23 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from surefoot.learn.bagging import SAFE, SAFE_BAGS, train_bags
+from surefoot.learn.bagging import SAFE, SAFE_ALPHAS, SAFE_BAGS
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import Lambda
+from surefoot.learn.choosing import train_choosing
 from surefoot.learn.judging import Judge
 from surefoot.learn.metrics import Empty, Name
-from surefoot.learn.models import Model
+from surefoot.learn.models import INSTALL, Model
 from surefoot.learn.training import DEFAULT_SHARE, Settings, tree_params
 from surefoot.ranking_data import RankingData, queries_of
 from surefoot.scores import FloatArray, Scores
+
+try:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(f"{INSTALL} (no {error.name})", name=error.name) from None
 
 ACCEPTED = {"dtype": np.float32, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
 
@@ -28,9 +33,10 @@ ACCEPTED = {"dtype": np.float32, "accept_sparse": "csr", "ensure_all_finite": "a
 class RiskRanker(BaseEstimator):  # type: ignore[misc]
     """LambdaMART under a risk-sensitive objective, by LightGBM or XGBoost.
 
-    ``objective`` is a name of `surefoot.learn.objectives`, ``alpha`` its risk sensitivity, ``options`` its own
-    options. ``metric``, ``truncation`` (None: all pairs), ``sigmoid``, ``norm``, ``label_gain`` and ``empty`` say how
-    pairs are walked (see `Lambda`); ``cutoff`` is that of the reported NDCG. ``params`` go to the engine as they are.
+    ``objective`` is a name of `surefoot.learn.objectives`, ``alpha`` its risk sensitivity (of several, the safest on
+    validation queries whose mean is as good is kept), ``options`` its own options. ``metric``, ``truncation`` (None:
+    all pairs), ``sigmoid``, ``norm``, ``label_gain`` and ``empty`` say how pairs are walked (see `Lambda`);
+    ``cutoff`` is that of the reported NDCG. ``params`` go to the engine as they are.
     With validation queries, training keeps the iteration that is best by ``stop_on``: mean, urisk (the default with
     a baseline), trisk, georisk, tail, frisk, freward, losses or loss20. ``bags`` trainings are averaged, and ``lean``
     is the share of the baseline's score that is added (see `surefoot.learn.bagging` and `surefoot.learn.leaning`).
@@ -48,7 +54,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         objective: str = "ucro",
-        alpha: float = 1.0,
+        alpha: float | Sequence[float] = 1.0,
         *,
         options: Mapping[str, Any] | None = None,
         metric: Name = "ndcg",
@@ -95,7 +101,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     @classmethod
-    def safe(cls, alpha: float = SAFE.alpha, **changes: Any) -> RiskRanker:
+    def safe(cls, alpha: float | Sequence[float] = SAFE_ALPHAS, **changes: Any) -> RiskRanker:
         """A recipe to begin with: ``docs/recipe.md`` shows what it did on three collections."""
         params = dict(SAFE.params)
         own = {
@@ -109,7 +115,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             "num_leaves": params.pop("num_leaves"),
             "min_child_samples": params.pop("min_child_samples"),
             "random_state": params.pop("seed"),
-            "params": params,
+            "params": {**params, **changes.pop("params", {})},
         }
         return cls(alpha=alpha, **{**own, **changes})
 
@@ -135,8 +141,9 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         matrix, y = validate_data(self, X, y, **ACCEPTED)
         data, order = self._data(matrix, y, qid)
         valid = None if eval_set is None else self._data(self._matrix(eval_set[0]), *eval_set[1:])
-        trained = train_bags(
+        trained = train_choosing(
             self._settings(),
+            self._alphas(),
             self.bags,
             data,
             _in_order(baseline, order),
@@ -148,6 +155,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             categorical=categorical_feature,
         )
         self.model_: Model = trained.model.by_place()
+        self.alpha_: float = trained.model.card["alpha"]
         self.history_ = trained.history
         self.best_iteration_ = trained.best_iteration
         return self
@@ -188,7 +196,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         share = settings.options.get("share", DEFAULT_SHARE)
         given = baselines_of(_in_order(baseline, order), data)
         metric = replace(settings, lambdas=lambdas).reported()
-        return Judge(data, metric, given, self.alpha, share, self.empty), order
+        return Judge(data, metric, given, self.alpha_, share, self.empty), order
 
     def _settings(self) -> Settings:
         gains = None if self.label_gain is None else tuple(self.label_gain)
@@ -197,7 +205,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         )
         return Settings(
             self.objective,
-            self.alpha,
+            self._alphas()[0],
             dict(self.options or {}),
             Lambda(self.metric, self.truncation, self.sigmoid, self.norm, gains, None, self.empty),
             self.cutoff,
@@ -209,6 +217,9 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             None if self.n_jobs == -1 else self.n_jobs,
             self.lean,
         )
+
+    def _alphas(self) -> tuple[float, ...]:
+        return tuple(self.alpha) if isinstance(self.alpha, Sequence | np.ndarray) else (self.alpha,)
 
     def _matrix(self, X: Any) -> Any:
         """Features for the fitted model, or for the one that is being fitted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -103,7 +104,7 @@ def train(
     settings = settled(settings, data)
     engine = engine_of(settings.engine)
     if settings.lean:
-        leans_on(baseline)  # says at once what would fail after the training
+        leans_on(baseline, data)  # says at once what would fail after the training
     objective = RiskObjective(
         settings.objective,
         settings.alpha,
@@ -137,7 +138,7 @@ def train(
 def finished(model: Model, settings: Settings, data: RankingData, baseline: Any, judge: Judge | None) -> Model:
     """The model that leans as it should, with the figures of the validation queries in its card."""
     if settings.lean:
-        model = leant(model, settings.lean, data, baseline)
+        model = leant(model, settings.lean, data, baseline, settings.threads)
     if judge is None:
         return model
     return replace(model, card={**model.card, "validation": judge(model.predict(judge.data))})
@@ -150,7 +151,7 @@ def settled(settings: Settings, data: RankingData) -> Settings:
         number = getattr(settings, name)
         if number is not None and number < 1:
             raise SurefootError(f"{name} must be 1 or more; got {number}")
-    if settings.lean and (settings.lean < 0 or settings.engine != "lightgbm"):
+    if settings.lean != 0 and not (0 < settings.lean < math.inf and settings.engine == "lightgbm"):
         raise SurefootError(f"lean must be 0 or more, and 0 for XGBoost, which can't say it; got {settings.lean:g}")
     lambdas = settings.lambdas
     if lambdas.metric == "err" and lambdas.top is None:
@@ -193,7 +194,7 @@ def watch_of(settings: Settings, judge: Judge | None, report: Report | None) -> 
     """Who watches a training, and on which figure it stops."""
     if judge is None:
         if settings.early_stopping_rounds is not None or settings.stop_on is not None:
-            raise SurefootError("early stopping needs validation queries; give some")
+            raise SurefootError("stopping early, or at the best iteration, needs validation queries; give some")
         return Watch(settings.n_estimators, report=report)
     compared = bool(judge.baselines.names)
     stop_on = known_figure(settings.stop_on or ("urisk" if compared else MEAN), compared)

@@ -37,7 +37,7 @@ def verdict(alpha: float, measure: str, gain_only: Outcome, chosen: Outcome) -> 
     >>> verdict(2, "ndcg@10", Outcome(0.400, 0.02, 34), Outcome(0.3988, 0.012, 17))
     'alpha = 2 loses 0.3 % ndcg@10 and halves the queries hurt by more than 20 % (from 34 to 17); F_Risk falls by 40 %'
     """
-    but = "but" if chosen.loss20 > gain_only.loss20 else "and"
+    but = "but" if chosen.loss20 > gain_only.loss20 and chosen.mean >= gain_only.mean else "and"
     hurt = count_change(gain_only.loss20, chosen.loss20, "the queries hurt by more than 20 %")
     who = f"alpha = {alpha:g}" if alpha else "alpha = 0 with other trees"
     return (

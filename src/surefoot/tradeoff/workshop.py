@@ -17,7 +17,7 @@ from surefoot._version import __version__
 from surefoot.errors import InputError, SurefootError, counted
 from surefoot.learn.baseline import Baselines, Missing, baselines_of
 from surefoot.learn.judging import Judge
-from surefoot.learn.models import CARD, Model, load_model
+from surefoot.learn.models import CARD, Model, engine_of, load_model
 from surefoot.learn.training import Settings, train
 from surefoot.learn.watching import Progress
 from surefoot.ranking_data import RankingData
@@ -120,6 +120,7 @@ class Workshop:
 
     def _plan(self, settings: Settings) -> dict[str, Any]:
         """What must be the same for a model to be the one that is asked for."""
+        engine_of(settings.engine)
         data, valid = self.data, self.valid
         plan = {
             **plain(asdict(replace(settings, threads=None))),
