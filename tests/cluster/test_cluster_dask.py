@@ -159,6 +159,13 @@ def test_data_of_this_process(client, frame) -> None:
     assert trained.model.card["validation"] == pytest.approx(one.model.card["validation"], abs=1e-9)
 
 
+def test_data_of_this_process_again_and_again(client, frame) -> None:
+    """What an earlier training let go of is not taken from a later one that has the same data."""
+    data, _ = data_of(frame)
+    chosen = settings("ucro")
+    assert len({dask.train_data(client, chosen, data, "feature:f0").model.text for _ in range(6)}) == 1
+
+
 def test_the_command_trains_on_a_cluster(client, frame, tmp_path, capsys) -> None:
     lines = [
         f"{row.label} qid:{row.qid} " + " ".join(f"{place + 1}:{row[name]:g}" for place, name in enumerate(FEATURES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from operator import getitem
@@ -90,7 +91,10 @@ def train_data(
         if one is not None:
             cuts.append(cut(np.arange(len(one)), one.sizes, len(workers)))
             slices = _slices(one, baselines_of(baseline, one, missing), cuts[-1])
-            parts.append([client.scatter(part, workers=[worker]) for part, worker in zip(slices, workers, strict=True)])
+            # Under a name of its own: that of the same data, of a training before, may be let go at any moment.
+            parts.append(
+                [client.scatter(part, [worker], hash=False) for part, worker in zip(slices, workers, strict=True)]
+            )
     plan = Plan(settings, cuts[0], cuts[1] if valid is not None else None)
     trained = finished(train_parts(client, plan, workers, *parts), data.source)
     card = dict(trained.model.card)
@@ -249,5 +253,5 @@ def _glance(futures: Sequence[Any]) -> None:
 
     wait: Any = distributed.wait
     pending = [future for future in futures if future.status == "pending"]
-    with suppress(TimeoutError):
+    with suppress(TimeoutError, CancelledError):
         wait(pending, timeout=GLANCE, return_when="FIRST_COMPLETED")
