@@ -183,7 +183,7 @@ def test_the_command_trains_on_a_cluster(client, frame, tmp_path, capsys) -> Non
     np.testing.assert_allclose(there.predict(values), here.predict(values), atol=BOUND)
     assert there.card["data"] == here.card["data"]
     assert main([*words[:-6], "--cluster", client.scheduler.address, "-o", str(tmp_path / "no")]) == 2
-    assert "clusters train by XGBoost: choose the engine xgboost, not lightgbm" in capsys.readouterr().err
+    assert "a cluster trains one XGBoost model; say --engine xgboost" in capsys.readouterr().err
 
 
 def test_a_query_on_two_workers_is_found(client, frame) -> None:
@@ -205,7 +205,7 @@ def test_a_query_on_two_workers_is_found(client, frame) -> None:
         ({"label": 40}, {}, "label 40 has no gain"),
         ({"label": 0.5}, {}, "labels must be whole numbers"),
         ({"qid": None}, {}, "column 'qid' of queries has missing values"),
-        ({}, {"early_stopping_rounds": 3}, "early stopping needs validation queries"),
+        ({}, {"early_stopping_rounds": 3}, "needs validation queries"),
         ({}, {"params": {"max_leaves": -3}}, "max_leaves"),
         ({}, {"params": {"eval_metric": "ndcg"}}, "XGBoost's eval_metric is metric here"),
         ({}, {"options": {"share": 1}}, "objective ucro has the options alpha; got share"),
