@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
@@ -27,6 +28,9 @@ PATIENCE = 30
 
 GLANCE = 2.0
 """Seconds between two looks at whether all workers are still there."""
+
+REASON = 5.0
+"""Seconds that a worker has to tell why it stopped, once another did."""
 
 
 @contextmanager
@@ -235,17 +239,34 @@ def _until_done(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> 
         _glance(futures)
         lost = {*workers} - {*client.nthreads()}
         if any(future.status not in ("pending", "finished") for future in futures):
-            _glance(futures)  # whoever is to blame may tell a moment later
+            _until_told(futures)
             break
-    errors = [future.exception() for future in futures if future.status == "error"]
+    errors = _errors(futures)
     if not lost and all(future.status == "finished" for future in futures):
         return
     client.cancel(list(futures))
-    mistakes = sorted((e for e in errors if isinstance(e, SurefootError)), key=lambda e: str(e) == ELSEWHERE)
+    mistakes = sorted((e for e in errors if isinstance(e, SurefootError)), key=_told_elsewhere)
     if mistakes:
         raise mistakes[0]
     reason = f"lost {listed(sorted(lost))}" if lost else f"failed on a worker ({reason_of(errors)})"
     raise SurefootError(f"the cluster {reason}; no model was made: train again") from next(iter(errors), None)
+
+
+def _until_told(futures: Sequence[Any]) -> None:
+    """Whoever is to blame may tell a little later than those who stopped because of it."""
+    end = time.monotonic() + REASON
+    while time.monotonic() < end and any(future.status == "pending" for future in futures):
+        if any(isinstance(error, SurefootError) and not _told_elsewhere(error) for error in _errors(futures)):
+            return
+        _glance(futures)
+
+
+def _errors(futures: Sequence[Any]) -> list[Any]:
+    return [future.exception() for future in futures if future.status == "error"]
+
+
+def _told_elsewhere(error: Any) -> bool:
+    return str(error) == ELSEWHERE
 
 
 def _glance(futures: Sequence[Any]) -> None:
