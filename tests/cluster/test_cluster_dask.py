@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::py
 @pytest.fixture(scope="module", params=[2, 4])
 def client(request):
     with (
-        distributed.LocalCluster(n_workers=request.param, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=request.param, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 def dask():
     distributed = pytest.importorskip("distributed", reason="dask is not installed: surefoot[cluster]")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield fold_on_dask(client)
