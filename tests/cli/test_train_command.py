@@ -310,3 +310,13 @@ def test_checkpoints_of_later_bags_go_when_training_begins_anew_and_when_it_ends
     (folder / "model" / "checkpoint-1.json").write_text("of another training")
     assert main(words("--baseline", "feature:1", "--trees", "3", "--bags", "2", "--lean", "0.1")) == 0
     assert sorted(path.name for path in (folder / "model").iterdir()) == ["card.json", "model.txt"]
+
+
+def test_of_several_alphas_each_is_told(folder, capsys):
+    assert main(words("--baseline", "feature:1", "--trees", "3", "--alpha", "0,2")) == 0
+    card = load_model("model").card
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  alpha")]
+    assert told == [
+        f"  alpha {own['alpha']:g}: ndcg@10 {own['mean']:.4f}, F_Risk {own['frisk']:.4f}" for own in card["chosen from"]
+    ]
+    assert [own["alpha"] for own in card["chosen from"]] == [0, 2]

@@ -283,7 +283,7 @@ def _tell(trained: Trained, data: RankingData, output: Path) -> None:
         print(f"note: {note}", file=sys.stderr)
     print(f"{output}: {card['trees']} trees, {card['objective']} at alpha {card['alpha']:g}, from {data!r}")
     for own in card.get("chosen from", []):
-        print(f"  alpha {own['alpha']:g}: {describe(own, card['metric'])}")
+        print(f"  alpha {own['alpha']:g}: {card['metric']} {own['mean']:.4f}, F_Risk {own['frisk']:.4f}")
     if "validation" in card:
         print(f"  validation: {describe(card['validation'], card['metric'])}")
     print(f"  rank with it: surefoot predict {output} TEST.txt -o {output.name}.run")
