@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from threading import Thread
 from typing import Any
 
@@ -26,6 +25,7 @@ from surefoot.learn.models import Model
 from surefoot.learn.objectives import Tail
 from surefoot.learn.training import Settings, Trained
 from surefoot.scores import FloatArray
+from surefoot.show.files import digest_of
 
 PATIENCE = 300
 """Seconds that workers wait for each other at the beginning."""
@@ -109,7 +109,7 @@ def take_part(
         card = training.card_of(settings, lesson)
         if judge is not None:
             card["validation"] = judge(Model(settings.engine, text, card).predict(judge.data))
-    digest = blake2b(text.encode()).hexdigest()
+    digest = digest_of(text)
     if member:
         return Outcome(digest, part.data.fingerprint)
     card["data"] |= {"queries": plan.cut.queries, "documents": plan.cut.documents}
@@ -188,7 +188,7 @@ def finished(outcomes: Sequence[Outcome], source: str) -> Trained:
     if len({outcome.digest for outcome in outcomes}) > 1:
         raise SurefootError("the workers ended with different models; run the same packages on all of them")
     card = dict(trained.model.card)
-    fingerprint = blake2b("\n".join(outcome.fingerprint for outcome in outcomes).encode(), digest_size=20).hexdigest()
+    fingerprint = digest_of("\n".join(outcome.fingerprint for outcome in outcomes))
     card["data"] = {**card["data"], "source": source, "fingerprint": fingerprint}
     card["workers"] = len(outcomes)
     return replace(trained, model=replace(trained.model, card=card))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import SurefootError
-from surefoot.learn.judging import Judge
+from surefoot.learn.baseline import baselines_of
 from surefoot.learn.leaning import leans_on
 from surefoot.learn.lightgbm_engine import SEEDS, STEADY, checked
 from surefoot.learn.merging import averaged
@@ -66,18 +66,19 @@ def train_bags(
         raise SurefootError("bags are averaged into one LightGBM model; XGBoost has no way to say it")
     if settings.lean:
         leans_on(baseline, data)
+    judge = judge_of(settings, data, baseline, valid, valid_baseline, more.get("missing", "error"))
+    # Read and matched once for all bags.
+    mine = baselines_of(baseline, data, more.get("missing", "error"))
+    theirs = None if judge is None else judge.baselines
     found = []
     for bag in range(bags):
         place = None if checkpoint is None else part_checkpoint(checkpoint, bag)
         chosen = replace(settings, params=_of_bag(settings, bag), lean=0.0)
         tell = None if report is None else partial(of_all, report, bag, bags)
-        found.append(
-            train(chosen, data, baseline, valid, valid_baseline, checkpoint=place, keep=True, report=tell, **more)
-        )
+        found.append(train(chosen, data, mine, valid, theirs, checkpoint=place, keep=True, report=tell, **more))
     trees = sum(trained.model.card["trees"] for trained in found)
     card = {**found[0].model.card, "bags": bags, "trees": trees}
     model = Model("lightgbm", averaged([trained.model.text for trained in found]), card)
-    judge: Judge | None = judge_of(settings, data, baseline, valid, valid_baseline, more.get("missing", "error"))
     return Trained(finished(model, settings, data, baseline, judge), found[0].history, found[0].best_iteration)
 
 
