@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
+from surefoot.cli.progress import progress, time_left
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from surefoot.experiments.outcome import Outcome
     from surefoot.experiments.plan import Plan
     from surefoot.experiments.running import Progress
-
-QUIET = 20.0
-"""Seconds between two lines of progress where nobody is looking at a terminal."""
 
 EXAMPLES = """examples:
   surefoot experiment sigir2016 --data mslr-web10k           (unchanged, on all of it: the paper's table beside ours)
@@ -114,42 +111,11 @@ def _print(outcome: Outcome, arguments: argparse.Namespace) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[Progress], None]]:
-    """A bar where someone may be looking, else a line now and then."""
-    if not sys.stderr.isatty():
-        yield _Lines()
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
+    """Tells how many units are done."""
+    with progress("Training") as tell:
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Training", total=None)
+        def report(at: Progress) -> None:
+            left = "" if at.seconds_left is None else f", {time_left(at.seconds_left)}"
+            tell(at.done, at.total, f"{at.done} of {at.total} units{left}")
 
-        def tell(at: Progress) -> None:
-            left = "" if at.seconds_left is None else f", {_time(at.seconds_left)} left"
-            bar.update(task, total=at.total, completed=at.done, description=f"{at.done} of {at.total} units{left}")
-
-        yield tell
-
-
-class _Lines:
-    """A line of progress now and then, for logs."""
-
-    def __init__(self) -> None:
-        self.last = time.monotonic()
-
-    def __call__(self, at: Progress) -> None:
-        if time.monotonic() - self.last >= QUIET or at.done == at.total:
-            self.last = time.monotonic()
-            left = "" if at.seconds_left is None else f", {_time(at.seconds_left)} left"
-            print(f"{at.done} of {at.total} units{left}", file=sys.stderr, flush=True)
-
-
-def _time(seconds: float) -> str:
-    """Seconds for people.
-
-    >>> _time(42), _time(200), _time(9000)
-    ('42 s', '3 min', '2.5 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
+        yield report

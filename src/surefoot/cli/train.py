@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
+from surefoot.cli.progress import progress, time_left
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ RECIPE = (
     "seed", "param",
 )  # fmt: skip
 """The words that --safe sets."""
-
-QUIET = 30.0
-"""Seconds between two lines of progress where nobody is looking at a terminal."""
 
 EXAMPLES = """examples:
   surefoot train --train train.txt --valid vali.txt --objective ucro --alpha 2 --baseline feature:110 -o model/
@@ -291,36 +288,15 @@ def _tell(trained: Trained, data: RankingData, output: Path) -> None:
 
 @contextmanager
 def _progress(settings: Settings) -> Iterator[Callable[[Progress], None]]:
-    """A bar where someone may be looking, else a line now and then."""
+    """Tells what a training comes to on the validation queries."""
     from surefoot.learn.judging import describe
     from surefoot.learn.lambdas import will_compile
 
     metric = str(settings.reported())
-    first = "Compiling the kernels, once" if will_compile() else "Training"
-    if not sys.stderr.isatty():
-        yield _Lines(metric)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    with progress("Compiling the kernels, once" if will_compile() else "Training") as tell:
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(first, total=None)
-        yield lambda at: bar.update(
-            task, completed=at.iteration, total=at.rounds, description=describe(at.figures, metric)
-        )
+        def report(at: Progress) -> None:
+            figures = f"{describe(at.figures, metric)}, {time_left(at.seconds_left)}"
+            tell(at.iteration, at.rounds, f"{at.iteration}/{at.rounds}: {figures}")
 
-
-class _Lines:
-    """A line of progress now and then, for logs."""
-
-    def __init__(self, metric: str) -> None:
-        self.metric, self.last = metric, time.monotonic()
-
-    def __call__(self, at: Progress) -> None:
-        from surefoot.learn.judging import describe
-
-        if time.monotonic() - self.last >= QUIET:
-            self.last = time.monotonic()
-            left = f"{at.seconds_left:.0f} s left"
-            print(f"{at.iteration}/{at.rounds}: {describe(at.figures, self.metric)}, {left}", file=sys.stderr)
+        yield report
