@@ -2,15 +2,15 @@
 
 Everyone gets the same treatment: the same bags, the same seeds, the same number of trees, scores averaged. The
 iteration of each bag is chosen on validation queries: by the mean for gain alone and for the recipe, by U_Risk at the
-alpha that was trained for, for the published objectives. The recipe is, in each fold, the model of `SAFE_ALPHAS` that
-`safest` chooses there.
+alpha that was trained for, for the published objectives. The recipe is gain alone that leans on its baseline, which
+plays no part before that: so the same models also tell how leaning does on baselines that it was not chosen for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from multiprocessing import get_context
@@ -19,12 +19,12 @@ import numpy as np
 
 from studies.objectives import RESAMPLES, SEED
 from studies.splits import FOLDS, Split, names, splits
-from surefoot.learn.bagging import APART, SAFE, SAFE_ALPHAS, SAFE_BAGS, train_bags
+from surefoot.learn.bagging import APART, SAFE, SAFE_BAGS, train_bags
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.choosing import safest
 from surefoot.learn.judging import Judge
 from surefoot.learn.leaning import leant
 from surefoot.learn.metrics import Metric
+from surefoot.learn.models import Model
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 
@@ -34,15 +34,21 @@ Learner = tuple[str, float, str]
 Found = tuple[FloatArray, FloatArray]
 """The model's value of each query, in each draw of seeds (rows), and the baseline's."""
 
-GAIN_ALONE: Learner = ("lambdamart", 0.0, "mean")
-CANDIDATES: list[Learner] = [GAIN_ALONE, *((SAFE.objective, alpha, "mean") for alpha in SAFE_ALPHAS if alpha)]
+GAIN_ALONE: Learner = (SAFE.objective, SAFE.alpha, "mean")
 CURVES: list[Learner] = [
     *(("ucro", alpha, "urisk") for alpha in (1.0, 2.0, 5.0, 10.0, 20.0)),
     *((objective, alpha, "urisk") for objective in ("saro", "faro", "georisk") for alpha in (1.0, 5.0, 20.0)),
 ]
 FEWER = [learner for learner in CURVES if learner[1] == 5.0]
-DRAWS = {"mq2008": 3, "nfcorpus": 3, "demo": 1}
+DRAWS = {"mq2008": 3, "nfcorpus": 3, "nfcorpus-folds": 1, "demo": 2}
 """How often the recipe and gain alone are trained anew, with other seeds."""
+
+OTHERS = {
+    "mq2008": ("15", "24", "30", "35", "40"),
+    "nfcorpus": ("bm25-long", "bm25+rm3", "tfidf", "lm-dir", "lm-jm", "pl2", "chargrams", "fusion"),
+    "demo": ("bm25-long", "bm25+rm3", "tfidf", "lm-dir", "lm-jm", "pl2", "chargrams", "fusion", "bm25+names"),
+}
+"""Features to lean on instead of the baseline."""
 
 WORKERS = 2
 
@@ -51,21 +57,20 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     for name in DRAWS:
         if name in names():
             folds = range(1 if name == "nfcorpus" else max(1, FOLDS // less))
-            found = with_recipe(outcomes(name, CANDIDATES, folds, max(1, DRAWS[name] // less)))
-            found |= plain(outcomes(name, CURVES if name == "mq2008" else FEWER, folds, 1))
-            yield f"{name}: {SAFE_BAGS} bags each", table(found)
+            own = outcomes(name, [GAIN_ALONE], folds, max(1, DRAWS[name] // less))
+            yield f"{name}: {SAFE_BAGS} bags each", table(with_recipe(own))
+            if name not in OTHERS:
+                continue
+            yield f"{name}: leaning on other baselines", others_table(name, own[GAIN_ALONE])
+            some, learners = (folds[:2], FEWER) if name == "demo" else (folds, CURVES)
+            first = {GAIN_ALONE: [own[GAIN_ALONE][0][: len(some)]]}
+            curves = with_recipe(first) | plain(outcomes(name, learners, some, 1))
+            yield f"{name}: one draw beside the published objectives, folds {len(some)}", table(curves)
 
 
-Outcomes = dict[Learner, list[list["Outcome"]]]
-"""What each learner did, by draw and fold."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """NDCG@10 of each test query by the model, by the model leaning, by the baseline; figures of the validation."""
-
-    values: FloatArray
-    validation: Mapping[str, float]
+Outcomes = dict[Learner, list[list[FloatArray]]]
+"""By learner, draw and fold: NDCG@10 of each test query (last axis) by the model, by the model leaning, by the baseline
+(second axis), for the baseline and, of gain alone, for `OTHERS` (first axis)."""
 
 
 def outcomes(name: str, learners: Sequence[Learner], folds: Sequence[int], draws: int) -> Outcomes:
@@ -74,40 +79,46 @@ def outcomes(name: str, learners: Sequence[Learner], folds: Sequence[int], draws
     return {learner: [[next(parts) for _ in folds] for _ in range(draws)] for learner in learners}
 
 
-def outcome(name: str, learner: Learner, draw: int, fold: int) -> Outcome:
+def outcome(name: str, learner: Learner, draw: int, fold: int) -> FloatArray:
     objective, alpha, stop_on = learner
     split = split_of(name, fold)
     params = {**SAFE.params, "seed": SAFE.params["seed"] + draw * SAFE_BAGS * (SAFE.n_estimators + APART)}
     settings = replace(SAFE, objective=objective, alpha=alpha, params=params, stop_on=stop_on, lean=0.0, threads=1)
     model = train_bags(settings, SAFE_BAGS, split.train, split.baseline, split.valid).model
-    leaning = leant(model, SAFE.lean, split.train, split.baseline)
-    judge = Judge(split.test, Metric(cutoff=10), baselines_of(split.baseline, split.test))
+    others = OTHERS.get(name, ()) if learner == GAIN_ALONE else ()
+    return np.stack(
+        [judged(model, split, baseline) for baseline in (split.baseline, *map("feature:{}".format, others))]
+    )
+
+
+def judged(model: Model, split: Split, baseline: str) -> FloatArray:
+    leaning = leant(model, SAFE.lean, split.valid, baseline)
+    judge = Judge(split.test, Metric(cutoff=10), baselines_of(baseline, split.test))
     own, b = judge.scores("model", model.predict(split.test)).values
-    values = np.stack([own, judge.scores("model", leaning.predict(split.test)).values[0], b])
-    validated = Judge(split.valid, Metric(cutoff=10), baselines_of(split.baseline, split.valid))
-    return Outcome(values, validated(leaning.predict(split.valid)))
+    return np.stack([own, judge.scores("model", leaning.predict(split.test)).values[0], b])
 
 
 def with_recipe(found: Outcomes) -> dict[tuple[str, str, str], Found]:
-    """Gain alone and U-CRO, both also leaning, and the recipe."""
-    chosen = [
-        [options[safest([option.validation for option in options])] for options in zip(*of_draw, strict=True)]
-        for of_draw in zip(*found.values(), strict=True)
-    ]
-    return {
-        **plain(found),
-        **{(objective, f"{alpha:g}", "leaning"): _joined(parts, 1) for (objective, alpha, _), parts in found.items()},
-        ("recipe", "chosen", "leaning"): _joined(chosen, 1),
-    }
+    return {("gain alone", "0", "by mean"): _joined(found[GAIN_ALONE], 0),
+            ("recipe", "0", "leaning"): _joined(found[GAIN_ALONE], 1)}  # fmt: skip
 
 
 def plain(found: Outcomes) -> dict[tuple[str, str, str], Found]:
     return {(name, f"{alpha:g}", f"by {stop}"): _joined(parts, 0) for (name, alpha, stop), parts in found.items()}
 
 
-def _joined(parts: list[list[Outcome]], row: int) -> Found:
-    values = np.stack([np.concatenate([part.values for part in of_draw], axis=1) for of_draw in parts])
+def _joined(parts: list[list[FloatArray]], row: int, baseline: int = 0) -> Found:
+    values = np.stack([np.concatenate(of_draw, axis=-1) for of_draw in parts])[:, baseline]
     return values[:, row], values[0, 2]
+
+
+def others_table(name: str, parts: list[list[FloatArray]]) -> Result:
+    rows = []
+    for place, feature in enumerate(OTHERS[name], 1):
+        (before, b), (x, _) = (_joined(parts, row, place) for row in (0, 1))
+        rows.append({"baseline": feature, "of it": f"{b.mean():.4f}", **compared(x, before, b)})
+    stated = signature("recipe-others", bags=SAFE_BAGS, queries=b.size, n_resamples=RESAMPLES, seed=SEED)
+    return Result(stated, {column: [row[column] for row in rows] for column in rows[0]})
 
 
 @cache
@@ -116,29 +127,28 @@ def split_of(name: str, fold: int) -> Split:
 
 
 def table(found: Mapping[tuple[str, str, str], Found]) -> Result:
-    plain, b = found["lambdamart", "0", "by mean"]
+    plain, b = found["gain alone", "0", "by mean"]
     rows = []
     for (objective, alpha, how), (x, _) in found.items():
-        before = plain[: len(x)]
-        loss, loss_before = np.maximum(b - x, 0), np.maximum(b - before, 0)
-        rows.append(
-            {
-                "objective": objective,
-                "alpha": alpha,
-                "how": how,
-                "draws": len(x),
-                "ndcg@10": f"{x.mean():.4f}",
-                "in %": f"{100 * (x.mean() / before.mean() - 1):+.2f}",
-                "against gain alone": interval(x - before),
-                "frisk": f"{loss.mean():.4f}",
-                "frisk in %": f"{100 * (loss.mean() / loss_before.mean() - 1):+.1f}",
-                "change of frisk": interval(loss - loss_before),
-                "losses": f"{(loss > 0).sum(axis=1).mean():.0f}",
-                "loss20": f"{((loss > 0.2 * b) & (b > 0)).sum(axis=1).mean():.0f}",
-            }
-        )
+        figures = compared(x, plain[: len(x)], b)
+        rows.append({"objective": objective, "alpha": alpha, "how": how, "draws": len(x), **figures})
     stated = signature("recipe", bags=SAFE_BAGS, queries=b.size, n_resamples=RESAMPLES, seed=SEED)
     return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
+
+
+def compared(x: FloatArray, before: FloatArray, b: FloatArray) -> dict[str, str]:
+    """How the values x stand against those of gain alone, and both against the baseline's."""
+    loss, loss_before = np.maximum(b - x, 0), np.maximum(b - before, 0)
+    return {
+        "ndcg@10": f"{x.mean():.4f}",
+        "in %": f"{100 * (x.mean() / before.mean() - 1):+.2f}",
+        "against gain alone": interval(x - before),
+        "frisk": f"{loss.mean():.4f}",
+        "frisk in %": f"{100 * (loss.mean() / loss_before.mean() - 1):+.1f}",
+        "change of frisk": interval(loss - loss_before),
+        "losses": f"{(loss > 0).sum(axis=1).mean():.0f}",
+        "loss20": f"{((loss > 0.2 * b) & (b > 0)).sum(axis=1).mean():.0f}",
+    }
 
 
 def interval(differences: FloatArray) -> str:

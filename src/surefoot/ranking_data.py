@@ -174,7 +174,11 @@ class RankingData:
 
     def column(self, feature: int | str) -> Floats:
         """One feature, by its number in the file or its name."""
-        found = self.features[:, [self.place(feature)]]
+        return self.column_at(self.place(feature))
+
+    def column_at(self, place: int) -> Floats:
+        """One feature, by its place, counted from 0."""
+        found = self.features[:, [place]]
         return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float32)[:, 0]
 
     def rows(self, queries: npt.ArrayLike) -> Ints:

@@ -15,7 +15,7 @@ import pytest
 
 from surefoot.cli import main, progress
 from surefoot.cli import train as command
-from surefoot.learn.bagging import SAFE, SAFE_ALPHAS, SAFE_BAGS
+from surefoot.learn.bagging import SAFE, SAFE_BAGS
 from surefoot.learn.metrics import Metric
 from surefoot.learn.models import load_model
 from surefoot.learn.rankers import RiskRanker
@@ -271,15 +271,15 @@ def typed(*more):
 
 def test_the_recipe_of_the_command_is_that_of_the_library():
     found = typed("--safe")
-    assert replace(command.settings_of(found), alpha=SAFE.alpha, lean=found.lean) == SAFE
-    assert (tuple(found.alpha), found.bags) == (SAFE_ALPHAS, SAFE_BAGS)
+    assert replace(command.settings_of(found), lean=found.lean) == SAFE
+    assert found.bags == SAFE_BAGS
 
 
 def test_the_recipe_yields_to_other_words_wherever_they_stand():
     """Also to those that say what is usual without it."""
-    more = ["--alpha", "1", "--bags", "1", "--lean", "0", "--rate", "0.1", "--param", "x=1"]
+    more = ["--alpha", "2", "--bags", "1", "--lean", "0", "--rate", "0.1", "--param", "x=1"]
     alone = typed("--safe")
-    expected = {**vars(alone), "alpha": [1.0], "bags": 1, "lean": 0.0, "rate": 0.1, "param": [*alone.param, "x=1"]}
+    expected = {**vars(alone), "alpha": 2.0, "bags": 1, "lean": 0.0, "rate": 0.1, "param": [*alone.param, "x=1"]}
     assert vars(typed(*more, "--safe")) == vars(typed("--safe", *more)) == expected
     assert typed().bags == 1
 
@@ -287,16 +287,16 @@ def test_the_recipe_yields_to_other_words_wherever_they_stand():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--safe"], "choosing alpha needs validation queries; give --valid FILE"),
+        (["--safe"], "stopping early, or at the best iteration, needs validation queries; give --valid FILE"),
         (
             ["--stop-on", "mean"],
             "stopping early, or at the best iteration, needs validation queries; give --valid FILE",
         ),
         (
             ["--cluster", "tcp://x:1"],
-            "a cluster trains one XGBoost model; say --engine xgboost --bags 1 --lean 0 --alpha A",
+            "a cluster trains one XGBoost model; say --engine xgboost --bags 1 --lean 0",
         ),
-        (["--engine", "xgboost", "--lean", "1"], "bags and leaning are for LightGBM; say --bags 1 --lean 0"),
+        (["--engine", "xgboost", "--bags", "2"], "bags are for LightGBM; say --bags 1"),
     ],
 )
 def test_what_does_not_go_together_is_told_before_anything_is_made(more, message, folder, capsys):
@@ -310,13 +310,3 @@ def test_checkpoints_of_later_bags_go_when_training_begins_anew_and_when_it_ends
     (folder / "model" / "checkpoint-1.json").write_text("of another training")
     assert main(words("--baseline", "feature:1", "--trees", "3", "--bags", "2", "--lean", "0.1")) == 0
     assert sorted(path.name for path in (folder / "model").iterdir()) == ["card.json", "model.txt"]
-
-
-def test_of_several_alphas_each_is_told(folder, capsys):
-    assert main(words("--baseline", "feature:1", "--trees", "3", "--alpha", "0,2")) == 0
-    card = load_model("model").card
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  alpha")]
-    assert told == [
-        f"  alpha {own['alpha']:g}: ndcg@10 {own['mean']:.4f}, F_Risk {own['frisk']:.4f}" for own in card["chosen from"]
-    ]
-    assert [own["alpha"] for own in card["chosen from"]] == [0, 2]

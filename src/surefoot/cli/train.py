@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--safe",
         action="store_true",
-        help="a recipe to begin with, for one baseline that is a feature, with --valid: ucro at alpha 0 or 1, 3 "
-        "bags of many small trees, stopped on the mean, leaning on the baseline; other words change it",
+        help="a recipe to begin with, for one baseline that is a feature, with --valid: 6 bags of many "
+        "small trees, stopped on the mean, leaning on the baseline; other words, as --alpha 1, change it",
     )
     _add_objective(parser.add_argument_group("objective"))
     trees = parser.add_argument_group("trees")
@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=inputs.number,
         default=0.0,
         metavar="SHARE",
-        help="add the score of a baseline that is a feature, weighed to this share of the spread of the model's own "
-        "scores; LightGBM only (default: 0)",
+        help="add the score of a baseline that is a feature, divided by the rank that it gives: to its first document "
+        "this share of the spread of the model's own scores (default: 0)",
     )
     _leave_open(parser)
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the output folder")
@@ -91,11 +91,10 @@ def _add_objective(group: Any) -> None:
     )
     group.add_argument(
         "--alpha",
-        type=inputs.numbers,
-        default=[1.0],
-        metavar="LIST",
-        help="risk sensitivity: a loss weighs 1 + alpha; of several, the safest on validation queries whose mean is as "
-        "good is kept (default: 1)",
+        type=inputs.number,
+        default=1.0,
+        metavar="A",
+        help="risk sensitivity: a loss weighs 1 + alpha (default: 1)",
     )
     add_pairs(group)
 
@@ -149,12 +148,12 @@ def _settle(arguments: argparse.Namespace) -> None:
 
 
 def _recipe() -> dict[str, Any]:
-    from surefoot.learn.bagging import SAFE, SAFE_ALPHAS, SAFE_BAGS
+    from surefoot.learn.bagging import SAFE, SAFE_BAGS
 
     params = dict(SAFE.params)
     own = [params.pop(name) for name in ("learning_rate", "num_leaves", "min_child_samples", "seed")]
     more = [f"{key}={value}" for key, value in params.items()]
-    given = [SAFE.objective, list(SAFE_ALPHAS), SAFE_BAGS, SAFE.n_estimators, SAFE.early_stopping_rounds, SAFE.stop_on]
+    given = [SAFE.objective, SAFE.alpha, SAFE_BAGS, SAFE.n_estimators, SAFE.early_stopping_rounds, SAFE.stop_on]
     return dict(zip(RECIPE, [*given, SAFE.lean, *own, more], strict=True))
 
 
@@ -169,11 +168,11 @@ def depth(text: str) -> int | None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, train, save, tell."""
-    from surefoot.learn.choosing import train_choosing
+    from surefoot.learn.bagging import train_bags
     from surefoot.read.letor import read_letor, same_features
 
     _settle(arguments)
-    settings = replace(settings_of(arguments), alpha=arguments.alpha[0], lean=arguments.lean)
+    settings = replace(settings_of(arguments), lean=arguments.lean)
     output = Path(arguments.output)
     checkpoint = output / CHECKPOINT
     _check(arguments, output, checkpoint)
@@ -188,8 +187,8 @@ def run(arguments: argparse.Namespace) -> int:
             trained = _on_cluster(arguments, settings, data, valid)
         else:
             with _progress(settings) as report:
-                trained = train_choosing(
-                    settings, arguments.alpha, arguments.bags, data, arguments.baseline, valid,
+                trained = train_bags(
+                    settings, arguments.bags, data, arguments.baseline, valid,
                     missing=arguments.missing, checkpoint=checkpoint, resume=arguments.resume, report=report,
                 )  # fmt: skip
     except KeyboardInterrupt:
@@ -257,14 +256,12 @@ def _check(arguments: argparse.Namespace, output: Path, checkpoint: Path) -> Non
     """Say at once what would fail after the data are read, or overwrite what is there."""
     from surefoot.learn.models import CARD
 
-    several = len(arguments.alpha) > 1
-    if not arguments.valid and (arguments.early_stopping or arguments.stop_on or several):
-        what = "choosing alpha" if several else "stopping early, or at the best iteration,"
-        raise SurefootError(f"{what} needs validation queries; give --valid FILE")
-    if arguments.cluster and (several or (arguments.engine, arguments.bags, arguments.lean) != ("xgboost", 1, 0)):
-        raise SurefootError("a cluster trains one XGBoost model; say --engine xgboost --bags 1 --lean 0 --alpha A")
-    if arguments.engine != "lightgbm" and (arguments.bags > 1 or arguments.lean):
-        raise SurefootError("bags and leaning are for LightGBM; say --bags 1 --lean 0")
+    if not arguments.valid and (arguments.early_stopping or arguments.stop_on):
+        raise SurefootError("stopping early, or at the best iteration, needs validation queries; give --valid FILE")
+    if arguments.cluster and (arguments.engine, arguments.bags, arguments.lean) != ("xgboost", 1, 0):
+        raise SurefootError("a cluster trains one XGBoost model; say --engine xgboost --bags 1 --lean 0")
+    if arguments.engine != "lightgbm" and arguments.bags > 1:
+        raise SurefootError("bags are for LightGBM; say --bags 1")
     if arguments.resume and not checkpoint.exists():
         what = "is finished" if (output / CARD).exists() else "has no checkpoint yet"
         raise SurefootError(f"{output} {what}; train without --resume")
@@ -279,8 +276,6 @@ def _tell(trained: Trained, data: RankingData, output: Path) -> None:
     for note in card["notes"]:
         print(f"note: {note}", file=sys.stderr)
     print(f"{output}: {card['trees']} trees, {card['objective']} at alpha {card['alpha']:g}, from {data!r}")
-    for own in card.get("chosen from", []):
-        print(f"  alpha {own['alpha']:g}: {card['metric']} {own['mean']:.4f}, F_Risk {own['frisk']:.4f}")
     if "validation" in card:
         print(f"  validation: {describe(card['validation'], card['metric'])}")
     print(f"  rank with it: surefoot predict {output} TEST.txt -o {output.name}.run")

@@ -41,7 +41,7 @@ def evaluated(part: Part, model: Model, name: str) -> Scores | None:
     data = part.data
     if not len(data) or (lambdas.empty == "drop" and is_empty(data.labels, data.bounds).all()):
         return None
-    return Judge(data, metric, part.baselines, empty=lambdas.empty).scores(name, model.predict(data.features))
+    return Judge(data, metric, part.baselines, empty=lambdas.empty).scores(name, model.by_place().predict(data))
 
 
 def together(parts: Iterable[Scores | None]) -> Scores:

@@ -26,14 +26,15 @@ CHANCE = {"bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7}
 APART = 1000
 """Between the seeds of two bags, beyond the iterations of a training, which move them by one each."""
 
-SAFE_ALPHAS, SAFE_BAGS = (0.0, 1.0), 3
+SAFE_BAGS = 6
 SAFE = Settings(
     "ucro",
+    alpha=0.0,
     n_estimators=600,
     params={**tree_params("lightgbm", rate=0.05, leaves=15, docs_per_leaf=50, seed=0), **CHANCE},
     early_stopping_rounds=200,
     stop_on="mean",
-    lean=0.15,
+    lean=0.55,
 )
 
 
@@ -73,33 +74,36 @@ def train_bags(
     found = []
     for bag in range(bags):
         place = None if checkpoint is None else part_checkpoint(checkpoint, bag)
-        chosen = replace(settings, params=_of_bag(settings, bag), lean=0.0)
-        tell = None if report is None else partial(of_all, report, bag, bags)
-        found.append(train(chosen, data, mine, valid, theirs, checkpoint=place, keep=True, report=tell, **more))
+        tell = None if report is None else partial(_of_all, report, bag, bags)
+        one = of_bag(settings, bag)
+        found.append(train(one, data, mine, valid, theirs, checkpoint=place, keep=True, report=tell, **more))
     trees = sum(trained.model.card["trees"] for trained in found)
     card = {**found[0].model.card, "bags": bags, "trees": trees}
     model = Model("lightgbm", averaged([trained.model.text for trained in found]), card)
     return Trained(finished(model, settings, data, baseline, judge), found[0].history, found[0].best_iteration)
 
 
-def of_all(report: Report, part: int, parts: int, at: Progress) -> None:
-    """Report where all parts of a training stand together."""
-    seconds = at.seconds_left / max(1, at.rounds - at.iteration)
-    left = at.seconds_left + seconds * at.rounds * (parts - part - 1)
-    report(replace(at, iteration=part * at.rounds + at.iteration, rounds=parts * at.rounds, seconds_left=left))
+def of_bag(settings: Settings, bag: int) -> Settings:
+    """The settings of one bag.
 
-
-def part_checkpoint(path: Path, part: int) -> Path:
-    """Where the checkpoint of a part is kept: that of the first is the training's own."""
-    return path if part == 0 else path.with_name(f"{path.stem}-{part}{path.suffix}")
-
-
-def _of_bag(settings: Settings, bag: int) -> dict[str, Any]:
-    """Parameters by LightGBM's first names, with the seeds of this bag: further apart than a training moves them."""
+    Its parameters go by LightGBM's first names, with seeds that are further apart than a training moves them.
+    """
     params = checked(settings.params)
     if params.get("linear_tree"):
         raise SurefootError("linear trees are not averaged; leave out linear_tree, or bags")
     moved = {name: params.get(name, 0) + (settings.n_estimators + APART) * bag for name in ("seed", *SEEDS)
              if name == "seed" or name in params}  # fmt: skip
     given = {key: value for key, value in params.items() if STEADY.get(key) != value}
-    return {**CHANCE, **given, **moved}
+    return replace(settings, params={**CHANCE, **given, **moved}, lean=0.0)
+
+
+def part_checkpoint(path: Path, bag: int) -> Path:
+    """Where the checkpoint of a bag is kept: that of the first is the training's own."""
+    return path if bag == 0 else path.with_name(f"{path.stem}-{bag}{path.suffix}")
+
+
+def _of_all(report: Report, part: int, parts: int, at: Progress) -> None:
+    """Report where all bags stand together."""
+    seconds = at.seconds_left / max(1, at.rounds - at.iteration)
+    left = at.seconds_left + seconds * at.rounds * (parts - part - 1)
+    report(replace(at, iteration=part * at.rounds + at.iteration, rounds=parts * at.rounds, seconds_left=left))

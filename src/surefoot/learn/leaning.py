@@ -1,44 +1,66 @@
-"""Leaning on the baseline: a share of its score, added to a model as one more tree.
+"""Leaning on the baseline: a share of its score, divided by the rank that it gives, added to a model's own scores.
 
-Where a ranker learned little that holds for a query, its scores there are close together and partly chance. A share of
-the baseline's score then decides, and where the ranker is sure it hardly matters. The tree only looks at the feature
-that is the baseline, so the model stays one plain LightGBM file that serves wherever such files do.
+Where a ranker learned little that holds for a query, its scores there are close together and partly chance. What the
+baseline put first then stays first, the more so the surer the baseline is; where the ranker is sure it hardly matters.
+The engine's file knows nothing of it: the card says what to add.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from surefoot.errors import SurefootError
-from surefoot.learn.merging import joined
-from surefoot.learn.models import Model
 from surefoot.ranking_data import Ints, RankingData
 from surefoot.scores import FloatArray
 
-STEPS = 1023
-"""Leaves of the tree: it follows the baseline in so many steps at most."""
-
-BINS = 8191
+if TYPE_CHECKING:
+    from surefoot.learn.models import Model
 
 
-def leant(model: Model, share: float, data: RankingData, baseline: Any, threads: int | None = None) -> Model:
-    """A model that leans on its baseline.
+def leant(model: Model, share: float, data: RankingData, baseline: Any) -> Model:
+    """A model that leans on its baseline, with what it adds in its card.
 
-    Within queries the baseline's part has, on average over training queries, ``share`` times the standard deviation of
-    the model's own scores.
+    The document that the baseline ranks first gets, on average over these queries, ``share`` times the standard
+    deviation of the model's own scores within a query.
     """
-    feature, scores = leans_on(baseline, data)
-    weight = share * spread(model.predict(data), data.bounds) / spread(scores, data.bounds)
-    text = joined([model.text, _tree(data, feature, weight * scores, threads)])
-    lean = {"share": share, "feature": feature, "weight": weight}
-    return Model("lightgbm", text, {**model.card, "lean": lean, "trees": model.card["trees"] + 1})
+    feature = leans_on(baseline, data)
+    place = data.place(feature)
+    floor = min(0.0, float(np.nanmin(data.column(feature))))
+    lean = {"share": share, "feature": feature, "place": place, "floor": floor, "weight": 1.0}
+    firsts = np.zeros(len(data))
+    np.maximum.at(firsts, np.repeat(np.arange(len(data)), data.sizes), added(lean, data))
+    lean["weight"] = share * spread(model.predict(data), data.bounds) / firsts.mean()
+    return replace(model, card={**model.card, "lean": lean})
 
 
-def leans_on(baseline: Any, data: RankingData) -> tuple[str, FloatArray]:
-    """The feature that is the only baseline, and the score of each document, where one that is missing ranks last."""
+def added(lean: Mapping[str, Any], data: RankingData) -> FloatArray:
+    """What a model that leans adds to the score of each document: weight × (b - floor) / rank.
+
+    b is the baseline's score; its rank is 1 more than there are documents of the query with a higher one. A document
+    without a score gets nothing.
+
+    >>> data = RankingData.of(np.array([[2.0], [6.0], [3.0], [3.0], [4.0]]), np.zeros(5), [7, 7, 7, 7, 8])
+    >>> added({"place": 0, "floor": 0.0, "weight": 0.5}, data)
+    array([0.25, 3.  , 0.75, 0.75, 2.  ])
+    """
+    scores = data.column_at(lean["place"]).astype(np.float64)
+    above = np.maximum(np.nan_to_num(scores, nan=-np.inf) - lean["floor"], 0.0)
+    queries = np.repeat(np.arange(len(data)), data.sizes)
+    order = np.lexsort((-above, queries))
+    ranked, at = above[order], np.arange(scores.size)
+    tied = (np.diff(ranked, prepend=np.nan) == 0) & (at > data.bounds[queries])
+    firsts = np.maximum.accumulate(np.where(tied, 0, at))  # of those that are tied
+    found = np.empty(scores.size)
+    found[order] = ranked / (1 + firsts - data.bounds[queries])
+    return np.asarray(lean["weight"] * found)
+
+
+def leans_on(baseline: Any, data: RankingData) -> str:
+    """The feature that is the only baseline, if a model can lean on it."""
     only = list(baseline.values()) if isinstance(baseline, Mapping) else baseline
     if isinstance(only, list | tuple) and len(only) == 1:
         only = only[0]
@@ -50,13 +72,12 @@ def leans_on(baseline: Any, data: RankingData) -> tuple[str, FloatArray]:
     feature = only.removeprefix("feature:")
     scores = data.column(feature).astype(np.float64)
     known = ~np.isnan(scores)
-    scores[~known] = scores.min(where=known, initial=np.inf)
-    if not known.any() or not spread(scores, data.bounds):
+    if not known.any() or not spread(np.where(known, scores, scores.min(where=known, initial=np.inf)), data.bounds):
         raise SurefootError(
             f"{data.source}: a model can't lean on feature {feature}, which is the same for all documents of a query; "
             "name another baseline, or set lean to 0"
         )
-    return feature, scores
+    return feature
 
 
 def spread(scores: FloatArray, bounds: Ints) -> float:
@@ -69,20 +90,3 @@ def spread(scores: FloatArray, bounds: Ints) -> float:
     query = np.repeat(np.arange(sizes.size), sizes)
     centre = np.bincount(query, scores, sizes.size) / sizes
     return float(np.sqrt(np.bincount(query, (scores - centre[query]) ** 2, sizes.size) / sizes).mean())
-
-
-def _tree(data: RankingData, feature: str, values: FloatArray, threads: int | None) -> str:
-    """A model of one tree that gives these values, in steps of a feature that they follow."""
-    import lightgbm as lgb
-    from scipy import sparse
-
-    # One more row tells where a missing score goes, also if none is missing here.
-    column = np.append(data.column(feature), np.float32(np.nan))
-    cells = np.arange(column.size), np.full(column.size, data.place(feature))
-    alone = sparse.csr_matrix((column, cells), shape=(column.size, data.features.shape[1]))
-    params = {
-        "objective": "regression", "num_leaves": STEPS, "max_bin": BINS, "learning_rate": 1.0, "min_data_in_leaf": 1,
-        "min_data_in_bin": 1, "min_sum_hessian_in_leaf": 0.0, "boost_from_average": False, "num_threads": threads or 0,
-        "feature_pre_filter": False, "deterministic": True, "force_col_wise": True, "verbosity": -1,
-    }  # fmt: skip
-    return str(lgb.train(params, lgb.Dataset(alone, np.append(values, values.min())), 1).model_to_string())

@@ -6,18 +6,13 @@ from collections.abc import Sequence
 
 
 def averaged(texts: Sequence[str]) -> str:
-    """The mean of models: all their trees, each leaf divided by the number of models."""
-    return joined(texts, len(texts))
-
-
-def joined(texts: Sequence[str], by: int = 1) -> str:
-    """The sum of models over the same features, divided by a number."""
+    """The mean of models over the same features: all their trees, each leaf divided by the number of models."""
     import lightgbm as lgb
 
     head, *_ = texts[0].partition("Tree=0\n")
     head = "\n".join(line for line in head.splitlines() if not line.startswith("tree_sizes="))
     blocks = [block for text in texts for block in _trees(text)]
-    scaled = [f"Tree={place}\n{_divided(block, by)}" for place, block in enumerate(blocks)]
+    scaled = [f"Tree={place}\n{_divided(block, len(texts))}" for place, block in enumerate(blocks)]
     tail = "end of trees\n\nfeature_importances:\n" + texts[0].partition("feature_importances:\n")[2]
     # LightGBM writes it anew, with the sizes and importances of all trees.
     return str(lgb.Booster(model_str=f"{head}\n\n{''.join(scaled)}{tail}").model_to_string())

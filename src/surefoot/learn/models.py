@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InputError, SurefootError, listed
+from surefoot.learn.leaning import added
 from surefoot.ranking_data import RankingData, as_matrix
 from surefoot.results import plain
 from surefoot.scores import FloatArray
@@ -57,7 +58,14 @@ class Model:
             raise SurefootError(
                 f"{data.source}: features are numbered from {data.first_feature}, in training from {first}"
             )
-        return np.asarray(engine_of(self.engine).predict(self.booster, matrix), dtype=np.float64)
+        own = np.asarray(engine_of(self.engine).predict(self.booster, matrix), dtype=np.float64)
+        if "lean" not in self.card:
+            return own
+        if not isinstance(data, RankingData):
+            raise SurefootError(
+                "the model leans on its baseline's ranking, so it must know the queries; give RankingData"
+            )
+        return own + added(self.card["lean"], data)
 
     def by_place(self) -> Model:
         """The same model for features that are known by their place in a matrix, not by a number in a file."""
@@ -103,7 +111,7 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
         engine, digest, data = card["engine"]["name"], card["model"]["blake2b"], card["data"]
         if not isinstance(data["features"], int) or not isinstance(data["first_feature"], int | None):
             raise ValueError
-        _ = data["feature_names"]
+        _ = data["feature_names"], [card["lean"][key] + 0 for key in ("place", "floor", "weight") if "lean" in card]
         file = place / FILES[engine]
         text = file.read_text("utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError) as error:

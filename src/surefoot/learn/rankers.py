@@ -10,10 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from surefoot.learn.bagging import SAFE, SAFE_ALPHAS, SAFE_BAGS
+from surefoot.learn.bagging import SAFE, SAFE_BAGS, train_bags
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import Lambda
-from surefoot.learn.choosing import train_choosing
 from surefoot.learn.judging import Judge
 from surefoot.learn.metrics import Empty, Name
 from surefoot.learn.models import INSTALL, Model
@@ -33,13 +32,12 @@ ACCEPTED = {"dtype": np.float32, "accept_sparse": "csr", "ensure_all_finite": "a
 class RiskRanker(BaseEstimator):  # type: ignore[misc]
     """LambdaMART under a risk-sensitive objective, by LightGBM or XGBoost.
 
-    ``objective`` is a name of `surefoot.learn.objectives`, ``alpha`` its risk sensitivity (of several, the safest on
-    validation queries whose mean is as good is kept), ``options`` its own options. ``metric``, ``truncation`` (None:
-    all pairs), ``sigmoid``, ``norm``, ``label_gain`` and ``empty`` say how pairs are walked (see `Lambda`);
-    ``cutoff`` is that of the reported NDCG. ``params`` go to the engine as they are.
+    ``objective`` is a name of `surefoot.learn.objectives`, ``alpha`` its risk sensitivity, ``options`` its own
+    options. ``metric``, ``truncation`` (None: all pairs), ``sigmoid``, ``norm``, ``label_gain`` and ``empty`` say how
+    pairs are walked (see `Lambda`); ``cutoff`` is that of the reported NDCG. ``params`` go to the engine as they are.
     With validation queries, training keeps the iteration that is best by ``stop_on``: mean, urisk (the default with
     a baseline), trisk, georisk, tail, frisk, freward, losses or loss20. ``bags`` trainings are averaged, and ``lean``
-    is the share of the baseline's score that is added (see `surefoot.learn.bagging` and `surefoot.learn.leaning`).
+    is how much the model leans on its baseline's ranking (see `surefoot.learn.bagging` and `surefoot.learn.leaning`).
     ``n_jobs``: threads; None or -1: all cores.
 
     >>> rng = np.random.default_rng(0)
@@ -54,7 +52,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         objective: str = "ucro",
-        alpha: float | Sequence[float] = 1.0,
+        alpha: float = 1.0,
         *,
         options: Mapping[str, Any] | None = None,
         metric: Name = "ndcg",
@@ -101,11 +99,12 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     @classmethod
-    def safe(cls, alpha: float | Sequence[float] = SAFE_ALPHAS, **changes: Any) -> RiskRanker:
+    def safe(cls, **changes: Any) -> RiskRanker:
         """A recipe to begin with: ``docs/recipe.md`` shows what it did on three collections."""
         params = dict(SAFE.params)
         own = {
             "objective": SAFE.objective,
+            "alpha": SAFE.alpha,
             "n_estimators": SAFE.n_estimators,
             "early_stopping_rounds": SAFE.early_stopping_rounds,
             "stop_on": SAFE.stop_on,
@@ -117,7 +116,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             "random_state": params.pop("seed"),
             "params": {**params, **changes.pop("params", {})},
         }
-        return cls(alpha=alpha, **{**own, **changes})
+        return cls(**{**own, **changes})
 
     def fit(
         self,
@@ -141,9 +140,8 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         matrix, y = validate_data(self, X, y, **ACCEPTED)
         data, order = self._data(matrix, y, qid)
         valid = None if eval_set is None else self._data(self._matrix(eval_set[0]), *eval_set[1:])
-        trained = train_choosing(
+        trained = train_bags(
             self._settings(),
-            self._alphas(),
             self.bags,
             data,
             _in_order(baseline, order),
@@ -155,29 +153,34 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             categorical=categorical_feature,
         )
         self.model_: Model = trained.model.by_place()
-        self.alpha_: float = trained.model.card["alpha"]
         self.history_ = trained.history
         self.best_iteration_ = trained.best_iteration
         return self
 
-    def predict(self, X: Any) -> FloatArray:
-        """The score of each document."""
+    def predict(self, X: Any, qid: Iterable[object] | None = None) -> FloatArray:
+        """The score of each document; a ranker that leans must know the queries (without ``qid`` all rows are one)."""
         check_is_fitted(self, "model_")
-        return self.model_.predict(self._matrix(X))
+        matrix = self._matrix(X)
+        if "lean" not in self.model_.card:
+            return self.model_.predict(matrix)
+        data, order = self._data(matrix, np.zeros(matrix.shape[0]), qid)
+        scores = np.empty(order.size)
+        scores[order] = self.model_.predict(data)
+        return scores
 
     def judge(
         self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None, baseline: Any = None
     ) -> dict[str, float]:
         """The mean of the reported metric and, with a baseline, the risk figures on these queries."""
         judge, order = self._judge(X, y, qid, baseline)
-        return judge(self.predict(X)[order])
+        return judge(self.predict(X, qid)[order])
 
     def scores(
         self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None, baseline: Any = None, name: str = "ranker"
     ) -> Scores:
         """The ranker and its baselines as `Scores`, query by query."""
         judge, order = self._judge(X, y, qid, baseline)
-        return judge.scores(name, self.predict(X)[order])
+        return judge.scores(name, self.predict(X, qid)[order])
 
     def score(self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None) -> float:
         """The mean of the reported metric, for model selection."""
@@ -196,7 +199,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         share = settings.options.get("share", DEFAULT_SHARE)
         given = baselines_of(_in_order(baseline, order), data)
         metric = replace(settings, lambdas=lambdas).reported()
-        return Judge(data, metric, given, self.alpha_, share, self.empty), order
+        return Judge(data, metric, given, self.alpha, share, self.empty), order
 
     def _settings(self) -> Settings:
         gains = None if self.label_gain is None else tuple(self.label_gain)
@@ -205,7 +208,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         )
         return Settings(
             self.objective,
-            self._alphas()[0],
+            self.alpha,
             dict(self.options or {}),
             Lambda(self.metric, self.truncation, self.sigmoid, self.norm, gains, None, self.empty),
             self.cutoff,
@@ -217,9 +220,6 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             None if self.n_jobs == -1 else self.n_jobs,
             self.lean,
         )
-
-    def _alphas(self) -> tuple[float, ...]:
-        return tuple(self.alpha) if isinstance(self.alpha, Sequence | np.ndarray) else (self.alpha,)
 
     def _matrix(self, X: Any) -> Any:
         """Features for the fitted model, or for the one that is being fitted."""

@@ -138,7 +138,8 @@ def train(
 def finished(model: Model, settings: Settings, data: RankingData, baseline: Any, judge: Judge | None) -> Model:
     """The model that leans as it should, with the figures of the validation queries in its card."""
     if settings.lean:
-        model = leant(model, settings.lean, data, baseline, settings.threads)
+        # A ranker is surer of the queries that it was trained on than it should be.
+        model = leant(model, settings.lean, data if judge is None else judge.data, baseline)
     if judge is None:
         return model
     return replace(model, card={**model.card, "validation": judge(model.predict(judge.data))})
@@ -151,8 +152,8 @@ def settled(settings: Settings, data: RankingData) -> Settings:
         number = getattr(settings, name)
         if number is not None and number < 1:
             raise SurefootError(f"{name} must be 1 or more; got {number}")
-    if settings.lean != 0 and not (0 < settings.lean < math.inf and settings.engine == "lightgbm"):
-        raise SurefootError(f"lean must be 0 or more, and 0 for XGBoost, which can't say it; got {settings.lean:g}")
+    if not 0 <= settings.lean < math.inf:
+        raise SurefootError(f"lean must be 0 or more; got {settings.lean:g}")
     lambdas = settings.lambdas
     if lambdas.metric == "err" and lambdas.top is None:
         lambdas = replace(lambdas, top=int(data.labels.max(initial=0)))
