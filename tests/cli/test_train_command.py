@@ -305,8 +305,9 @@ def test_what_does_not_go_together_is_told_before_anything_is_made(more, message
     assert not (folder / "m").exists()
 
 
-def test_checkpoints_of_later_bags_go_when_training_begins_anew_and_when_it_ends(folder):
+def test_checkpoints_of_later_bags_go_when_training_begins_anew_and_when_it_ends(folder, capsys):
     (folder / "model").mkdir()
     (folder / "model" / "checkpoint-1.json").write_text("of another training")
     assert main(words("--baseline", "feature:1", "--trees", "3", "--bags", "2", "--lean", "0.1")) == 0
+    assert "  leans on feature 1; card.json says" in capsys.readouterr().out
     assert sorted(path.name for path in (folder / "model").iterdir()) == ["card.json", "model.txt"]

@@ -1,6 +1,7 @@
 """What goes on beside the clusters: cutting queries, reading columns, sums over workers that one process plays."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import numpy as np
@@ -14,10 +15,14 @@ from surefoot import SurefootError
 from surefoot.cluster.columns import Columns, Part
 from surefoot.cluster.cutting import cut
 from surefoot.cluster.dask import _slices
+from surefoot.cluster.evaluating import by_row, evaluated, features_of
 from surefoot.cluster.member import Plan
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import Lambda, RiskObjective
+from surefoot.learn.judging import Judge
+from surefoot.learn.metrics import Metric
 from surefoot.learn.objectives import OBJECTIVES
+from surefoot.learn.training import train
 
 sizes_of_queries = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 50)), min_size=1, max_size=40)
 
@@ -102,8 +107,23 @@ def test_what_clusters_do_not_train() -> None:
     whole = cut([1], [1], 1)
     with pytest.raises(SurefootError, match="objective tail has to rank all queries"):
         Plan(settings("tail"), whole)
+    with pytest.raises(SurefootError, match="does not lean on its baseline; set lean to 0"):
+        Plan(replace(settings("ucro"), lean=0.5), whole)
     with pytest.raises(SurefootError, match="clusters train by XGBoost: choose the engine xgboost, not lightgbm"):
         Plan(settings(engine="lightgbm"), whole)
+
+
+def test_a_model_that_leans_sees_queries_whole() -> None:
+    """It is judged on a part's queries as anywhere, and does not score rows one by one."""
+    frame = table()
+    data, _ = data_of(frame)
+    model = train(settings(lean=0.5, threads=1), data, "feature:f0").model
+    columns = Columns.among(list(frame.columns), features=features_of(model), baseline="feature:f0")
+    found = evaluated(columns.part(frame), model, "new")
+    judge = Judge(data, Metric(cutoff=10), baselines_of("feature:f0", data))
+    np.testing.assert_allclose(sorted(found.values[0]), sorted(judge.scores("new", model.predict(data)).values[0]))
+    with pytest.raises(SurefootError, match="must know which documents are of one query; take scores, or a model"):
+        by_row(model)
 
 
 class Sums:

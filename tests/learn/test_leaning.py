@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace as changed
+from itertools import product
 
 import numpy as np
 import pytest
@@ -132,22 +133,25 @@ def test_the_estimator_leans_query_by_query_whatever_the_order_of_rows(tmp_path)
     ranker.fit(rows.features, rows.labels, qid=qid, baseline=BASELINE)
     np.testing.assert_allclose(ranker.predict(rows.features, qid), found.predict(rows))
     mixed = np.random.default_rng(0).permutation(len(qid))
+    shuffled = ranker.judge(rows.features[mixed], rows.labels[mixed], qid[mixed], BASELINE)
+    assert shuffled["frisk"] == pytest.approx(ranker.judge(rows.features, rows.labels, qid, BASELINE)["frisk"])
     np.testing.assert_allclose(ranker.predict(rows.features[mixed], qid[mixed]), found.predict(rows)[mixed])
-    one = RankingData.of(rows.features, rows.labels, np.zeros(len(qid), int))
-    np.testing.assert_allclose(ranker.predict(rows.features), found.predict(one))
+    with pytest.raises(SurefootError, match="must know which documents are of one query; give qid"):
+        ranker.predict(rows.features)
     assert ranker.judge(rows.features, rows.labels, qid, BASELINE)["mean"] == pytest.approx(
         Judge(rows, Metric(cutoff=10), baselines_of(BASELINE, rows))(found.predict(rows))["mean"]
     )
     ranker.save(tmp_path)
     np.testing.assert_allclose(load_model(tmp_path).predict(rows), found.predict(rows))
-    with pytest.raises(SurefootError, match="leans on its baseline's ranking, so it must know the queries"):
+    with pytest.raises(SurefootError, match="leans on its baseline's ranking, so it must know which documents"):
         found.predict(rows.features)
 
 
 def test_a_card_that_lacks_what_is_added_is_told(plain, tmp_path):
     leant(plain, 0.5, data(), BASELINE).save(tmp_path)
     card = json.loads((tmp_path / "card.json").read_text())
-    for broken in ({}, {"place": 1, "floor": "low", "weight": 2}, 7):
+    good = card["lean"]
+    for broken in ({}, 7, {**good, "floor": "low"}, {**good, "weight": float("nan")}, {**good, "place": 99}):
         (tmp_path / "card.json").write_text(json.dumps({**card, "lean": broken}))
         with pytest.raises(InputError, match="is not the card of a trained model"):
             load_model(tmp_path)
@@ -166,9 +170,14 @@ def test_what_cannot_lean_is_told():
     for value in (3, np.nan):
         flat = data()
         flat.features[:, 1] = value
-        for bags in (1, 2):
+        for bags, both in product((1, 2), ((flat, None), (data(), flat))):
             with pytest.raises(SurefootError, match="a model can't lean on feature 1, which is the same for all"):
-                train_bags(changed(SETTINGS, lean=0.1, n_estimators=10**9), bags, flat, BASELINE)
-    for lean in (np.nan, np.inf):
+                train_bags(changed(SETTINGS, lean=0.1, n_estimators=10**9), bags, both[0], BASELINE, both[1])
+    for bags, lean in product((1, 2), (-1, np.nan, np.inf)):
         with pytest.raises(SurefootError, match="lean must be 0 or more"):
-            train(changed(SETTINGS, lean=lean), data(), BASELINE)
+            train_bags(changed(SETTINGS, lean=lean), bags, data(), BASELINE)
+    for value in (np.inf, -np.inf):
+        endless = data()
+        endless.features[3, 1] = value
+        with pytest.raises(SurefootError, match="a model can't lean on feature 1, which is infinite somewhere"):
+            train(changed(SETTINGS, lean=0.1, n_estimators=10**9), endless, BASELINE)

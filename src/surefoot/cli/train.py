@@ -276,6 +276,8 @@ def _tell(trained: Trained, data: RankingData, output: Path) -> None:
     for note in card["notes"]:
         print(f"note: {note}", file=sys.stderr)
     print(f"{output}: {card['trees']} trees, {card['objective']} at alpha {card['alpha']:g}, from {data!r}")
+    if "lean" in card:
+        print(f"  leans on feature {card['lean']['feature']}; card.json says what it adds to the scores of the trees")
     if "validation" in card:
         print(f"  validation: {describe(card['validation'], card['metric'])}")
     print(f"  rank with it: surefoot predict {output} TEST.txt -o {output.name}.run")

@@ -14,7 +14,7 @@ import numpy as np
 
 from surefoot.cluster.columns import Columns, Part, query_ids
 from surefoot.cluster.cutting import Cut, cut
-from surefoot.cluster.evaluating import evaluated, features_of, predicted, together
+from surefoot.cluster.evaluating import by_row, evaluated, features_of, predicted, together
 from surefoot.cluster.member import ELSEWHERE, Outcome, Plan, finished, reason_of, start_tracker, take_part
 from surefoot.errors import SurefootError, listed
 from surefoot.learn.baseline import Baselines, Missing, baselines_of
@@ -108,7 +108,7 @@ def train_data(
 
 def predict(model: Model, frame: Any) -> Any:
     """The score of each document, computed where its row is, once Dask is asked to."""
-    return frame[features_of(model)].map_partitions(_predicted, model, meta=("score", np.float64))
+    return frame[features_of(by_row(model))].map_partitions(_predicted, model, meta=("score", np.float64))
 
 
 def scores(

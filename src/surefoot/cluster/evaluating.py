@@ -13,7 +13,7 @@ from surefoot.errors import SurefootError, listed
 from surefoot.learn.boosting import Lambda
 from surefoot.learn.judging import Judge
 from surefoot.learn.metrics import is_empty
-from surefoot.learn.models import Model
+from surefoot.learn.models import NEEDS_QUERIES, Model
 from surefoot.learn.training import Settings
 from surefoot.scores import FloatArray, Scores
 
@@ -25,8 +25,15 @@ def features_of(model: Model) -> list[str]:
     return list(data["feature_names"] or [str(first + place) for place in range(data["features"])])
 
 
+def by_row(model: Model) -> Model:
+    """The model, if it scores a document without a look at the others of its query."""
+    if "lean" in model.card:
+        raise SurefootError(f"{NEEDS_QUERIES}; take scores, or a model that does not lean")
+    return model
+
+
 def predicted(model: Model, frame: Any) -> FloatArray:
-    """The score of each row of a pandas frame."""
+    """The score of each row of a pandas frame; see `by_row`."""
     missing = [name for name in features_of(model) if name not in frame.columns]
     if missing:
         raise SurefootError(f"the table lacks the model's features {listed(missing)}; name its columns so")

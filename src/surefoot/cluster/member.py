@@ -54,6 +54,8 @@ class Plan:
     def __post_init__(self) -> None:
         if self.settings.engine != "xgboost":
             raise SurefootError(f"clusters train by XGBoost: choose the engine xgboost, not {self.settings.engine}")
+        if self.settings.lean:
+            raise SurefootError("a model trained on a cluster does not lean on its baseline; set lean to 0")
         if self.settings.objective == Tail.name:
             raise SurefootError(
                 "objective tail has to rank all queries, which sums over workers can't; train it on one machine, or "

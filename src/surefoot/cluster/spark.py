@@ -14,7 +14,7 @@ from typing import Any
 
 from surefoot.cluster.columns import Columns, Part
 from surefoot.cluster.cutting import Cut, cut
-from surefoot.cluster.evaluating import evaluated, features_of, predicted, together
+from surefoot.cluster.evaluating import by_row, evaluated, features_of, predicted, together
 from surefoot.cluster.member import ELSEWHERE, Plan, finished, start_tracker, take_part
 from surefoot.errors import SurefootError
 from surefoot.learn.models import Model
@@ -66,6 +66,8 @@ def train(
 def predict(model: Model, frame: Any, name: str = "score") -> Any:
     """The frame with one more column, the score of each document."""
     from pyspark.sql.types import DoubleType, StructField, StructType
+
+    by_row(model)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow  # type: ignore[import-untyped]

@@ -16,7 +16,7 @@ from surefoot.learn.leaning import leans_on
 from surefoot.learn.lightgbm_engine import SEEDS, STEADY, checked
 from surefoot.learn.merging import averaged
 from surefoot.learn.models import Model, engine_of
-from surefoot.learn.training import Settings, Trained, finished, judge_of, train, tree_params
+from surefoot.learn.training import Settings, Trained, finished, judge_of, settled, train, tree_params
 from surefoot.learn.watching import Progress, Report
 from surefoot.ranking_data import RankingData
 
@@ -56,6 +56,7 @@ def train_bags(
     Each bag is checkpointed beside the others, so that a killed training goes on with the bag that it was at. The
     history is that of the first bag; ``more`` is what `train` takes.
     """
+    settings = settled(settings, data)
     engine_of(settings.engine)
     if bags < 1:
         raise SurefootError(f"bags must be 1 or more; got {bags}")
@@ -66,7 +67,7 @@ def train_bags(
     if settings.engine != "lightgbm":
         raise SurefootError("bags are averaged into one LightGBM model; XGBoost has no way to say it")
     if settings.lean:
-        leans_on(baseline, data)
+        leans_on(baseline, data if valid is None else valid)
     judge = judge_of(settings, data, baseline, valid, valid_baseline, more.get("missing", "error"))
     # Read and matched once for all bags.
     mine = baselines_of(baseline, data, more.get("missing", "error"))
@@ -102,8 +103,8 @@ def part_checkpoint(path: Path, bag: int) -> Path:
     return path if bag == 0 else path.with_name(f"{path.stem}-{bag}{path.suffix}")
 
 
-def _of_all(report: Report, part: int, parts: int, at: Progress) -> None:
+def _of_all(report: Report, bag: int, bags: int, at: Progress) -> None:
     """Report where all bags stand together."""
     seconds = at.seconds_left / max(1, at.rounds - at.iteration)
-    left = at.seconds_left + seconds * at.rounds * (parts - part - 1)
-    report(replace(at, iteration=part * at.rounds + at.iteration, rounds=parts * at.rounds, seconds_left=left))
+    left = at.seconds_left + seconds * at.rounds * (bags - bag - 1)
+    report(replace(at, iteration=bag * at.rounds + at.iteration, rounds=bags * at.rounds, seconds_left=left))

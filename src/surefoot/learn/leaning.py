@@ -31,14 +31,13 @@ def leant(model: Model, share: float, data: RankingData, baseline: Any) -> Model
     place = data.place(feature)
     floor = min(0.0, float(np.nanmin(data.column(feature))))
     lean = {"share": share, "feature": feature, "place": place, "floor": floor, "weight": 1.0}
-    firsts = np.zeros(len(data))
-    np.maximum.at(firsts, np.repeat(np.arange(len(data)), data.sizes), added(lean, data))
-    lean["weight"] = share * spread(model.predict(data), data.bounds) / firsts.mean()
+    firsts = np.maximum.reduceat(added(lean, data), data.bounds[:-1])
+    lean["weight"] = float(share * spread(model.predict(data), data.bounds) / firsts.mean())
     return replace(model, card={**model.card, "lean": lean})
 
 
 def added(lean: Mapping[str, Any], data: RankingData) -> FloatArray:
-    """What a model that leans adds to the score of each document: weight × (b - floor) / rank.
+    """What a model that leans adds to the score of each document: weight × max(b - floor, 0) / rank.
 
     b is the baseline's score; its rank is 1 more than there are documents of the query with a higher one. A document
     without a score gets nothing.
@@ -49,13 +48,12 @@ def added(lean: Mapping[str, Any], data: RankingData) -> FloatArray:
     """
     scores = data.column_at(lean["place"]).astype(np.float64)
     above = np.maximum(np.nan_to_num(scores, nan=-np.inf) - lean["floor"], 0.0)
-    queries = np.repeat(np.arange(len(data)), data.sizes)
-    order = np.lexsort((-above, queries))
-    ranked, at = above[order], np.arange(scores.size)
-    tied = (np.diff(ranked, prepend=np.nan) == 0) & (at > data.bounds[queries])
+    order = np.lexsort((-above, data.query_of_row))
+    ranked, at, begin = above[order], np.arange(scores.size), data.bounds[data.query_of_row]
+    tied = (np.diff(ranked, prepend=np.nan) == 0) & (at > begin)
     firsts = np.maximum.accumulate(np.where(tied, 0, at))  # of those that are tied
     found = np.empty(scores.size)
-    found[order] = ranked / (1 + firsts - data.bounds[queries])
+    found[order] = ranked / (1 + firsts - begin)
     return np.asarray(lean["weight"] * found)
 
 
@@ -72,6 +70,8 @@ def leans_on(baseline: Any, data: RankingData) -> str:
     feature = only.removeprefix("feature:")
     scores = data.column(feature).astype(np.float64)
     known = ~np.isnan(scores)
+    if np.isinf(scores).any():
+        raise SurefootError(f"{data.source}: a model can't lean on feature {feature}, which is infinite somewhere")
     if not known.any() or not spread(np.where(known, scores, scores.min(where=known, initial=np.inf)), data.bounds):
         raise SurefootError(
             f"{data.source}: a model can't lean on feature {feature}, which is the same for all documents of a query; "

@@ -1,12 +1,14 @@
 """A trained ranker: a plain model of its engine, and a card that says what it was trained for.
 
 In a folder they are two files: ``model.txt`` (LightGBM) or ``model.json`` (XGBoost), which serve in whatever reads
-such models, and ``card.json``. Neither is a pickle, so loading a model runs no code of its maker.
+such models, and ``card.json``, where also stands what a model that leans adds to their scores. Neither is a pickle,
+so loading a model runs no code of its maker.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +28,7 @@ from surefoot.show.files import digest_of, write_text
 
 CARD = "card.json"
 FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
+NEEDS_QUERIES = "the model leans on its baseline's ranking, so it must know which documents are of one query"
 INSTALL = "learning needs more packages: pip install 'surefoot[learn]'"
 
 
@@ -62,9 +65,7 @@ class Model:
         if "lean" not in self.card:
             return own
         if not isinstance(data, RankingData):
-            raise SurefootError(
-                "the model leans on its baseline's ranking, so it must know the queries; give RankingData"
-            )
+            raise SurefootError(NEEDS_QUERIES)
         return own + added(self.card["lean"], data)
 
     def by_place(self) -> Model:
@@ -103,6 +104,14 @@ def _names_of(data: Any) -> Sequence[str] | None:
     return [str(name) for name in data.columns] if hasattr(data, "columns") else None
 
 
+def _check_lean(card: Mapping[str, Any]) -> None:
+    """Raises a KeyError, TypeError or ValueError if what the model adds to its scores can't be told from the card."""
+    if "lean" in card:
+        place, floor, weight = (card["lean"][key] for key in ("place", "floor", "weight"))
+        if place not in range(card["data"]["features"]) or not math.isfinite(floor) or not math.isfinite(weight):
+            raise ValueError
+
+
 def load_model(folder: str | os.PathLike[str]) -> Model:
     """The model of a folder that `surefoot train` or `RiskRanker.save` wrote."""
     place = Path(folder)
@@ -111,7 +120,8 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
         engine, digest, data = card["engine"]["name"], card["model"]["blake2b"], card["data"]
         if not isinstance(data["features"], int) or not isinstance(data["first_feature"], int | None):
             raise ValueError
-        _ = data["feature_names"], [card["lean"][key] + 0 for key in ("place", "floor", "weight") if "lean" in card]
+        _ = data["feature_names"]
+        _check_lean(card)
         file = place / FILES[engine]
         text = file.read_text("utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError) as error:

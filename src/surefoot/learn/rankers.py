@@ -10,12 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from surefoot.errors import SurefootError
 from surefoot.learn.bagging import SAFE, SAFE_BAGS, train_bags
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import Lambda
 from surefoot.learn.judging import Judge
 from surefoot.learn.metrics import Empty, Name
-from surefoot.learn.models import INSTALL, Model
+from surefoot.learn.models import INSTALL, NEEDS_QUERIES, Model
 from surefoot.learn.training import DEFAULT_SHARE, Settings, tree_params
 from surefoot.ranking_data import RankingData, queries_of
 from surefoot.scores import FloatArray, Scores
@@ -158,11 +159,13 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any, qid: Iterable[object] | None = None) -> FloatArray:
-        """The score of each document; a ranker that leans must know the queries (without ``qid`` all rows are one)."""
+        """The score of each document; a ranker that leans must know their queries."""
         check_is_fitted(self, "model_")
         matrix = self._matrix(X)
         if "lean" not in self.model_.card:
             return self.model_.predict(matrix)
+        if qid is None:
+            raise SurefootError(f"{NEEDS_QUERIES}; give qid")
         data, order = self._data(matrix, np.zeros(matrix.shape[0]), qid)
         scores = np.empty(order.size)
         scores[order] = self.model_.predict(data)
@@ -172,26 +175,29 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None, baseline: Any = None
     ) -> dict[str, float]:
         """The mean of the reported metric and, with a baseline, the risk figures on these queries."""
-        judge, order = self._judge(X, y, qid, baseline)
-        return judge(self.predict(X, qid)[order])
+        judge = self._judge(X, y, qid, baseline)
+        return judge(self.model_.predict(judge.data))
 
     def scores(
         self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None, baseline: Any = None, name: str = "ranker"
     ) -> Scores:
         """The ranker and its baselines as `Scores`, query by query."""
-        judge, order = self._judge(X, y, qid, baseline)
-        return judge.scores(name, self.predict(X, qid)[order])
+        judge = self._judge(X, y, qid, baseline)
+        return judge.scores(name, self.model_.predict(judge.data))
 
     def score(self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None) -> float:
         """The mean of the reported metric, for model selection."""
         return self.judge(X, y, qid)["mean"]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the model and its card; `surefoot predict` and `load_model` read them, as does LightGBM or XGBoost."""
+        """Write the model and its card; `surefoot predict` and `load_model` read them.
+
+        LightGBM or XGBoost read the model too, without what a ranker that leans adds to its scores.
+        """
         check_is_fitted(self, "model_")
         self.model_.save(folder)
 
-    def _judge(self, X: Any, y: npt.ArrayLike, qid: Any, baseline: Any) -> tuple[Judge, npt.NDArray[np.intp]]:
+    def _judge(self, X: Any, y: npt.ArrayLike, qid: Any, baseline: Any) -> Judge:
         check_is_fitted(self, "model_")
         data, order = self._data(self._matrix(X), y, qid)
         settings = self._settings()
@@ -199,7 +205,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         share = settings.options.get("share", DEFAULT_SHARE)
         given = baselines_of(_in_order(baseline, order), data)
         metric = replace(settings, lambdas=lambdas).reported()
-        return Judge(data, metric, given, self.alpha, share, self.empty), order
+        return Judge(data, metric, given, self.alpha, share, self.empty)
 
     def _settings(self) -> Settings:
         gains = None if self.label_gain is None else tuple(self.label_gain)

@@ -104,7 +104,7 @@ def train(
     settings = settled(settings, data)
     engine = engine_of(settings.engine)
     if settings.lean:
-        leans_on(baseline, data)  # says at once what would fail after the training
+        leans_on(baseline, data if valid is None else valid)  # says at once what would fail after the training
     objective = RiskObjective(
         settings.objective,
         settings.alpha,
