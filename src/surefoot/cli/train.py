@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--safe",
         action="store_true",
-        help="a recipe to begin with, for one baseline that is a feature, with --valid: 6 bags of many "
+        help="a recipe to begin with, for one baseline that is a feature, with --valid: 12 bags of many "
         "small trees, stopped on the mean, leaning on the baseline; other words, as --alpha 1, change it",
     )
     _add_objective(parser.add_argument_group("objective"))

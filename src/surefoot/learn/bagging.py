@@ -26,7 +26,7 @@ CHANCE = {"bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7}
 APART = 1000
 """Between the seeds of two bags, beyond the iterations of a training, which move them by one each."""
 
-SAFE_BAGS = 6
+SAFE_BAGS = 12
 SAFE = Settings(
     "ucro",
     alpha=0.0,
@@ -34,7 +34,7 @@ SAFE = Settings(
     params={**tree_params("lightgbm", rate=0.05, leaves=15, docs_per_leaf=50, seed=0), **CHANCE},
     early_stopping_rounds=200,
     stop_on="mean",
-    lean=0.55,
+    lean=0.6,
 )
 
 
