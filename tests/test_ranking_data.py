@@ -71,6 +71,8 @@ def test_frames_that_are_refused(columns, message):
         ({"features": [1, 2]}, "features must be a matrix"),
         ({"features": [["x"], ["y"]]}, "features must be numbers"),
         ({"qid": [["a"], ["b"]]}, "qid must be one id a row"),
+        ({"qid": ["a", None]}, "qid must be one id a row; row 2 has none"),
+        ({"qid": [float("nan"), 7.0]}, "qid must be one id a row; row 1 has none"),
     ],
 )
 def test_arrays_that_are_refused(options, message):

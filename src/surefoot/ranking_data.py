@@ -308,6 +308,8 @@ def queries_of(qid: Iterable[object]) -> tuple[tuple[str, ...], Ints]:
     ids = np.asarray(qid if isinstance(qid, np.ndarray) else list(qid))
     if ids.ndim != 1:
         raise SurefootError(f"qid must be one id a row; got an array of shape {ids.shape}")
+    if ids.dtype.kind in "fO" and (missing := np.flatnonzero((ids != ids) | (ids == np.array(None)))).size:
+        raise SurefootError(f"qid must be one id a row; row {missing[0] + 1} has none")
     distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
