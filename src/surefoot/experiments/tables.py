@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -128,7 +129,7 @@ def differences_table(compared: Compared) -> Result:
     d = np.stack([own for _, _, own in differences]) if differences else np.zeros((0, len(compared.main.topics)))
     p = t_test(d, np.zeros_like(d)) if differences else np.zeros(0)
     low, high = _bounds(d, compared.plan.seed)
-    columns = {
+    columns: dict[str, Sequence[Any] | FloatArray] = {
         "learner": [compared.name_of(learner)[0] for _, learner, _ in differences],
         "alpha": [compared.name_of(learner)[1] for _, learner, _ in differences],
         "figure": [figure for figure, _, _ in differences],
