@@ -93,7 +93,7 @@ class RiskObjective:
         if self._bound != READY and self._bound is not dataset:
             self.bind(_data_of(dataset), dataset.get_weight())
             self._bound = dataset
-        return self.gradients(scores)
+        return self.gradients(np.ravel(scores))  # XGBoost makes a column of the scores of no documents
 
     def bind(self, data: RankingData, weight: npt.ArrayLike | None = None) -> None:
         """Get ready for a training set: rank its baselines, allocate what iterations need."""

@@ -141,7 +141,7 @@ def text_of(booster: Any, rounds: int) -> str:
 
 def predict(booster: Any, features: Any) -> Any:
     """The score of each row."""
-    return booster.predict(_matrix(features, booster.feature_names, booster.feature_types))
+    return np.ravel(booster.predict(_matrix(features, booster.feature_names, booster.feature_types)))
 
 
 def loaded(text: str) -> Any:
@@ -169,7 +169,7 @@ class _Metric:
         self.found: dict[str, float] = {}
 
     def __call__(self, scores: Any, matrix: Any) -> list[tuple[str, float]]:
-        self.found = self.judge(np.asarray(scores, dtype=np.float64))
+        self.found = self.judge(np.ravel(np.asarray(scores, dtype=np.float64)))
         return list(self.found.items())
 
 
