@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 
-from surefoot.learn.line_search import Queries
-from surefoot.learn.linear import AFS, AdaRank, CoordinateAscent
-from surefoot.learn.trees import LambdaMART, RegressionTrees
-from surefoot.ranking_data import RankingData
+from surefoot.learn.data import RankingData
+from surefoot.research.baselines.line_search import Queries
+from surefoot.research.baselines.linear import AFS, AdaRank, CoordinateAscent
+from surefoot.research.baselines.trees import LambdaMART, RegressionTrees
 
 QUERIES, DOCUMENTS, FEATURES, USEFUL = 2_000, 120, 136, 25
 LEARNERS = {learner.__name__: learner for learner in (AdaRank, AFS, CoordinateAscent, RegressionTrees, LambdaMART)}

@@ -10,9 +10,9 @@ from scipy import stats
 
 from benchmarks.risk import peak
 from benchmarks.timing import medians, show
-from surefoot.intervals import How, interval_columns
+from surefoot.analysis.design import Setting
 from surefoot.scores import FloatArray, Scores
-from surefoot.setting import Setting
+from surefoot.stats.intervals import How, interval_columns
 
 SYSTEMS, TOPICS, MANY_TOPICS, RESAMPLES = 49, 50, 10_000, 10_000
 ALPHAS = np.linspace(0, 10, 21)

@@ -24,8 +24,8 @@ import numpy as np
 import xgboost
 
 from surefoot.cluster import dask
+from surefoot.learn.data import RankingData
 from surefoot.learn.training import Settings, train
-from surefoot.ranking_data import RankingData
 
 FEATURES, DOCUMENTS, LEAVES = 136, 100, 63
 FEW, MANY, ROUNDS = 3, 13, 3

@@ -23,11 +23,11 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin would s
 import numpy as np
 
 from benchmarks.training import generated
-from surefoot.experiments.data import Dataset
-from surefoot.experiments.folds import split
-from surefoot.experiments.plan import PROTOCOLS, Plan, Trees
-from surefoot.experiments.units import Ground, Unit, train_learned, train_unit
-from surefoot.ranking_data import RankingData
+from surefoot.learn.data import RankingData
+from surefoot.research.experiments.data import Dataset
+from surefoot.research.experiments.folds import split
+from surefoot.research.experiments.jobs import Ground, Unit, train_learned, train_unit
+from surefoot.research.experiments.plan import PROTOCOLS, Plan, Trees
 
 QUERIES, TREES = 500, 10
 OBJECTIVES = ("lambdamart", "ucro", "saro", "faro", "tstar-faro", "georisk")

@@ -72,7 +72,7 @@ def generated(part: int, systems: int, topics: int) -> polars.DataFrame:
 
 
 def evaluate(folder: str, layout: str) -> None:
-    from surefoot.logs import evaluate_logs
+    from surefoot.analysis.streaming import evaluate_logs
 
     evaluate_logs(folder, "s00", ALPHAS)
 

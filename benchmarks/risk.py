@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.timing import medians, show
-from surefoot.evaluation import evaluate
+from surefoot.analysis.evaluate import evaluate
 from surefoot.scores import FloatArray, Scores
 
 SYSTEMS, TOPICS, MANY_TOPICS = 200, 100_000, 1_000_000

@@ -19,7 +19,7 @@ import lightgbm as lgb
 import numpy as np
 
 from surefoot.learn.boosting import Lambda, RiskObjective
-from surefoot.learn.lightgbm_engine import STEADY
+from surefoot.learn.engines.lightgbm import STEADY
 from surefoot.learn.objectives import OBJECTIVES
 
 QUERIES, DOCUMENTS, FEATURES = 3000, 120, 136

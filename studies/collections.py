@@ -11,7 +11,7 @@ from scipy.special import bdtr
 
 from surefoot.results import Column, Result, signature
 from surefoot.scores import FloatArray
-from surefoot.simulate import Simulator
+from surefoot.stats.simulator import Simulator
 
 SYSTEMS = tuple(f"s{number}" for number in range(10))
 LEVEL = 0.05

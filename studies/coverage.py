@@ -8,14 +8,14 @@ from math import sqrt
 import numpy as np
 
 from studies.collections import LEVEL, SYSTEMS, collections, nominal_bounds, sources
-from surefoot.figures import Columns
-from surefoot.inference import t_inference
-from surefoot.intervals import METHODS, How, interval_columns
-from surefoot.resampling import Resampler
+from surefoot.analysis.design import Setting
+from surefoot.analysis.figures import Columns
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray, Scores
-from surefoot.setting import Setting
-from surefoot.simulate import Simulator
+from surefoot.stats.inference import t_inference
+from surefoot.stats.intervals import METHODS, How, interval_columns
+from surefoot.stats.resampling import Resampler
+from surefoot.stats.simulator import Simulator
 
 SIZES, COLLECTIONS, RESAMPLES = (25, 50, 100, 200), 2000, 1000
 ALPHAS = np.array([1.0, 5.0])

@@ -8,12 +8,12 @@ import numpy as np
 
 from studies.collections import LEVEL, collections, nominal_bounds, sources, table_of_rates
 from surefoot import risk
-from surefoot.inference import correct, critical_value
 from surefoot.results import Result, signature
+from surefoot.risk.values import Linear
 from surefoot.scores import FloatArray
-from surefoot.significance import flip_test, swap_test, t_test, wilcoxon_test
-from surefoot.simulate import Simulator
-from surefoot.values import Linear
+from surefoot.stats.inference import correct, critical_value
+from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
+from surefoot.stats.simulator import Simulator
 
 TOPICS, COLLECTIONS, RESAMPLES = 50, 4000, 999
 ALPHAS = (0.0, 1.0, 5.0)

@@ -10,9 +10,9 @@ import numpy as np
 from studies.splits import Split, names, splits
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import Lambda
-from surefoot.learn.judging import Judge
 from surefoot.learn.metrics import Metric
 from surefoot.learn.training import Settings, train, tree_params
+from surefoot.learn.validation import Judge
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 

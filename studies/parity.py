@@ -10,7 +10,7 @@ import numpy as np
 from studies.objectives import interval
 from studies.splits import Split, names, splits
 from surefoot.learn.boosting import RiskObjective
-from surefoot.learn.lightgbm_engine import STEADY
+from surefoot.learn.engines.lightgbm import STEADY
 from surefoot.learn.metrics import Metric
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray

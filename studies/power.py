@@ -10,10 +10,10 @@ import numpy as np
 from studies.collections import LEVEL, collections, sources
 from surefoot import risk
 from surefoot.results import Result, signature
+from surefoot.risk.values import Smooth
 from surefoot.scores import FloatArray
-from surefoot.significance import flip_test, swap_test, t_test, wilcoxon_test
-from surefoot.simulate import Simulator
-from surefoot.values import Smooth
+from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
+from surefoot.stats.simulator import Simulator
 
 SIZES, COLLECTIONS, RESAMPLES = (50, 100, 200), 1000, 999
 ALPHAS = (1.0, 5.0)

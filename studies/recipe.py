@@ -21,10 +21,10 @@ from studies.objectives import RESAMPLES, SEED
 from studies.splits import FOLDS, Split, names, splits
 from surefoot.learn.bagging import APART, SAFE, SAFE_BAGS, train_bags
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.judging import Judge
 from surefoot.learn.leaning import leant
 from surefoot.learn.metrics import Metric
 from surefoot.learn.models import Model
+from surefoot.learn.validation import Judge
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 

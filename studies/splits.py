@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot.demo import collection
-from surefoot.ranking_data import RankingData, concat
-from surefoot.read.letor import read_letor
-from surefoot.retrieval import nfcorpus, ranking_data
+from surefoot.io.letor import read_letor
+from surefoot.learn.data import RankingData, concat
+from surefoot.research.demo import collection
+from surefoot.research.retrieval import nfcorpus, ranking_data
 
 FOLDS = 5
 

@@ -8,50 +8,50 @@ from surefoot._version import __version__
 
 TYPE_CHECKING = False  # typing's own would cost more to import than all the rest
 if TYPE_CHECKING:
-    from surefoot.cross_table import cross
+    from surefoot.analysis.cross import cross
+    from surefoot.analysis.evaluate import evaluate
+    from surefoot.analysis.explore import explore
+    from surefoot.analysis.segments import evaluate_segments
+    from surefoot.analysis.streaming import evaluate_logs
     from surefoot.effectiveness import score_runs, score_runs_by
     from surefoot.errors import SurefootError
-    from surefoot.evaluation import evaluate
-    from surefoot.exploration import explore
-    from surefoot.gating.rules import Rules
-    from surefoot.gating.verdict import gate
-    from surefoot.intervals import difference_intervals
+    from surefoot.io.letor import read_letor
+    from surefoot.io.tables import read_scores, read_scores_by
+    from surefoot.io.trec import read_qrels, read_run
+    from surefoot.learn.data import RankingData
     from surefoot.learn.rankers import RiskRanker
-    from surefoot.logs import evaluate_logs
-    from surefoot.ranking_data import RankingData
-    from surefoot.read.letor import read_letor
-    from surefoot.read.tables import read_scores, read_scores_by
-    from surefoot.read.trec import read_qrels, read_run
+    from surefoot.release_gate.rules import Rules
+    from surefoot.release_gate.verdict import gate
+    from surefoot.risk.values import Linear, Smooth
     from surefoot.scores import Scores
-    from surefoot.segments import evaluate_segments
     from surefoot.show.report import report
-    from surefoot.significance import run_tests
-    from surefoot.simulate import Simulator
-    from surefoot.values import Linear, Smooth
+    from surefoot.stats.intervals import difference_intervals
+    from surefoot.stats.permutation import run_tests
+    from surefoot.stats.simulator import Simulator
 
 _HOME = {
-    "Linear": "values",
-    "RankingData": "ranking_data",
+    "Linear": "risk.values",
+    "RankingData": "learn.data",
     "RiskRanker": "learn.rankers",
-    "Rules": "gating.rules",
+    "Rules": "release_gate.rules",
     "Scores": "scores",
-    "Simulator": "simulate",
-    "Smooth": "values",
+    "Simulator": "stats.simulator",
+    "Smooth": "risk.values",
     "SurefootError": "errors",
-    "cross": "cross_table",
-    "difference_intervals": "intervals",
-    "evaluate": "evaluation",
-    "evaluate_logs": "logs",
-    "evaluate_segments": "segments",
-    "explore": "exploration",
-    "gate": "gating.verdict",
-    "read_letor": "read.letor",
-    "read_qrels": "read.trec",
-    "read_run": "read.trec",
-    "read_scores": "read.tables",
-    "read_scores_by": "read.tables",
+    "cross": "analysis.cross",
+    "difference_intervals": "stats.intervals",
+    "evaluate": "analysis.evaluate",
+    "evaluate_logs": "analysis.streaming",
+    "evaluate_segments": "analysis.segments",
+    "explore": "analysis.explore",
+    "gate": "release_gate.verdict",
+    "read_letor": "io.letor",
+    "read_qrels": "io.trec",
+    "read_run": "io.trec",
+    "read_scores": "io.tables",
+    "read_scores_by": "io.tables",
     "report": "show.report",
-    "run_tests": "significance",
+    "run_tests": "stats.permutation",
     "score_runs": "effectiveness",
     "score_runs_by": "effectiveness",
 }

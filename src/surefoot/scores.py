@@ -115,7 +115,7 @@ class Scores:
     @classmethod
     def from_frame(cls, frame: Any, measure: str | None = None, missing: Missing = "error") -> Scores:
         """Scores of a pandas or polars frame, wide or long, by the rules of `surefoot.read_scores`."""
-        from surefoot.frames import scores_of_frame
+        from surefoot.io.frames import scores_of_frame
 
         return scores_of_frame(frame, measure=measure, missing=missing)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas
 
+from surefoot.learn.data import RankingData
 from surefoot.learn.training import Settings, train
-from surefoot.ranking_data import RankingData
 
 FEATURES = [f"f{place}" for place in range(6)]
 BOUND = 1e-5

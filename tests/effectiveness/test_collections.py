@@ -63,7 +63,7 @@ def test_trec_covid_leaderboard(data, covid, measure):
 
 
 def test_the_run_that_float32_explains(data, tmp_path):
-    from surefoot.read.trec import read_run
+    from surefoot.io.trec import read_run
 
     folder = data / "trec-covid-r1"
     rounded = tmp_path / "BERT.run"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from surefoot.effectiveness import score_runs, score_runs_by, will_compile
 from surefoot.errors import InputError, SurefootError
-from surefoot.read.trec import read_qrels
+from surefoot.io.trec import read_qrels
 
 TREC_EVAL = {
     "nDCG": "ndcg",

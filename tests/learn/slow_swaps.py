@@ -12,7 +12,7 @@ from scipy.special import log_ndtr
 from scipy.stats import norm as normal
 
 from surefoot.risk import georisk
-from surefoot.values import Smooth
+from surefoot.risk.values import Smooth
 
 Ranked = list[int]
 Worth = Callable[[int, float], float]

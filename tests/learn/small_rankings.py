@@ -6,8 +6,8 @@ from threading import Event, Thread
 
 import numpy as np
 
+from surefoot.learn.data import RankingData
 from surefoot.learn.training import Settings, Trained, train
-from surefoot.ranking_data import RankingData
 
 BASELINE = "feature:0"
 LEAVES = {"num_leaves": 7, "min_child_samples": 5, "seed": 3}

@@ -12,12 +12,12 @@ import pytest
 
 from surefoot.errors import SurefootError
 from surefoot.learn.bagging import APART, SAFE, SAFE_BAGS, part_checkpoint, train_bags
-from surefoot.learn.lightgbm_engine import side_by_side
+from surefoot.learn.data import RankingData
+from surefoot.learn.early_stopping import Progress
+from surefoot.learn.engines.lightgbm import side_by_side
 from surefoot.learn.merging import averaged
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.training import train
-from surefoot.learn.watching import Progress
-from surefoot.ranking_data import RankingData
 
 QUICK = replace(SAFE, n_estimators=12, params={**SAFE.params, "min_child_samples": 5}, lean=0.0)
 

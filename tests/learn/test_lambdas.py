@@ -16,15 +16,15 @@ import pytest
 from hypothesis import given as drawing
 from hypothesis import settings
 from hypothesis import strategies as st
-from lightgbm_oracle import STEADY, Documents, Oracle, made_up, read, trees
-from slow_swaps import gradients_of, metric_of, worth_of
 
 from surefoot.errors import SurefootError
 from surefoot.learn.boosting import Lambda, RiskObjective
+from surefoot.learn.data import RankingData
 from surefoot.learn.lambdas import Lambdas
 from surefoot.learn.metrics import Metric
 from surefoot.learn.objectives import OBJECTIVES
-from surefoot.ranking_data import RankingData
+from tests.learn.lightgbm_oracle import STEADY, Documents, Oracle, made_up, read, trees
+from tests.learn.slow_swaps import gradients_of, metric_of, worth_of
 
 CLOSE, BY_TABLE = 1e-5, 1e-4
 SETTINGS: list[dict[str, Any]] = [

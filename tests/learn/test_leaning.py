@@ -13,13 +13,13 @@ from scipy import sparse
 from surefoot.errors import InputError, SurefootError
 from surefoot.learn.bagging import train_bags
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.judging import Judge
+from surefoot.learn.data import RankingData
 from surefoot.learn.leaning import added, leant, spread
 from surefoot.learn.metrics import Metric
 from surefoot.learn.models import load_model
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.training import Settings, train
-from surefoot.ranking_data import RankingData
+from surefoot.learn.validation import Judge
 
 QUERIES, SIZE = 40, 12
 SETTINGS = Settings("ucro", 1.0, n_estimators=8, params={"num_leaves": 5, "min_child_samples": 5}, threads=1)

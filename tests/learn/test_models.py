@@ -8,13 +8,13 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost
-from small_rankings import BASELINE, LEAVES, TRAINING, VALIDATION, XGB, ranking_data, settings
 
 from surefoot import __version__
 from surefoot.errors import InputError, SurefootError
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.models import load_model
 from surefoot.learn.training import train
+from tests.learn.small_rankings import BASELINE, LEAVES, TRAINING, VALIDATION, XGB, ranking_data, settings
 
 
 @pytest.fixture(scope="module")

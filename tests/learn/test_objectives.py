@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_swaps import alphas, georisk_change, georisk_surrogate, worth_of
 
 from surefoot.errors import SurefootError
 from surefoot.learn.boosting import Lambda, RiskObjective
+from surefoot.learn.data import RankingData
 from surefoot.learn.objectives import OBJECTIVES, GeoRisk, GeoRiskFull, LambdaMART, Standing, Tail, objective_of
 from surefoot.learn.weight_kernels import weigh
-from surefoot.ranking_data import RankingData
+from tests.learn.slow_swaps import alphas, georisk_change, georisk_surrogate, worth_of
 
 SEVERAL = ("georisk", "georisk-full", "tstar-faro")
 NAMES = sorted(set(OBJECTIVES) - {"churn"})

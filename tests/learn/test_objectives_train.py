@@ -7,11 +7,11 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import pytest
-from lightgbm_oracle import STEADY, Documents, made_up, read
 
 from surefoot.learn.boosting import Lambda, RiskObjective
 from surefoot.learn.metrics import Metric
 from surefoot.learn.objectives import OBJECTIVES
+from tests.learn.lightgbm_oracle import STEADY, Documents, made_up, read
 
 PARAMS = {**STEADY, "num_leaves": 15, "min_data_in_leaf": 10}
 SMALL = made_up(50, 20, seed=4)

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.metrics import ndcg_score
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.utils.estimator_checks import check_estimator
-from small_rankings import documents
 
 from surefoot.errors import SurefootError
 from surefoot.learn.rankers import RiskRanker
+from tests.learn.small_rankings import documents
 
 X, Y, QID = documents(0)
 X_TEST, Y_TEST, QID_TEST = documents(1)

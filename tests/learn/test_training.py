@@ -7,8 +7,14 @@ import time
 
 import numpy as np
 import pytest
-import small_rankings
-from small_rankings import (
+
+from surefoot.errors import InputError, SurefootError
+from surefoot.learn.baseline import baselines_of
+from surefoot.learn.boosting import Lambda
+from surefoot.learn.training import train
+from surefoot.learn.validation import HIGHER, Judge
+from tests.learn import small_rankings
+from tests.learn.small_rankings import (
     BASELINE,
     KINDS,
     LEAVES,
@@ -20,12 +26,6 @@ from small_rankings import (
     settings,
     trained,
 )
-
-from surefoot.errors import InputError, SurefootError
-from surefoot.learn.baseline import baselines_of
-from surefoot.learn.boosting import Lambda
-from surefoot.learn.judging import HIGHER, Judge
-from surefoot.learn.training import train
 
 
 class StoppedError(Exception):

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, compare all with all, print."""
-    from surefoot.cross_table import cross
+    from surefoot.analysis.cross import cross
 
     result = cross(inputs.load_one(arguments), arguments.alpha, systems=arguments.systems, value=arguments.value)
     inputs.show(result, arguments)

@@ -14,8 +14,8 @@ TYPE_CHECKING = False  # see surefoot/__init__.py
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from surefoot.datasets.download import Progress
-    from surefoot.datasets.registry import Collection
+    from surefoot.research.datasets.download import Progress
+    from surefoot.research.datasets.registry import Collection
 
 EXAMPLES = """examples:
   surefoot data list
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List or get."""
-    from surefoot.datasets import collection, collections
+    from surefoot.research.datasets import collection, collections
 
     named = [collection(name) for name in arguments.names]
     if arguments.action == "get":
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _get(wanted: Collection) -> Path:
-    from surefoot.datasets import fetch, locate
+    from surefoot.research.datasets import fetch, locate
 
     found = locate(wanted.name)
     if found is not None:
@@ -69,7 +69,7 @@ def _get(wanted: Collection) -> Path:
 
 def _tell_receipt(folder: Path) -> None:
     """What the receipt says that a user should know: ambiguities, and hashes that nobody had published."""
-    from surefoot.datasets.prepare import RECEIPT
+    from surefoot.research.datasets.prepare import RECEIPT
 
     receipt = json.loads((folder / RECEIPT).read_text(encoding="utf-8"))
     for note in receipt["notes"]:
@@ -112,7 +112,7 @@ def _in_full(chosen: Sequence[Collection]) -> str:
 
 
 def _folder(each: Collection) -> str | None:
-    from surefoot.datasets import locate
+    from surefoot.research.datasets import locate
 
     folder = locate(each.name)
     return None if folder is None else str(folder)

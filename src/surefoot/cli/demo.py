@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from surefoot.retrieval.collection import Collection
-    from surefoot.retrieval.ranking import Ranking
+    from surefoot.research.retrieval.collection import Collection
+    from surefoot.research.retrieval.ranking import Ranking
 
 MEASURE, BASELINE = "nDCG@10", "BM25"
 
@@ -39,11 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Build, rank, write, score, tell."""
     with _status() as say:
         say("Reading the standard library")
-        from surefoot.demo.files import write
-        from surefoot.demo.story import candidate_of, tell
-        from surefoot.demo.task import collection
         from surefoot.effectiveness import score_runs
-        from surefoot.show.files import write_text
+        from surefoot.io.atomic import write_text
+        from surefoot.research.demo.files import write
+        from surefoot.research.demo.story import candidate_of, tell
+        from surefoot.research.demo.task import collection
         from surefoot.show.report import report
 
         task = collection()
@@ -69,7 +69,7 @@ def _learned(task: Collection, say: Callable[[str], None]) -> dict[str, Ranking]
 
         print(f"No ranker is trained here: {INSTALL}", file=sys.stderr)
         return {}
-    from surefoot.demo.learned import learn
+    from surefoot.research.demo.learned import learn
 
     say("Making features")
     return learn(task, say)

@@ -60,15 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
         return _stream(arguments)
     if arguments.baseline and arguments.baseline_map:
         raise SurefootError("give --baseline or --baseline-map, not both")
-    from surefoot.evaluation import evaluate
-    from surefoot.read.maps import read_map
+    from surefoot.analysis.evaluate import evaluate
+    from surefoot.io.maps import read_map
 
     chosen = read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
     words = ("systems", "population", "value", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed")
     options = {word: getattr(arguments, word) for word in words}
     if arguments.segments:
-        from surefoot.read.maps import read_segments
-        from surefoot.segments import evaluate_segments
+        from surefoot.analysis.segments import evaluate_segments
+        from surefoot.io.maps import read_segments
 
         segments = read_segments(arguments.segments, arguments.segment_by)
         scores, correct = inputs.load_one(arguments), arguments.correct or "holm"
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _stream(arguments: argparse.Namespace) -> int:
     """Evaluate a log that is too large for memory; only what sums over topics can tell."""
-    from surefoot.logs import evaluate_logs
+    from surefoot.analysis.streaming import evaluate_logs
 
     words = ("runs", "qrels", "baseline_map", "systems", "population", "tail", "geometric", "minus", "ci", "tests")
     given = [word for word in (*words, "segments", "correct") if getattr(arguments, word)]

@@ -15,10 +15,10 @@ from surefoot.cli.progress import progress, time_left
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
-    from surefoot.experiments.data import Dataset
-    from surefoot.experiments.outcome import Outcome
-    from surefoot.experiments.plan import Plan
-    from surefoot.experiments.running import Progress
+    from surefoot.research.experiments.data import Dataset
+    from surefoot.research.experiments.outcome import Outcome
+    from surefoot.research.experiments.plan import Plan
+    from surefoot.research.experiments.runner import Progress
 
 EXAMPLES = """examples:
   surefoot experiment sigir2016 --data mslr-web10k           (unchanged, on all of it: the paper's table beside ours)
@@ -51,9 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, run what is not done yet, write, print."""
-    from surefoot.experiments.data import load_data
-    from surefoot.experiments.outcome import write_outcome
-    from surefoot.experiments.running import experiment
+    from surefoot.research.experiments.data import load_data
+    from surefoot.research.experiments.outcome import write_outcome
+    from surefoot.research.experiments.runner import experiment
 
     plan = _plan(arguments)
     dataset = load_data(plan.data)
@@ -67,8 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _plan(arguments: argparse.Namespace) -> Plan:
-    from surefoot.experiments.plan import PROTOCOLS
-    from surefoot.experiments.plan_files import read_plan
+    from surefoot.research.experiments.plan import PROTOCOLS
+    from surefoot.research.experiments.plan_files import read_plan
 
     word = arguments.plan
     if word not in PROTOCOLS and Path(word).suffix != ".toml":

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, explore, print."""
-    from surefoot.exploration import explore
+    from surefoot.analysis.explore import explore
 
     result = explore(
         inputs.load_one(arguments),

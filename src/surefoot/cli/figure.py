@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
-from surefoot.show import figures
+from surefoot.show import plots as figures
 
 if TYPE_CHECKING:
     from surefoot.scores import Scores
@@ -148,7 +148,7 @@ def _scores(arguments: argparse.Namespace) -> Scores | None:
 
 def _kept(arguments: argparse.Namespace) -> Any:
     """What `surefoot tradeoff` left in the folders."""
-    from surefoot.tradeoff.files import read_choice, read_sweep
+    from surefoot.research.tradeoff.files import read_choice, read_sweep
 
     if arguments.kind == "front":
         return read_choice(arguments.folders)

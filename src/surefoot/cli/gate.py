@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
 from surefoot.errors import SurefootError, listed
-from surefoot.gating.rules import Rules
+from surefoot.release_gate.rules import Rules
 
 if TYPE_CHECKING:
-    from surefoot.gating.verdict import GateResult
+    from surefoot.release_gate.verdict import GateResult
     from surefoot.scores import Scores
 
 EXAMPLES = """examples:
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, gate, write, print; 1 if the candidate is refused."""
-    from surefoot.gating.ratchet import accept, read_accepted, write_accepted
+    from surefoot.release_gate.ratchet import accept, read_accepted, write_accepted
 
     options = _options(arguments)
     accepting = arguments.accept or arguments.accept_warnings
@@ -83,8 +83,8 @@ def _add_rule(group: Any, name: str, default: object, meaning: str) -> None:
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options of the file, and over them those of the flags."""
-    from surefoot.gating.config import KEYS, find_config, read_config
-    from surefoot.read.maps import read_names
+    from surefoot.io.maps import read_names
+    from surefoot.release_gate.config import KEYS, find_config, read_config
 
     path = arguments.config or find_config()
     options = read_config(path) if path else {}
@@ -102,9 +102,9 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _gate(scores: Scores, options: dict[str, Any], rules: Rules, missing: Any, accepting: bool) -> GateResult:
-    from surefoot.gating.ratchet import first_of, gate_accepted, read_accepted
-    from surefoot.gating.verdict import gate, merge
-    from surefoot.read.maps import read_segments
+    from surefoot.io.maps import read_segments
+    from surefoot.release_gate.ratchet import first_of, gate_accepted, read_accepted
+    from surefoot.release_gate.verdict import gate, merge
 
     baselines, ratchet = options.get("baseline", []), options.get("ratchet")
     segments = read_segments(options["segments"], options.get("segment_by")) if "segments" in options else None
@@ -131,7 +131,7 @@ def _only(scores: Scores, baselines: list[str]) -> str:
 
 
 def _write(result: GateResult, arguments: argparse.Namespace) -> None:
-    from surefoot.show.files import write_text
+    from surefoot.io.atomic import write_text
     from surefoot.show.gate import render_gate, render_junit, render_markdown
 
     if arguments.junit:

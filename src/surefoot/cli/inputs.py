@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
+    from surefoot.analysis.design import Population
     from surefoot.results import Result
     from surefoot.scores import Scores
-    from surefoot.setting import Population
 
 DEFAULT_MEASURE = "nDCG@10"
 FORMATS = ("table", "csv", "json", "md", "latex")
@@ -122,7 +122,7 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
     if arguments.scores and (arguments.runs or arguments.qrels):
         raise SurefootError("give runs with --qrels, or --scores; not both")
     if arguments.scores:
-        from surefoot.read.tables import read_scores_by
+        from surefoot.io.tables import read_scores_by
 
         return list(read_scores_by(arguments.scores, arguments.measure or (), arguments.missing).values())
     if not arguments.runs:

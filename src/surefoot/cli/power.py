@@ -9,7 +9,7 @@ from surefoot.cli import inputs
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
-    from surefoot.simulate import Simulator
+    from surefoot.stats.simulator import Simulator
 
 EXAMPLES = """examples:
   surefoot power --scores err20.csv --system new --baseline old --alpha 1,5
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read or make up, simulate, print."""
-    from surefoot.power import TOPICS, power
+    from surefoot.stats.power import TOPICS, power
 
     simulator = _simulator(arguments)
     system, baseline = simulator.systems
@@ -65,7 +65,7 @@ def _sizes(numbers: list[float] | None) -> list[int]:
 
 def _simulator(arguments: argparse.Namespace) -> Simulator:
     """A system and its baseline, in this order."""
-    from surefoot.power import fitted_pair, planted_pair
+    from surefoot.stats.power import fitted_pair, planted_pair
 
     if (arguments.system is None) == (arguments.loss is None):
         raise SurefootError("give --system with the scores it was measured by, or the size of a --loss; not both")

@@ -22,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, rank, write."""
+    from surefoot.io.atomic import write_text
+    from surefoot.io.files import name_of
+    from surefoot.io.letor import read_letor, widened
+    from surefoot.io.rankings import qrels_lines, run_lines
     from surefoot.learn.models import load_model
-    from surefoot.learn.ranking_files import qrels_lines, run_lines
-    from surefoot.read.files import name_of
-    from surefoot.read.letor import read_letor, widened
-    from surefoot.show.files import write_text
 
     model = load_model(arguments.model)
     trained = model.card["data"]

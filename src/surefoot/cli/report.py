@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, build the page, write it."""
-    from surefoot.read.maps import read_queries, read_segments
-    from surefoot.show.files import write_text
+    from surefoot.io.atomic import write_text
+    from surefoot.io.maps import read_queries, read_segments
     from surefoot.show.report import report
 
     segments = read_segments(arguments.segments, arguments.segment_by) if arguments.segments else None

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from surefoot.reproduce import Reproduction
+    from surefoot.research.reproduce import Reproduction
     from surefoot.scores import Scores
 
 COLLECTION = "trec-web-2012"
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Recompute and print; 1 if a cell differs without a reason."""
-    from surefoot.reproduce import reproduce
+    from surefoot.research.reproduce import reproduce
 
     result = reproduce(_scores(), arguments.tables)
     if arguments.format == "json":
@@ -49,15 +49,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _scores() -> Scores | None:
-    from surefoot.datasets import locate
-    from surefoot.read.tables import read_scores
+    from surefoot.io.tables import read_scores
+    from surefoot.research.datasets import locate
 
     folder = locate(COLLECTION)
     return None if folder is None else read_scores(folder / "err20.csv", measure="ERR@20")
 
 
 def _print_tables(result: Reproduction, layout: str) -> None:
-    from surefoot.reproduce import TABLES
+    from surefoot.research.reproduce import TABLES
     from surefoot.show.reproduction import readable, summary_line
     from surefoot.show.tables import print_result
 

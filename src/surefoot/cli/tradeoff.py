@@ -14,9 +14,9 @@ from surefoot.cli import train as words
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
+    from surefoot.learn.data import RankingData
+    from surefoot.learn.early_stopping import Progress
     from surefoot.learn.training import Settings
-    from surefoot.learn.watching import Progress
-    from surefoot.ranking_data import RankingData
     from surefoot.results import Result
 
 DEFAULT_ALPHAS = [0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
@@ -84,12 +84,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _sweep(arguments: argparse.Namespace, settings: Settings, report: Callable[[str, Progress], None]) -> Result:
-    from surefoot.intervals import How
-    from surefoot.show.files import write_text
+    from surefoot.io.atomic import write_text
+    from surefoot.research.tradeoff.files import write_sweep
+    from surefoot.research.tradeoff.sweep import sweep_alphas
+    from surefoot.research.tradeoff.table import tradeoff_table
     from surefoot.show.tables import render
-    from surefoot.tradeoff.files import write_sweep
-    from surefoot.tradeoff.sweep import sweep_alphas
-    from surefoot.tradeoff.table import tradeoff_table
+    from surefoot.stats.intervals import How
 
     if not arguments.test:
         raise SurefootError("risk and gain are measured on test queries; give them with --test FILE")
@@ -106,8 +106,8 @@ def _sweep(arguments: argparse.Namespace, settings: Settings, report: Callable[[
 
 
 def _search(arguments: argparse.Namespace, settings: Settings, report: Callable[[str, Progress], None]) -> Result:
-    from surefoot.tradeoff.files import write_choice
-    from surefoot.tradeoff.search import choose_alpha
+    from surefoot.research.tradeoff.files import write_choice
+    from surefoot.research.tradeoff.search import choose_alpha
 
     if arguments.select:
         raise SurefootError("--select belongs to the curve over alphas; leave it out of a search")
@@ -126,7 +126,7 @@ def _search(arguments: argparse.Namespace, settings: Settings, report: Callable[
 
 def _data(arguments: argparse.Namespace) -> tuple[RankingData, Any, Any]:
     """The training, validation and test queries, all with the same features; None for what is not given."""
-    from surefoot.read.letor import read_letor, same_features
+    from surefoot.io.letor import read_letor, same_features
 
     files = {word: getattr(arguments, word) for word in ("train", "valid", "test")}
     given = {word: read_letor(paths) for word, paths in files.items() if paths}

@@ -15,9 +15,9 @@ from surefoot.cli.progress import progress, time_left
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
+    from surefoot.learn.data import RankingData
+    from surefoot.learn.early_stopping import Progress
     from surefoot.learn.training import Settings, Trained
-    from surefoot.learn.watching import Progress
-    from surefoot.ranking_data import RankingData
 
 CHECKPOINT = "checkpoint.json"
 RECIPE = (
@@ -168,8 +168,8 @@ def depth(text: str) -> int | None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, train, save, tell."""
+    from surefoot.io.letor import read_letor, same_features
     from surefoot.learn.bagging import train_bags
-    from surefoot.read.letor import read_letor, same_features
 
     _settle(arguments)
     settings = replace(settings_of(arguments), lean=arguments.lean)
@@ -270,7 +270,7 @@ def _check(arguments: argparse.Namespace, output: Path, checkpoint: Path) -> Non
 
 
 def _tell(trained: Trained, data: RankingData, output: Path) -> None:
-    from surefoot.learn.judging import describe
+    from surefoot.learn.validation import describe
 
     card = trained.model.card
     for note in card["notes"]:
@@ -286,8 +286,8 @@ def _tell(trained: Trained, data: RankingData, output: Path) -> None:
 @contextmanager
 def _progress(settings: Settings) -> Iterator[Callable[[Progress], None]]:
     """Tells what a training comes to on the validation queries."""
-    from surefoot.learn.judging import describe
     from surefoot.learn.lambdas import will_compile
+    from surefoot.learn.validation import describe
 
     metric = str(settings.reported())
     with progress("Compiling the kernels, once" if will_compile() else "Training") as tell:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.learn.baseline import BELOW_ALL, Baselines
-from surefoot.ranking_data import ROLES, RankingData
+from surefoot.learn.data import ROLES, RankingData
 from surefoot.scores import FloatArray
 
 FEATURE, SCORES, VALUES = "feature", "scores", "values"

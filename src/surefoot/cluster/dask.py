@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from surefoot.cluster.columns import Columns, Part, query_ids
-from surefoot.cluster.cutting import Cut, cut
-from surefoot.cluster.evaluating import by_row, evaluated, features_of, predicted, together
-from surefoot.cluster.member import ELSEWHERE, Outcome, Plan, finished, reason_of, start_tracker, take_part
+from surefoot.cluster.evaluation import by_row, evaluated, features_of, predicted, together
+from surefoot.cluster.partitioning import Cut, cut
+from surefoot.cluster.worker import ELSEWHERE, Outcome, Plan, finished, reason_of, start_tracker, take_part
 from surefoot.errors import SurefootError, listed
 from surefoot.learn.baseline import Baselines, Missing, baselines_of
+from surefoot.learn.data import RankingData
 from surefoot.learn.models import Model
 from surefoot.learn.training import Settings, Trained
-from surefoot.ranking_data import RankingData
 from surefoot.scores import Scores
 
 PATIENCE = 30

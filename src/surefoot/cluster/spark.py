@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from surefoot.cluster.columns import Columns, Part
-from surefoot.cluster.cutting import Cut, cut
-from surefoot.cluster.evaluating import by_row, evaluated, features_of, predicted, together
-from surefoot.cluster.member import ELSEWHERE, Plan, finished, start_tracker, take_part
+from surefoot.cluster.evaluation import by_row, evaluated, features_of, predicted, together
+from surefoot.cluster.partitioning import Cut, cut
+from surefoot.cluster.worker import ELSEWHERE, Plan, finished, start_tracker, take_part
 from surefoot.errors import SurefootError
 from surefoot.learn.models import Model
 from surefoot.learn.training import Settings, Trained

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot.effectiveness.measures import NATIVE, Measure
 from surefoot.errors import SurefootError, listed
-from surefoot.read.trec import Qrels, Run
+from surefoot.io.trec import Qrels, Run
 from surefoot.scores import FloatArray
 
 

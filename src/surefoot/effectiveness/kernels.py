@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compiled import kernel
-from surefoot.read.tokens import EMPTY, find, text_of
+from surefoot._numba import kernel
+from surefoot.io.tokens import EMPTY, find, text_of
 
 Array = Any  # numpy arrays; numba finds the element types itself
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.effectiveness import kernels
+from surefoot.effectiveness.names import canonical
 from surefoot.errors import SurefootError, listed
-from surefoot.measure_names import canonical
 
 NATIVE = ("ERR", "nDCG", "AP", "RR", "P", "R", "RBP")
 _KINDS = {

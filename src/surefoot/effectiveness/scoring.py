@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compiled import is_compiled
+from surefoot._numba import is_compiled
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.foreign import ForeignMeasures
 from surefoot.effectiveness.measures import LARGEST_GRADE, Measure, parse_measure
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
-from surefoot.read.files import PathLike, name_of
-from surefoot.read.trec import Names, Qrels, Run, read_qrels, read_run
+from surefoot.io.files import PathLike, name_of
+from surefoot.io.trec import Names, Qrels, Run, read_qrels, read_run
 from surefoot.scores import FloatArray, Scores
 
 MOST_WORKERS = 8

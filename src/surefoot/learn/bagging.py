@@ -12,13 +12,13 @@ from typing import Any
 
 from surefoot.errors import SurefootError
 from surefoot.learn.baseline import baselines_of
+from surefoot.learn.data import RankingData
+from surefoot.learn.early_stopping import Progress, Report
+from surefoot.learn.engines.lightgbm import SEEDS, STEADY, checked
 from surefoot.learn.leaning import leans_on
-from surefoot.learn.lightgbm_engine import SEEDS, STEADY, checked
 from surefoot.learn.merging import averaged
 from surefoot.learn.models import Model, engine_of
 from surefoot.learn.training import Settings, Trained, finished, judge_of, settled, train, tree_params
-from surefoot.learn.watching import Progress, Report
-from surefoot.ranking_data import RankingData
 
 CHANCE = {"bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7}
 """What makes bags differ: each tree sees a part of the documents and of the features."""

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
+from surefoot.learn.data import RankingData
 from surefoot.learn.metrics import Metric
-from surefoot.ranking_data import RankingData
 from surefoot.scores import FloatArray
 
 Missing = Literal["error", "last"]
@@ -164,7 +164,7 @@ def _run_scores(path: str, data: RankingData, missing: Missing) -> tuple[FloatAr
     """The run's score of each row, matched by the ids of query and document."""
     import polars
 
-    from surefoot.read.trec import read_run
+    from surefoot.io.trec import read_run
 
     if data.documents is None:
         raise SurefootError(f"{data.source} has no document ids (`# docid = ...`), so run {path} can't be matched")
@@ -188,7 +188,7 @@ def _run_scores(path: str, data: RankingData, missing: Missing) -> tuple[FloatAr
 
 
 def _score_file(path: str, data: RankingData) -> FloatArray:
-    from surefoot.read.files import read_bytes
+    from surefoot.io.files import read_bytes
 
     lines = read_bytes(path).splitlines()
     if len(lines) != data.labels.size:

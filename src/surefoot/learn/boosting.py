@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.learn.baseline import baselines_of
+from surefoot.learn.data import RankingData
 from surefoot.learn.lambdas import Lambdas, Singles
 from surefoot.learn.metrics import Empty, Ints, Metric, Name, is_empty
 from surefoot.learn.objectives import Churn, LambdaMART, Standing, Weighing, objective_of, on_one_machine
-from surefoot.ranking_data import RankingData
 from surefoot.scores import FloatArray
 
 

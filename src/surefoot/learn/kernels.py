@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compiled import inlined, kernel, vectorised
+from surefoot._numba import inlined, kernel, vectorised
 from surefoot.learn.metric_kernels import NDCG, change_of, metric_of, prepare
 from surefoot.learn.weight_kernels import weigh
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surefoot.compiled import is_compiled
+from surefoot._numba import is_compiled
 from surefoot.learn import kernels
 from surefoot.learn.metrics import Ints, Labels, Metric
 from surefoot.scores import FloatArray

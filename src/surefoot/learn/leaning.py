@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot.errors import SurefootError
-from surefoot.ranking_data import Ints, RankingData
+from surefoot.learn.data import Ints, RankingData
 from surefoot.scores import FloatArray
 
 if TYPE_CHECKING:

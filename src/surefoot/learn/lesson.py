@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from surefoot.learn.boosting import RiskObjective
-from surefoot.learn.checkpoints import Keeper
-from surefoot.learn.judging import Judge
-from surefoot.learn.watching import Watch
-from surefoot.ranking_data import RankingData
+from surefoot.learn.checkpoint import Keeper
+from surefoot.learn.data import RankingData
+from surefoot.learn.early_stopping import Watch
+from surefoot.learn.validation import Judge
 
 
 @dataclass(eq=False)

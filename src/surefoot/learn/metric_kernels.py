@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compiled import inlined
+from surefoot._numba import inlined
 
 Array = Any  # numpy arrays; numba finds the element types itself
 

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import InputError, SurefootError, listed
+from surefoot.io.atomic import digest_of, write_text
+from surefoot.learn.data import RankingData, as_matrix
 from surefoot.learn.leaning import added
-from surefoot.ranking_data import RankingData, as_matrix
 from surefoot.results import plain
 from surefoot.scores import FloatArray
-from surefoot.show.files import digest_of, write_text
 
 CARD = "card.json"
 FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
@@ -36,7 +36,7 @@ def engine_of(name: str) -> Any:
     """The module that trains by an engine and reads its models."""
     try:
         import_module(name)
-        return import_module(f"surefoot.learn.{name}_engine")
+        return import_module(f"surefoot.learn.engines.{name}")
     except ModuleNotFoundError as error:
         raise SurefootError(f"{INSTALL} (no {error.name})") from None
 

@@ -21,8 +21,8 @@ from scipy.special import erfcx, ndtr
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.learn.weight_kernels import CUBIC, FACTOR, GEO, LINE, OWN, STEP, WORLD
 from surefoot.risk import tail_count
+from surefoot.risk.values import Linear, Smooth
 from surefoot.scores import FloatArray
-from surefoot.values import Linear, Smooth
 
 Singles = npt.NDArray[np.float32]
 Weighing = tuple[int, Singles, Singles]
@@ -127,7 +127,7 @@ class UCROEq9(UCRO):
 class SmoothUCRO(UCRO):
     """dM' = v(d + dM) - v(d) with the smooth value function of Benham, Moffat and Culpepper, ECIR 2020.
 
-    The fences are those of their TREC 2012 runs unless given; see `surefoot.values.Smooth`.
+    The fences are those of their TREC 2012 runs unless given; see `surefoot.risk.values.Smooth`.
     """
 
     lower: float = -0.241

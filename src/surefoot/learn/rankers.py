@@ -14,11 +14,11 @@ from surefoot.errors import SurefootError
 from surefoot.learn.bagging import SAFE, SAFE_BAGS, train_bags
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import Lambda
-from surefoot.learn.judging import Judge
+from surefoot.learn.data import RankingData, queries_of
 from surefoot.learn.metrics import Empty, Name
 from surefoot.learn.models import INSTALL, NEEDS_QUERIES, Model
 from surefoot.learn.training import DEFAULT_SHARE, Settings, tree_params
-from surefoot.ranking_data import RankingData, queries_of
+from surefoot.learn.validation import Judge
 from surefoot.scores import FloatArray, Scores
 
 try:

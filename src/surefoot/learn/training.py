@@ -16,14 +16,14 @@ from surefoot._version import __version__
 from surefoot.errors import SurefootError, choose
 from surefoot.learn.baseline import Missing, baselines_of, names_any_set
 from surefoot.learn.boosting import Lambda, RiskObjective
-from surefoot.learn.checkpoints import EVERY, Keeper
-from surefoot.learn.judging import MEAN, Judge, known_figure
+from surefoot.learn.checkpoint import EVERY, Keeper
+from surefoot.learn.data import RankingData
+from surefoot.learn.early_stopping import Report, Watch
 from surefoot.learn.leaning import leans_on, leant
 from surefoot.learn.lesson import Lesson
 from surefoot.learn.metrics import Empty, Metric
 from surefoot.learn.models import Model, engine_of
-from surefoot.learn.watching import Report, Watch
-from surefoot.ranking_data import RankingData
+from surefoot.learn.validation import MEAN, Judge, known_figure
 from surefoot.results import plain
 
 ENGINES = ("lightgbm", "xgboost")

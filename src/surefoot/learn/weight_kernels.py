@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.compiled import inlined, vectorised
+from surefoot._numba import inlined, vectorised
 
 Array = Any  # numpy arrays; numba finds the element types itself
 

@@ -11,8 +11,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 from surefoot.errors import choose, counted
-from surefoot.gating.checks import Finding
-from surefoot.gating.verdict import Change, GateResult, WorseQuery
+from surefoot.release_gate.checks import Finding
+from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
 
 FORMATS = ("table", "json", "md")
 COLORS = {"pass": "32", "warn": "33", "fail": "31"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot.results import Result
 
 if TYPE_CHECKING:
-    from surefoot.reproduce import Reproduction
+    from surefoot.research.reproduce import Reproduction
 
 
 def readable(table: Result) -> Result:

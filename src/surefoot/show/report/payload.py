@@ -12,12 +12,12 @@ import numpy as np
 import scipy
 
 from surefoot._version import __version__
-from surefoot.agreement.axes import pca
+from surefoot.analysis.segments import group_topics
 from surefoot.errors import SurefootError
-from surefoot.inference import LEVEL, critical_value
 from surefoot.risk import one_alpha
 from surefoot.scores import VIRTUAL, FloatArray, Scores
-from surefoot.segments import group_topics
+from surefoot.stats.agreement.pca import pca
+from surefoot.stats.inference import LEVEL, critical_value
 
 LARGEST_ALPHA = 20.0
 """Where the page's slider ends."""

@@ -1,0 +1,1 @@
+"""Analyses over `Scores`: what is compared with what, and the tables that follow."""

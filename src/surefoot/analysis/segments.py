@@ -1,0 +1,142 @@
+"""Every measure for each segment of the topics: where does the average hide a loss?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot import risk
+from surefoot.analysis.columns import Wanted
+from surefoot.analysis.design import Baseline, Population, Setting, signature_of
+from surefoot.analysis.evaluate import Evaluation, evaluate
+from surefoot.analysis.figures import Columns
+from surefoot.errors import SurefootError, counted, listed
+from surefoot.results import Result
+from surefoot.risk.values import Family
+from surefoot.scores import FloatArray, Scores
+from surefoot.stats.inference import correct as corrected
+
+NONE = "(none)"
+"""The segment of topics that have none."""
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentEvaluation(Result):
+    """One row for each segment, system and alpha, the segment that the average hides most first."""
+
+
+def group_topics(topics: Sequence[str], segments: Mapping[Any, object]) -> dict[str, tuple[str, ...]]:
+    """The topics of each segment, segments in the order in which they appear; topics without one are ``(none)``.
+
+    >>> group_topics(["q1", "q2", "q3"], {"q1": "head", "q3": "head", "q9": "tail"})
+    {'head': ('q1', 'q3'), '(none)': ('q2',)}
+    """
+    names = {str(topic): str(segment) for topic, segment in segments.items()}
+    if not any(topic in names for topic in topics):
+        raise SurefootError(f"no topic has a segment: topics are {listed(topics, 3)}; segments name {listed(names, 3)}")
+    groups: dict[str, list[str]] = {}
+    for topic in topics:
+        groups.setdefault(names.get(topic, NONE), []).append(topic)
+    return {segment: tuple(members) for segment, members in groups.items()}
+
+
+def evaluate_segments(
+    scores: Scores,
+    segments: Mapping[Any, object],
+    baseline: Baseline,
+    alpha: npt.ArrayLike = 1.0,
+    *,
+    correct: str = "holm",
+    systems: Sequence[str] | None = None,
+    population: Population = None,
+    value: str | Family = "linear",
+    **columns: Any,
+) -> SegmentEvaluation:
+    """The columns of `surefoot.evaluate` for each segment of topics: ``segments`` maps a topic to its segment.
+
+    Before them come ``segment`` and ``topics`` (how many); after them p corrected over segments × systems × alphas, and
+    ``gap``: U_Risk in the segment minus U_Risk over all topics, in units of the standard error that a segment of its
+    size has, s_x / sqrt(n) with s_x over all topics. Segments come in the order of their lowest gap, so that the one
+    which the average hides most is first. Further ``columns`` (``tail``, ``ci``, ...) are those of `evaluate`.
+
+    A segment of one topic has no test. Topics without a segment form the segment ``(none)``. Z_Risk and GeoRisk are
+    computed within the segment; smooth values are fitted to all topics.
+
+    >>> scores = Scores([[0.2, 0.4, 0.4, 0.1], [0.3, 0.5, 0.1, 0.1]], ["old", "new"], ["q1", "q2", "q3", "q4"])
+    >>> found = evaluate_segments(scores, {"q1": "head", "q2": "head", "q3": "tail", "q4": "tail"}, "old", alpha=0)
+    >>> [(row["segment"], round(row["urisk"], 3)) for row in found.rows() if row["system"] == "new"]
+    [('tail', -0.15), ('head', 0.1)]
+    """
+    setting = Setting.of(scores, baseline, None, population, value)
+    if setting.baselines is None:
+        raise SurefootError("segments are compared with a baseline; name one")
+    groups = group_topics(scores.topics, segments)
+    shown = scores.systems if systems is None else scores.select(systems).systems
+    options: dict[str, Any] = {"population": population, "value": setting.family, **columns}
+    whole = evaluate(scores, baseline, alpha, **options)
+    parts = {
+        segment: evaluate(scores.select(topics=topics), baseline, alpha, **options)
+        for segment, topics in groups.items()
+    }
+    table = _stacked(whole, parts, groups)
+    table |= {
+        f"{name}_{correct}": corrected(column, correct)
+        for name, column in table.items()
+        if name == "p" or (name.startswith("p_") and name != "p_max")
+    }
+    rows = np.isin(table["system"], shown)
+    table = {name: column[rows] for name, column in table.items()}
+    alphas = risk.sweep_of(alpha)
+    more = Wanted(**{name: value for name, value in columns.items() if name in ("ci", "n_resamples", "seed")})
+    more = replace(more, tests=tuple(columns.get("tests", ())), correct=correct)
+    stated = signature_of("segments", [setting], alphas, segments=len(groups), **more.stated())
+    return SegmentEvaluation(stated, _hidden_first(table), tuple(_notes(scores, parts, groups)))
+
+
+def _stacked(whole: Evaluation, parts: Mapping[str, Evaluation], groups: Mapping[str, Sequence[str]]) -> Columns:
+    """The rows of all segments, one below the other, with segment, size and gap."""
+    sizes = {segment: len(groups[segment]) for segment in parts}
+    spread = np.asarray(whole.columns["se"]) * np.sqrt(sum(sizes.values()))
+    table: Columns = {
+        "segment": np.repeat(list(parts), len(whole)),
+        "topics": np.repeat(list(sizes.values()), len(whole)),
+    }
+    table |= {
+        name: np.concatenate([np.asarray(part.columns[name]) for part in parts.values()]) for name in whole.columns
+    }
+    gaps = [_gap(part, whole, spread / np.sqrt(sizes[segment])) for segment, part in parts.items()]
+    table["gap"] = np.concatenate(gaps)
+    return table
+
+
+def _gap(part: Evaluation, whole: Evaluation, se: FloatArray) -> FloatArray:
+    difference = np.asarray(part.columns["urisk"]) - np.asarray(whole.columns["urisk"])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(se > 0, difference / se, np.nan)
+
+
+def _hidden_first(table: Columns) -> Columns:
+    """Segments by their lowest gap; within a segment the rows keep their order."""
+    segments = list(dict.fromkeys(table["segment"].tolist()))
+    gaps = np.nan_to_num(table["gap"], nan=np.inf).reshape(len(segments), -1).min(axis=1)
+    rows = np.arange(len(table["gap"])).reshape(len(segments), -1)[np.argsort(gaps, kind="stable")].ravel()
+    return {name: column[rows] for name, column in table.items()}
+
+
+def _notes(scores: Scores, parts: Mapping[str, Evaluation], groups: Mapping[str, Sequence[str]]) -> list[str]:
+    notes = list(scores.notes)
+    if NONE in groups:
+        notes.append(
+            f"{counted(len(groups[NONE]), 'topic')} without a segment, shown as {NONE}: {listed(groups[NONE])}"
+        )
+    single = [segment for segment, topics in groups.items() if len(topics) < 2]
+    if single:
+        notes.append(f"no test in segments of one topic: {listed(single)}")
+    for segment, part in parts.items():
+        own = [note for note in part.notes if note not in scores.notes]
+        notes += [f"{segment}: {note}" if "undefined" in note else note for note in own if segment not in single]
+    return list(dict.fromkeys(notes))

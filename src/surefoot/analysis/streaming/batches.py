@@ -1,0 +1,197 @@
+"""Whole topics of a log at a time: matrices of systems × topics, whatever the layout of the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars
+
+from surefoot.analysis.streaming.files import LogFile
+from surefoot.effectiveness.names import find_measure
+from surefoot.errors import InputError, SurefootError, listed
+from surefoot.io.layouts import SUMMARIES, Long, Wide, role_of
+from surefoot.scores import LARGEST, VIRTUAL, FloatArray, Missing
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the headers and labels of a log say: its layouts, and the systems of each measure (None: it has no name)."""
+
+    layouts: frozenset[str]
+    systems: dict[str | None, tuple[str, ...]]
+    unread: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: str) -> Names:
+        """The names in a file."""
+        file = LogFile(path)
+        if isinstance(file.layout, Wide):
+            return cls(frozenset({"wide"}), {None: tuple(file.schema)[1:]}, ())
+        return cls(frozenset({"long"}), _long_names(file, file.layout), file.layout.ignored)
+
+    def __add__(self, other: Names) -> Names:
+        systems = {
+            measure: tuple(dict.fromkeys(self.systems.get(measure, ()) + other.systems.get(measure, ())))
+            for measure in self.systems | other.systems
+        }
+        return Names(self.layouts | other.layouts, systems, tuple(dict.fromkeys(self.unread + other.unread)))
+
+    def log(self, measure: str | None, missing: Missing) -> Log:
+        """The log of one measure, if it is one."""
+        if len(self.layouts) > 1:
+            raise SurefootError("some files are wide (a row a topic), others long (a row a score); write all alike")
+        named = [name for name in self.systems if name is not None]
+        if named and None in self.systems:
+            raise SurefootError(f"some files name their measure ({listed(named)}), others do not; write all alike")
+        own = named[find_measure(measure, named)] if named else None
+        systems = self.systems.get(own, ())
+        doubtful = [name for name in systems if name in VIRTUAL or name.lower() in SUMMARIES]
+        if doubtful:
+            raise SurefootError(f"system {doubtful[0]!r} is called like a summary of others; rename it or leave it out")
+        if not systems:
+            raise SurefootError("the files hold no score")
+        return Log(systems, own, missing, "wide" in self.layouts)
+
+
+def _long_names(file: LogFile, layout: Long) -> dict[str | None, tuple[str, ...]]:
+    if layout.system is None:
+        raise InputError(file.path, "there is no column of systems; name one 'system', 'run' or 'name'")
+    columns = [file.column(layout.system)] + ([] if layout.measure is None else [file.column(layout.measure)])
+    pairs: dict[tuple[str, ...], None] = {}
+    for frame in file.frames(columns):
+        distinct = frame.unique(maintain_order=True).cast(polars.String)
+        if distinct.null_count().sum_horizontal().item():
+            raise InputError(file.path, f"a row without its {' or '.join(columns)}")
+        pairs |= dict.fromkeys(distinct.rows())
+    values = [file.column(place) for place in layout.values]
+    if layout.measure is None:
+        measures = [None] if role_of(values[0]) == "value" else values
+        return {measure: tuple(system for (system,) in pairs) for measure in measures}
+    found: dict[str | None, tuple[str, ...]] = {}
+    for system, measure in pairs:
+        found[measure] = (*found.get(measure, ()), system)
+    return found
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Topics of one file, each with all the scores that it has; NaN where one is missing."""
+
+    path: str
+    labels: polars.Series
+    values: FloatArray
+
+    def topics(self) -> polars.Series:
+        """The labels as text, if each names a topic."""
+        if self.labels.dtype.is_float():
+            problem = f"column {self.labels.name!r}: expected topics as text or whole numbers, found fractions"
+            raise InputError(self.path, problem)
+        topics = self.labels.cast(polars.String).str.strip_chars()
+        if topics.null_count() or (topics == "").any():
+            raise InputError(self.path, "a row without its topic")
+        summary = topics.str.to_lowercase().is_in(SUMMARIES)
+        if summary.any():
+            name = topics.filter(summary)[0]
+            raise InputError(self.path, f"topic {name!r} is called like a summary of others; rename it or leave it out")
+        return topics
+
+
+@dataclass(frozen=True)
+class Log:
+    """The systems of a log, the measure to read (None: it has no name), and what becomes of missing scores."""
+
+    systems: tuple[str, ...]
+    measure: str | None
+    missing: Missing
+    wide: bool
+
+    def batches(self, path: str) -> Iterator[Batch]:
+        """The topics of a file, a bounded number at a time."""
+        file = LogFile(path)
+        batches = self._wide(file) if isinstance(file.layout, Wide) else self._long(file, file.layout)
+        return (_checked(batch, self.systems) for batch in batches)
+
+    def _wide(self, file: LogFile) -> Iterator[Batch]:
+        present = [system for system in self.systems if system in file.schema]
+        _refuse_text(file, present)
+        rows = [self.systems.index(system) for system in present]
+        for frame in file.frames([file.topic, *present]):
+            values = _numbers(frame.select(present)).T
+            if len(present) < len(self.systems):
+                some, values = values, np.full((len(self.systems), frame.height), np.nan)
+                values[rows] = some
+            yield Batch(file.path, frame[file.topic], values)
+
+    def _long(self, file: LogFile, layout: Long) -> Iterator[Batch]:
+        system = file.column(layout.system or 0)
+        value = file.column(layout.values[0])
+        if self.measure is not None and layout.measure is None:
+            value = self.measure
+        if value not in file.schema:
+            return
+        _refuse_text(file, [value])
+        measure = None if layout.measure is None else file.column(layout.measure)
+        frames = file.frames([file.topic, system, value] + ([] if measure is None else [measure]))
+        if measure is not None:
+            frames = (frame.filter(polars.col(measure).cast(polars.String) == self.measure) for frame in frames)
+        for frame in _whole_topics(frames, file.topic):
+            yield self._matrix(file, frame.rename({file.topic: "topic", system: "system", value: "value"}))
+
+    def _matrix(self, file: LogFile, frame: polars.DataFrame) -> Batch:
+        """The rows of whole topics as a matrix."""
+        runs = frame.select(polars.col("topic").rle_id()).to_series().to_numpy().astype(np.int64)
+        labels = polars.Enum(self.systems)
+        rows = frame["system"].cast(polars.String).cast(labels).to_physical().to_numpy().astype(np.int64)
+        begins = np.flatnonzero(np.diff(runs, prepend=-1))
+        cells = rows * len(begins) + runs
+        values, filled = (np.full(len(self.systems) * len(begins), fill) for fill in (np.nan, False))
+        filled[cells] = True
+        if np.count_nonzero(filled) < len(cells):
+            order = np.argsort(cells, kind="stable")
+            double = int(order[1:][np.diff(cells[order]) == 0].min())
+            label, topic = frame["system"][double], frame["topic"][double]
+            raise InputError(file.path, f"a second score of system {str(label)!r} on topic {str(topic)!r}")
+        values[cells] = _numbers(frame.select("value"))[:, 0]
+        return Batch(file.path, frame["topic"][begins], values.reshape(len(self.systems), len(begins)))
+
+
+def _whole_topics(frames: Iterator[polars.DataFrame], topic: str) -> Iterator[polars.DataFrame]:
+    """The same rows, cut where a topic ends: a slice's last topic may go on in the next."""
+    rest: polars.DataFrame | None = None
+    for frame in frames:
+        if not frame.height:
+            continue
+        together = frame if rest is None else polars.concat([rest, frame], rechunk=True)
+        before = together[topic].ne_missing(together[topic][-1])
+        cut = together.height - int(before.reverse().arg_max() or 0) if before.any() else 0
+        if cut:
+            yield together[:cut]
+        rest = together[cut:]
+    if rest is not None:
+        yield rest
+
+
+def _numbers(frame: polars.DataFrame) -> FloatArray:
+    return frame.cast(polars.Float64).to_numpy()
+
+
+def _refuse_text(file: LogFile, columns: Sequence[str]) -> None:
+    for column in columns:
+        if not file.schema[column].is_numeric():
+            raise InputError(file.path, f"column {column!r}: expected numbers, found {file.schema[column]}")
+
+
+def _checked(batch: Batch, systems: Sequence[str]) -> Batch:
+    """The batch, if all scores that there are can be computed with."""
+    wrong: npt.NDArray[np.bool_] = np.abs(batch.values) > LARGEST
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0].tolist()
+        raise InputError(
+            batch.path,
+            f"the score of system {systems[row]!r} on topic {str(batch.labels[column])!r} is "
+            f"{batch.values[row, column]:g}; scores must be finite numbers, at most {LARGEST:g}",
+        )
+    return batch

@@ -1,0 +1,107 @@
+"""The Parquet files of a log, each read in slices, so that memory does not grow with the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars
+from polars.exceptions import PanicException, PolarsError
+
+from surefoot.errors import InputError, SurefootError
+from surefoot.io.files import PathLike
+from surefoot.io.layouts import Layout, Wide, recognise, role_of
+from surefoot.io.score_file import in_file
+
+CELLS = 1 << 22
+"""How many values are read at once."""
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """One Parquet file of a log; its header says how it holds the scores."""
+
+    path: str
+
+    @cached_property
+    def schema(self) -> dict[str, polars.DataType]:
+        """The columns and their types; the index that pandas writes last comes first."""
+        with _readable(self.path):
+            schema = dict(self._scan().collect_schema())
+        names = list(schema)
+        if names and role_of(names[0]) is None and role_of(names[-1]) is not None:
+            names = names[-1:] + names[:-1]
+        return {name: schema[name] for name in names}
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Wide (a row a topic) or long (a row a score)."""
+        with in_file(self.path):
+            layout = recognise(list(self.schema))
+        if isinstance(layout, Wide) and layout.rows != "topic":
+            raise InputError(self.path, "a row is a system; in a log it must be a topic, or a single score")
+        return layout
+
+    def column(self, place: int) -> str:
+        """The name of a column."""
+        return list(self.schema)[place]
+
+    @property
+    def topic(self) -> str:
+        """The column of topics."""
+        return self.column(0 if isinstance(self.layout, Wide) else self.layout.topic)
+
+    def frames(self, columns: Sequence[str]) -> Iterator[polars.DataFrame]:
+        """Some columns, slice by slice."""
+        step = max(1, CELLS // len(columns))
+        with _readable(self.path):
+            table = self._scan()
+            height = int(table.select(polars.len()).collect().item())
+        for start in range(0, height, step):
+            with _readable(self.path):
+                frame = table.select(columns).slice(start, step).collect()
+            yield frame
+
+    def _scan(self) -> polars.LazyFrame:
+        return polars.scan_parquet(self.path, hive_partitioning=False, glob=False)
+
+
+@contextmanager
+def _readable(path: str) -> Iterator[None]:
+    """Say in one line that a file can't be read."""
+    try:
+        yield
+    except (PolarsError, PanicException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(path, f"can't be read as Parquet ({reason}); fetch or write it again") from None
+
+
+def find_files(paths: PathLike | Iterable[PathLike]) -> tuple[str, ...]:
+    """The Parquet files that paths, folders and patterns such as ``logs/*.parquet`` name, each once."""
+    named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files = [file for path in named for file in _files_of(os.fspath(path))]
+    if not files:
+        raise SurefootError("name at least one Parquet file of scores, or a folder of them")
+    return tuple(dict.fromkeys(files))
+
+
+def _files_of(path: str) -> list[str]:
+    if Path(path).is_dir():
+        inside = (file for file in Path(path).rglob("*.parquet") if not file.name.startswith((".", "_")))
+        found = sorted(str(file) for file in inside)
+        problem = "is a folder without a Parquet file (*.parquet)"
+    else:
+        found = [path] if Path(path).exists() else _matches(path)
+        problem = "no such file"
+    if not found:
+        raise InputError(path, problem)
+    return found
+
+
+def _matches(pattern: str) -> list[str]:
+    anchor = Path(pattern).anchor
+    return sorted(str(file) for file in Path(anchor).glob(pattern.removeprefix(anchor)) if file.is_file())

@@ -1,6 +1,0 @@
-"""Public collections: which there are, where one lies on this machine, and getting it there."""
-
-from surefoot.datasets.registry import Collection, Source, collection, collections
-from surefoot.datasets.store import fetch, locate
-
-__all__ = ["Collection", "Source", "collection", "collections", "fetch", "locate"]

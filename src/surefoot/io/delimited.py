@@ -1,0 +1,127 @@
+"""CSV and TSV tables: parsed by polars, and walked through again only to say where something is wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import polars
+from polars.exceptions import PolarsError
+
+from surefoot.errors import InputError, SurefootError
+from surefoot.io.files import PathLike
+from surefoot.io.frames import PolarsTable
+from surefoot.io.layouts import Long, recognise
+from surefoot.io.score_file import Source
+
+
+@dataclass(frozen=True)
+class Header:
+    """The first line that isn't blank, split."""
+
+    cells: tuple[str, ...]
+    separator: str
+    lines: int
+    """How many lines of the file lie before the first row."""
+    end: int
+    """Where in the file the first row starts."""
+
+
+def header_of(data: bytes) -> Header:
+    """The header of a table; separated by tabs if it has any, else by commas, else by semicolons."""
+    start = re.search(rb"\S", data).start()  # type: ignore[union-attr]
+    stop = data.find(b"\n", start)
+    stop = len(data) if stop < 0 else stop
+    line = data[start:stop].decode("utf-8").strip("\r")
+    separator = next((mark for mark in "\t,;" if mark in line), ",")
+    cells = tuple(cell.strip() for cell in next(csv.reader([line], delimiter=separator)))
+    row = re.compile(rb"\S").search(data, stop)
+    end = len(data) if row is None else max(data.rfind(b"\n", 0, row.start()) + 1, 0)
+    return Header(cells, separator, data.count(b"\n", 0, end), end)
+
+
+def read_delimited(path: PathLike, data: bytes) -> Source:
+    """The table in a CSV or TSV file."""
+    header = header_of(data)
+    try:
+        layout = recognise(header.cells)
+    except SurefootError as error:
+        raise InputError(path, str(error), header.lines) from None
+    if not re.compile(rb"\S").search(data, header.end):
+        raise InputError(path, "there is a header but no row of scores")
+    scores = layout.values if isinstance(layout, Long) else range(1, len(header.cells))
+    frame = _without_blank_lines(_parsed(path, data, header, set(scores)))
+    if _may_be_short(data, header, frame):
+        _check_widths(path, data, header)
+    return Source(
+        path,
+        PolarsTable(frame, header.cells),
+        layout,
+        line_of=lambda row: next(islice(_records(path, data, header.separator), row + 1, None), (None,))[0],
+    )
+
+
+def _parsed(path: PathLike, data: bytes, header: Header, numeric: Collection[int]) -> polars.DataFrame:
+    """The rows, scores as numbers if all of them are numbers, else as text for a closer look later."""
+    problem: Exception | None = None
+    for numbers in (numeric, ()):
+        schema = {
+            str(place): polars.Float64() if place in numbers else polars.String() for place in range(len(header.cells))
+        }
+        try:
+            return polars.read_csv(
+                data, has_header=False, skip_lines=header.lines, separator=header.separator, schema=schema
+            )
+        except PolarsError as error:
+            problem = error
+    _check_widths(path, data, header)
+    raise InputError(path, f"can't be read as a table: {str(problem).splitlines()[0]}")
+
+
+def _without_blank_lines(frame: polars.DataFrame) -> polars.DataFrame:
+    first = frame.to_series(0)
+    empty = first.is_null()
+    if first.dtype == polars.String:
+        empty |= (first.str.strip_chars() == "").fill_null(value=True)
+    rows = empty.arg_true()
+    if not len(rows):
+        return frame
+    blank = [row for row, cells in zip(rows, frame[rows].iter_rows(), strict=True) if not _filled(cells)]
+    kept = polars.int_range(frame.height, eager=True).is_in(blank).not_()
+    return frame.filter(kept)
+
+
+def _filled(cells: Collection[object]) -> bool:
+    return any(cell is not None and str(cell).strip() for cell in cells)
+
+
+def _may_be_short(data: bytes, header: Header, frame: polars.DataFrame) -> bool:
+    """Whether some line may have too few cells: polars fills those up with nulls and says nothing."""
+    if not frame.to_series(-1).has_nulls():
+        return False
+    marks = data.count(header.separator.encode(), header.end)
+    return b'"' in data or marks != frame.height * (len(header.cells) - 1)
+
+
+def _check_widths(path: PathLike, data: bytes, header: Header) -> None:
+    width = len(header.cells)
+    for line, cells in _records(path, data, header.separator):
+        if len(cells) != width:
+            raise InputError(path, f"expected {width} columns as in the header, found {len(cells)}", line)
+
+
+def _records(path: PathLike, data: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The lines that aren't blank, header included, each with its number."""
+    reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), delimiter=separator)
+    line = 1
+    try:
+        for cells in reader:
+            if _filled(cells):
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(path, f"can't be read as a table: {error}", line) from None

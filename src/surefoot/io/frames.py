@@ -1,0 +1,163 @@
+"""Scores from pandas and polars frames. pandas is only ever met here when the user brings it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars
+
+from surefoot.errors import SurefootError
+from surefoot.io.layouts import CellError, Labels, Rows, Table, block_of, recognise, role_of
+from surefoot.scores import FloatArray, Missing, Scores
+
+MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
+
+
+def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "error") -> Scores:
+    """Scores of a pandas or polars frame: wide, or long (system, topic, value, and measure where there are several).
+
+    A wide frame's first column, or its index in pandas, is named ``topic`` (or ``qid``, ...) or ``system`` (or
+    ``run``, ``name``, ...) and so says what the rows are.
+
+    >>> frame = polars.DataFrame({"qid": [1, 2], "bm25": [0.2, 0.4], "dense": [0.3, 0.1]})
+    >>> scores_of_frame(frame, measure="nDCG@10")
+    Scores(2 systems × 2 topics of nDCG@10)
+    """
+    table = table_of(frame)
+    block = block_of(table, recognise(table.columns), measure)
+    return Scores.align(block.rows(), measure or block.measure or "score", missing, block.notes)
+
+
+def table_of(frame: Any) -> Table:
+    """The frame as a table to take labels and numbers from."""
+    library = type(frame).__module__.partition(".")[0]
+    if isinstance(frame, polars.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, polars.DataFrame):
+        return PolarsTable(frame)
+    if library == "pyarrow" and hasattr(frame, "schema"):
+        return PolarsTable(polars.DataFrame(frame))
+    if library == "pandas" and hasattr(frame, "columns"):
+        return PandasTable(frame)
+    raise SurefootError(f"expected a pandas or polars frame, got {type(frame).__name__}")
+
+
+class PolarsTable:
+    """A polars frame as a `Table`; ``columns`` are given where the frame's own names had to differ."""
+
+    def __init__(self, frame: polars.DataFrame, columns: Sequence[str] | None = None) -> None:
+        self.frame = frame
+        self.columns = tuple(frame.columns if columns is None else columns)
+        self.height = frame.height
+
+    def labels(self, column: int) -> Labels:
+        series = self.frame.to_series(column)
+        if series.dtype == polars.Object:
+            text = polars.Series([None if item is None else str(item) for item in series], dtype=polars.String)
+        else:
+            text = series.cast(polars.String)
+        distinct = text.unique(maintain_order=True).drop_nulls()
+        codes = text.cast(polars.Enum(distinct)).to_physical().cast(polars.Int64).fill_null(-1)
+        names: Iterable[object] = distinct
+        if series.dtype.is_float():
+            names = distinct.cast(polars.Float64)
+        return _labels(codes.to_numpy(), names, self.columns[column])
+
+    def numbers(self, columns: Sequence[int], rows: Rows | None = None) -> FloatArray:
+        chosen = self.frame[:, list(columns)]
+        if rows is not None:
+            chosen = chosen[rows]
+        if not all(dtype.is_numeric() or dtype == polars.Boolean for dtype in set(chosen.dtypes)):
+            chosen = polars.DataFrame(
+                [
+                    _parsed(series, self.columns[column], rows)
+                    for series, column in zip(chosen.iter_columns(), columns, strict=True)
+                ]
+            )
+        values = chosen.cast(polars.Float64).to_numpy()
+        return _finite(values, [self.columns[column] for column in columns], rows)
+
+
+class PandasTable:
+    """A pandas frame as a `Table`, what its index tells brought into the columns."""
+
+    def __init__(self, frame: Any) -> None:
+        if frame.columns.nlevels > 1:
+            raise SurefootError("the frame has columns in several levels; flatten them first")
+        self.frame = _index_into_columns(frame)
+        self.columns = tuple(_label(name) for name in self.frame.columns)
+        self.height = len(self.frame)
+
+    def labels(self, column: int) -> Labels:
+        codes, distinct = self.frame.iloc[:, column].factorize()
+        return _labels(np.asarray(codes), distinct, self.columns[column])
+
+    def numbers(self, columns: Sequence[int], rows: Rows | None = None) -> FloatArray:
+        chosen = self.frame.iloc[slice(None) if rows is None else rows, list(columns)]
+        if not all(dtype.kind in "fiub" for dtype in set(chosen.dtypes)):
+            parsed = (
+                _parsed(polars.Series([_text(item) for item in chosen.iloc[:, place]]), self.columns[column], rows)
+                for place, column in enumerate(columns)
+            )
+            values = np.column_stack([series.to_numpy() for series in parsed])
+        else:
+            values = chosen.to_numpy(dtype=np.float64, na_value=np.nan)
+        return _finite(values, [self.columns[column] for column in columns], rows)
+
+
+def _index_into_columns(frame: Any) -> Any:
+    if frame.columns.name is not None and frame.index.name is None and frame.index.nlevels == 1:
+        other = {"system": "topic", "topic": "system"}.get(role_of(_label(frame.columns.name)) or "")
+        frame = frame.rename_axis(index=other) if other else frame
+    telling = [name for name in frame.index.names if name is not None and role_of(_label(name))]
+    missing = [name for name in telling if name not in frame.columns]
+    return frame.reset_index(level=missing) if missing else frame
+
+
+def _label(name: object) -> str:
+    """A label as text: topic 151.0, out of a column that had gaps, is topic 151."""
+    whole = isinstance(name, float | np.floating) and float(name).is_integer()
+    return str(int(name)) if whole else str(name).strip()  # type: ignore[call-overload]
+
+
+def _labels(codes: npt.NDArray[np.integer], names: Iterable[object], column: str) -> Labels:
+    texts = [_label(name) for name in names]
+    place: dict[Hashable, int] = {}
+    merged = np.array([place.setdefault(text, len(place)) for text in texts], dtype=np.int64)
+    empty = codes < 0
+    if "" in place:
+        empty |= merged[codes] == place[""]
+    if empty.any():
+        raise CellError(int(np.argmax(empty)), f"the {column} is empty")
+    return Labels(codes if len(place) == len(texts) else merged[codes], tuple(str(text) for text in place))
+
+
+def _text(item: object) -> str | None:
+    return None if item is None else str(item)
+
+
+def _parsed(series: polars.Series, column: str, rows: Rows | None) -> polars.Series:
+    """A column as numbers, where it holds text."""
+    if series.dtype.is_numeric() or series.dtype in (polars.Boolean, polars.Null):
+        return series.cast(polars.Float64)
+    text = series.cast(polars.String).str.strip_chars()
+    text = text.set(text.str.to_lowercase().is_in(MISSING_WORDS), None)
+    numbers = text.cast(polars.Float64, strict=False)
+    wrong = (numbers.is_null() & text.is_not_null()).arg_max()
+    if wrong is not None and numbers[wrong] is None and text[wrong] is not None:
+        row = wrong if rows is None else int(rows[wrong])
+        raise CellError(row, f"column {column!r}: expected a number, found {text[wrong]!r}")
+    return numbers
+
+
+def _finite(values: FloatArray, columns: Sequence[str], rows: Rows | None) -> FloatArray:
+    """The values, if none is infinite."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        place, column = np.argwhere(infinite)[0].tolist()
+        row = place if rows is None else int(rows[place])
+        raise CellError(row, f"column {columns[column]!r}: expected a finite number, found {values[place, column]}")
+    return values

@@ -1,0 +1,308 @@
+"""How tables hold scores: wide (a row a topic, or a row a system) or long (a row a score); in frames and files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot.effectiveness.names import find_measure
+from surefoot.errors import SurefootError
+from surefoot.scores import FloatArray
+
+Role = Literal["topic", "system", "measure", "value"]
+Rows = npt.NDArray[np.int64]
+
+# Where a table has two names of one role (qid beside the text of the query), the earlier in the list is taken.
+NAMES: dict[Role, tuple[str, ...]] = {
+    "topic": ("topic", "topics", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid", "query"),
+    "system": ("system", "systems", "system_id", "run", "runs", "runid", "run_id", "run_name", "name", "tag"),
+    "measure": ("measure", "measures", "metric", "metrics"),
+    "value": ("value", "score"),
+}
+_ROLES = {name: role for role, names in NAMES.items() for name in names}
+SUMMARIES = frozenset({"mean", "amean", "average", "avg", "total", "sum", "all"})
+ROUNDING = 1e-3
+
+
+class CellError(SurefootError):
+    """Something wrong in one row of a table; who knows the row's line in a file says that instead."""
+
+    def __init__(self, row: int, message: str) -> None:
+        self.row, self.message = row, message
+        super().__init__(row, message)
+
+    def __str__(self) -> str:
+        return f"row {self.row + 1}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A column of labels: the distinct names in order of appearance, and the name's number for every row."""
+
+    codes: npt.NDArray[np.integer]
+    names: tuple[str, ...]
+
+    def __getitem__(self, rows: Rows | slice) -> Labels:
+        """The labels of some rows, without the names that don't occur there."""
+        codes = self.codes[rows]
+        occurs = np.bincount(codes, minlength=len(self.names)) > 0
+        if occurs.all():
+            return Labels(codes, self.names)
+        return Labels((np.cumsum(occurs) - 1)[codes], tuple(np.array(self.names, dtype=object)[occurs]))
+
+
+class Table(Protocol):
+    """What is asked of a frame, whatever library it comes from."""
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def height(self) -> int: ...
+
+    def labels(self, column: int) -> Labels: ...
+
+    def numbers(self, columns: Sequence[int], rows: Rows | None = None) -> FloatArray:
+        """Rows × columns, NaN where missing."""
+
+
+@dataclass(frozen=True)
+class Wide:
+    """The first column names the rows, the header names the columns."""
+
+    rows: Role
+
+    label_columns = (0,)
+
+
+@dataclass(frozen=True)
+class Long:
+    """One score a row, or one a measure; ``summaries`` are the topics that the tool is known to add."""
+
+    topic: int
+    system: int | None
+    measure: int | None
+    values: tuple[int, ...]
+    ignored: tuple[str, ...] = ()
+    summaries: frozenset[str] = frozenset()
+    gdeval: bool = False
+
+    @property
+    def label_columns(self) -> tuple[int, ...]:
+        return tuple(column for column in (self.topic, self.system, self.measure) if column is not None)
+
+
+Layout = Wide | Long
+
+
+@dataclass(frozen=True)
+class Block:
+    """Systems × topics out of one table, NaN where a score is missing."""
+
+    systems: tuple[str, ...]
+    topics: tuple[str, ...]
+    values: FloatArray
+    measure: str | None
+    notes: tuple[str, ...] = ()
+
+    def rows(self) -> Iterator[tuple[str, tuple[str, ...], FloatArray]]:
+        """The rows as `Scores.align` takes them."""
+        return ((system, self.topics, row) for system, row in zip(self.systems, self.values, strict=True))
+
+
+def role_of(name: str) -> Role | None:
+    """What a column of that name holds.
+
+    >>> role_of("Query ID"), role_of("runid"), role_of("bm25")
+    ('topic', 'system', None)
+    """
+    return _ROLES.get(_word(name))
+
+
+def _word(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def recognise(columns: Sequence[str]) -> Layout:
+    """The layout that a header tells of.
+
+    >>> recognise(["topic", "bm25", "dense"])
+    Wide(rows='topic')
+    >>> recognise(["name", "qid", "measure", "value"])
+    Long(topic=1, system=0, measure=2, values=(3,), ignored=(), summaries=frozenset(), gdeval=False)
+    """
+    if not columns:
+        raise SurefootError("there are no columns")
+    roles = [role_of(name) for name in columns]
+    if "topic" in roles and _is_long(roles):
+        return _long(columns, roles)
+    if roles[0] == "topic" or roles[0] == "system":
+        if len(columns) == 1:
+            raise SurefootError(f"the header has only {columns[0]!r} and no column of scores")
+        return Wide(roles[0])
+    raise SurefootError(
+        f"the first header cell is {columns[0]!r}; it must say what the rows are: 'topic' or 'qid' (and a column a "
+        "system), 'system' or 'run' (and a column a topic), or both and 'value' (a row a score)"
+    )
+
+
+def _is_long(roles: Sequence[Role | None]) -> bool:
+    """Whether a header with a topic is that of a long table; a wide one may have a system called run or score."""
+    if "value" in roles:
+        return "system" in roles or None not in roles
+    return "system" in roles[:2] and "topic" in roles[:2]
+
+
+def _long(columns: Sequence[str], roles: Sequence[Role | None]) -> Long:
+    def first(role: Role) -> int | None:
+        places = [place for place, found in enumerate(roles) if found == role]
+        return min(places, key=lambda place: NAMES[role].index(_word(columns[place])), default=None)
+
+    topic, system, measure, value = (first(role) for role in NAMES)
+    if topic is None:
+        raise SurefootError("there is no column of topics")
+    values = (value,) if value is not None else tuple(place for place, role in enumerate(roles) if role is None)
+    if not values or (measure is not None and value is None):
+        raise SurefootError(f"a column of scores is needed beside {', '.join(columns)}: call it 'value'")
+    used = {topic, system, measure, *values}
+    gdeval = [_word(name) for name in columns[:2]] == ["runid", "topic"]
+    return Long(
+        topic,
+        system,
+        measure,
+        values,
+        ignored=tuple(name for place, name in enumerate(columns) if place not in used),
+        summaries=frozenset({"amean"}) if gdeval else frozenset(),
+        gdeval=gdeval,
+    )
+
+
+def block_of(table: Table, layout: Layout, measure: str | None = None, system: str | None = None) -> Block:
+    """The scores of one measure in a table; ``system`` is for tables that name none."""
+    if table.height == 0:
+        raise SurefootError("there is a header but no row of scores")
+    block = _wide_block(table, layout) if isinstance(layout, Wide) else _long_block(table, layout, measure, system)
+    return _without_margins(block)
+
+
+def _wide_block(table: Table, layout: Wide) -> Block:
+    across: Role = "system" if layout.rows == "topic" else "topic"
+    labels, heads = table.labels(0), table.columns[1:]
+    if len(labels.names) < table.height:
+        row = _first_double(labels.codes)
+        raise CellError(row, f"a second row of {layout.rows} {labels.names[labels.codes[row]]!r}")
+    if len(set(heads)) < len(heads):
+        double = Counter(heads).most_common(1)[0][0]
+        raise SurefootError(f"two columns of {across} {double!r}")
+    if "" in heads:
+        raise SurefootError(f"column {heads.index('') + 2} has no name in the header; it should be a {across}")
+    values = table.numbers(range(1, len(table.columns)))
+    if layout.rows == "topic":
+        return Block(heads, labels.names, values.T, None)
+    return Block(labels.names, heads, values, None)
+
+
+def _long_block(table: Table, layout: Long, wanted: str | None, default_system: str | None) -> Block:
+    if layout.system is None and default_system is None:
+        raise SurefootError("there is no column of systems; name one 'system', 'run' or 'name'")
+    topics = table.labels(layout.topic)
+    rows = _topic_rows(topics, layout.summaries)
+    rows, column, measure = _measure_rows(table, layout, wanted, rows)
+    topics = topics[rows]
+    if layout.system is None:
+        systems = Labels(np.zeros(len(rows), dtype=np.int64), (default_system or "",))
+    else:
+        systems = table.labels(layout.system)[rows]
+    cells = systems.codes.astype(np.int64) * len(topics.names) + topics.codes
+    shape = (len(systems.names), len(topics.names))
+    if np.bincount(cells, minlength=shape[0] * shape[1]).max() > 1:
+        double = _first_double(cells)
+        names = systems.names[systems.codes[double]], topics.names[topics.codes[double]]
+        raise CellError(int(rows[double]), "a second score of system {!r} on topic {!r}".format(*names))
+    values = np.full(shape, np.nan)
+    values.reshape(-1)[cells] = table.numbers([column], None if len(rows) == table.height else rows)[:, 0]
+    notes = (f"columns left unread: {', '.join(layout.ignored)}",) if layout.ignored else ()
+    return Block(systems.names, topics.names, values, measure, notes)
+
+
+def _topic_rows(topics: Labels, summaries: frozenset[str]) -> Rows:
+    known = np.array([name.lower() in summaries for name in topics.names])
+    rows = np.flatnonzero(~known[topics.codes])
+    if not len(rows):
+        raise SurefootError(
+            "there are only summary rows; scores per topic are needed (-q in trec_eval and ir_measures)"
+        )
+    return rows
+
+
+def _measure_rows(table: Table, layout: Long, wanted: str | None, rows: Rows) -> tuple[Rows, int, str | None]:
+    """The rows and the column of the wanted measure, and its name in the table if it has one."""
+    if layout.measure is not None:
+        measures = table.labels(layout.measure)[rows]
+        chosen = find_measure(wanted, measures.names)
+        return rows[measures.codes == chosen], layout.values[0], measures.names[chosen]
+    names = [table.columns[column] for column in layout.values]
+    if role_of(names[0]) == "value":
+        return rows, layout.values[0], None
+    chosen = find_measure(wanted, names, layout.gdeval)
+    return rows, layout.values[chosen], names[chosen]
+
+
+def _first_double(codes: npt.NDArray[np.integer]) -> int:
+    """The first row whose code has occurred before."""
+    order = np.argsort(codes, kind="stable")
+    again = np.flatnonzero(np.diff(codes[order].astype(np.int64)) == 0) + 1
+    return int(order[again].min())
+
+
+def _without_margins(block: Block) -> Block:
+    """The block without its rows and columns of means and totals, if that is what they are; a note says so."""
+    marginal_systems = [name.lower() in SUMMARIES for name in block.systems]
+    marginal_topics = [name.lower() in SUMMARIES for name in block.topics]
+    if not any(marginal_systems) and not any(marginal_topics):
+        return block
+    system_margin = _margin(block.values[:, ~np.array(marginal_topics)], marginal_systems)
+    topic_margin = _margin(block.values[~np.array(marginal_systems)].T, marginal_topics)
+    notes = [
+        f"{names[place]!r} left out: not a {kind} but the {what} of the others"
+        for kind, names, margin in (("system", block.systems, system_margin), ("topic", block.topics, topic_margin))
+        for place, what in margin.items()
+    ]
+    systems = [place for place in range(len(block.systems)) if place not in system_margin]
+    topics = [place for place in range(len(block.topics)) if place not in topic_margin]
+    return Block(
+        tuple(block.systems[place] for place in systems),
+        tuple(block.topics[place] for place in topics),
+        block.values[np.ix_(systems, topics)],
+        block.measure,
+        (*block.notes, *notes),
+    )
+
+
+def _margin(values: FloatArray, marginal: Sequence[bool]) -> dict[int, str]:
+    """The largest set of the rows so named that are the mean or the total of all rows outside the set."""
+    candidates = np.flatnonzero(marginal).tolist()
+    for size in range(len(candidates), 0, -1):
+        for rows in combinations(candidates, size):
+            others = np.delete(values, rows, axis=0)
+            kinds = {row: _summary_of(others, values[row]) for row in rows} if others.size else {}
+            found = {row: kind for row, kind in kinds.items() if kind is not None}
+            if len(found) == size:
+                return found
+    return {}
+
+
+def _summary_of(others: FloatArray, row: FloatArray) -> str | None:
+    filled = ~np.isnan(row)
+    total = np.nansum(others, axis=0)
+    count = np.maximum((~np.isnan(others)).sum(axis=0), 1)
+    for kind, expected in (("mean", total / count), ("total", total)):
+        if filled.any() and np.all(np.abs(row - expected)[filled] <= ROUNDING):
+            return kind
+    return None

@@ -1,0 +1,177 @@
+"""Parsed ranking data kept on disk, so that a file is parsed once: its arrays, to be mapped into memory.
+
+An entry is named after its source's path and holds the source's size and time of change, so that a changed source
+replaces it. It begins with a line of magic and a line of JSON that says where each array lies.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from stat import S_ISREG
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot.errors import SurefootError
+from surefoot.io.files import STDIN, PathLike
+from surefoot.learn.data import RankingData
+
+if TYPE_CHECKING:
+    import polars
+
+MAGIC = b"surefoot ranking data 1\n"
+ALIGNED = 64
+SMALLEST = 1 << 20
+"""Texts of fewer bytes are parsed as fast as they are looked up."""
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The place of one source's data in the cache, and the state that the source is in."""
+
+    file: Path
+    source: str
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, path: PathLike) -> Entry | None:
+        """The entry of a file; none for standard input, pipes and what isn't there."""
+        from surefoot.research.datasets.store import cache
+
+        source = os.path.realpath(path)
+        try:
+            state = Path(source).stat()
+        except OSError:
+            return None
+        if str(path) == STDIN or not S_ISREG(state.st_mode):
+            return None
+        name = sha256(os.fsencode(source)).hexdigest()[:32]
+        return cls(cache() / "parsed" / name, source, state.st_size, state.st_mtime_ns)
+
+    def load(self, source: str) -> RankingData | None:
+        """What is kept, if it is whole and of the source as it is now.
+
+        The arrays are mapped copy-on-write: they are read when they are used, and what is written to them stays in
+        this process.
+        """
+        try:
+            with self.file.open("rb") as file:
+                content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            head = _head(content)
+            if [head["size"], head["changed"]] != [self.size, self.changed]:
+                return None
+            arrays = {
+                name: np.ndarray(shape, dtype, content, offset)
+                for name, (dtype, shape, offset) in head["arrays"].items()
+            }
+            return _data(arrays, head["first_feature"], source)
+        except (OSError, ValueError, KeyError, TypeError, SurefootError):
+            return None
+
+    def save(self, data: RankingData) -> None:
+        """Keep data if the source is still as it was before it was read. A disk that won't take it does no harm."""
+        try:
+            if Entry.of(self.source) != self:
+                return
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            draft = self.file.with_name(f".{self.file.name}.{os.getpid()}.part")
+            try:
+                self._write(draft, _arrays(data), data.first_feature)
+                draft.replace(self.file)
+            finally:
+                draft.unlink(missing_ok=True)
+        except OSError:
+            return
+
+    def _write(self, draft: Path, arrays: Arrays, first_feature: int) -> None:
+        places, offset = {}, 0
+        for name, array in arrays.items():
+            places[name] = array.dtype.str, array.shape, offset
+            offset += _padded(array.nbytes)
+        head = {"size": self.size, "changed": self.changed, "first_feature": first_feature, "bytes": offset}
+        with draft.open("wb") as file:
+            file.write(_framed(json.dumps(head | {"arrays": places}).encode()))
+            for array in arrays.values():
+                file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+                file.write(bytes(_padded(array.nbytes) - array.nbytes))
+
+
+def _framed(head: bytes) -> bytes:
+    start = MAGIC + b"%08x %08x " % (len(head), crc32(head)) + head
+    return start + b" " * (_padded(len(start)) - len(start))
+
+
+def _head(content: mmap.mmap) -> dict[str, Any]:
+    """What an entry says of itself; its arrays' offsets are made those from the beginning of the file."""
+    begin = len(MAGIC) + 18
+    size, checksum = (int(word, 16) for word in content[len(MAGIC) : begin].split())
+    text = content[begin : begin + size]
+    if content[: len(MAGIC)] != MAGIC or crc32(text) != checksum:
+        raise ValueError("not an entry of this kind, or a damaged one")
+    head: dict[str, Any] = json.loads(text)
+    body = _padded(begin + size)
+    if len(content) != body + head["bytes"]:
+        raise ValueError("cut off")
+    head["arrays"] = {name: (dtype, shape, body + at) for name, (dtype, shape, at) in head["arrays"].items()}
+    return head
+
+
+def _padded(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED
+
+
+def _arrays(data: RankingData) -> Arrays:
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "labels": data.labels,
+        "bounds": data.bounds,
+        "queries": _joined("\n".join(data.queries)),
+    }
+    if data.documents is not None:
+        arrays["documents"] = _joined(data.documents.str.join("\n").item())
+    if isinstance(data.features, np.ndarray):
+        return arrays | {"features": data.features}
+    matrix = data.features
+    shape = np.array(matrix.shape)
+    return arrays | {"values": matrix.data, "columns": matrix.indices, "ends": matrix.indptr, "shape": shape}
+
+
+def _joined(text: str) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def _data(arrays: Arrays, first_feature: int, source: str) -> RankingData:
+    features: Any
+    if "features" in arrays:
+        features = arrays["features"]
+    else:
+        from scipy import sparse
+
+        rows, columns = arrays["shape"].tolist()
+        features = sparse.csr_array((arrays["values"], arrays["columns"], arrays["ends"]), shape=(rows, columns))
+    return RankingData(
+        features,
+        arrays["labels"],
+        arrays["bounds"],
+        tuple(arrays["queries"].tobytes().decode().split("\n")),
+        series_of(arrays["documents"].tobytes().decode()) if "documents" in arrays else None,
+        first_feature=first_feature,
+        source=source,
+    )
+
+
+def series_of(lines: str) -> polars.Series:
+    """A series of words, out of a text with a word a line."""
+    import polars
+
+    return polars.Series([lines]).str.split("\n").explode()

@@ -1,0 +1,101 @@
+"""Small files that give each name another: to each system its baseline, to each topic its segment."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from surefoot.errors import InputError, choose, listed
+from surefoot.io.files import PathLike, read_bytes
+from surefoot.io.layouts import NAMES
+
+
+def read_map(path: PathLike, what: str) -> dict[str, str]:
+    """A CSV of two columns with a header, ``system`` and ``what``, as a mapping."""
+    mapping: dict[str, str] = {}
+    for line, cells in _lines(path, f"a CSV of system,{what}"):
+        if len(cells) != 2 or not all(cells):
+            raise InputError(path, f"expected two columns, system,{what}; found {len(cells)}", line)
+        system, other = cells
+        if not mapping and (system.lower(), other.lower()) == ("system", what):
+            continue
+        _refuse_second(path, line, "system", system, mapping)
+        mapping[system] = other
+    if not mapping:
+        raise InputError(path, f"expected lines of system,{what}; found none")
+    return mapping
+
+
+def read_segments(path: PathLike, column: str | None = None) -> dict[str, str]:
+    """The segment of each topic: a CSV of topic,segment, or one with a header and a column for each grouping.
+
+    ``column`` names the grouping where there are several. A topic whose cell is empty has no segment.
+    """
+    lines = list(_lines(path, "a CSV of topic,segment"))
+    header = ["topic", "segment"]
+    if lines and lines[0][1][0].lower() in NAMES["topic"]:
+        header = lines.pop(0)[1]
+    place = _place(path, header, column)
+    segments: dict[str, str] = {}
+    for line, cells in lines:
+        if len(cells) != len(header) or not cells[0]:
+            raise InputError(path, f"expected {','.join(header)}; found {len(cells)} columns", line)
+        _refuse_second(path, line, "topic", cells[0], segments)
+        segments[cells[0]] = cells[place]
+    if not any(segments.values()):
+        raise InputError(path, f"expected lines of {','.join(header)}; found none")
+    return {topic: segment for topic, segment in segments.items() if segment}
+
+
+def read_names(path: PathLike) -> list[str]:
+    """Names, one a line; empty lines and what follows a ``#`` at a line's start are left out."""
+    lines = (line.strip() for line in _text(path, "a name on each line").splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def read_queries(path: PathLike) -> dict[str, str]:
+    """The text of each topic: lines of topic, a tab, and the text."""
+    queries: dict[str, str] = {}
+    for number, line in enumerate(_text(path, "lines of topic, tab, text").splitlines(), start=1):
+        topic, tab, text = line.partition("\t")
+        if not line.strip():
+            continue
+        if not tab:
+            raise InputError(path, "expected a topic, a tab and the query's text; found no tab", number)
+        _refuse_second(path, number, "topic", topic.strip(), queries)
+        queries[topic.strip()] = text.strip()
+    return queries
+
+
+def _place(path: PathLike, header: list[str], column: str | None) -> int:
+    groupings = header[1:]
+    if column is not None:
+        return header.index(choose(column, groupings, f"{path}: the column of segments"))
+    if len(groupings) != 1:
+        raise InputError(path, f"there are several columns of segments: name one of {listed(groupings) or 'none'}")
+    return 1
+
+
+def _refuse_second(path: PathLike, line: int, kind: str, name: str, mapping: dict[str, str]) -> None:
+    if name in mapping:
+        raise InputError(path, f"{kind} {name!r} has a line already; keep one", line)
+
+
+def _lines(path: PathLike, expected: str) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a CSV that hold anything, with their numbers."""
+    reader = csv.reader(io.StringIO(_text(path, expected)))
+    try:
+        for fields in reader:
+            cells = [field.strip() for field in fields]
+            if any(cells):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise InputError(path, f"expected {expected}: {error}", reader.line_num) from None
+
+
+def _text(path: PathLike, expected: str) -> str:
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(path, f"expected {expected}; this is not text") from None

@@ -1,0 +1,40 @@
+"""Parquet tables, with the index that pandas keeps in a last column or only in the file's metadata."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import polars
+from polars.exceptions import PanicException, PolarsError
+
+from surefoot.errors import InputError
+from surefoot.io.files import PathLike
+from surefoot.io.frames import PolarsTable
+from surefoot.io.layouts import recognise, role_of
+from surefoot.io.score_file import Source, in_file
+
+MAGIC = b"PAR1"
+
+
+def read_parquet(path: PathLike, data: bytes) -> Source:
+    """The table in a Parquet file."""
+    try:
+        frame = polars.read_parquet(io.BytesIO(data))
+        metadata = polars.read_parquet_metadata(io.BytesIO(data))
+    except (PolarsError, PanicException) as error:
+        raise InputError(path, f"damaged Parquet file ({str(error).splitlines()[0]}); fetch it again") from None
+    frame = _with_range_index(frame, metadata.get("pandas", "{}"))
+    if frame.width and role_of(frame.columns[0]) is None and role_of(frame.columns[-1]) is not None:
+        frame = frame.select(frame.columns[-1:] + frame.columns[:-1])
+    with in_file(path):
+        return Source(path, PolarsTable(frame), recognise(frame.columns))
+
+
+def _with_range_index(frame: polars.DataFrame, pandas_metadata: str) -> polars.DataFrame:
+    """Topics 1, 2, 3... as the index of a pandas frame are written as a range and not as a column."""
+    for index in json.loads(pandas_metadata).get("index_columns", []):
+        if isinstance(index, dict) and index["kind"] == "range" and role_of(index["name"] or ""):
+            numbers = polars.int_range(index["start"], index["stop"], index["step"], eager=True)
+            frame = frame.insert_column(0, numbers.alias(index["name"]))
+    return frame

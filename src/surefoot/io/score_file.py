@@ -1,0 +1,55 @@
+"""A file of scores once it is parsed: a table, its layout, and the way back from its rows to the file's lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from surefoot.errors import InputError, SurefootError
+from surefoot.io.files import RUN_ENDINGS, PathLike, name_of
+from surefoot.io.layouts import Block, CellError, Layout, Table, Wide, block_of, role_of
+
+ENDINGS = (*RUN_ENDINGS, ".eval", ".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".out")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file. ``system`` is what its scores belong to when the table itself names no system."""
+
+    path: PathLike
+    table: Table
+    layout: Layout
+    line_of: Callable[[int], int | None] | None = None
+    system: str | None = None
+
+    @property
+    def name(self) -> str:
+        return name_of(self.path, ENDINGS)
+
+    @property
+    def nameless(self) -> bool:
+        """Whether the table holds a single measure and doesn't say which."""
+        if isinstance(self.layout, Wide):
+            return True
+        return self.layout.measure is None and role_of(self.table.columns[self.layout.values[0]]) == "value"
+
+    def block(self, measure: str | None) -> Block:
+        """The scores of one measure."""
+        with in_file(self.path, self.line_of):
+            return block_of(self.table, self.layout, measure, self.system or self.name)
+
+
+@contextmanager
+def in_file(path: PathLike, line_of: Callable[[int], int | None] | None = None) -> Iterator[None]:
+    """Say the file, and the line if it is known, of what goes wrong inside."""
+    try:
+        yield
+    except InputError:
+        raise
+    except CellError as error:
+        if line_of is None:
+            raise InputError(path, str(error)) from None
+        raise InputError(path, error.message, line_of(error.row)) from None
+    except SurefootError as error:
+        raise InputError(path, str(error)) from None

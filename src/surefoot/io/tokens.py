@@ -1,0 +1,235 @@
+"""Tokens in bytes, compiled: where they end, their hashes, the numbers they say. No string is made.
+
+A token ends at a byte up to 32; bytes beyond ASCII are text. Eight bytes are looked at together where possible.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import types
+
+from surefoot._numba import inlined, instruction
+
+Array = Any  # numpy arrays; numba finds the element types itself
+
+NEWLINE, SPACE, HASH, POINT, MINUS, PLUS = 10, 32, 35, 46, 45, 43
+LETTER_E, SMALL_E = 69, 101
+EMPTY = -1
+BAD_EXPONENT = 1 << 30
+
+HIGH_BITS = np.uint64(0x8080808080808080)
+BELOW_33 = np.uint64(0x2121212121212121)
+MIX = np.uint64(0x9E3779B97F4A7C15)
+ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(23)])
+"""Those that float64 holds exactly."""
+
+
+@instruction
+def byte_at(typingctx: Any, text: Any, at: Any) -> Any:
+    """The byte at an offset."""
+    return types.uint8(types.uintp, types.intp), _load(8)
+
+
+@instruction
+def word_at(typingctx: Any, text: Any, at: Any) -> Any:
+    """Eight bytes from an offset on, as one little-endian number."""
+    return types.uint64(types.uintp, types.intp), _load(64)
+
+
+def _load(bits: int) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.add(*arguments)
+        return builder.load(builder.inttoptr(place, ir.IntType(bits).as_pointer()), align=1)
+
+    return generate
+
+
+@instruction
+def low_zeros(typingctx: Any, word: Any) -> Any:
+    """How many low bits of a word are 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+class Text(NamedTuple):
+    """The bytes of a file, by their address; whoever makes one keeps the bytes alive."""
+
+    address: int
+    size: int
+
+
+@inlined
+def text_of(data: Any) -> Text:
+    """The text in an array of bytes."""
+    return Text(data.ctypes.data, data.size)
+
+
+@inlined
+def is_blank(byte: int) -> bool:
+    """Whether a byte is a space, a tab, a return or a feed; a line end is not."""
+    return byte == SPACE or (9 <= byte <= 13 and byte != NEWLINE)
+
+
+@inlined
+def skip_blanks(text: Text, at: int) -> int:
+    """The next offset that holds no blank."""
+    while at < text.size and is_blank(byte_at(text.address, at)):
+        at += 1
+    return at
+
+
+@inlined
+def token_end(text: Text, at: int) -> int:
+    """Where the token that begins here ends; here, if none begins here."""
+    while at + 8 <= text.size:
+        word = word_at(text.address, at)
+        low = (word - BELOW_33) & ~word & HIGH_BITS
+        if low != 0:
+            return at + int(low_zeros(low) >> np.uint64(3))
+        at += 8
+    while at < text.size and byte_at(text.address, at) > SPACE:
+        at += 1
+    return at
+
+
+@inlined
+def short_word(text: Text, at: int, size: int) -> Any:
+    """Up to eight bytes as one number."""
+    if at + 8 <= text.size:
+        return word_at(text.address, at) & (ALL_BITS >> np.uint64(64 - 8 * size)) if size > 0 else np.uint64(0)
+    word = np.uint64(0)
+    for place in range(size):
+        word |= np.uint64(byte_at(text.address, at + place)) << np.uint64(8 * place)
+    return word
+
+
+@inlined
+def hash_of(text: Text, at: int, size: int) -> Any:
+    """A hash of a stretch of bytes; its low bits are well mixed."""
+    code = np.uint64(size) * MIX
+    while size > 8:
+        code = (code ^ word_at(text.address, at)) * MIX
+        code ^= code >> np.uint64(32)
+        at += 8
+        size -= 8
+    code = (code ^ short_word(text, at, size)) * MIX
+    return code ^ (code >> np.uint64(32))
+
+
+@inlined
+def same(text: Text, at: int, other: Text, place: int, size: int) -> bool:
+    """Whether two stretches of bytes of one size are equal."""
+    while size > 8:
+        if word_at(text.address, at) != word_at(other.address, place):
+            return False
+        at += 8
+        place += 8
+        size -= 8
+    return bool(short_word(text, at, size) == short_word(other, place, size))
+
+
+@inlined
+def find(
+    slots: Array, text: Text, at: int, size: int, code: Any, other: Text, start: Array, length: Array, codes: Array
+) -> int:
+    """The slot of an open-addressing table that holds a key, or the empty one where it belongs.
+
+    The key is a stretch of ``text``; the slots hold indices of stretches of ``other``.
+    """
+    mask: int = slots.size - 1
+    slot = int(code) & mask
+    while True:
+        item = slots[slot]
+        if item == EMPTY or (codes[item] == code and length[item] == size and same(text, at, other, start[item], size)):
+            return slot
+        slot = (slot + 1) & mask
+
+
+@inlined
+def exact_number(mantissa: Any, exponent: int) -> float:
+    """The mantissa × 10^exponent, rounded as float() rounds; NaN where that takes more than float64 arithmetic.
+
+    A mantissa below 2^53 and a power of ten up to 22 are exact, so one division or product rounds right (Clinger,
+    PLDI 1990). Longer mantissas are divided in twice the precision, and left alone if close to a rounding border.
+    """
+    if exponent < -22 or exponent > 22:
+        return np.nan
+    if mantissa <= np.uint64(1 << 53):
+        if exponent < 0:
+            return float(mantissa) / float(POWERS_OF_TEN[-exponent])
+        return float(mantissa) * float(POWERS_OF_TEN[exponent])
+    if exponent > 0:
+        return np.nan
+    divisor = float(POWERS_OF_TEN[-exponent])
+    head = float(mantissa)
+    rest = float(np.int64(mantissa) - np.int64(head))
+    quotient = head / divisor
+    # Dekker's product: quotient × divisor = product + error, exactly.
+    split = 134217729.0
+    high_q = quotient * split - (quotient * split - quotient)
+    high_d = divisor * split - (divisor * split - divisor)
+    low_q, low_d = quotient - high_q, divisor - high_d
+    product = quotient * divisor
+    error = ((high_q * high_d - product) + high_q * low_d + low_q * high_d) + low_q * low_d
+    correction = ((head - product) - error + rest) / divisor
+    doubt = quotient * 2.0**-95
+    value = quotient + (correction - doubt)
+    return value if value == quotient + (correction + doubt) else np.nan
+
+
+@inlined
+def parse_exponent(text: Text, at: int, end: int) -> int:
+    """The power of ten of a token's rest, such as e-5."""
+    if byte_at(text.address, at) != LETTER_E and byte_at(text.address, at) != SMALL_E:
+        return BAD_EXPONENT
+    at += 1
+    negative = at < end and byte_at(text.address, at) == MINUS
+    if negative or (at < end and byte_at(text.address, at) == PLUS):
+        at += 1
+    if at == end or end - at > 4:
+        return BAD_EXPONENT
+    power = 0
+    for place in range(at, end):
+        digit = byte_at(text.address, place) - np.uint8(48)
+        if digit > 9:
+            return BAD_EXPONENT
+        power = power * 10 + int(digit)
+    return -power if negative else power
+
+
+@inlined
+def parse_number(text: Text, at: int, end: int) -> float:
+    """The number that a token says; NaN if it takes Python to tell."""
+    negative = byte_at(text.address, at) == MINUS
+    if negative or byte_at(text.address, at) == PLUS:
+        at += 1
+    mantissa, digits, exponent, seen, fraction = np.uint64(0), 0, 0, 0, 0
+    while at < end:
+        digit = byte_at(text.address, at) - np.uint8(48)
+        if digit <= 9:
+            mantissa = mantissa * np.uint64(10) + np.uint64(digit)
+            seen += 1
+            digits += mantissa != 0
+            exponent -= fraction
+        elif byte_at(text.address, at) == POINT and fraction == 0:
+            fraction = 1
+        else:
+            break
+        at += 1
+    if seen == 0 or digits > 18:  # longer ones could overflow
+        return np.nan
+    if at < end:
+        power = parse_exponent(text, at, end)
+        if power == BAD_EXPONENT:
+            return np.nan
+        exponent += power
+    value = exact_number(mantissa, exponent)
+    return -value if negative else value

@@ -1,0 +1,257 @@
+"""TREC runs and qrels: lists of documents by topic, read from text files of any size.
+
+Fields are separated by any white space; blank lines and lines that begin with ``#`` are skipped. Files may be
+compressed, and ``-`` is standard input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot.errors import InputError, choose, counted
+from surefoot.io import diagnostics as problems
+from surefoot.io import trec_kernels as kernels
+from surefoot.io.diagnostics import QRELS, RUN, Layout
+from surefoot.io.files import BYTE_ORDER_MARK, PathLike, name_of, read_bytes
+
+if TYPE_CHECKING:
+    import polars
+
+Names = Literal["file", "tag"]
+Ints = npt.NDArray[np.int64]
+Columns = tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.uint64], npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DocumentLists:
+    """Documents by topic, each with a number, highest first; ties in descending order of the ids' bytes.
+
+    Topics are in the order in which the file first names them; the documents of topic ``t`` are at the places from
+    ``bounds[t]`` to ``bounds[t + 1]``. An id is the ``length`` bytes from ``start`` of the file's content; ``codes``
+    are hashes of the ids.
+    """
+
+    path: str
+    text: bytes
+    topics: tuple[str, ...]
+    bounds: Ints
+    start: Ints
+    length: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.uint64]
+    numbers: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return self.start.size
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self), 'document')} in {counted(len(self.topics), 'topic')}"
+        return f"{type(self).__name__}({self.path!r}, {size})"
+
+    @property
+    def data(self) -> npt.NDArray[np.uint8]:
+        """The content of the file, for kernels."""
+        return np.frombuffer(self.text, np.uint8)
+
+    @property
+    def documents(self) -> list[str]:
+        """The ids of the documents."""
+        ends = (self.start + self.length).tolist()
+        return [self.text[start:end].decode() for start, end in zip(self.start.tolist(), ends, strict=True)]
+
+    def by_topic(self) -> Iterator[tuple[str, list[str], npt.NDArray[np.float64]]]:
+        """Each topic with its documents and their numbers."""
+        documents = self.documents
+        for topic, first, end in zip(self.topics, self.bounds[:-1], self.bounds[1:], strict=True):
+            yield topic, documents[first:end], self.numbers[first:end]
+
+    def _frame(self, **number: Any) -> polars.DataFrame:
+        import polars
+
+        topics = np.repeat(np.arange(len(self.topics)), np.diff(self.bounds))
+        names = polars.Series(self.topics, dtype=polars.String)
+        return polars.DataFrame({"topic": names.gather(topics), "document": self.documents, **number})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(DocumentLists):
+    """A system's ranking for each topic: score descending, then document id descending by bytes.
+
+    Scores are compared as float64, as the file writes them. trec_eval rounds them to float32 first, so that it ties
+    documents whose scores differ only after some seven digits: among the 143 runs of TREC-COVID round 1 that moves the
+    mean nDCG@10 of one run, by 0.0005, and no other.
+    """
+
+    name: str
+
+    @property
+    def scores(self) -> npt.NDArray[np.float64]:
+        """The score of each document."""
+        return self.numbers
+
+    @property
+    def tag(self) -> str:
+        """The last field of every line. Lines that differ in it are an error."""
+        start, end, other = kernels.other_tag(self.data, _begin(self.text))
+        tag = self.text[start:end].decode()
+        if other < 0:
+            return tag
+        raise InputError(
+            self.path,
+            f"expected the first line's tag {tag!r}, found {problems.fields_at(self.text, other)[-1].decode()!r}; "
+            "give the run one tag or name it after its file",
+            problems.line_number(self.text, other),
+        )
+
+    def to_frame(self) -> polars.DataFrame:
+        """Columns topic, document and score."""
+        return self._frame(score=self.numbers)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Qrels(DocumentLists):
+    """The judged documents of each topic, highest grade first, and a hash table of them for each topic.
+
+    The table of topic ``t`` is the ``tables[t, 1]`` slots from ``tables[t, 0]`` on; a slot holds a document's place.
+    """
+
+    tables: Ints
+    slots: npt.NDArray[np.int32]
+
+    @cached_property
+    def grades(self) -> npt.NDArray[np.int32]:
+        """The grade of each document."""
+        return self.numbers.astype(np.int32)
+
+    def to_frame(self) -> polars.DataFrame:
+        """Columns topic, document and grade."""
+        return self._frame(grade=self.grades)
+
+
+def read_run(path: PathLike, names: Names = "file") -> Run:
+    r"""Read a run: lines of ``topic Q0 document rank score tag``. The scores rank; the ranks are ignored.
+
+    The run is named after its file, or with ``names="tag"`` by its tag.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "bm25.run")
+    >>> _ = file.write_text("q1 Q0 d7 1 2.5 mine\nq1 Q0 d3 2 9.5 mine\n")
+    >>> run = read_run(file)
+    >>> run.name, run.documents, run.scores
+    ('bm25', ['d3', 'd7'], array([9.5, 2.5]))
+    """
+    choose(names, ("file", "tag"), "names")
+    lists = _read(path, RUN)
+    sizes = _table_sizes(lists.bounds)
+    # The tables only tell repeated documents, so one piece of memory serves all topics in turn.
+    _fill_tables(lists, np.stack([np.zeros_like(sizes), sizes], axis=1), np.empty(sizes.max(), np.int32))
+    run = Run(**vars(lists), name=name_of(path))
+    return run if names == "file" else Run(**vars(lists), name=run.tag)
+
+
+def read_qrels(path: PathLike) -> Qrels:
+    r"""Read judgements: lines of ``topic iteration document grade``. The iteration is ignored.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "qrels.txt")
+    >>> _ = file.write_text("q1 0 d3 0\nq1 0 d7 2\nq2 0 d1 -2\n")
+    >>> read_qrels(file).to_frame().rows()
+    [('q1', 'd7', 2), ('q1', 'd3', 0), ('q2', 'd1', -2)]
+    """
+    lists = _read(path, QRELS)
+    sizes = _table_sizes(lists.bounds)
+    tables = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
+    slots = np.empty(sizes.sum(), np.int32)
+    _fill_tables(lists, tables, slots)
+    return Qrels(**vars(lists), tables=tables, slots=slots)
+
+
+def _read(path: PathLike, layout: Layout) -> DocumentLists:
+    text = read_bytes(path)
+    data = np.frombuffer(text, np.uint8)
+    line_ends, beyond_ascii = kernels.count_lines(data)
+    if beyond_ascii:
+        problems.refuse_other_than_utf8(path, text, layout)
+    columns, blocks = _walk(path, text, data, line_ends + 1, layout)
+    topics, bounds, order = _group(text, data, columns[0].size, blocks)
+    del blocks  # scattered topics make as many blocks as lines
+    if order is not None:
+        start, length, codes, numbers = columns
+        columns = start[order], length[order], codes[order], numbers[order]
+    longest = np.diff(bounds).max()
+    kernels.rank_topics(
+        data, bounds, *columns, (np.empty(longest, np.int64), *(np.empty(longest, c.dtype) for c in columns))
+    )
+    return DocumentLists(str(path), text, topics, bounds, *columns)
+
+
+def _walk(
+    path: PathLike, text: bytes, data: npt.NDArray[np.uint8], most: int, layout: Layout
+) -> tuple[Columns, tuple[Ints, Ints, Ints]]:
+    """Start, length, hash and number of each document; start, length and first line of each block of one topic."""
+    columns = np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most, np.uint64), np.empty(most)
+    blocks = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    lines, count, bad = kernels.walk_lines(data, _begin(text), layout is RUN, columns, blocks)
+    start, length, codes, numbers = columns
+    _settle_numbers(path, text, start[:lines], numbers[:lines], layout)
+    if bad >= 0:
+        raise problems.malformed(path, text, bad, layout)
+    if lines == 0:
+        raise InputError(path, f"holds no lines; a {layout.kind} has lines of {layout.fields}")
+    topic, size, first = blocks
+    return (start[:lines], length[:lines], codes[:lines], numbers[:lines]), (
+        topic[:count],
+        size[:count],
+        first[:count],
+    )
+
+
+def _settle_numbers(path: PathLike, text: bytes, start: Ints, numbers: npt.NDArray[np.float64], layout: Layout) -> None:
+    """Let Python read the numbers that the kernel left open as NaN, and refuse what is no score or grade."""
+    doubtful = ~np.isfinite(numbers)
+    if layout is QRELS:
+        doubtful |= (numbers != np.rint(numbers)) | (np.abs(numbers) > problems.LARGEST_GRADE)
+    for line in np.flatnonzero(doubtful):
+        numbers[line] = problems.number_at(path, text, int(start[line]), layout)
+
+
+def _group(
+    text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: tuple[Ints, Ints, Ints]
+) -> tuple[tuple[str, ...], Ints, Ints | None]:
+    """The topics, where each one's documents end, and the order that brings them together if they are scattered."""
+    start, length, first = blocks
+    sizes = np.diff(first, append=lines)
+    topic_of = np.empty(start.size, np.int32)
+    slots = np.full(_table_sizes(np.array([0, start.size]))[0], -1, np.int32)
+    count = kernels.number_topics(data, start, length, slots, topic_of)
+    ends = (start + length)[:count].tolist()
+    topics = tuple(text[a:b].decode() for a, b in zip(start[:count].tolist(), ends, strict=True))
+    bounds = np.zeros(count + 1, np.int64)
+    np.add.at(bounds, topic_of + 1, sizes)
+    order = None
+    if start.size > count:
+        order = np.argsort(np.repeat(topic_of, sizes), kind="stable")
+    return topics, np.cumsum(bounds), order
+
+
+def _table_sizes(bounds: Ints) -> Ints:
+    """Powers of two that leave a hash table of each topic's documents at most half full."""
+    powers: Ints = np.maximum(3, np.ceil(np.log2(2 * np.diff(bounds)))).astype(np.int64)
+    return np.left_shift(np.ones_like(powers), powers)
+
+
+def _fill_tables(lists: DocumentLists, tables: Ints, slots: npt.NDArray[np.int32]) -> None:
+    earlier, again = kernels.index_topics(
+        lists.data, lists.bounds, tables, lists.start, lists.length, lists.codes, slots
+    )
+    if earlier >= 0:
+        raise problems.repeated(lists.path, lists.text, earlier, again)
+
+
+def _begin(text: bytes) -> int:
+    return len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0

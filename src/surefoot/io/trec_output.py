@@ -1,0 +1,126 @@
+"""What evaluation tools print per topic: lines of trec_eval -q and ir_measures -q, and JSON lines."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import polars
+from polars.exceptions import PolarsError
+
+from surefoot.effectiveness.names import looks_like_measure
+from surefoot.errors import InputError
+from surefoot.io.files import PathLike
+from surefoot.io.frames import PolarsTable
+from surefoot.io.layouts import Long, recognise, role_of
+from surefoot.io.score_file import Source, in_file
+
+SUMMARY = "all"
+COLUMNS = {4: "judgements (qrels)", 6: "a TREC run"}
+
+
+def is_evaluator_line(line: str) -> bool:
+    """Whether a line is three words as trec_eval and ir_measures print them.
+
+    >>> [is_evaluator_line(line) for line in ("map   151 0.2", "151 nDCG@10 0.2", "runid all BM25", "system 1 2")]
+    [True, True, True, False]
+    """
+    words = line.split()
+    if len(words) != 3:
+        return False
+    return words[:2] == ["runid", SUMMARY] or (_is_number(words[2]) and role_of(words[0]) is None)
+
+
+def refuse_other_lines(path: PathLike, line: str) -> None:
+    """Say what a file is that holds no scores per topic, where its first line shows it."""
+    words = line.split()
+    if len(words) == 2 and looks_like_measure(words[0]) and _is_number(words[1]):
+        raise InputError(path, "there are only summary lines; scores per topic are needed (-q in ir_measures)", 1)
+    if len(words) in COLUMNS and _is_number(words[3]):
+        what = COLUMNS[len(words)]
+        raise InputError(path, f"looks like {what}, not scores; runs are scored together with judgements", 1)
+
+
+def read_evaluator_lines(path: PathLike, data: bytes) -> Source:
+    """``measure topic value`` (trec_eval) or ``topic measure value`` (ir_measures), a line each."""
+    lines = polars.Series("line", data.decode("utf-8").split("\n"))
+    words = lines.str.extract_groups(r"^\s*(\S+)\s+(\S+)\s+(\S+)\s*$").struct.unnest()
+    filled = lines.str.contains(r"\S")
+    wrong = (words.to_series(0).is_null() & filled).arg_true()
+    if len(wrong):
+        found = len(lines[wrong[0]].split())
+        raise InputError(path, f"expected measure, topic and value, found {found} columns", wrong[0] + 1)
+    frame = words.filter(filled)
+    line_numbers = filled.arg_true().to_numpy() + 1
+    trec_eval = _measure_comes_first(frame)
+    return Source(
+        path,
+        PolarsTable(frame, ("measure", "topic", "value") if trec_eval else ("topic", "measure", "value")),
+        Long(
+            topic=int(trec_eval), system=None, measure=int(not trec_eval), values=(2,), summaries=frozenset({SUMMARY})
+        ),
+        line_of=lambda row: int(line_numbers[row]),
+        system=_run_tag(frame) if trec_eval else None,
+    )
+
+
+def _measure_comes_first(frame: polars.DataFrame) -> bool:
+    """trec_eval prints the measure first, ir_measures the topic; the summary's place or the words tell."""
+    first, second = (frame.to_series(place).unique() for place in (0, 1))
+    summary_first, summary_second = SUMMARY in first, SUMMARY in second
+    if summary_first != summary_second:
+        return summary_second
+    return _share_of_measures(first.to_list()) >= _share_of_measures(second.to_list())
+
+
+def _share_of_measures(words: Sequence[str]) -> float:
+    return float(np.mean([looks_like_measure(word) for word in words]))
+
+
+def _run_tag(frame: polars.DataFrame) -> str | None:
+    measure, topic, value = frame.get_columns()
+    tags = value.filter((measure == "runid") & (topic == SUMMARY))
+    return str(tags[0]) if len(tags) else None
+
+
+def read_json_lines(path: PathLike, data: bytes) -> Source:
+    """One JSON object a line, as ``ir_measures --output_format jsonl`` prints; also with a system in each."""
+    try:
+        frame = polars.read_ndjson(io.BytesIO(data), infer_schema_length=None)
+    except PolarsError:
+        frame = _slowly(path, data)
+    with in_file(path):
+        layout = recognise(frame.columns)
+    if isinstance(layout, Long) and layout.system is None:
+        layout = Long(layout.topic, None, layout.measure, layout.values, summaries=frozenset({SUMMARY}))
+    return Source(path, PolarsTable(frame), layout, line_of=lambda row: _filled_lines(data)[row][0])
+
+
+def _slowly(path: PathLike, data: bytes) -> polars.DataFrame:
+    """The objects by Python's own parser, which takes NaN and knows the line of what it can't take."""
+    records = []
+    for number, line in _filled_lines(data):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            record = None
+        if not isinstance(record, dict):
+            raise InputError(path, 'expected a JSON object such as {"query_id": ...}', number)
+        records.append(record)
+    names = dict.fromkeys(name for record in records for name in record)
+    columns = {name: [record.get(name) for record in records] for name in names}
+    return polars.DataFrame({name: polars.Series(cells, strict=False) for name, cells in columns.items()})
+
+
+def _filled_lines(data: bytes) -> list[tuple[int, bytes]]:
+    return [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

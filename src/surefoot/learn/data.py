@@ -1,0 +1,317 @@
+"""Ranking data: documents by query, each with features and a label. What rankers learn from and predict for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot.errors import SurefootError, counted, listed
+from surefoot.io.layouts import NAMES
+
+if TYPE_CHECKING:
+    import polars
+    from scipy import sparse
+
+    Matrix: TypeAlias = npt.NDArray[np.float32] | sparse.csr_array[np.float32, tuple[int, int]]
+
+Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+ROLES: dict[str, tuple[str, ...]] = {
+    "topic": ("qid", *(name for name in NAMES["topic"] if name != "qid")),
+    "label": ("label", "labels", "relevance", "rel", "grade"),
+    "document": ("docno", "docid", "doc_id", "document", "document_id", "doc"),
+}
+"""The names of columns that are no features."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingData:
+    """Documents (rows) by query: the rows of query ``q`` are those from ``bounds[q]`` to ``bounds[q + 1]``.
+
+    ``features`` is a float32 matrix, dense, or a scipy CSR array where most of it is zero; a missing value is NaN.
+    Features are numbered from ``first_feature`` on, as in the file that they come from. ``documents`` are the ids of
+    the rows, where they are known.
+
+    >>> data = RankingData.of([[1.0], [2.0], [3.0]], [0, 1, 0], qid=["a", "b", "a"])
+    >>> data
+    RankingData(2 queries, 3 documents, 1 feature)
+    >>> data.queries, data.bounds, data.features[:, 0]
+    (('a', 'b'), array([0, 2, 3]), array([1., 3., 2.], dtype=float32))
+    """
+
+    features: Matrix
+    labels: Floats
+    bounds: Ints
+    queries: tuple[str, ...]
+    documents: polars.Series | None = None
+    feature_names: tuple[str, ...] | None = None
+    first_feature: int = 1
+    source: str = "data"
+
+    def __post_init__(self) -> None:
+        rows = self.features.shape[0]
+        if self.features.ndim != 2 or self.labels.shape != (rows,) or int(self.bounds[-1]) != rows:
+            raise SurefootError(
+                f"{self.source}: {counted(rows, 'row')} of features need as many labels and query ids; got "
+                f"{self.labels.shape[0]} and {int(self.bounds[-1])}"
+            )
+        if len(self.queries) != self.bounds.size - 1:
+            raise SurefootError(f"{self.source}: {len(self.queries)} query names for {self.bounds.size - 1} queries")
+        if self.documents is not None and len(self.documents) != rows:
+            raise SurefootError(f"{self.source}: {len(self.documents)} document ids for {counted(rows, 'row')}")
+        if self.feature_names is not None and len(self.feature_names) != self.features.shape[1]:
+            raise SurefootError(
+                f"{self.source}: {len(self.feature_names)} feature names for "
+                f"{counted(self.features.shape[1], 'feature')}"
+            )
+        bad = np.flatnonzero(~(self.labels >= 0) | (self.labels != np.rint(self.labels)))
+        if bad.size:
+            raise SurefootError(
+                f"{self.source}: labels must be whole numbers of 0 or more; document {bad[0] + 1} has "
+                f"{self.labels[bad[0]]:g}"
+            )
+
+    def __repr__(self) -> str:
+        rows, columns = self.features.shape
+        size = f"{counted(len(self.queries), 'query')}, {counted(rows, 'document')}, {counted(columns, 'feature')}"
+        return f"RankingData({size})"
+
+    def __len__(self) -> int:
+        """The number of queries."""
+        return len(self.queries)
+
+    @classmethod
+    def of(
+        cls,
+        features: Any,
+        labels: npt.ArrayLike,
+        qid: Iterable[object],
+        documents: Iterable[object] | None = None,
+        feature_names: Sequence[str] | None = None,
+        source: str = "data",
+    ) -> RankingData:
+        """Data of arrays, a row a document; rows of a query that are scattered are brought together, in their order."""
+        matrix = as_matrix(features, source)
+        targets = np.asarray(labels, dtype=np.float32)
+        names, codes = queries_of(qid)
+        if not codes.size == targets.size == matrix.shape[0]:
+            raise SurefootError(
+                f"{source}: features, labels and qid must have as many rows; got {matrix.shape[0]}, {targets.size} "
+                f"and {codes.size}"
+            )
+        ids = None if documents is None else _series(documents)
+        if ids is not None and len(ids) != codes.size:
+            raise SurefootError(f"{source}: {len(ids)} document ids for {counted(codes.size, 'row')}")
+        order = None if np.all(codes[1:] >= codes[:-1]) else np.argsort(codes, kind="stable")
+        if order is not None:
+            matrix, targets = matrix[order], targets[order]
+            ids = None if ids is None else ids[order]
+        bounds = np.zeros(len(names) + 1, np.int64)
+        np.cumsum(np.bincount(codes, minlength=len(names)), out=bounds[1:])
+        return cls(
+            matrix, targets, bounds, names, ids, None if feature_names is None else tuple(feature_names), 0, source
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, source: str = "frame") -> RankingData:
+        """Data of a pandas or polars frame, a row a document: columns of query, label, document id if any, features.
+
+        The first three may have any of their usual names; all other columns are features, and must be numbers.
+
+        >>> import polars
+        >>> frame = polars.DataFrame({"qid": [7, 7], "docno": ["a", "b"], "rel": [1, 0], "bm25": [2.5, None]})
+        >>> data = RankingData.from_frame(frame)
+        >>> data.queries, data.documents.to_list(), data.feature_names, data.column("bm25")
+        (('7',), ['a', 'b'], ('bm25',), array([2.5, nan], dtype=float32))
+        """
+        from surefoot.io.frames import table_of
+
+        table = table_of(frame)
+        roles = [_role(name) for name in table.columns]
+        query, label = (_only(table.columns, roles, role, source) for role in ("topic", "label"))
+        document = _only(table.columns, roles, "document", source) if "document" in roles else None
+        features = [place for place, role in enumerate(roles) if role is None]
+        if not features:
+            raise SurefootError(f"{source}: no column of features beside {listed(table.columns)}")
+        qid = table.labels(query)
+        ids = None if document is None else table.labels(document)
+        return cls.of(
+            table.numbers(features),
+            table.numbers([label])[:, 0],
+            np.array(qid.names)[qid.codes],
+            None if ids is None else np.array(ids.names)[ids.codes],
+            [table.columns[place] for place in features],
+            source,
+        )
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The number of documents of each query."""
+        return np.diff(self.bounds)
+
+    @cached_property
+    def query_of_row(self) -> Ints:
+        """The place of each row's query."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def place(self, feature: int | str) -> int:
+        """The column of a feature, by its number in the file or its name."""
+        names = self.feature_names or ()
+        last = self.first_feature + self.features.shape[1] - 1
+        if isinstance(feature, str) and feature in names:
+            return names.index(feature)
+        if str(feature).isdecimal() and self.first_feature <= int(feature) <= last:
+            return int(feature) - self.first_feature
+        known = f"numbered {self.first_feature} to {last}" + (f" or named {listed(names)}" if names else "")
+        raise SurefootError(f"{self.source}: no feature {feature}; they are {known}")
+
+    def column(self, feature: int | str) -> Floats:
+        """One feature, by its number in the file or its name."""
+        return self.column_at(self.place(feature))
+
+    def column_at(self, place: int) -> Floats:
+        """One feature, by its place, counted from 0."""
+        found = self.features[:, [place]]
+        return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float32)[:, 0]
+
+    def rows(self, queries: npt.ArrayLike) -> Ints:
+        """The places of the documents of these queries, in the order in which `select` puts them."""
+        places = _places(queries)
+        sizes = self.sizes[places]
+        before = np.cumsum(sizes) - sizes
+        return np.asarray(np.arange(sizes.sum()) + np.repeat(self.bounds[places] - before, sizes), dtype=np.int64)
+
+    def select(self, queries: npt.ArrayLike) -> RankingData:
+        """The queries at these places, in this order; or those that a mask marks."""
+        places = _places(queries)
+        rows = self.rows(places)
+        return RankingData(
+            self.features[rows],
+            self.labels[rows],
+            np.concatenate([[0], np.cumsum(self.sizes[places])]),
+            tuple(self.queries[place] for place in places),
+            None if self.documents is None else self.documents[rows],
+            self.feature_names,
+            self.first_feature,
+            self.source,
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of features, labels and queries, to tell whether two sets are the same."""
+        digest = blake2b(f"{self.features.shape}{self.first_feature}".encode(), digest_size=20)
+        parts = [self.labels, self.bounds]
+        if isinstance(self.features, np.ndarray):
+            parts.append(np.ascontiguousarray(self.features))
+        else:
+            parts += [self.features.data, self.features.indices.astype(np.int64), self.features.indptr.astype(np.int64)]
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).view(np.uint8).data)
+        digest.update("\n".join(self.queries).encode())
+        return digest.hexdigest()
+
+
+def concat(parts: Sequence[RankingData]) -> RankingData:
+    """The queries of all parts, one after the other."""
+    widths = {(part.first_feature, part.features.shape[1]) for part in parts}
+    if len(widths) > 1:
+        shown = listed(f"{part.source}: {part.features.shape[1]} from {part.first_feature} on" for part in parts)
+        raise SurefootError(f"data with different features can't be put together ({shown})")
+    offsets = np.cumsum([0, *(part.features.shape[0] for part in parts)])
+    bounds = [part.bounds[1:] + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
+    return RankingData(
+        _stacked([part.features for part in parts]),
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate([[0], *bounds]),
+        tuple(query for part in parts for query in part.queries),
+        _all_documents(parts),
+        parts[0].feature_names,
+        parts[0].first_feature,
+        " + ".join(dict.fromkeys(part.source for part in parts)),
+    )
+
+
+def as_matrix(features: Any, source: str = "data") -> Matrix:
+    """A float32 matrix of what the user brought: anything array-like, a frame, or a scipy sparse matrix."""
+    if hasattr(features, "tocsr"):
+        from scipy import sparse
+
+        return sparse.csr_array(features.tocsr().astype(np.float32, copy=False))
+    try:
+        matrix = np.asarray(features, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise SurefootError(f"{source}: features must be numbers ({error})") from None
+    if matrix.ndim != 2:
+        raise SurefootError(f"{source}: features must be a matrix, a row a document; got {matrix.ndim} dimensions")
+    return np.ascontiguousarray(matrix)
+
+
+def _role(name: str) -> str | None:
+    """What a column of a frame holds; none if it is a feature."""
+    word = _word(name)
+    return next((role for role, names in ROLES.items() if word in names), None)
+
+
+def _word(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def _only(columns: Sequence[str], roles: Sequence[str | None], role: str, source: str) -> int:
+    """The column of a role; of several, as a query's id beside its text, that whose name is first in the list."""
+    places = [place for place, found in enumerate(roles) if found == role]
+    if not places:
+        what = "queries" if role == "topic" else f"{role}s"
+        raise SurefootError(f"{source}: no column of {what} among {listed(columns)}; name it {ROLES[role][0]!r}")
+    return min(places, key=lambda place: ROLES[role].index(_word(columns[place])))
+
+
+def _stacked(matrices: Sequence[Matrix]) -> Matrix:
+    dense = [matrix for matrix in matrices if isinstance(matrix, np.ndarray)]
+    if len(dense) == len(matrices):
+        return np.concatenate(dense)
+    from scipy import sparse
+
+    return sparse.csr_array(sparse.vstack([sparse.csr_array(matrix) for matrix in matrices]))
+
+
+def _all_documents(parts: Sequence[RankingData]) -> polars.Series | None:
+    known = [part.documents for part in parts if part.documents is not None]
+    if len(known) < len(parts):
+        return None
+    import polars
+
+    return polars.concat(known)
+
+
+def _series(documents: Iterable[object]) -> polars.Series:
+    import polars
+
+    if isinstance(documents, polars.Series):
+        return documents.cast(polars.String)
+    return polars.Series([str(document) for document in documents], dtype=polars.String)
+
+
+def _places(queries: npt.ArrayLike) -> Ints:
+    given = np.asarray(queries)
+    return np.flatnonzero(given) if given.dtype == bool else given.astype(np.int64)
+
+
+def queries_of(qid: Iterable[object]) -> tuple[tuple[str, ...], Ints]:
+    """The distinct query ids in the order in which they first appear, and the place of each row's."""
+    ids = np.asarray(qid if isinstance(qid, np.ndarray) else list(qid))
+    if ids.ndim != 1:
+        raise SurefootError(f"qid must be one id a row; got an array of shape {ids.shape}")
+    if ids.dtype.kind in "fO" and (missing := np.flatnonzero((ids != ids) | (ids == np.array(None)))).size:
+        raise SurefootError(f"qid must be one id a row; row {missing[0] + 1} has none")
+    distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    return tuple(str(name) for name in distinct[order].tolist()), rank[inverse].astype(np.int64)

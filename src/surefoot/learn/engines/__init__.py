@@ -1,0 +1,1 @@
+"""LightGBM and XGBoost behind one protocol."""

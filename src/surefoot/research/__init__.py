@@ -1,0 +1,1 @@
+"""The published tables, protocols and collections."""

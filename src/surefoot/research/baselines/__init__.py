@@ -1,0 +1,1 @@
+"""Learned baselines that only the experiments use."""

@@ -1,0 +1,221 @@
+"""One file from the network: resumed where it broke off, verified before it gets its name."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from surefoot._version import __version__
+from surefoot.errors import SurefootError
+from surefoot.research.datasets.registry import Source
+
+Progress = Callable[[str, int, "int | None"], object]
+"""Called with a file's path, the bytes that are here, and the bytes there will be if the server said so."""
+
+SCHEMES = ("https://", "http://", "file://")
+CHUNK = 1 << 18
+PATIENCE = 60
+"""Seconds without a byte after which the server counts as gone."""
+
+
+def download(source: Source, folder: Path, mirror: str | None = None, progress: Progress | None = None) -> Path:
+    """Download a source into a folder, from its address or a mirror's copy of the folder, and return the verified file.
+
+    What is there already and has the right hash is not fetched again; a part of it is continued. The file has its
+    final name only when it is complete and has the hash that the registry knows.
+    """
+    import pooch
+
+    pooch.get_logger().setLevel("WARNING")
+    path = source.path if mirror else source.plain_path
+    url = f"{mirror}/{path}" if mirror else source.url
+    if not url.startswith(SCHEMES):
+        raise SurefootError(f"{url}: not an address; SUREFOOT_MIRROR must begin with one of {', '.join(SCHEMES)}")
+    # A mirror serves what is stored compressed in that form, and the registry knows the hash of the text in it.
+    comes_packed = path != source.plain_path
+    target = folder / path
+    part = Part(target.with_name(f"{target.name}.part"), None if comes_packed else source.size)
+    fetcher = _Fetcher(part, path, progress)
+    known = None if comes_packed else source.hash
+    try:
+        pooch.retrieve(url, known, fname=target.name, path=target.parent, downloader=fetcher)
+    except ValueError:  # pooch's word for another hash
+        raise SurefootError(_refusal(url, source)) from None
+    _check(source, target, url, comes_packed)
+    return target
+
+
+def digest_of(path: Path, algorithm: str = "sha256", unpack: bool = False) -> str:
+    """The hash of a file, or of the text packed in it."""
+    with gzip.open(path) if unpack else path.open("rb") as file:
+        return hashlib.file_digest(file, algorithm).hexdigest()
+
+
+def _check(source: Source, target: Path, url: str, packed: bool) -> None:
+    """What pooch has not looked at: packed text, and a web page in the place of a file whose hash nobody knows."""
+    if packed and not _holds(target, source.hash):
+        target.unlink()
+        raise SurefootError(_refusal(url, source))
+    if source.hash is None and not packed:
+        with target.open("rb") as file:
+            start = file.read(512).lstrip().lower()
+        if not start or start.startswith((b"<!doctype html", b"<html")):
+            target.unlink()
+            what = "a web page" if start else "an empty file"
+            raise SurefootError(f"{url}: the server sent {what} instead of {source.path}; nothing was kept")
+
+
+def _holds(packed: Path, known: str | None) -> bool:
+    algorithm, _, expected = (known or "sha256:").partition(":")
+    try:
+        found = digest_of(packed, algorithm, unpack=True)
+    except (OSError, EOFError, zlib.error):
+        return False
+    return known is None or found == expected
+
+
+def _refusal(url: str, source: Source) -> str:
+    return (
+        f"{url}: what came is not {source.path} as the registry knows it ({source.hash or 'gzip'}); "
+        "it was refused and deleted; try again, or from another mirror"
+    )
+
+
+class Part:
+    """The beginning of a file that is not complete yet, and beside it what the server calls that version of it."""
+
+    def __init__(self, path: Path, expected_size: int | None) -> None:
+        self.path = path
+        self.expected_size = expected_size
+        self._mark = path.with_name(f"{path.name}-version")
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def conditions(self, url: str) -> dict[str, str]:
+        """Headers that ask for the rest only, and only of the same version."""
+        if not self.size or not self._mark.exists():
+            return {}
+        origin, _, version = self._mark.read_text().partition("\n")
+        return {"Range": f"bytes={self.size}-", "If-Range": version} if origin == url and version else {}
+
+    def open(self, url: str, version: str, start: int) -> IO[bytes]:
+        """Write on from ``start``; the bytes of another version go before its name does."""
+        if not start:
+            self.drop()
+        self._mark.write_text(f"{url}\n{version}")
+        return self.path.open("ab")
+
+    def finish(self, target: Path) -> None:
+        """Give the complete file its next name."""
+        self.path.replace(target)
+        self._mark.unlink(missing_ok=True)
+
+    def drop(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self._mark.unlink(missing_ok=True)
+
+
+class _Fetcher:
+    """A downloader for pooch that continues a part; the part outlives an interruption, pooch's own files don't."""
+
+    def __init__(self, part: Part, name: str, progress: Progress | None) -> None:
+        self._part, self._name = part, name
+        self._progress: Progress = progress or (lambda *_: None)
+
+    def __call__(self, url: str, output_file: Any, pooch: Any) -> None:
+        self._complete(url)
+        self._part.finish(Path(output_file))
+
+    def _complete(self, url: str) -> None:
+        headers = self._part.conditions(url)
+        try:
+            answer = urlopen(_request(url, headers), timeout=PATIENCE)
+        except HTTPError as error:
+            error.close()
+            if error.code == 416 and headers:
+                if error.headers.get("Content-Range") == f"bytes */{self._part.size}":
+                    return
+                self._part.drop()
+                self._complete(url)
+                return
+            said = f"the server said {error.code} {error.reason}"
+            raise SurefootError(f"{url}: {said}; {_other_ways(error.code)}") from None
+        except (URLError, HTTPException, OSError) as error:
+            reason = error.reason if isinstance(error, URLError) else error
+            raise SurefootError(f"{url}: no answer ({reason}); is the network there? Try again later") from None
+        with answer:
+            self._receive(url, answer)
+
+    def _receive(self, url: str, answer: Any) -> None:
+        start = _start_of(answer)
+        if start not in (0, self._part.size):
+            self._part.drop()
+            raise SurefootError(f"{url}: the server sent another part than it was asked for; run it again")
+        length = answer.headers.get("Content-Length")
+        total = start + int(length) if length else None
+        self._refuse_other_sizes(url, total)
+        here = start
+        with self._part.open(url, _version_of(answer), start) as file:
+            for chunk in self._chunks(url, answer, total):
+                file.write(chunk)
+                here += len(chunk)
+                self._progress(self._name, here, total)
+        if total is not None and here < total:
+            raise SurefootError(_broken_off(url, here, total, "the connection was closed"))
+        self._refuse_other_sizes(url, here)
+
+    def _chunks(self, url: str, answer: Any, total: int | None) -> Iterator[bytes]:
+        while True:
+            try:
+                chunk = answer.read(CHUNK)
+            except (HTTPException, OSError) as error:
+                raise SurefootError(_broken_off(url, self._part.size, total, str(error))) from None
+            if not chunk:
+                return
+            yield chunk
+
+    def _refuse_other_sizes(self, url: str, size: int | None) -> None:
+        expected = self._part.expected_size
+        if expected is not None and size is not None and size != expected:
+            self._part.drop()
+            raise SurefootError(
+                f"{url}: the server has {size:,} bytes where the registry knows {expected:,}, so it is another file; "
+                "nothing was kept"
+            )
+
+
+def _request(url: str, headers: dict[str, str]) -> Request:
+    return Request(url, headers={"User-Agent": f"surefoot/{__version__}", "Accept-Encoding": "identity", **headers})
+
+
+def _start_of(answer: Any) -> int:
+    """Where the bytes of an answer begin: 0 unless the server sends a part of the file."""
+    found = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range") or "")
+    return int(found[1]) if answer.status == 206 and found else 0
+
+
+def _version_of(answer: Any) -> str:
+    """What tells this version of the file from others; a weak tag is no promise of equal bytes."""
+    tag: str = answer.headers.get("ETag") or ""
+    return tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified") or ""
+
+
+def _broken_off(url: str, here: int, total: int | None, reason: str) -> str:
+    whole = f" of {total:,}" if total else ""
+    return f"{url}: broke off after {here:,}{whole} bytes ({reason}); run it again to continue"
+
+
+def _other_ways(code: int) -> str:
+    if code in (401, 403, 404, 410):
+        return "it may have moved: `surefoot data list NAME` gives its owner's page, SUREFOOT_MIRROR sets another place"
+    return "try again later"

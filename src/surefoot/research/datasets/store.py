@@ -1,0 +1,95 @@
+"""Where collections lie on this machine, and how one gets there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from surefoot.errors import SurefootError
+from surefoot.research.datasets.registry import Collection, collection
+
+TYPE_CHECKING = False  # see surefoot/__init__.py
+if TYPE_CHECKING:
+    from surefoot.research.datasets.download import Progress
+
+
+def locate(name: str) -> Path | None:
+    """The folder of a collection, if it is on this machine: below SUREFOOT_DATA, or fetched earlier."""
+    wanted = collection(name)
+    places = [Path(own)] if (own := os.environ.get("SUREFOOT_DATA")) else []
+    found = (place / name for place in (*places, cache()) if wanted.is_in(place / name))
+    return next(found, None)
+
+
+def fetch(name: str, progress: Progress | None = None) -> Path:
+    """The folder of a collection, downloaded first if it is not on this machine.
+
+    A download that was interrupted continues where it stopped. The folder appears when everything in it is complete
+    and verified. SUREFOOT_MIRROR names another place to download from.
+    """
+    wanted = collection(name)
+    found = locate(name)
+    if found is not None:
+        return found
+    if wanted.ask:
+        raise SurefootError(
+            f"{name} is given out by its owner, against an agreement: ask at {wanted.page} and put it in a folder "
+            f"{name} below the folder that SUREFOOT_DATA names"
+        )
+    try:
+        return _fetch(wanted, cache(), progress)
+    except OSError as error:
+        raise SurefootError(
+            f"can't store {name} in {cache()}: {error.strerror or error}; SUREFOOT_CACHE names another folder"
+        ) from None
+
+
+def cache() -> Path:
+    """The user's folder of fetched collections: SUREFOOT_CACHE, or where the system keeps such things."""
+    if own := os.environ.get("SUREFOOT_CACHE"):
+        return Path(own)
+    import pooch
+
+    return Path(pooch.os_cache("surefoot"))
+
+
+def _fetch(wanted: Collection, home: Path, progress: Progress | None) -> Path:
+    from surefoot.research.datasets.download import download
+    from surefoot.research.datasets.prepare import build
+
+    arriving = home / "downloads" / wanted.name
+    finished = home / wanted.name
+    if finished.exists():
+        lacking = [name for name in wanted.shows if not (finished / name).exists()]
+        raise SurefootError(f"{finished} is there but lacks {', '.join(lacking)}; move it away and run this again")
+    arriving.mkdir(parents=True, exist_ok=True)
+    with _alone(arriving, wanted.name):
+        base = os.environ.get("SUREFOOT_MIRROR")
+        mirror = f"{base.rstrip('/')}/{wanted.name}" if base else None
+        files = {source: download(source, arriving, mirror, progress) for source in wanted.sources}
+        draft = arriving / ".draft"
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        build(wanted, files, draft)
+        draft.rename(finished)
+        shutil.rmtree(arriving, ignore_errors=True)
+    return finished
+
+
+@contextmanager
+def _alone(folder: Path, name: str) -> Iterator[None]:
+    """Keep a second process from writing to the same parts; the system frees the lock even of a killed one."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        yield
+        return
+    with (folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SurefootError(f"another process is fetching {name}; wait for it and run this again") from None
+        yield

@@ -1,0 +1,77 @@
+"""The demo as files: runs, judgements, queries and documents in the formats that other tools read too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot.errors import SurefootError
+from surefoot.io.atomic import write_bytes
+from surefoot.research.demo.task import collection
+from surefoot.research.retrieval.collection import Collection
+from surefoot.research.retrieval.ranking import Ranking, rank
+
+
+@dataclass(frozen=True)
+class DemoFiles:
+    """Where the parts of the demo are; ``runs`` by the name of the system."""
+
+    directory: Path
+    qrels: Path
+    queries: Path
+    documents: Path
+    runs: Mapping[str, Path]
+
+
+def write(
+    directory: str | os.PathLike[str], task: Collection | None = None, learned: Mapping[str, Ranking] | None = None
+) -> DemoFiles:
+    """Write a collection (the standard library's, unless given) and the runs of all models over it, and of others.
+
+    Each file appears whole or not at all. An earlier demo is overwritten, other people's files are not.
+    """
+    task = collection() if task is None else task
+    rankings = {**rank(task), **(learned or {})}
+    folder = Path(directory)
+    files = DemoFiles(
+        directory=folder,
+        qrels=folder / "qrels.txt",
+        queries=folder / "queries.tsv",
+        documents=folder / "documents.tsv",
+        runs={system: folder / "runs" / f"{system}.run" for system in rankings},
+    )
+    _refuse_to_overwrite(files)
+    try:
+        (folder / "runs").mkdir(parents=True, exist_ok=True)
+        _write_lines(files.documents, _table_lines(task.documents))
+        _write_lines(files.queries, _table_lines(task.queries))
+        _write_lines(files.qrels, _qrels_lines(task))
+        for system, ranking in rankings.items():
+            _write_lines(files.runs[system], ranking.lines())
+    except OSError as error:
+        raise SurefootError(
+            f"can't write the demo to {folder}: {error.strerror or error}; name another folder"
+        ) from None
+    return files
+
+
+def _refuse_to_overwrite(files: DemoFiles) -> None:
+    """The documents are written first, so where files of ours are, they are too."""
+    taken = [path for path in (files.qrels, files.queries, *files.runs.values()) if path.exists()]
+    if taken and not files.documents.exists():
+        raise SurefootError(f"{taken[0]} is there already, and not from a demo; name another folder")
+
+
+def _qrels_lines(task: Collection) -> Iterable[str]:
+    for topic, grades in task.qrels.items():
+        yield from (f"{topic} 0 {document} {grade}\n" for document, grade in grades.items())
+
+
+def _table_lines(texts: Mapping[str, str]) -> Iterable[str]:
+    return (f"{name}\t{' '.join(text.split())}\n" for name, text in texts.items())
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    write_bytes(path, "".join(lines).encode("utf-8", errors="backslashreplace"))

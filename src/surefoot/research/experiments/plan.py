@@ -1,0 +1,201 @@
+"""What an experiment is: data, folds, baselines, objectives and the settings of trees, in one description."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from surefoot.errors import SurefootError, choose
+
+if TYPE_CHECKING:
+    from surefoot.learn.metrics import Empty, Metric, Name
+
+FULL_SIZE = 723_000
+"""Documents to train on in a fold of MSLR-WEB10K, for which the papers chose their numbers of documents per leaf."""
+
+LABELS = {
+    "lambdamart": "LambdaMART", "ucro": "U-CRO", "saro": "SARO", "faro": "FARO", "tstar-faro": "T*-FARO",
+    "georisk": "GeoRisk",
+}  # fmt: skip
+"""Objectives as the papers write them; the others go by their own names."""
+
+SEVERAL = ("tstar-faro", "georisk", "georisk-full")
+"""Objectives that compare with all learned baselines, where there are any."""
+
+LEARNED = ("LambdaMART", "GBRT", "AFS", "AdaRank", "CoordinateAscent")
+COLUMNS = ("reward", "risk", "reward_risk", "wins", "losses", "win_loss", "loss20")
+
+
+@dataclass(frozen=True)
+class Trees:
+    """The settings of a training's trees. With ``stopping`` their number is the best on validation queries."""
+
+    docs_per_leaf: int
+    leaves: int
+    rate: float
+    trees: int
+    stopping: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment.
+
+    Every objective is trained at every alpha, beside plain LambdaMART. ``held_out`` is the share of queries that
+    train the ``learned`` baselines (two thirds to train, one to validate); the others are in ``folds``, or in the
+    data's own. Where ``docs_per_leaf``, ``leaves`` and ``rates`` leave a choice, LambdaMART's best setting on the
+    validation queries of a fold serves all objectives there; learned baselines take the first. One number of
+    ``trees`` is the most there may be, and validation picks the iteration by what the objective trains for; several
+    are part of the choice.
+
+    ``scaled`` makes docs per leaf smaller on data smaller than MSLR-WEB10K. ``query_max`` adds the query's largest
+    baseline score to the features. ``cutoffs`` are those of the reported NDCG, the main one first. ``columns`` are
+    the figures shown, ``published`` the file of the paper's table.
+    """
+
+    name: str = "experiment"
+    data: tuple[str, ...] = ()
+    baseline: str | None = None
+    learned: tuple[str, ...] = ()
+    held_out: float = 0.0
+    folds: int = 5
+    own_folds: bool = True
+    objectives: tuple[str, ...] = ("ucro",)
+    alphas: tuple[float, ...] = (1.0, 5.0)
+    docs_per_leaf: tuple[int, ...] = (20,)
+    leaves: tuple[int, ...] = (31,)
+    rates: tuple[float, ...] = (0.1,)
+    trees: tuple[int, ...] = (300,)
+    scaled: bool = False
+    metric: Name = "ndcg"
+    cutoffs: tuple[int, ...] = (10,)
+    truncation: int | None = 30
+    empty: Empty = "zero"
+    query_max: bool = False
+    columns: tuple[str, ...] = COLUMNS
+    published: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._check_words()
+        self._check_numbers()
+
+    def _check_words(self) -> None:
+        from surefoot.learn.objectives import OBJECTIVES
+        from surefoot.research.experiments.measures import FIGURES
+
+        for words, allowed, what in (
+            (self.objectives, OBJECTIVES, "objectives"), (self.learned, LEARNED, "learned baselines"),
+            (self.columns, FIGURES, "columns"), ((self.metric,), ("ndcg", "map", "mrr", "err"), "metric"),
+            ((self.empty,), ("zero", "one", "drop"), "empty"),
+        ):  # fmt: skip
+            for word in words:
+                choose(word, allowed, what)
+            if len(set(words)) < len(words):
+                raise SurefootError(f"{what}: each may be named once; got {', '.join(words)}")
+        if bool(self.learned) != (self.held_out > 0):
+            raise SurefootError("learned baselines and the share of held-out queries that trains them go together")
+        if self.metric != "ndcg" and self.cutoffs:
+            raise SurefootError(f"cutoffs belong to ndcg, not to {self.metric}; leave them empty")
+        if self.metric == "ndcg" and not self.cutoffs:
+            raise SurefootError("ndcg needs a cutoff, such as 10")
+
+    def _check_numbers(self) -> None:
+        if self.folds < 3:
+            raise SurefootError(f"folds must be 3 or more, to train, to validate and to test; got {self.folds}")
+        if not 0 <= self.held_out < 1:
+            raise SurefootError(f"held-out must be a share of 0 or more, below 1; got {self.held_out:g}")
+        for name, least in (("docs_per_leaf", 1), ("leaves", 2), ("trees", 1), ("cutoffs", 1)):
+            numbers = getattr(self, name)
+            if (name != "cutoffs" and not numbers) or any(number < least for number in numbers):
+                raise SurefootError(f"{name.replace('_', '-')} must be whole numbers of {least} or more; got {numbers}")
+        if not self.rates or any(not rate > 0 for rate in self.rates):
+            raise SurefootError(f"rates must be above 0; got {self.rates}")
+        if any(not alpha >= 0 for alpha in self.alphas):
+            raise SurefootError(f"alphas must be 0 or more; got {self.alphas}")
+
+    @property
+    def as_published(self) -> bool:
+        """Whether it is a published protocol with nothing changed but the data.
+
+        >>> PROTOCOLS["sigir2016"].as_published, PROTOCOLS["sigir2016"].with_trees(50).as_published
+        (True, False)
+        """
+        return replace(self, data=()) == PROTOCOLS.get(self.name)
+
+    def with_trees(self, most: int) -> Plan:
+        """The plan with at most so many trees."""
+        return replace(self, trees=(*(number for number in self.trees if number < most and len(self.trees) > 1), most))
+
+    def learners(self) -> list[tuple[str, float]]:
+        """Objectives and alphas: plain LambdaMART first, then those that differ from it.
+
+        >>> PROTOCOLS["sigir2016"].learners()[:3]
+        [('lambdamart', 0.0), ('ucro', 1.0), ('ucro', 5.0)]
+        """
+        others = [name for name in self.objectives if name != "lambdamart"]
+        return [("lambdamart", 0.0), *((name, alpha) for name in others for alpha in self.alphas if alpha > 0)]
+
+    def several(self, objective: str) -> bool:
+        """Whether an objective compares with the learned baselines rather than the single one."""
+        return objective in SEVERAL and bool(self.learned)
+
+    def grid(self, rows: int) -> list[Trees]:
+        """The settings to choose from on data of so many documents, each with the most trees."""
+        docs = dict.fromkeys(self.docs_of(number, rows) for number in self.docs_per_leaf)
+        choices = product(docs, self.leaves, self.rates)
+        return [Trees(own, leaves, rate, max(self.trees), stopping=True) for own, leaves, rate in choices]
+
+    def docs_of(self, docs_per_leaf: int, rows: int) -> int:
+        """Docs per leaf for data of so many documents in all.
+
+        A fold trains on three fifths of them; nine tenths of MSLR-WEB10K or more count as its size.
+
+        >>> plan = PROTOCOLS["sigir2016"]
+        >>> plan.docs_of(1500, rows=1_200_192), plan.docs_of(1500, rows=15_211), plan.docs_of(1500, rows=300)
+        (1500, 19, 1)
+        """
+        share = 0.6 * rows / FULL_SIZE
+        return docs_per_leaf if not self.scaled or share > 0.9 else max(1, round(docs_per_leaf * share))
+
+    def metrics(self, top: int | None = None) -> dict[str, Metric]:
+        """The reported metrics by name, the main one first; ``top`` is the highest grade of ERR's scale."""
+        from surefoot.learn.metrics import Metric
+
+        every = [Metric(self.metric, cutoff=cutoff, top=top) for cutoff in self.cutoffs or (None,)]
+        return {str(metric): metric for metric in every}
+
+
+def label(objective: str, alpha: float) -> str:
+    """A learner's name among the systems of a score table.
+
+    >>> label("ucro", 5.0), label("lambdamart", 0.0)
+    ('U-CRO alpha 5', 'LambdaMART')
+    """
+    name = LABELS.get(objective, objective)
+    return name if objective == "lambdamart" else f"{name} alpha {alpha:g}"
+
+
+PROTOCOLS = {
+    plan.name: plan
+    for plan in (
+        Plan(
+            "sigir2012", objectives=("ucro",), alphas=(1.0, 5.0, 10.0, 20.0), docs_per_leaf=(500, 1000, 1500),
+            leaves=(10, 25, 50), rates=(0.025, 0.05, 0.075), trees=(50, 100, 200, 400, 800), scaled=True,
+            empty="drop", query_max=True,
+        ),
+        Plan(
+            "sigir2014", objectives=("ucro", "saro", "faro"), alphas=(1.0, 5.0, 10.0, 20.0),
+            docs_per_leaf=(500, 1000), leaves=(50,), rates=(0.075,), trees=(800,), scaled=True, cutoffs=(10, 1),
+            empty="drop", columns=("reward", "risk", "risk_reward", "loss_win", "losses", "wins", "loss20"),
+            published="sigir2014-table3-mslr",
+        ),
+        Plan(
+            "sigir2016", learned=("LambdaMART", "GBRT", "AFS", "AdaRank"), held_out=0.2,
+            objectives=("ucro", "faro", "tstar-faro", "georisk"), docs_per_leaf=(1500,), leaves=(50,), rates=(0.1,),
+            trees=(500,), scaled=True, published="sigir2016-table7-mslr",
+        ),
+    )
+}  # fmt: skip
+"""Wang, Bennett and Collins-Thompson, SIGIR 2012; Dinçer, Macdonald and Ounis, SIGIR 2014 and SIGIR 2016."""

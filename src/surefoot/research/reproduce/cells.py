@@ -1,0 +1,87 @@
+"""A published figure beside the recomputed one, and the verdict on the pair."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+UNKNOWN = "unknown"
+"""The reason where none is known; honest, and allowed only for cells that are known to have none."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a published table. ``recomputed`` is None where what it needs is not there."""
+
+    row: str
+    column: str
+    published: str
+    recomputed: float | str | None
+    reason: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """Whether the recomputed figure, rounded as printed, is the printed one.
+
+        >>> Cell("s1", "mean", "0.30", 0.3049).equal, Cell("s1", "mean", "0.30", 0.3051).equal
+        (True, False)
+        """
+        if self.recomputed is None or isinstance(self.recomputed, str):
+            return self.recomputed == self.published
+        half_a_digit = 0.5 * 10.0 ** -len(self.published.partition(".")[2])
+        return abs(self.recomputed - float(self.published)) <= half_a_digit + 1e-9
+
+    @property
+    def difference(self) -> float | None:
+        """Recomputed less published, of numbers."""
+        if self.recomputed is None or isinstance(self.recomputed, str):
+            return None
+        return self.recomputed - float(self.published)
+
+    @property
+    def verdict(self) -> str:
+        """equal, explained, unexplained or not run."""
+        if self.equal:
+            return "equal"
+        if self.reason:
+            return "explained" if self.recomputed is not None else "not run"
+        return "unexplained"
+
+    def because(self, reason: str, within: float, of: float | None = None) -> Cell:
+        """The cell with a reason why it differs, unless it has one or the reason does not reach so far.
+
+        A reason explains figures ``within`` so much of the published one, or of another that it names (``of``).
+        """
+        if self.reason or self.equal or self.recomputed is None or isinstance(self.recomputed, str):
+            return self
+        near = abs(self.recomputed - (float(self.published) if of is None else of)) <= within
+        return replace(self, reason=reason) if near else self
+
+    def waiting(self, reason: str) -> Cell:
+        """The cell as not run, for want of what the reason names."""
+        return replace(self, recomputed=None, reason=reason)
+
+
+@cache
+def printed(name: str) -> tuple[dict[str, str], ...]:
+    """The lines of a published table, as printed."""
+    text = (files("surefoot.research.reproduce") / "published" / f"{name}.csv").read_text(encoding="utf-8")
+    return tuple(csv.DictReader(text.splitlines()))
+
+
+def ranks(figures: dict[str, float]) -> dict[str, float]:
+    """1 for the largest; equal figures share the better rank.
+
+    >>> ranks({"a": 0.3, "b": 0.5, "c": 0.3})
+    {'a': 2.0, 'b': 1.0, 'c': 2.0}
+    """
+    return {name: 1.0 + sum(other > own for other in figures.values()) for name, own in figures.items()}
+
+
+def of_columns(line: dict[str, str], found: dict[str, float | None]) -> Iterator[Cell]:
+    """The cells of a line whose columns were recomputed; empty ones were not printed."""
+    name = line["system"]
+    return (Cell(name, column, line[column], value) for column, value in found.items() if line[column])

@@ -1,0 +1,56 @@
+"""Rankings: the best documents of each query, by each model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot.research.retrieval.collection import Collection
+from surefoot.research.retrieval.index import Index, Sparse, largest, replaced
+from surefoot.research.retrieval.models import MODELS, Model
+
+DEPTH = 20
+"""As far down as the usual measures look (nDCG@10, ERR@20); deeper runs would only be larger files."""
+
+DECIMALS = 6
+"""Scores are rounded before they are compared, so that the order is that of the scores as written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What one system retrieved, best first."""
+
+    system: str
+    topics: tuple[str, ...]
+    documents: tuple[str, ...]
+    best: Sparse
+
+    def __getitem__(self, topic: str) -> list[tuple[str, float]]:
+        """The documents of a topic with their scores, best first."""
+        row = self.topics.index(topic)
+        cells = slice(self.best.indptr[row], self.best.indptr[row + 1])
+        found = zip(self.best.indices[cells].tolist(), self.best.data[cells].tolist(), strict=True)
+        return [(self.documents[column], score) for column, score in found]
+
+    def lines(self) -> Iterator[str]:
+        """The ranking as lines of a TREC run: topic, Q0, document, rank, score, tag."""
+        columns, scores, starts = (part.tolist() for part in (self.best.indices, self.best.data, self.best.indptr))
+        for row, topic in enumerate(self.topics):
+            for rank, cell in enumerate(range(starts[row], starts[row + 1]), start=1):
+                score = f"{scores[cell]:.{DECIMALS}f}"
+                yield f"{topic} Q0 {self.documents[columns[cell]]} {rank} {score} {self.system}\n"
+
+
+def rank(task: Collection, models: Mapping[str, Model] = MODELS, depth: int = DEPTH) -> dict[str, Ranking]:
+    """The ranking of each model for all queries of a collection."""
+    index = Index.of(task)
+    return {
+        name: Ranking(name, index.topics, index.documents, best(model(index), depth)) for name, model in models.items()
+    }
+
+
+def best(scores: Sparse, depth: int) -> Sparse:
+    """The best documents of each query, in the order of their rounded scores."""
+    return largest(replaced(scores, np.round(scores.data, DECIMALS)), depth)

@@ -1,0 +1,121 @@
+"""The figures of the papers, made from one's own data. Each function takes scores or a result and returns its Axes.
+
+    from surefoot.show.plots import alpha_curves, save
+
+    save(alpha_curves(scores, "bm25", of="trisk"), "alpha.svg")
+
+Without ``axes`` a figure of its own is made, one or two columns wide; with ``axes`` it is drawn there. matplotlib is
+loaded when the first name is used.
+"""
+
+from surefoot._lazy import lazy
+
+TYPE_CHECKING = False  # see surefoot/__init__.py
+if TYPE_CHECKING:
+    from surefoot.show.plots.agreement import cross_map, pca_map, rbo_bars
+    from surefoot.show.plots.planes import forest, risk_reward
+    from surefoot.show.plots.style import ENDINGS, ending_of, paper_style, save
+    from surefoot.show.plots.systems import alpha_curves, profile
+    from surefoot.show.plots.topics import helped_hurt, paired_scores, sorted_values, topic_bars
+    from surefoot.show.plots.tradeoff import search_front, tradeoff_curves
+    from surefoot.show.plots.tradeoff_queries import (
+        best_alpha_bars,
+        change_map,
+        churn_map,
+        convergence_curves,
+        reward_bars,
+    )
+    from surefoot.show.plots.values import difference_boxes, qq_lines, value_functions
+
+KINDS = {
+    "profile": ("profile", "how many topics reach each score (SIGIR 2016, figure 1)"),
+    "alpha": ("alpha_curves", "a measure against alpha, with critical values (SIGIR 2014, fig. 1; 2016, figs. 2, 3)"),
+    "topics": ("topic_bars", "T_J of each topic at several alphas, with the threshold (SIGIR 2014, figure 2)"),
+    "pca": ("pca_map", "a map of the systems, with virtual baselines (ECIR 2014, figures 1, 2)"),
+    "paired": ("paired_scores", "a system's scores over the baseline's, topic by topic (ECIR 2014, figure 3)"),
+    "sorted": ("sorted_values", "what each topic adds to U_Risk, the worst first (ECIR 2014, figure 4)"),
+    "differences": ("difference_boxes", "score differences with their fences (ECIR 2020, figure 1)"),
+    "values": ("value_functions", "what a difference is worth: linear and smooth (ECIR 2020, figure 2)"),
+    "qq": ("qq_lines", "is the mean close to normal? Q-Q of bootstrap means (ECIR 2020, figure 3)"),
+    "rbo": ("rbo_bars", "do linear and smooth values rank alike? RBO with residuals (ECIR 2020, figure 4)"),
+    "helped": ("helped_hurt", "how many topics were helped and hurt, and how much (SIGIR 2012, figure 1)"),
+    "cross": ("cross_map", "U_Risk of every system against every other, as a heat map"),
+    "plane": ("risk_reward", "risk and reward of every system, with intervals"),
+    "forest": ("forest", "a measure of every system with its interval"),
+}
+"""By the word of `surefoot figure`: the function, and what it shows."""
+
+TRADEOFF_KINDS = {
+    "tradeoff": ("tradeoff_curves", "gain over risk as alpha grows, with what coins and thresholds reach (SIGIR 2012)"),
+    "convergence": ("convergence_curves", "effectiveness by iteration, a line for each alpha (SIGIR 2012)"),
+    "churn": ("churn_map", "how far rankings move from the baseline's, by alpha (SIGIR 2012)"),
+    "changes": ("change_map", "how many queries are helped and hurt, and how much, by alpha (SIGIR 2012)"),
+    "reward-by-churn": ("reward_bars", "what queries gain and lose, by how far their ranking moves (SIGIR 2012)"),
+    "best-alpha": ("best_alpha_bars", "on how many queries each alpha does best (SIGIR 2012)"),
+    "front": ("search_front", "the trials of a search for alpha, and what it recommends"),
+}
+"""The same for those that draw a folder that `surefoot tradeoff -o` wrote."""
+
+_HOME = {
+    "ENDINGS": "style",
+    "alpha_curves": "systems",
+    "best_alpha_bars": "tradeoff_queries",
+    "change_map": "tradeoff_queries",
+    "churn_map": "tradeoff_queries",
+    "convergence_curves": "tradeoff_queries",
+    "cross_map": "agreement",
+    "difference_boxes": "values",
+    "ending_of": "style",
+    "forest": "planes",
+    "helped_hurt": "topics",
+    "paired_scores": "topics",
+    "paper_style": "style",
+    "pca_map": "agreement",
+    "profile": "systems",
+    "qq_lines": "values",
+    "rbo_bars": "agreement",
+    "reward_bars": "tradeoff_queries",
+    "risk_reward": "planes",
+    "save": "style",
+    "search_front": "tradeoff",
+    "sorted_values": "topics",
+    "topic_bars": "topics",
+    "tradeoff_curves": "tradeoff",
+    "value_functions": "values",
+}
+
+__all__ = [
+    "ENDINGS",
+    "KINDS",
+    "alpha_curves",
+    "best_alpha_bars",
+    "change_map",
+    "churn_map",
+    "convergence_curves",
+    "cross_map",
+    "difference_boxes",
+    "ending_of",
+    "forest",
+    "helped_hurt",
+    "paired_scores",
+    "paper_style",
+    "pca_map",
+    "profile",
+    "qq_lines",
+    "rbo_bars",
+    "reward_bars",
+    "risk_reward",
+    "save",
+    "search_front",
+    "sorted_values",
+    "topic_bars",
+    "tradeoff_curves",
+    "value_functions",
+]
+
+
+__getattr__ = lazy(__name__, _HOME)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,168 @@
+"""How systems and rankings agree: the map of systems, the overlap of rankings, every system as the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from surefoot.analysis.cross import CrossTable, cross
+from surefoot.errors import SurefootError, choose
+from surefoot.results import Result
+from surefoot.scores import VIRTUAL, FloatArray, Scores, as_names
+from surefoot.show.plots.labels import check_rows, label_points, to_name
+from surefoot.show.plots.style import (
+    BLUE,
+    COLUMN,
+    PAGE,
+    SHADES,
+    VERMILION,
+    canvas,
+    measure_label,
+    names_on,
+    signed,
+)
+from surefoot.stats.agreement import PCA, pca, value_agreement
+
+FEW_CELLS = 12
+"""A matrix of so many systems has room for numbers."""
+
+
+def pca_map(
+    scores: Scores | PCA,
+    *,
+    systems: Sequence[str] | None = None,
+    label: Sequence[str] | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """The systems on their first two principal axes, with MEAN, MEDIAN and MAX: who does well on the same topics?
+
+    Systems close together do; a baseline close to a system makes it look safe. Not centred, as in the paper, so the
+    first axis is mostly the level of effectiveness. ``label`` names systems (all up to 12, else the extremes of both
+    axes). Takes a `PCA` too. Dinçer, Ounis and Macdonald, ECIR 2014, figures 1 and 2.
+
+    >>> scores = Scores([[0.3, 0.1], [0.6, 0.2], [0.1, 0.4]], ["a", "b", "c"], ["q1", "q2"])
+    >>> pca_map(scores).get_ylabel()
+    'axis 2 (16.1 % of the variance)'
+    """
+    found = scores if isinstance(scores, PCA) else pca(scores, systems=systems)
+    points = found.coordinates[:, :2]
+    if points.shape[1] < 2:
+        raise SurefootError("a map needs two principal axes: at least two systems and two topics")
+    virtual = np.array([name in VIRTUAL for name in found.names])
+    real = [name for name in found.names if name not in VIRTUAL]
+    with canvas(axes, height=2.8) as axes:
+        x, y = points[~virtual].T
+        axes.scatter(x, y, 12, BLUE, edgecolor="white", linewidth=0.4, label="systems", zorder=3)
+        if virtual.any():
+            x, y = points[virtual].T
+            axes.scatter(x, y, 18, "white", marker="D", edgecolor=VERMILION, linewidth=1, label="virtual", zorder=4)
+        axes.margins(0.13)
+        first, second = (f"axis {n + 1} ({100 * found.shares[n]:.1f} % of the variance)" for n in (0, 1))
+        axes.set(xlabel=first, ylabel=second)
+        named = _corners(real, points[~virtual]) if label is None else to_name(real, np.zeros(len(real)), label)
+        which = [*np.flatnonzero(virtual).tolist(), *(found.names.index(name) for name in named)]
+        label_points(axes, points, found.names, which)
+    return axes
+
+
+def _corners(names: Sequence[str], points: FloatArray) -> list[str]:
+    """All names if they are few, else the two least and the two greatest along each axis."""
+    if len(names) <= FEW_CELLS:
+        return list(names)
+    order = np.argsort(points, axis=0, kind="stable")
+    return list(dict.fromkeys(names[place] for place in np.concatenate([order[:2], order[-2:]]).T.ravel()))
+
+
+def rbo_bars(
+    scores: Scores | Result,
+    baseline: str | None = None,
+    *,
+    of: Sequence[str] | None = None,
+    alpha: float = 1.0,
+    axes: Axes | None = None,
+) -> Axes:
+    """Do linear and smooth values rank the systems alike? RBO for the best 5, 10, 15 … systems, and for all.
+
+    A bar is what is certain (the minimum), the open part above it what ranks beyond the end of the lists could add (the
+    residual). ``of`` names measures (else U_Risk, Z_Risk and GeoRisk). Takes the result of
+    `surefoot.stats.agreement.value_agreement` too. Benham, Moffat and Culpepper, ECIR 2020, figure 4; their Geo− is
+    ``geominus_published``.
+
+    >>> from surefoot.risk.values import Smooth
+    >>> scores = Scores(np.random.default_rng(4).random((7, 20)), "abcdefg", range(20))
+    >>> found = value_agreement(scores, "a", value=Smooth)
+    >>> [text.get_text() for text in rbo_bars(found).get_xticklabels()]
+    ['5', '7']
+    """
+    if isinstance(scores, Scores):
+        if baseline is None:
+            raise SurefootError("the agreement of values needs a baseline; name one")
+        scores = value_agreement(scores, baseline, alpha)
+    there = list(dict.fromkeys(scores["measure"].tolist()))
+    usual = [word for word in there if word != "geominus_published"]
+    of = usual if of is None else [choose(word, there, "of") for word in as_names(of)]
+    sizes = np.unique(scores["systems"])
+    width = 0.84 / len(of)
+    with canvas(axes, COLUMN if len(sizes) * len(of) <= 36 else PAGE) as axes:
+        for number, measure in enumerate(of):
+            rows = scores["measure"] == measure
+            left = np.arange(len(sizes)) + (number - (len(of) - 1) / 2) * width
+            bars: dict[str, Any] = {"width": width * 0.9, "linewidth": 0.5, "edgecolor": SHADES[number]}
+            axes.bar(left, scores["minimum"][rows], color=SHADES[number], label=measure_label(measure), **bars)
+            axes.bar(left, scores["residual"][rows], bottom=scores["minimum"][rows], color="white", **bars)
+        axes.set(ylim=(0, 1), xlabel="systems in the ranking, best means first", ylabel="RBO, linear against smooth")
+        axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
+        axes.tick_params(axis="x", length=0)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(of), handlelength=1)
+    return axes
+
+
+def cross_map(
+    scores: Scores | CrossTable,
+    *,
+    alpha: float = 1.0,
+    systems: Sequence[str] | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """U_Risk of every system (rows) against every other as the baseline (columns); the safest row on top.
+
+    A row that is light throughout is safe whatever the baseline; a column that is dark throughout is a baseline that
+    makes everybody look risky. Light to dark also reads in grey. Takes a `CrossTable` too. The matrix is table 2 of
+    Dinçer, Ounis and Macdonald, ECIR 2014.
+
+    >>> scores = Scores([[0.2, 0.4], [0.3, 0.1], [0.3, 0.5]], ["a", "b", "c"], ["q1", "q2"])
+    >>> [text.get_text() for text in cross_map(scores).get_yticklabels()]
+    ['c', 'a', 'b']
+    """
+    found = scores if isinstance(scores, CrossTable) else cross(scores, alpha, systems=systems)
+    check_rows(len(found.systems))
+    order = np.argsort(-found.urisk.mean(axis=1), kind="stable")
+    names = [found.systems[place] for place in order]
+    matrix = found.urisk[np.ix_(order, order)]
+    wide = len(names) > FEW_CELLS
+    with canvas(axes, PAGE if wide else COLUMN, 6.2 if wide else 2.9) as axes:
+        image = axes.imshow(matrix, cmap="cividis", aspect="auto", interpolation="nearest")
+        size = 5.5 if len(names) > 20 else 6
+        names_on(axes, "x", range(len(names)), names, rotation=90, fontsize=size)
+        names_on(axes, "y", range(len(names)), names, fontsize=size)
+        axes.set(xlabel="baseline", ylabel="system, the safest on top")
+        axes.spines[["left", "bottom"]].set_visible(False)
+        title = f"{measure_label('urisk')} at α = {found['alpha'][0]:g}"
+        if wide:
+            axes.figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02, label=title).outline.set_visible(False)
+        else:
+            _numbers(axes, matrix)
+            axes.set_title(title, loc="left")
+    return axes
+
+
+def _numbers(axes: Axes, matrix: FloatArray) -> None:
+    """The figures in their cells, light on dark and dark on light; the diagonal is 0 by definition."""
+    middle = (matrix.min() + matrix.max()) / 2
+    for (row, column), figure in np.ndenumerate(matrix):
+        color = "white" if figure < middle else "black"
+        words = signed(figure, 2) if row != column else "0"
+        axes.text(column, row, words, ha="center", va="center", fontsize=5, color=color)

@@ -1,0 +1,185 @@
+"""Systems as curves: how their scores are distributed, and how their risk moves with alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from surefoot.analysis.evaluate import Evaluation, evaluate
+from surefoot.errors import SurefootError, choose
+from surefoot.results import Result
+from surefoot.scores import FloatArray, Scores
+from surefoot.show.plots.labels import label_ends, to_name
+from surefoot.show.plots.style import FAINT, QUIET, canvas, legend, line_look, measure_label, plain
+from surefoot.stats.inference import critical_value
+
+STEPS = 101
+"""Points of a curve over alpha."""
+
+
+def profile(
+    scores: Scores,
+    *,
+    systems: Sequence[str] | None = None,
+    label: Sequence[str] | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """How many topics reach each score: the share of topics on which a system scores at least x, for every x.
+
+    A curve above another is better at every level; where two cross, one has more good topics and the other fewer bad
+    ones. The area under a curve is the system's mean. ``label`` names systems (else the best, the median and the worst
+    by mean); all others are grey. After Dinçer, Macdonald and Ounis, SIGIR 2016, figure 1.
+
+    >>> profile(Scores([[0.2, 0.4], [0.3, 0.1]], ["a", "b"], [1, 2])).get_ylabel()
+    'share of topics scoring that or more'
+    """
+    shown = scores if systems is None else scores.select(systems)
+    named = _best_median_worst(shown) if label is None else to_name(shown.systems, shown.values.mean(axis=1), label)
+    with canvas(axes) as axes:
+        levels = np.sort(shown.values, axis=1)
+        low, top = min(0.0, float(levels.min())), float(levels.max())
+        share = [1.0, *(1 - np.arange(levels.shape[1]) / levels.shape[1]), 0.0]
+        lines = {}
+        for name, row in _named_last(shown.systems, named):
+            # The curve holds its height up to each score and falls right after it.
+            x = [low, *levels[row], levels[row, -1]]
+            lines[name] = axes.step(x, share, where="pre", label=name, **_look(name, named))[0]
+        axes.set(xlim=(low, top if top > low else low + 1), ylim=(0, 1.02))
+        axes.set(xlabel=plain(scores.measure, 40), ylabel="share of topics scoring that or more")
+        legend(axes, [lines[name] for name in named], named, loc="upper right")
+    return axes
+
+
+def _best_median_worst(scores: Scores) -> list[str]:
+    order = np.argsort(-scores.values.mean(axis=1), kind="stable")
+    few = len(order) <= 4
+    places = order if few else order[[0, len(order) // 2, len(order) - 1]]
+    return [scores.systems[place] for place in places]
+
+
+def alpha_curves(
+    scores: Scores | Evaluation,
+    baseline: str | None = None,
+    *,
+    of: str = "trisk",
+    alpha: Sequence[float] = (0, 10),
+    systems: Sequence[str] | None = None,
+    label: Sequence[str] | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """T_Risk, U_Risk, Z_Risk or GeoRisk of every system as alpha grows over a range.
+
+    T_Risk comes with its critical values, dashed: beyond them it is significant. On curves of U_Risk a triangle marks
+    where T_Risk passes the lower one. ``label`` names systems (else the two largest and the two smallest at the right
+    end); all others are grey. An `Evaluation` at several alphas is drawn as it is. After Dinçer, Macdonald and Ounis,
+    SIGIR 2014, figure 1 (T_Risk) and SIGIR 2016, figures 2 and 3 (GeoRisk).
+
+    >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
+    >>> [line.get_label() for line in alpha_curves(scores, "a", of="urisk").lines][:2]
+    ['a', 'b']
+    """
+    found = scores if isinstance(scores, Evaluation) else _over_alpha(scores, baseline, of, alpha, systems)
+    grid, curves = _curves(found, of)
+    names = list(curves)
+    # The baseline's own curve says nothing, so it is named only if asked for.
+    own = set(found["baseline"].tolist()) if "baseline" in found.columns else set()
+    last = [np.nan if name in own else curves[name][-1] for name in names]
+    named = [name for name in to_name(names, last, label) if np.isfinite(curves[name]).any()]
+    with canvas(axes, height=2.5) as axes:
+        for name, _ in _named_last(names, named):
+            axes.plot(grid, curves[name], label=name, **_look(name, named))
+        axes.set(xlim=(grid[0], grid[-1]), xlabel="risk sensitivity α", ylabel=measure_label(of))
+        if of in ("trisk", "urisk", "zrisk"):
+            axes.axhline(0, color=QUIET, linewidth=0.5, zorder=1)
+        if of == "trisk":
+            _critical_lines(axes, _topics(found))
+        if of == "urisk":
+            _mark_significant(axes, grid, curves, found, named)
+        looks = [_look(name, named) for name in named]
+        if named:
+            label_ends(axes, float(grid[-1]), [curves[name][-1] for name in named], named, looks)
+    return axes
+
+
+def _over_alpha(
+    scores: Scores, baseline: str | None, of: str, alpha: Sequence[float], systems: Sequence[str] | None
+) -> Evaluation:
+    choose(of, ("trisk", "urisk", "zrisk", "georisk"), "of")
+    if baseline is None and of in ("trisk", "urisk"):
+        raise SurefootError(f"{of} needs a baseline; name one")
+    if np.size(alpha) < 2 or min(alpha) == max(alpha):
+        raise SurefootError("a curve over alpha needs a range: give two alphas or more, such as 0,10")
+    return evaluate(scores, baseline, np.linspace(min(alpha), max(alpha), STEPS), systems=systems)
+
+
+def _curves(found: Result, of: str) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """The alphas, and by system the figures at each."""
+    choose(of, [name for name in ("trisk", "urisk", "zrisk", "georisk") if name in found.columns], "of")
+    if "measure" in found.columns:
+        raise SurefootError("curves over alpha show one effectiveness measure; evaluate one at a time")
+    grid = np.unique(found["alpha"])
+    names = dict.fromkeys(found["system"].tolist())
+    if grid.size < 2:
+        raise SurefootError("a curve over alpha needs an evaluation at two alphas or more")
+    curves = {}
+    for name in names:
+        rows = np.flatnonzero(found["system"] == name)
+        curves[name] = found[of][rows[np.argsort(found["alpha"][rows])]]
+    return grid, curves
+
+
+def _topics(found: Result) -> int:
+    return int(found["wins"][0] + found["losses"][0] + found["ties"][0])
+
+
+def _critical_lines(axes: Axes, topics: int) -> None:
+    """Where T_Risk becomes significant, and the figure itself."""
+    critical = critical_value(topics)
+    if not np.isfinite(critical):
+        return
+    for side in (-critical, critical):
+        axes.axhline(side, color="black", linewidth=0.7, linestyle=(0, (4, 2)), label="critical", zorder=4)
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, -1.3 * critical), max(high, 1.3 * critical))
+    axes.annotate(
+        f"significant beyond ±{critical:.2f}",
+        (1, critical),
+        (-2, 2),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="right",
+        fontsize=6,
+    )
+
+
+def _mark_significant(
+    axes: Axes, grid: FloatArray, curves: dict[str, FloatArray], found: Result, named: Sequence[str]
+) -> None:
+    """A triangle where a named curve of U_Risk begins to be significantly below 0."""
+    tests, critical = _curves(found, "trisk")[1], critical_value(_topics(found))
+    marked = False
+    for name in named:
+        beyond = np.flatnonzero(tests[name] < -critical)
+        if beyond.size:
+            marked = True
+            color = _look(name, named)["color"]
+            axes.plot(grid[beyond[0]], curves[name][beyond[0]], "v", color=color, markersize=4.5, clip_on=False)
+    if marked:
+        axes.plot([], [], "v", color=QUIET, markersize=4.5, label="significantly below 0 from here on")
+        handle = axes.lines[-1]
+        axes.legend([handle], [str(handle.get_label())], loc="lower left", handlelength=1)
+
+
+def _named_last(systems: Sequence[str], named: Sequence[str]) -> list[tuple[str, int]]:
+    """The systems with their rows, those to name on top of the others."""
+    place = {name: row for row, name in enumerate(systems)}
+    return [(name, row) for name, row in place.items() if name not in named] + [(name, place[name]) for name in named]
+
+
+def _look(name: str, named: Sequence[str]) -> dict[str, Any]:
+    if name not in named:
+        return {"color": FAINT, "linewidth": 0.5, "zorder": 1.5}
+    return {**line_look(named.index(name)), "zorder": 3}

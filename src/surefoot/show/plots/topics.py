@@ -1,0 +1,238 @@
+"""One system against its baseline, topic by topic: scores, values, T_J, and how many were helped and hurt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+
+from surefoot.errors import SurefootError, choose, counted
+from surefoot.risk import one_alpha, sweep_of
+from surefoot.risk.values import Linear
+from surefoot.scores import FloatArray, Scores, as_names
+from surefoot.show.plots.labels import label_ends, label_points
+from surefoot.show.plots.style import (
+    FAINT,
+    GAIN,
+    LOSS,
+    LOSS_HATCH,
+    PAGE,
+    QUIET,
+    SHADES,
+    canvas,
+    line_look,
+    names_on,
+    phrase,
+    plain,
+)
+from surefoot.stats.inference import critical_value, topic_inference
+
+MOST_TOPICS = 80
+"""Of more topics only the worst and the best are drawn as bars."""
+NAMED_TOPICS = 5
+
+_STEPS = {"relative": (0.25, 0.5, 0.75, 1.0), "absolute": (0.1, 0.2, 0.3, 0.4, 0.5)}
+
+
+def topic_bars(
+    scores: Scores,
+    system: str,
+    baseline: str,
+    *,
+    alpha: npt.ArrayLike = (0, 1, 5),
+    axes: Axes | None = None,
+) -> Axes:
+    """T_J of each topic at several alphas, the worst topic at the first alpha to the left, with the critical values.
+
+    A bar below the lower dashed line is a topic that loses more than noise would; as alpha grows, losses stand out more
+    and gains less. Of more than 80 topics only the 40 worst and the 40 best are drawn. Dinçer, Macdonald and Ounis,
+    SIGIR 2014, figure 2, where the critical value is rounded to 2.
+
+    >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
+    >>> [text.get_text() for text in topic_bars(scores, "b", "a", alpha=0).get_xticklabels()]
+    ['2', '1', '3']
+    """
+    alphas = sweep_of(alpha)
+    if len(alphas) > len(SHADES):
+        raise SurefootError(f"bars for up to {len(SHADES)} alphas can be told apart; got {len(alphas)}")
+    own, base = scores[system], scores.baseline(baseline)
+    tj = np.stack([topic_inference(own, base, float(one)).tj for one in alphas])
+    if np.isnan(tj).any():
+        raise SurefootError("T_J is undefined: all topics differ alike, or there is only one")
+    order = np.argsort(tj[0], kind="stable")
+    half = MOST_TOPICS // 2
+    order = order if len(order) <= MOST_TOPICS else np.concatenate([order[:half], order[-half:]])
+    with canvas(axes, PAGE, 2.4) as axes:
+        width = 0.84 / len(alphas)
+        for place, (one, row) in enumerate(zip(alphas, tj[:, order], strict=True)):
+            left = np.arange(len(order)) + (place - (len(alphas) - 1) / 2) * width
+            axes.bar(left, row, width, color=SHADES[place], label=f"α = {one:g}", linewidth=0)
+        _threshold(axes, critical_value(len(own)))
+        names_on(axes, "x", range(len(order)), [scores.topics[place] for place in order], rotation=90, fontsize=5)
+        axes.set(xlim=(-0.7, len(order) - 0.3), ylabel=r"$T_J$", xlabel=_of_how_many(len(order), len(own)))
+        axes.set_title(f"{plain(system)} against {plain(baseline)}", loc="left")
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(alphas), borderpad=0, handlelength=1.5)
+    return axes
+
+
+def _of_how_many(shown: int, topics: int) -> str:
+    return "topic" if shown == topics else f"topic: the {shown // 2} worst and the {shown // 2} best of {topics:,}"
+
+
+def _threshold(axes: Axes, critical: float) -> None:
+    axes.axhline(0, color="black", linewidth=0.5)
+    for side in (-critical, critical):
+        axes.axhline(side, color="black", linewidth=0.7, linestyle=(0, (4, 2)), label="_critical")
+    axes.annotate(
+        f"±{critical:.2f}",
+        (1, critical),
+        (2, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="center",
+        fontsize=6,
+        annotation_clip=False,
+    )
+
+
+def paired_scores(scores: Scores, system: str, baseline: str, *, axes: Axes | None = None) -> Axes:
+    """A system's score over the baseline's, a point for each topic; below the diagonal the system is worse.
+
+    The topics that lose most are named. Points far from the diagonal on both sides show that the two do well on
+    different topics, which a baseline like the system itself would hide. After Dinçer, Ounis and Macdonald, ECIR 2014,
+    figure 3.
+
+    >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
+    >>> paired_scores(scores, "b", "a").get_xlabel()
+    'score: a'
+    """
+    own, base = scores[system], scores.baseline(baseline)
+    d = own - base
+    with canvas(axes, height=3.35) as axes:
+        low, high = min(0.0, own.min(), base.min()), max(own.max(), base.max(), 1e-9)
+        margin = 0.03 * (high - low)
+        limits = (low - margin, high + margin)
+        axes.plot(limits, limits, color=QUIET, linewidth=0.6, zorder=1)
+        groups: dict[str, tuple[npt.NDArray[np.bool_], dict[str, Any]]] = {
+            "better": (d > 0, {"marker": "o", "facecolor": GAIN, "edgecolor": "white"}),
+            "worse": (d < 0, {"marker": "v", "facecolor": "white", "edgecolor": LOSS}),
+            "equal": (d == 0, {"marker": "s", "facecolor": FAINT, "edgecolor": QUIET}),
+        }
+        for word, (which, look) in groups.items():
+            if which.any():
+                count = counted(int(which.sum()), "topic")
+                axes.scatter(base[which], own[which], s=14, linewidth=0.7, label=f"{count} {word}", zorder=3, **look)
+        axes.set(xlim=limits, ylim=limits, aspect="equal")
+        measure = f"{plain(scores.measure)}:"
+        axes.set(xlabel=phrase(measure, plain(baseline)), ylabel=phrase(measure, plain(system)))
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, handlelength=1, columnspacing=1)
+        worst = [int(place) for place in np.argsort(d, kind="stable")[:NAMED_TOPICS] if d[place] < 0]
+        label_points(axes, np.column_stack([base, own]), scores.topics, worst, LOSS)
+    return axes
+
+
+def sorted_values(
+    scores: Scores,
+    baseline: str,
+    *,
+    systems: Sequence[str],
+    alpha: float = 1.0,
+    axes: Axes | None = None,
+) -> Axes:
+    """What each topic adds to U_Risk, x = v(d), from the worst to the best, a curve for each system.
+
+    The mean height of a curve is the system's U_Risk. A deep left end says that the risk comes from a few topics, a
+    long shallow one that it is spread over many. After Dinçer, Ounis and Macdonald, ECIR 2014, figure 4.
+
+    >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
+    >>> sorted_values(scores, "a", systems=["b"]).lines[0].get_ydata().round(2)
+    array([-0.6,  0.1,  0.1])
+    """
+    value, base, names = Linear(one_alpha(alpha)), scores.baseline(baseline), as_names(systems)
+    if not names:
+        raise SurefootError("name the systems to draw")
+    curves = [np.sort(value(scores[name] - base)) for name in names]
+    places = np.arange(1, len(base) + 1)
+    with canvas(axes) as axes:
+        looks = [line_look(index) for index in range(len(names))]
+        for name, curve, look in zip(names, curves, looks, strict=True):
+            axes.plot(places, curve, label=name, drawstyle="steps-mid", **look)
+        axes.axhline(0, color=QUIET, linewidth=0.5, zorder=1)
+        axes.set(xlim=(0.5, len(base) + 0.5), xlabel="topics, each system's worst first")
+        axes.set_ylabel(phrase(f"x = v(d) at α = {alpha:g},", f"against {plain(baseline)}"))
+        label_ends(axes, len(base) + 0.5, [float(curve[-1]) for curve in curves], names, looks)
+    return axes
+
+
+def helped_hurt(
+    scores: Scores,
+    system: str,
+    baseline: str,
+    *,
+    change: str = "relative",
+    axes: Axes | None = None,
+) -> Axes:
+    """How many topics the system hurts and helps, by how much.
+
+    ``change`` is ``"relative"`` to the baseline's score (a gain over 0 counts as more than 100 %) or ``"absolute"``.
+    Topics that stay the same have a bar of their own. After Wang, Bennett and Collins-Thompson, SIGIR 2012, figure 1.
+
+    >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.5]], ["a", "b"], [1, 2, 3])
+    >>> [int(bar.get_height()) for bar in helped_hurt(scores, "b", "a").patches]
+    [0, 1, 0, 0, 1, 0, 1, 0, 0, 0]
+    """
+    choose(change, tuple(_STEPS), "change")
+    d = _change(scores[system], scores.baseline(baseline), change)
+    hurt, helped, same = _counts(-d, change), _counts(d, change), int(np.count_nonzero(d == 0))
+    # A relative loss is never more than all there was.
+    losses = len(hurt) - 1 if change == "relative" else len(hurt)
+    counts = [*hurt[:losses][::-1], same, *helped]
+    names = [*_bin_names(change, "−")[:losses][::-1], "0", *_bin_names(change, "")]
+    places = np.arange(len(counts)) - losses
+    with canvas(axes, height=2.4) as axes:
+        bars = axes.bar(places, counts, 0.85, color=GAIN, edgecolor="white", linewidth=0)
+        for place, bar in zip(places, bars, strict=True):
+            if place <= 0:
+                bar.set(facecolor="white" if place else FAINT, edgecolor=LOSS if place else FAINT, linewidth=0.7)
+            if place < 0:
+                bar.set_hatch(LOSS_HATCH)
+        axes.bar_label(bars, [count or "" for count in counts], fontsize=6, padding=1)
+        axes.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor")
+        axes.set(ylabel="topics", ylim=(0, 1.12 * max(counts)))
+        unit = "change in %" if change == "relative" else f"change in {plain(scores.measure)}"
+        axes.set_xlabel(phrase(f"{unit},", f"{plain(system, 20)} against {plain(baseline, 20)}"))
+        _totals(axes, int(hurt.sum()), int(helped.sum()))
+    return axes
+
+
+def _totals(axes: Axes, hurt: int, helped: int) -> None:
+    for x, side, words, color in ((0, "left", f"{hurt:,} hurt", LOSS), (1, "right", f"{helped:,} helped", GAIN)):
+        axes.text(x, 1.0, words, transform=axes.transAxes, ha=side, va="bottom", color=color)
+
+
+def _change(own: FloatArray, base: FloatArray, change: str) -> FloatArray:
+    """The change of each topic, rounded so that a change of a whole step falls into the bin that ends there."""
+    d = own - base
+    if change == "absolute":
+        return d.round(9)
+    if min(own.min(), base.min()) < 0:
+        raise SurefootError("a change relative to scores below 0 means nothing; show the absolute change")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(base > 0, d / base, np.where(d > 0, np.inf, 0.0))
+    return np.asarray(np.where((d != 0) & (np.abs(relative) < 1e-9), np.sign(d) * 1e-9, relative.round(9)))
+
+
+def _counts(upwards: FloatArray, change: str) -> npt.NDArray[np.int64]:
+    """How many positive changes lie in each bin (0, first], (first, second] … (last, ∞)."""
+    bins = np.searchsorted(_STEPS[change], upwards[upwards > 0], side="left")
+    return np.bincount(bins, minlength=len(_STEPS[change]) + 1)
+
+
+def _bin_names(change: str, sign: str) -> list[str]:
+    unit = 100 if change == "relative" else 1
+    ends = ["0", *(f"{sign}{unit * step:g}" for step in _STEPS[change])]
+    return [*(f"{low} to {high}" for low, high in pairwise(ends)), f"beyond {ends[-1]}"]

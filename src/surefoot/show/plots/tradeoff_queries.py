@@ -1,0 +1,184 @@
+"""What a trade-off does query by query, and iteration by iteration, alpha after alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+from surefoot.errors import SurefootError, choose, listed
+from surefoot.research.tradeoff.changes import change_counts, change_names
+from surefoot.research.tradeoff.churn import BINS, churn_counts, reward_by_churn
+from surefoot.research.tradeoff.convergence import SHARE
+from surefoot.research.tradeoff.sweep import Sweep
+from surefoot.scores import FloatArray, Scores
+from surefoot.show.plots.style import (
+    BLACK,
+    BLUE,
+    FAINT,
+    GAIN,
+    LOSS,
+    LOSS_HATCH,
+    ORANGE,
+    QUIET,
+    canvas,
+    measure_label,
+    plain,
+)
+
+_RAMP = LinearSegmentedColormap.from_list("alphas", ["#9CCBEA", BLUE, BLACK])
+CELL = 0.21
+"""Inches that a row of a map takes."""
+
+
+def alpha_looks(alphas: FloatArray) -> list[dict[str, Any]]:
+    """Lines of rising alpha: from light to dark, the gain-only model apart."""
+    count = int(np.count_nonzero(alphas))
+    rest = iter(_RAMP(np.linspace(0, 1, count) if count > 2 else [0.3, 0.7]))
+    return [{"color": ORANGE, "linestyle": (0, (4, 1.2))} if alpha == 0 else {"color": next(rest)} for alpha in alphas]
+
+
+def convergence_curves(sweep: Sweep, *, of: str = "mean", axes: Axes | None = None) -> Axes:
+    """A figure of the validation queries after each iteration, a line for each alpha.
+
+    ``of`` is the mean (of the metric that is reported) or another figure of the history, such as frisk. On lines of the
+    mean a dot marks where 95 % of the last value is reached. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+    """
+    choose(of, [name for name in sweep.histories[0][0] if np.isfinite(sweep.histories[0][0][name])], "of")
+    with canvas(axes) as axes:
+        looks = alpha_looks(sweep.alphas)
+        for alpha, history, look in zip(sweep.alphas, sweep.histories, looks, strict=True):
+            curve = [figures[of] for figures in history]
+            axes.plot(np.arange(1, len(curve) + 1), curve, label=f"α = {alpha:g}", **look)
+        if of == "mean":
+            for reached, history, look in zip(sweep.converged(), sweep.histories, looks, strict=True):
+                axes.plot(reached, history[reached - 1]["mean"], "o", color=look["color"], markersize=3, clip_on=False)
+            axes.plot([], [], "o", color=QUIET, markersize=3, label=f"{100 * SHARE:g} % of\nthe last")
+        axes.set(xlim=(1, None), xlabel="iteration")
+        queries = "validation" if sweep.validated else "training"
+        name = plain(sweep.test.measure) if of == "mean" else measure_label(of)
+        axes.set_ylabel(f"{name}, {queries} queries")
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), handlelength=1.8)
+    return axes
+
+
+def churn_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
+    """How many test queries lie how far from the baseline's ranking, in ten bins, a row for each alpha.
+
+    The distance is Kendall's: the share of pairs of documents that change order. After Wang, Bennett and
+    Collins-Thompson, SIGIR 2012.
+    """
+    counts = np.stack([churn_counts(row) for row in _churn(sweep).values])
+    with canvas(axes, height=0.85 + CELL * len(counts)) as axes:
+        _map(axes, counts, [BLUE] * BINS)
+        _alpha_rows(axes, sweep.alphas)
+        axes.set_xticks(np.arange(BINS + 1) - 0.5, [f"{place / BINS:g}" for place in range(BINS + 1)])
+        axes.set_xlabel(f"Kendall distance to the ranking of {plain(sweep.baseline)}\n(queries in each bin)")
+    return axes
+
+
+def change_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
+    """How many test queries are hurt and helped, by relative change, a row for each alpha.
+
+    A gain over 0 lies beyond 100 %; a bin holds its outer end. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+    """
+    counts = np.stack([change_counts(row, sweep.test.values[0]) for row in sweep.test.values[1:]])
+    names = change_names()
+    same = names.index("0")
+    tints = [LOSS if place < same else QUIET if place == same else GAIN for place in range(len(names))]
+    with canvas(axes, height=1.15 + CELL * len(counts)) as axes:
+        _map(axes, counts, tints)
+        _alpha_rows(axes, sweep.alphas)
+        axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
+        axes.tick_params(axis="x", length=0)
+        axes.set_xlabel(f"change of {plain(sweep.test.measure)} in %, against {plain(sweep.baseline, 20)}")
+        totals = zip(counts[:, :same].sum(axis=1), counts[:, same + 1 :].sum(axis=1), strict=True)
+        for row, (hurt, helped) in enumerate(totals):
+            axes.text(len(names) - 0.3, row, f"{hurt} hurt, {helped} helped", va="center", fontsize=6)
+    return axes
+
+
+def reward_bars(sweep: Sweep, *, alpha: Sequence[float] | None = None, axes: Axes | None = None) -> Axes:
+    """What queries gain and lose on average, by how far their ranking moves from the baseline's; up to five alphas.
+
+    Without ``alpha`` the least, which is the gain-only model, the middle and the largest are drawn. Bars up are mean
+    gains, hatched bars down mean losses. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+    """
+    churn, rows = _churn(sweep), _rows(sweep, alpha)
+    width = 0.84 / len(rows)
+    with canvas(axes, height=2.4) as axes:
+        for place, (row, look) in enumerate(zip(rows, alpha_looks(sweep.alphas[rows]), strict=True)):
+            found = reward_by_churn(churn.values[row], sweep.test.values[row + 1], sweep.test.values[0])
+            left = np.arange(BINS) + (place - (len(rows) - 1) / 2) * width
+            axes.bar(left, np.nan_to_num(found.reward), width, color=look["color"], label=f"α = {sweep.alphas[row]:g}")
+            axes.bar(left, -np.nan_to_num(found.risk), width, facecolor="white", edgecolor=look["color"],
+                     hatch=LOSS_HATCH, linewidth=0.6)  # fmt: skip
+        axes.axhline(0, color=BLACK, linewidth=0.5)
+        axes.set_xticks(np.arange(BINS + 1) - 0.5, [f"{place / BINS:g}" for place in range(BINS + 1)])
+        axes.set(xlim=(-0.6, BINS - 0.4))
+        axes.set_xlabel(f"Kendall distance to the ranking of {plain(sweep.baseline)}")
+        axes.set_ylabel(f"mean loss and gain, {plain(sweep.test.measure)}")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(rows), handlelength=1.5)
+    return axes
+
+
+def best_alpha_bars(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
+    """On which share of the test queries each alpha does best; ties, hatched, are shared evenly by those that tie.
+
+    If one alpha served all queries, its bar would reach 100 %. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+    """
+    values = sweep.test.values[1:]
+    best = values == values.max(axis=0)
+    many = best.sum(axis=0)
+    alone, tied = 100 * (best & (many == 1)).mean(axis=1), 100 * np.where(many > 1, best / many, 0).mean(axis=1)
+    with canvas(axes) as axes:
+        places = np.arange(len(alone))
+        axes.bar(places, alone, 0.7, color=BLUE, label="alone")
+        bars = axes.bar(places, tied, 0.7, alone, facecolor="white", edgecolor=QUIET, hatch=LOSS_HATCH, linewidth=0.6,
+                        label="tied, shared evenly")  # fmt: skip
+        axes.bar_label(bars, [f"{total:.0f} %" for total in alone + tied], fontsize=6, padding=1)
+        axes.set_xticks(places, [f"{alpha:g}" for alpha in sweep.alphas])
+        axes.set(xlabel="α of the best model", ylabel="% of the queries", ylim=(0, 1.12 * max(alone + tied)))
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, handlelength=1.5)
+    return axes
+
+
+def _churn(sweep: Sweep) -> Scores:
+    if sweep.churn is None:
+        raise SurefootError("churn needs one baseline that ranks documents: a feature, a run, scores or a model")
+    return sweep.churn
+
+
+def _rows(sweep: Sweep, alpha: Sequence[float] | None) -> list[int]:
+    """The rows of the alphas to draw."""
+    known = sweep.alphas.tolist()
+    if alpha is None:
+        return sorted({0, len(known) // 2, len(known) - 1})
+    absent = [f"{one:g}" for one in alpha if one not in known]
+    if absent or not 0 < len(alpha) <= 5:
+        raise SurefootError(f"one to five alphas of {listed(f'{one:g}' for one in known)} can be drawn; got "
+                            f"{listed(f'{one:g}' for one in alpha)}")  # fmt: skip
+    return [known.index(one) for one in dict.fromkeys(alpha)]
+
+
+def _map(axes: Axes, counts: npt.NDArray[np.int64], tints: Sequence[str]) -> None:
+    """Counts as cells: the more, the stronger the colour of their column."""
+    share = (counts / counts.sum(axis=1, keepdims=True)) ** 0.6
+    strength = (0.85 * share / share.max())[..., np.newaxis]
+    colours = np.array([to_rgb(tint) for tint in tints])
+    axes.imshow(1 - strength * (1 - colours), aspect="auto", interpolation="nearest")
+    for (row, column), count in np.ndenumerate(counts):
+        color = "white" if strength[row, column, 0] > 0.55 else BLACK if count else FAINT
+        axes.text(column, row, str(count), ha="center", va="center", fontsize=6, color=color)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _alpha_rows(axes: Axes, alphas: FloatArray) -> None:
+    axes.set_yticks(range(len(alphas)), [f"{alpha:g}" for alpha in alphas])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylabel("α")

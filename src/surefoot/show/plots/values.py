@@ -1,0 +1,167 @@
+"""Differences and what they are worth: their spread, the value functions, and whether the mean is close to normal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from surefoot.analysis.design import Setting
+from surefoot.errors import SurefootError
+from surefoot.risk import one_alpha
+from surefoot.risk.values import Linear, Smooth, fences
+from surefoot.scores import FloatArray, Scores
+from surefoot.show.plots.labels import check_rows
+from surefoot.show.plots.style import BLACK, BLUE, FAINT, QUIET, VERMILION, canvas, names_on, phrase, plain, signed
+from surefoot.stats.normality import Normality, normality
+
+ROW = 0.105
+"""Inches for a system in a figure with one below the other."""
+
+LOOKS = {
+    "none": {"color": QUIET, "linestyle": (0, (1, 1))},
+    "linear": {"color": VERMILION, "linestyle": (0, (5, 1.5))},
+    "smooth": {"color": BLUE, "linestyle": "-"},
+}
+
+
+def difference_boxes(
+    scores: Scores, baseline: str, *, systems: Sequence[str] | None = None, axes: Axes | None = None
+) -> Axes:
+    """Box plots of each system's score differences from the baseline, the best mean on top, and the fences of all.
+
+    Boxes hold the middle half of the topics, whiskers reach to the last topic within 1.5 interquartile ranges, points
+    lie beyond. The dashed lines are the fences of the differences of *all* systems together, to which the smooth value
+    function is fitted; ``systems`` only picks the rows. Benham, Moffat and Culpepper, ECIR 2020, figure 1.
+
+    >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
+    >>> difference_boxes(scores, "a").get_xlabel()
+    'score difference from a'
+    """
+    base = scores.baseline(baseline)
+    shown = [name for name in (scores if systems is None else scores.select(systems)).systems if name != baseline]
+    check_rows(len(shown))
+    shown.sort(key=lambda name: float(scores[name].mean()))
+    pooled = scores.values[[name != baseline for name in scores.systems]] - base
+    with canvas(axes, height=max(1.2, 0.75 + ROW * len(shown))) as axes:
+        axes.axvline(0, color=QUIET, linewidth=0.5, zorder=1)
+        axes.boxplot(
+            [scores[name] - base for name in shown],
+            orientation="horizontal",
+            widths=0.62,
+            patch_artist=True,
+            boxprops={"facecolor": "#CFE3F1", "edgecolor": BLUE, "linewidth": 0.5},
+            medianprops={"color": BLACK, "linewidth": 1.1},
+            whiskerprops={"color": BLUE, "linewidth": 0.5},
+            capprops={"color": BLUE, "linewidth": 0.5},
+            flierprops={"marker": ".", "markersize": 2, "markerfacecolor": QUIET, "markeredgecolor": "none"},
+        )
+        names_on(axes, "y", range(1, len(shown) + 1), shown, fontsize=5.5)
+        axes.set(ylim=(0.3, len(shown) + 0.7))
+        axes.set_xlabel(phrase(f"{plain(scores.measure)} difference", f"from {plain(baseline)}", most=36))
+        _fence_lines(axes, *fences(pooled))
+    return axes
+
+
+def _fence_lines(axes: Axes, lower: float, upper: float) -> None:
+    for fence, side in ((lower, "right"), (upper, "left")):
+        axes.axvline(fence, color=VERMILION, linewidth=0.9, linestyle=(0, (4, 2)), label="fence", zorder=4)
+        words = f"{'fences ' if side == 'right' else ''}{signed(fence, 3)}"
+        axes.text(fence, 1.005, words, transform=axes.get_xaxis_transform(), ha=side, va="bottom", fontsize=6)
+
+
+def value_functions(
+    scores: Scores | None = None, baseline: str | None = None, *, alpha: float = 1.0, axes: Axes | None = None
+) -> Axes:
+    """What a difference d is worth: v(d) = d, the linear v with its kink at 0, and the smooth cubic.
+
+    The smooth one is fitted to the five points drawn (its intercept then dropped, so it passes near them); the second
+    and the fourth are the fences of the differences, those of ``scores`` against the baseline, or the paper's. Where
+    there is no increasing cubic for this alpha only the others are drawn, and the figure says so. Benham, Moffat and
+    Culpepper, ECIR 2020, figure 2.
+
+    >>> [line.get_label() for line in value_functions(alpha=1).lines][:3]
+    ['none', 'linear', 'smooth']
+    """
+    alpha = one_alpha(alpha)
+    lower, upper = _fences_of(scores, baseline)
+    d = np.linspace(-1, 1, 201)
+    curves: dict[str, FloatArray] = {"none": d, "linear": Linear(alpha)(d)}
+    try:
+        curves["smooth"] = Smooth(alpha, lower, upper)(d)
+    except SurefootError:
+        refused = f"no smooth v: the cubic\nwould not increase at α = {alpha:g}"
+    else:
+        refused = ""
+    words = {"none": "v(d) = d", "linear": f"linear, α = {alpha:g}", "smooth": f"smooth, α = {alpha:g}"}
+    with canvas(axes) as axes:
+        lines = [axes.plot(d, curve, label=kind, **LOOKS[kind])[0] for kind, curve in curves.items()]  # type: ignore[arg-type]
+        axes.axhline(0, color=FAINT, linewidth=0.5, zorder=1)
+        axes.axvline(0, color=FAINT, linewidth=0.5, zorder=1)
+        if not refused:
+            points = [(-1, -1 - alpha), (lower, -0.05), (0, 0), (upper, 0.05), (1, 1)]
+            axes.plot(*zip(*points, strict=True), "o", color=BLUE, markerfacecolor="white", markersize=3.5, label="fit")
+            lines, words = [*lines, axes.lines[-1]], {**words, "fit": "points of the fit"}
+        axes.set(xlim=(-1.03, 1.03), xlabel="score difference d", ylabel="its value v(d)")
+        axes.legend(lines, [words[str(line.get_label())] for line in lines], loc="upper left")
+        axes.text(0.98, 0.05, refused, transform=axes.transAxes, ha="right", fontsize=6)
+    return axes
+
+
+def _fences_of(scores: Scores | None, baseline: str | None) -> tuple[float, float]:
+    if scores is None:
+        return Smooth.lower, Smooth.upper
+    if baseline is None:
+        raise SurefootError("value functions fitted to scores need a baseline; name one")
+    family = Setting.of(scores, baseline, value="smooth").family
+    return family.keywords["lower"], family.keywords["upper"]  # type: ignore[attr-defined]
+
+
+def qq_lines(
+    scores: Scores | Normality,
+    system: str | None = None,
+    baseline: str | None = None,
+    *,
+    alpha: float = 1.0,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    axes: Axes | None = None,
+) -> Axes:
+    """Bootstrap means of U_Risk against normal quantiles: by plain differences, linear and smooth values.
+
+    Means are less their average and over their standard deviation, so a normal distribution lies on the diagonal.
+    An end below it on the left is a heavier tail of losses than T_Risk assumes. Takes a `Normality` too. Benham, Moffat
+    and Culpepper, ECIR 2020, figure 3.
+
+    >>> scores = Scores(np.random.default_rng(1).random((2, 40)) ** 3, ["old", "new"], range(40))
+    >>> [line.get_label() for line in qq_lines(scores, "new", "old", n_resamples=500).lines[:2]]
+    ['none', 'linear']
+    """
+    if isinstance(scores, Normality):
+        found = scores
+    elif system is None or baseline is None:
+        raise SurefootError("a Q-Q plot needs a system and a baseline; name both")
+    else:
+        found = normality(scores, system, baseline, alpha, n_resamples, seed)
+    with canvas(axes, height=3.2) as axes:
+        lines, words, reach = [], [], 1.0
+        for kind, plot in found.plots.items():
+            if np.isfinite(plot.ppcc):
+                seen = _worth_drawing(len(plot.ordered))
+                z = (plot.ordered - plot.ordered.mean()) / plot.ordered.std(ddof=1)
+                lines += axes.plot(plot.theoretical[seen], z[seen], label=kind, **LOOKS[kind])  # type: ignore[arg-type]
+                words.append(f"{kind}: correlation {plot.ppcc:.4f}")
+                reach = 1.05 * max(reach / 1.05, float(np.abs(z).max()), float(plot.theoretical[-1]))
+        axes.axline((0, 0), slope=1, color=FAINT, linewidth=0.7, zorder=1)
+        axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+        axes.set(xlabel="normal quantile", ylabel="standardised bootstrap mean")
+        axes.legend(lines, words, loc="upper left")
+    return axes
+
+
+def _worth_drawing(n: int) -> slice | list[int]:
+    """All of a small sample; of a large one both ends, and enough between them for a line."""
+    if n <= 600:
+        return slice(None)
+    return [*range(100), *range(100, n - 100, max(1, n // 400)), *range(n - 100, n)]

@@ -1,0 +1,233 @@
+"""How many topics are needed to see a risk of this size? T_Risk on many simulated collections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv, ndtri
+
+from surefoot.errors import SurefootError
+from surefoot.results import Result, signature
+from surefoot.risk import sweep_of, t_of
+from surefoot.risk.statistics import CHUNK, Comparison, Moments
+from surefoot.scores import VIRTUAL, FloatArray, Scores
+from surefoot.stats.inference import LEVEL, critical_value
+from surefoot.stats.simulator import TYPICAL_CORRELATION, Simulator
+
+TOPICS = (25, 50, 100, 200, 400)
+WANTED = 0.8
+"""The power that is usually asked for."""
+TRUTH_TOPICS = 400_000
+BAR = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Power(Result):
+    """A row for each alpha and number of topics; ``needed`` tells for each alpha how many topics are enough."""
+
+    needed: dict[float, float | None]
+
+    def extra(self) -> dict[str, object]:
+        """How many topics give the power wanted, by alpha, for JSON; null where the largest number is too few."""
+        return {"needed": {f"{alpha:g}": topics for alpha, topics in self.needed.items()}, "wanted": WANTED}
+
+    def drawn(self) -> Power:
+        """The same with the power as bars, for readers."""
+        bars = [bar(float(power)) for power in self.columns["power"]]
+        return replace(self, columns={**self.columns, "curve": bars})
+
+
+def power(
+    simulator: Simulator,
+    system: str,
+    baseline: str,
+    alpha: npt.ArrayLike = 1.0,
+    topics: Sequence[int] = TOPICS,
+    *,
+    level: float = LEVEL,
+    n_simulations: int = 2000,
+    seed: int = 0,
+) -> Power:
+    """How often T_Risk finds the risk of a system that is known, on collections of so many topics.
+
+    Columns: ``alpha, topics, urisk`` (the truth, from a very large collection), ``power`` (how often T_Risk is beyond
+    its two-sided critical value, on the side of the truth) with its 95 % Monte-Carlo interval ``power_low`` to
+    ``power_high``, ``no_effect`` (the same for two exchangeable systems: what losses and gains that only come from
+    chance give at this alpha) and ``power_mean`` (how often the paired t test finds the difference of means, on the
+    side of the truth). The null hypothesis of T_Risk is E[v(d)] = 0.
+
+    >>> planted = Simulator.standard(["old", "new"]).change("new", amount=-0.2, share=0.3)
+    >>> result = power(planted, "new", "old", alpha=0, topics=[50, 200], n_simulations=400)
+    >>> [round(row["power"], 2) for row in result.rows()]
+    [0.13, 0.32]
+    """
+    alphas = sweep_of(alpha)
+    sizes = _checked(topics, n_simulations)
+    pair, null = (_Pair(made, system, baseline) for made in (simulator, simulator.null(system, baseline)))
+    truth = pair.moments([0.0, *alphas], TRUTH_TOPICS, 1, seed).mean[:, 0]
+    found = [pair.t([0.0, *alphas], size, n_simulations, seed) for size in sizes]
+    chance = [null.t(alphas, size, n_simulations, seed) for size in sizes]
+    rates = np.stack([_beyond(t, truth, size, level) for t, size in zip(found, sizes, strict=True)], axis=1)
+    none = np.stack([_beyond(t, truth[1:], size, level) for t, size in zip(chance, sizes, strict=True)], axis=1)
+    low, high = binomial_interval(rates[1:] * n_simulations, n_simulations)
+    columns = {
+        "alpha": np.repeat(alphas, len(sizes)),
+        "topics": np.tile(sizes, len(alphas)),
+        "urisk": np.repeat(truth[1:], len(sizes)),
+        "power": rates[1:].ravel(),
+        "power_low": low.ravel(),
+        "power_high": high.ravel(),
+        "no_effect": none.ravel(),
+        "power_mean": np.tile(rates[0], len(alphas)),
+    }
+    needed = {float(alpha): topics_needed(sizes, row) for alpha, row in zip(alphas, rates[1:], strict=True)}
+    stated = signature(
+        "power",
+        measure=simulator.measure,
+        system=system,
+        baseline=baseline,
+        alpha=alphas.tolist(),
+        change=[f"{change.amount:g}:{change.share:g}" for change in simulator.changes] or None,
+        level=level,
+        n_simulations=n_simulations,
+        seed=seed,
+    )
+    notes = (f"simulated: {simulator.source}", *_words(truth[1:], sizes, needed, none, level))
+    return Power(signature=stated, columns=columns, notes=notes, needed=needed)
+
+
+def fitted_pair(scores: Scores, system: str, baseline: str) -> Simulator:
+    """A system and its baseline as they were measured: a simulator fitted to their scores."""
+    if system == baseline:
+        raise SurefootError(f"{system} is its own baseline, so there is no risk to see; name another")
+    name = f"{baseline} of all" if baseline in VIRTUAL else baseline
+    values = np.stack([scores[system], scores.baseline(baseline)])
+    return Simulator.fit(Scores(values, [system, name], scores.topics, scores.measure))
+
+
+def planted_pair(loss: float, share: float = 1.0, scores: Scores | None = None, baseline: str = "") -> Simulator:
+    """A baseline and its exchangeable copy, but that the copy loses so much on a share of the topics.
+
+    The baseline is made of built-in margins, or has the margin of one that was measured; the two then correlate as it
+    does with the other systems on average.
+
+    >>> planted_pair(loss=0.2, share=0.1).systems
+    ('copy', 'baseline')
+    """
+    if scores is None:
+        pair = Simulator.standard(["copy", "baseline"])
+    else:
+        if baseline in VIRTUAL:
+            name, row = f"{baseline} of all", scores.baseline(baseline)
+            scores = Scores.concat([scores, Scores([row], [name], scores.topics, scores.measure)])
+            baseline = name
+        names = [*(name for name in scores.systems if name != baseline), baseline]
+        fitted = Simulator.fit(scores.select(names))
+        correlation = fitted.correlation[-1, :-1].mean() if len(names) > 1 else TYPICAL_CORRELATION
+        pair = Simulator.standard([f"copy of {baseline}", baseline], fitted.margins[-1], float(correlation))
+        pair = replace(pair, measure=fitted.measure, scale=fitted.scale, source=fitted.source)
+    return pair.change(pair.systems[0], -loss, share)
+
+
+class _Pair:
+    """Simulated differences of a system from a baseline."""
+
+    def __init__(self, simulator: Simulator, system: str, baseline: str) -> None:
+        self._simulator = simulator
+        self._rows = [simulator.systems.index(system), simulator.systems.index(baseline)]
+
+    def moments(self, alphas: npt.ArrayLike, topics: int, collections: int, seed: int) -> Moments:
+        """Of the values on each collection, alphas × collections."""
+        drawn = self._simulator.values(topics * collections, seed)[self._rows]
+        system, baseline = drawn.reshape(2, collections, topics)
+        return Comparison.of(system, baseline).at(np.asarray(alphas, dtype=np.float64))
+
+    def t(self, alphas: npt.ArrayLike, topics: int, collections: int, seed: int) -> FloatArray:
+        """T_Risk on each collection, alphas × collections, some collections at a time."""
+        at_once = max(1, CHUNK // topics)
+        parts = [
+            t_of(self.moments(alphas, topics, min(at_once, collections - start), seed + 1 + place))
+            for place, start in enumerate(range(0, collections, at_once))
+        ]
+        return np.concatenate(parts, axis=-1)
+
+
+def _beyond(t: FloatArray, truth: FloatArray, topics: int, level: float) -> FloatArray:
+    """The share of collections on which T is significant on the side of the truth."""
+    side = np.where(truth < 0, -1.0, 1.0)[:, np.newaxis]
+    return np.asarray(np.mean(side * t > critical_value(topics, level), axis=-1))
+
+
+def binomial_interval(count: npt.ArrayLike, n: int, level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
+    """The shares that a count out of n does not rule out (Clopper and Pearson 1934).
+
+    >>> low, high = binomial_interval(0, 10)
+    >>> float(low), round(float(high), 3)
+    (0.0, 0.308)
+    """
+    k = np.asarray(count, dtype=np.float64)
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, level / 2), 0.0)
+    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - level / 2), 1.0)
+    return low, high
+
+
+def topics_needed(topics: Sequence[int], rates: npt.ArrayLike, wanted: float = WANTED) -> float | None:
+    """The number of topics at which the power reaches what is wanted; None if the largest does not.
+
+    Between two numbers of topics the power's normal quantile is taken to grow in proportion to the square root of the
+    number, as it does for a normal mean. If the smallest is enough already, the answer is the smallest.
+
+    >>> topics_needed([50, 100, 200], [0.4, 0.7, 0.9])
+    138.0
+    """
+    power = np.maximum.accumulate(np.asarray(rates, dtype=np.float64))
+    enough = np.flatnonzero(power >= wanted)
+    if not enough.size:
+        return None
+    first = int(enough[0])
+    if first == 0:
+        return float(topics[0])
+    quantile = ndtri(np.clip(power[[first - 1, first]], 1e-4, 1 - 1e-4))
+    root = np.interp(ndtri(wanted), quantile, np.sqrt([topics[first - 1], topics[first]]))
+    return float(np.ceil(root**2 - 1e-9))
+
+
+def bar(share: float) -> str:
+    """A share as a bar.
+
+    >>> bar(0.5)
+    '██████████··········'
+    """
+    filled = round(share * BAR)
+    return "█" * filled + "·" * (BAR - filled)
+
+
+def _checked(topics: Sequence[int], n_simulations: int) -> list[int]:
+    sizes = sorted({int(size) for size in topics})
+    if not sizes or sizes[0] < 2:
+        raise SurefootError("the power needs numbers of topics of 2 or more")
+    if n_simulations < 1:
+        raise SurefootError(f"n_simulations must be at least 1; got {n_simulations}")
+    return sizes
+
+
+def _words(
+    truth: FloatArray, sizes: Sequence[int], needed: dict[float, float | None], none: FloatArray, level: float
+) -> list[str]:
+    """What the table says."""
+    said = ["the null hypothesis of T_Risk is that v(d) is 0 on average: the gains pay for 1 + alpha times the losses"]
+    for (alpha, enough), urisk, chance in zip(needed.items(), truth, none, strict=True):
+        seen = f"alpha {alpha:g}: a U_Risk of {urisk:.4f} is seen with power {WANTED:g}"
+        if enough is None:
+            said.append(f"{seen} only on more than {sizes[-1]} topics")
+        else:
+            said.append(f"{seen} on {enough:.0f} topics{' or fewer' if enough == sizes[0] else ''}")
+        if chance.max() > 2 * level:
+            said.append(
+                f"alpha {alpha:g}: two exchangeable systems would give as significant a T_Risk on up to "
+                f"{chance.max():.0%} of the collections; power_mean tells how often the means differ significantly"
+            )
+    return said

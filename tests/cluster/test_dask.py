@@ -1,0 +1,258 @@
+"""A Dask cluster trains the model of one machine."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from surefoot import SurefootError
+from surefoot.cli import main
+from surefoot.cluster.columns import Columns
+from surefoot.cluster.partitioning import cut
+from surefoot.cluster.worker import Plan, finished
+from surefoot.learn.models import load_model
+from surefoot.learn.objectives import on_one_machine as alone
+from surefoot.learn.training import train
+from surefoot.learn.validation import Judge
+from tests.cluster.cluster_cases import (
+    BOUND,
+    FEATURES,
+    assert_same,
+    data_of,
+    furthest,
+    killer,
+    on_one_machine,
+    settings,
+    table,
+)
+
+distributed = pytest.importorskip("distributed", reason="dask is not installed: surefoot[cluster]")
+dask_frames = pytest.importorskip("dask.dataframe", reason="dask is not installed: surefoot[cluster]")
+
+from surefoot.cluster import dask  # noqa: E402
+
+# The cluster's own threads and sockets warn as they end.
+pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def client(request):
+    with (
+        distributed.LocalCluster(n_workers=request.param, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return table()
+
+
+@pytest.fixture(scope="module")
+def spread_out(frame):
+    """The same rows in more partitions than workers; queries lie across their borders."""
+    parts = dask_frames.from_pandas(frame, npartitions=7, sort=False)
+    ends = np.cumsum([len(part) for part in parts.partitions])[:-1]
+    assert any(frame["qid"].iloc[end - 1] == frame["qid"].iloc[end] for end in ends)
+    return parts
+
+
+@pytest.mark.parametrize("objective", ["ucro", "faro", "georisk"])
+def test_the_model_is_that_of_one_machine(client, frame, spread_out, objective) -> None:
+    trained = dask.train(client, spread_out, settings(objective), "scores:old")
+    one = on_one_machine(frame, settings(objective))
+    assert_same(trained, one, frame)
+    card, other = trained.model.card, one.model.card
+    assert card["workers"] == len(client.nthreads())
+    assert {**card["data"], "source": "data", "fingerprint": ""} == {**other["data"], "fingerprint": ""}
+    assert {key: card[key] for key in other if key not in ("data", "baselines")} == {
+        key: other[key] for key in other if key not in ("data", "baselines")
+    }
+    for found, expected in zip(trained.history, one.history, strict=True):
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_workers_that_look_at_their_own_queries_only_train_another_model(client, frame) -> None:
+    """What the test above can tell: without the sums over all workers faro and georisk fail it; ucro needs none."""
+    columns = Columns.among(list(frame.columns), baseline="scores:old")
+    workers = dask._workers(client)
+    rows = dask_frames.from_pandas(frame, npartitions=3)
+    pieces = dask._cut(client, rows, columns, len(workers))
+    parts = dask._parts(client, rows, columns, pieces, workers)
+    far = {}
+    for objective in ("ucro", "faro", "georisk"):
+        plan = Plan(settings(objective), pieces, everywhere=alone)
+        trained = finished(dask.train_parts(client, plan, workers, parts), "here")
+        far[objective] = furthest(trained, on_one_machine(frame, settings(objective)), frame)
+    assert far["ucro"] < 1e-5
+    assert far["faro"] > 1e-2
+    assert far["georisk"] > 1e-2
+
+
+def test_validation_and_early_stopping_look_at_all_queries(client, frame, spread_out) -> None:
+    chosen = settings("faro", n_estimators=40, early_stopping_rounds=4, stop_on="trisk")
+    held = table(queries=31, seed=2)
+    parts = dask_frames.from_pandas(held, npartitions=3)
+    trained, one = dask.train(client, spread_out, chosen, "scores:old", parts), on_one_machine(frame, chosen, held)
+    assert_same(trained, one, frame)
+    assert (trained.best_iteration, len(trained.history)) == (one.best_iteration, len(one.history))
+    assert len(one.history) < 40
+    for found, expected in zip(trained.history, one.history, strict=True):
+        assert found == pytest.approx(expected, abs=1e-9)
+    assert trained.model.card["validation"] == pytest.approx(one.model.card["validation"], abs=1e-9)
+
+
+@pytest.mark.parametrize(("objective", "queries"), [("faro", 3), ("georisk", 1)])
+def test_a_worker_without_rows_takes_part(client, objective, queries) -> None:
+    """One query goes to a worker in the middle, so that the first, whose model is taken, has none."""
+    few = table(queries)
+    held = table(queries=1, seed=5)
+    chosen = settings(objective, stop_on="urisk")
+    trained = dask.train(client, dask_frames.from_pandas(few, npartitions=1), chosen, "scores:old",
+                         dask_frames.from_pandas(held, npartitions=1))  # fmt: skip
+    assert_same(trained, on_one_machine(few, chosen, held), few)
+    assert trained.model.booster.feature_names == FEATURES
+
+
+def test_the_same_table_and_workers_give_the_same_model_again(client, frame) -> None:
+    """Also where features are not binned alike everywhere, and however the table lies in partitions."""
+    fine = frame.assign(**{name: frame[name] + np.random.default_rng(4).random(len(frame)) for name in FEATURES})
+    found = [
+        dask.train(
+            client, dask_frames.from_pandas(fine, npartitions=pieces, sort=False), settings("georisk"), "scores:old"
+        )
+        for pieces in (3, 5)
+    ]
+    assert found[0].model.text == found[1].model.text
+    assert found[0].model.card["data"] == found[1].model.card["data"]
+
+
+def test_a_model_goes_on_learning(client, frame, spread_out) -> None:
+    chosen = settings("faro")
+    first = on_one_machine(frame, chosen)
+    trained = dask.train(client, spread_out, chosen, "scores:old", init_model=first.model)
+    one = on_one_machine(frame, chosen, init_model=first.model.booster)
+    assert trained.model.booster.num_boosted_rounds() == 16
+    assert_same(trained, one, frame)
+
+
+def test_err_takes_its_scale_from_all_labels(client, frame, spread_out) -> None:
+    chosen = settings("ucro")
+    chosen = replace(chosen, lambdas=replace(chosen.lambdas, metric="err"))
+    trained, one = dask.train(client, spread_out, chosen, "scores:old"), on_one_machine(frame, chosen)
+    assert trained.model.card["lambda"]["top"] == one.model.card["lambda"]["top"] == 3
+    assert_same(trained, one, frame)
+
+
+def test_ranking_and_evaluating_where_the_rows_are(client, frame, spread_out) -> None:
+    model = on_one_machine(frame, settings()).model
+    data, _ = data_of(frame)
+    np.testing.assert_array_equal(
+        dask.predict(model, spread_out).compute().to_numpy(), model.predict(frame[FEATURES].to_numpy(np.float32))
+    )
+    found = dask.scores(client, model, spread_out, ["scores:old", "feature:f0"])
+    columns = Columns.among(list(frame.columns), baseline=["scores:old", "feature:f0"])
+    expected = Judge(data, settings().reported(), columns.part(frame).baselines).scores("ranker", model.predict(data))
+    assert (found.systems, found.topics, found.measure) == (expected.systems, expected.topics, expected.measure)
+    np.testing.assert_array_equal(found.values, expected.values)
+
+
+def test_data_of_this_process(client, frame) -> None:
+    data, _ = data_of(frame)
+    held, _ = data_of(table(queries=11, seed=3))
+    chosen = settings("georisk", stop_on="mean")
+    trained = dask.train_data(client, chosen, data, "feature:f0", held)
+    one = train(replace(chosen, threads=1), data, "feature:f0", held)
+    assert_same(trained, one, frame)
+    assert trained.model.card["data"] == one.model.card["data"]
+    assert trained.model.card["validation"] == pytest.approx(one.model.card["validation"], abs=1e-9)
+
+
+def test_data_of_this_process_again_and_again(client, frame) -> None:
+    """What an earlier training let go of is not taken from a later one that has the same data."""
+    data, _ = data_of(frame)
+    chosen = settings("ucro")
+    assert len({dask.train_data(client, chosen, data, "feature:f0").model.text for _ in range(6)}) == 1
+
+
+def test_the_command_trains_on_a_cluster(client, frame, tmp_path, capsys) -> None:
+    lines = [
+        f"{row.label} qid:{row.qid} " + " ".join(f"{place + 1}:{row[name]:g}" for place, name in enumerate(FEATURES))
+        for _, row in frame.sort_values("qid", kind="stable").astype(int).iterrows()
+    ]
+    letor = tmp_path / "train.txt"
+    letor.write_text("\n".join(lines) + "\n")
+    words = ["train", "--train", str(letor), "--objective", "faro", "--baseline", "feature:1", "--trees", "5"]
+    words += ["--engine", "xgboost", "--leaves", "8", "--threads", "1"]
+    assert main([*words, "-o", str(tmp_path / "here")]) == 0
+    there = [*words, "--cluster", client.scheduler.address, "-o", str(tmp_path / "there")]
+    assert main(there) == 0
+    here, there = (load_model(tmp_path / name) for name in ("here", "there"))
+    values = frame[FEATURES].to_numpy(np.float32)
+    np.testing.assert_allclose(there.predict(values), here.predict(values), atol=BOUND)
+    assert there.card["data"] == here.card["data"]
+    assert main([*words[:-6], "--cluster", client.scheduler.address, "-o", str(tmp_path / "no")]) == 2
+    assert "a cluster trains one XGBoost model; say --engine xgboost" in capsys.readouterr().err
+
+
+def test_a_query_on_two_workers_is_found(client, frame) -> None:
+    columns = Columns.among(list(frame.columns), baseline="scores:old")
+    workers = dask._workers(client)
+    borders = np.linspace(0, len(frame), len(workers) + 1).astype(int) + 5
+    borders[0], borders[-1] = 0, len(frame)
+    parts = [client.scatter(columns.part(frame[a:b]), workers=[worker])
+             for a, b, worker in zip(borders[:-1], borders[1:], workers, strict=True)]  # fmt: skip
+    plan = Plan(settings(), cut(frame["qid"], np.ones(len(frame)), len(workers)))
+    held = 60 + len(workers) - 1
+    with pytest.raises(SurefootError, match=f"the workers hold {held} queries and 720 documents, but .* 60 and 720"):
+        dask.train_parts(client, plan, workers, parts)
+
+
+@pytest.mark.parametrize(
+    ("change", "chosen", "message"),
+    [
+        ({"label": 40}, {}, "label 40 has no gain"),
+        ({"label": 0.5}, {}, "labels must be whole numbers"),
+        ({"qid": None}, {}, "column 'qid' of queries has missing values"),
+        ({}, {"early_stopping_rounds": 3}, "needs validation queries"),
+        ({}, {"params": {"max_leaves": -3}}, "max_leaves"),
+        ({}, {"params": {"eval_metric": "ndcg"}}, "XGBoost's eval_metric is metric here"),
+        ({}, {"options": {"share": 1}}, "objective ucro has the options alpha; got share"),
+    ],
+)
+def test_a_mistake_of_one_worker_is_told_in_one_line(client, frame, change, chosen, message) -> None:
+    wrong = frame.copy()
+    for column, value in change.items():
+        wrong[column] = wrong[column].astype(float)
+        wrong.loc[wrong.index[-1], column] = value
+    with pytest.raises(SurefootError, match=message) as told:
+        dask.train(client, dask_frames.from_pandas(wrong, npartitions=3), settings(**chosen), "scores:old")
+    assert "\n" not in str(told.value)
+
+
+def test_what_goes_wrong_on_one_worker_in_the_middle_is_told(client, spread_out) -> None:
+    import xgboost
+
+    class Full(xgboost.callback.TrainingCallback):
+        def after_iteration(self, model, epoch, evals_log):
+            if epoch == 3 and xgboost.collective.get_rank() == 1:
+                raise RuntimeError("no space left")
+            return False
+
+    with pytest.raises(SurefootError, match=r"failed on a worker \(RuntimeError: no space left\); no model was made"):
+        dask.train(client, spread_out, settings(n_estimators=30), "scores:old", callbacks=[Full()])
+
+
+def test_a_worker_that_dies_is_told_and_leaves_no_model(client, frame, spread_out, tmp_path) -> None:
+    before = set(client.nthreads())
+    with pytest.raises(
+        SurefootError, match=r"the cluster (lost tcp|failed on a worker).*; no model was made: train again"
+    ):
+        dask.train(
+            client, spread_out, settings(n_estimators=30), "scores:old", callbacks=[killer(3, tmp_path / "shot")]
+        )
+    assert (tmp_path / "shot").exists()
+    client.wait_for_workers(len(before), timeout=60)
+    assert set(client.nthreads()) != before  # its nanny has started another in its place
+    assert_same(dask.train(client, spread_out, settings(), "scores:old"), on_one_machine(frame, settings()), frame)

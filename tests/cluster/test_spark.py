@@ -1,0 +1,168 @@
+"""A Spark cluster trains the model of one machine."""
+
+import runpy
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot import SurefootError
+from surefoot.cluster import spark
+from surefoot.cluster.columns import Columns
+from surefoot.cluster.worker import Plan
+from surefoot.learn.models import load_model
+from surefoot.learn.objectives import on_one_machine as alone
+from surefoot.learn.validation import Judge
+from tests.cluster.cluster_cases import (
+    FEATURES,
+    assert_same,
+    data_of,
+    furthest,
+    killer,
+    on_one_machine,
+    settings,
+    table,
+)
+
+sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: surefoot[cluster]")
+pytest.importorskip("pyarrow", reason="Spark's workers need pyarrow")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java, which is not installed"),
+    # Of Spark itself: it has not been tried with the newest pandas, and leaves sockets open as it ends.
+    pytest.mark.filterwarnings(
+        "default:PySpark does not yet fully support pandas:FutureWarning",
+        "default::ResourceWarning",
+        "default::pytest.PytestUnraisableExceptionWarning",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def session():
+    """Four tasks at a time; a stage may be tried twice."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        settings = {
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "4",
+            "spark.log.level": "OFF",
+            "spark.stage.maxConsecutiveAttempts": "2",
+        }
+        builder = sql.SparkSession.builder.master("local[4]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        yield session
+        session.stop()
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return table()
+
+
+@pytest.fixture(scope="module")
+def rows(session, frame):
+    return session.createDataFrame(frame).persist()
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("objective", ["ucro", "faro", "georisk"])
+def test_the_model_is_that_of_one_machine(rows, frame, workers, objective) -> None:
+    trained = spark.train(rows, settings(objective), "scores:old", workers=workers)
+    one = on_one_machine(frame, settings(objective))
+    assert_same(trained, one, frame)
+    assert trained.model.card["workers"] == workers
+    assert {**trained.model.card["data"], "source": "data", "fingerprint": ""} == {
+        **one.model.card["data"],
+        "fingerprint": "",
+    }
+
+
+@pytest.mark.parametrize("objective", ["faro", "georisk"])
+def test_tasks_that_look_at_their_own_queries_only_train_another_model(rows, frame, objective, monkeypatch) -> None:
+    monkeypatch.setattr(spark, "Plan", lambda *given: Plan(*given, everywhere=alone))
+    trained = spark.train(rows, settings(objective), "scores:old", workers=2)
+    assert furthest(trained, on_one_machine(frame, settings(objective)), frame) > 1e-2
+
+
+def test_validation_early_stopping_and_a_task_without_rows(session, frame, rows) -> None:
+    chosen = settings("faro", n_estimators=40, early_stopping_rounds=4, stop_on="trisk")
+    held = table(queries=2, seed=2)
+    trained = spark.train(rows, chosen, "scores:old", session.createDataFrame(held), workers=3)
+    one = on_one_machine(frame, chosen, held)
+    assert_same(trained, one, frame)
+    assert (trained.best_iteration, len(trained.history)) == (one.best_iteration, len(one.history))
+    assert trained.model.card["validation"] == pytest.approx(one.model.card["validation"], abs=1e-9)
+    few = table(queries=1)
+    trained = spark.train(session.createDataFrame(few), settings("faro"), "scores:old", workers=2)
+    assert_same(trained, on_one_machine(few, settings("faro")), few)
+
+
+def test_ranking_and_evaluating_where_the_rows_are(session, rows, frame) -> None:
+    model = on_one_machine(frame, settings()).model
+    ranked = spark.predict(model, rows).toArrow()
+    assert ranked.column_names == [*frame.columns, "score"]
+    features = np.column_stack([ranked[name].to_numpy() for name in FEATURES]).astype(np.float32)
+    np.testing.assert_array_equal(ranked["score"].to_numpy(), model.predict(features))
+    data, _ = data_of(frame)
+    baseline = ["scores:old", "feature:f0"]
+    found = spark.scores(model, rows, baseline, workers=3)
+    baselines = Columns.among(list(frame.columns), baseline=baseline).part(frame).baselines
+    expected = Judge(data, settings().reported(), baselines).scores("ranker", model.predict(data))
+    assert (found.systems, found.topics, found.measure) == (expected.systems, expected.topics, expected.measure)
+    np.testing.assert_array_equal(found.values, expected.values)
+
+
+def test_the_example_trains_and_evaluates(rows, frame, tmp_path, capsys) -> None:
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "spark_train.py"))
+    rows.write.parquet(str(tmp_path / "log"))
+    model = tmp_path / "model"
+    example["main"](
+        [str(tmp_path / "log"), str(tmp_path / "log"), str(model), "--baseline", "feature:f0", "--trees", "5"]
+    )
+    assert load_model(model).card["trees"] == 5
+    assert "urisk" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("label", 40, "label 40 has no gain"),
+        ("label", 0.5, "labels must be whole numbers"),
+        ("old", np.inf, "column 'old' of a baseline must have finite numbers"),
+    ],
+)
+def test_a_mistake_of_one_task_is_told_in_one_line(session, frame, column, value, message) -> None:
+    wrong = frame.copy()
+    wrong[column] = wrong[column].astype(float)
+    wrong.loc[wrong.index[-1], column] = value
+    with pytest.raises(SurefootError, match=message) as told:
+        spark.train(session.createDataFrame(wrong), settings(), "scores:old", workers=2)
+    assert "\n" not in str(told.value)
+
+
+def test_queries_without_names_and_objectives_that_need_all_at_once_are_refused(session, rows) -> None:
+    nameless = session.createDataFrame([(None, 1, 2.0), ("a", 0, 1.0)], "qid string, label int, x double")
+    with pytest.raises(SurefootError, match="column 'qid' of queries has missing values"):
+        spark.train(nameless, settings("lambdamart"), workers=2)
+    with pytest.raises(SurefootError, match="objective tail has to rank all queries"):
+        spark.train(rows, settings("tail"), "scores:old", workers=2)
+
+
+def test_a_task_that_dies_is_started_again_with_all_others(rows, frame, tmp_path) -> None:
+    chosen, shot = settings("faro", n_estimators=20), tmp_path / "shot"
+    trained = spark.train(rows, chosen, "scores:old", workers=2, callbacks=[killer(3, shot)])
+    assert shot.exists()
+    assert_same(trained, on_one_machine(frame, chosen), frame)
+
+
+def test_a_task_that_dies_again_and_again_leaves_no_model(rows, tmp_path) -> None:
+    callbacks = [killer(2, tmp_path / "first"), killer(3, tmp_path / "second")]
+    with pytest.raises(SurefootError, match=r"Spark gave up \(.*\); nothing was made") as told:
+        spark.train(rows, settings(n_estimators=20), "scores:old", workers=2, callbacks=callbacks)
+    assert (tmp_path / "second").exists()
+    assert "\n" not in str(told.value)

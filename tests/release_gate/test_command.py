@@ -1,0 +1,233 @@
+"""surefoot gate as users type it: exit codes, options from file and flags, files written, the ratchet."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from surefoot.cli import main
+from surefoot.release_gate.config import KEYS, read_config
+from surefoot.release_gate.rules import Rules
+
+OLD = [0.5, 0.4, 0.6, 0.3, 0.5, 0.6, 0.4, 0.5, 0.7, 0.2]
+ROWS = {
+    "old": OLD,
+    "good": [score + 0.05 + 0.01 * (place % 2) for place, score in enumerate(OLD)],
+    "shaky": [*OLD[:8], 0.5, 0.25],
+    "bad": [score - 0.2 + 0.01 * (place % 2) for place, score in enumerate(OLD)],
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_scores(tmp_path / "scores.csv", list(ROWS))
+    return tmp_path
+
+
+def write_scores(path: Path, systems: list[str], topics: int = 10) -> None:
+    lines = [",".join(["topic", *systems])]
+    lines += [",".join([f"q{i}", *(str(round(ROWS[one][i], 4)) for one in systems)]) for i in range(topics)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def gate(*words: str) -> int:
+    return main(["gate", "--scores", "scores.csv", "--measure", "nDCG@10", *words])
+
+
+def json_of(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
+    gate("--format", "json", *words)
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize(("candidate", "code", "word"), [("good", 0, "pass"), ("shaky", 0, "warn"), ("bad", 1, "fail")])
+def test_exit_codes(candidate: str, code: int, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate("--candidate", candidate, "--baseline", "old") == code
+    assert capsys.readouterr().out.startswith(f"{word}  {candidate}, nDCG@10")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--candidate", "bad"], "nothing to compare with: name a --baseline, or give a --ratchet FILE"),
+        (["--baseline", "old"], "name the --candidate: one of good, shaky, bad"),
+        (["--candidate", "new", "--baseline", "old"], "no system 'new'"),
+        (["--candidate", "bad", "--baseline", "none"], "no baseline 'none'"),
+        (["--candidate", "bad", "--baseline", "old", "--protected", "q77"], "no score for the protected queries q77"),
+        (["--candidate", "bad", "--baseline", "old", "--segments", "none.csv"], "none.csv: no such file"),
+        (["--candidate", "bad", "--baseline", "old", "--config", "none.toml"], "none.toml: no such file"),
+        (["--candidate", "bad", "--baseline", "old", "--off", "tails"], "no rule tails"),
+        (["--candidate", "bad", "--baseline", "old", "--max-losses", "2"], "max_losses is a share"),
+        (["--candidate", "bad", "--baseline", "old", "--accept"], "--accept needs the file"),
+        (["--candidate", "bad", "--ratchet", "r.json"], "r.json: no such file; the first time, add --accept"),
+    ],
+)
+def test_wrong_use_is_one_line_and_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate(*words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("surefoot gate: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_the_only_other_system_is_the_candidate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_scores(folder / "scores.csv", ["old", "good"])
+    assert gate("--baseline", "old") == 0
+    assert capsys.readouterr().out.startswith("pass  good")
+
+
+def test_several_baselines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate("--candidate", "old", "--baseline", "bad") == 0
+    assert gate("--candidate", "old", "--baseline", "bad,good") == 1
+    out = capsys.readouterr().out
+    assert "Against bad" in out
+    assert "Against good" in out
+
+
+def test_files_for_machines_and_for_people(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--candidate", "bad", "--baseline", "old", "--junit", "gate.xml", "--markdown", "gate.md"]
+    assert gate(*words, "--format", "md") == 1
+    assert (folder / "gate.md").read_text() == capsys.readouterr().out
+    root = ElementTree.parse(folder / "gate.xml").getroot()
+    assert [case.attrib["name"] for case in root.iter("testcase")][:2] == ["mean", "risk"]
+
+
+def test_a_file_that_can_not_be_written_is_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate("--candidate", "good", "--baseline", "old", "--junit", "none/gate.xml") == 2
+    assert "can't be written" in capsys.readouterr().err
+
+
+def test_flags_set_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    pair = ["--candidate", "bad", "--baseline", "old"]
+    assert gate(*pair, "--off", "mean,risk,losses,large-losses") == 0
+    assert gate(*pair, "--off", "mean,risk,losses,large-losses", "--protected", "q3") == 1
+    assert (
+        gate(*pair, "--off", "mean,risk,losses,large-losses,tail", "--protected", "q3", "--protected-tolerance", "1")
+        == 0
+    )
+    capsys.readouterr()
+    assert "alpha=5|level=0.01" in str(json_of(capsys, *pair, "--alpha", "5", "--level", "0.01")["signature"])
+
+
+def test_protected_queries_and_segments_from_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "protected.txt").write_text("# ours\nq8\n")
+    (folder / "segments.csv").write_text("topic,intent,size\n" + "".join(f"q{i},a{i % 2},s\n" for i in range(10)))
+    words = ["--protected-file", "protected.txt", "--segments", "segments.csv", "--segment-by", "intent"]
+    found = json_of(capsys, "--candidate", "shaky", "--baseline", "old", *words)
+    rules = {rule["name"]: rule["verdict"] for rule in found["rules"]}  # type: ignore[attr-defined]
+    assert (rules["protected"], rules["segments"]) == ("fail", "pass")
+
+
+def test_options_from_the_file_and_flags_that_win(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pair = 'candidate = "bad"\nbaseline = "old"\n'
+    (folder / "surefoot.toml").write_text(
+        f'[gate]\n{pair}alpha = 5\nmax-losses = 0.9\noff = ["tail"]\nprotected = [1]\n'
+    )
+    (folder / "protected.txt").write_text("")
+    assert gate("--protected", "q1") == 1
+    assert "alpha=5|level=0.05|topics=10|max_losses=0.9|protected=1|off=tail" in capsys.readouterr().out
+    assert "alpha=0|" in str(json_of(capsys, "--protected", "q1", "--alpha", "0")["signature"])
+
+
+def test_another_file_of_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "ci").mkdir()
+    (folder / "ci" / "gate.toml").write_text('[gate]\nprotected_file = "ours.txt"\nbaseline = ["old", "good"]\n')
+    (folder / "ci" / "ours.txt").write_text("q2\n")
+    assert gate("--config", "ci/gate.toml", "--candidate", "bad") == 1
+    assert "2 of" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[gate]\nmax-loses = 1\n",
+            "unknown key 'max-loses' in [gate]; the known ones are alpha, level, mean-",
+        ),
+        ("[gates]\n", "unknown key gates; the only table is [gate]"),
+        ("gate = 1\n", "gate should be a table"),
+        ("[gate]\nalpha = 'high'\n", "alpha should be a number; got 'high'"),
+        ("[gate]\nalpha = true\n", "alpha should be a number; got True"),
+        ("[gate]\nprotected = [1.5]\n", "protected should be a list of names"),
+        ("[gate]\nratchet = 5\n", "ratchet should be text"),
+        ("[gate\n", "not valid TOML"),
+        ("[gate]\nlevel = 7\n", "level must lie between 0 and 1"),
+    ],
+)
+def test_files_of_options_that_make_no_sense(
+    text: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "surefoot.toml").write_text(text)
+    assert gate("--candidate", "bad", "--baseline", "old") == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_the_example_names_every_option_with_its_default() -> None:
+    example = Path(__file__).parents[2] / "examples" / "surefoot.toml"
+    found = read_config(example)
+    default = Rules()
+    for name in KEYS:
+        if hasattr(default, name) and name not in ("protected", "off"):
+            assert found[name] == getattr(default, name), name
+
+
+def test_the_ratchet_from_the_first_to_a_refused_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ratchet = ["--ratchet", "accepted.json"]
+    assert gate("--candidate", "old", *ratchet, "--accept") == 0
+    assert "old is the first" in capsys.readouterr().out
+    assert gate("--candidate", "good", *ratchet) == 0
+    assert json.loads((folder / "accepted.json").read_text())["system"] == "old"
+    assert gate("--candidate", "good", *ratchet, "--accept") == 0
+    assert "accepted: good is the new baseline" in capsys.readouterr().err
+    before = (folder / "accepted.json").read_text()
+    assert json.loads(before)["system"] == "good"
+    assert gate("--candidate", "bad", *ratchet, "--accept", "--accept-warnings") == 1
+    assert "not accepted: accepted.json stays as it was" in capsys.readouterr().err
+    assert (folder / "accepted.json").read_text() == before
+
+
+def test_a_warning_is_accepted_only_where_asked(folder: Path) -> None:
+    pair = ["--candidate", "shaky", "--baseline", "old", "--ratchet", "accepted.json"]
+    assert gate(*pair, "--accept") == 0
+    assert not (folder / "accepted.json").exists()
+    assert gate(*pair, "--accept-warnings") == 0
+    assert (folder / "accepted.json").exists()
+
+
+def test_the_ratchet_joins_the_other_baselines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate("--candidate", "good", "--ratchet", "accepted.json", "--accept") == 0
+    assert gate("--candidate", "old", "--baseline", "bad", "--ratchet", "accepted.json") == 1
+    out = capsys.readouterr().out
+    assert "Against bad" in out
+    assert "Against good (accepted)" in out
+
+
+def test_queries_that_vanished_are_refused_unless_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ratchet = ["--candidate", "old", "--ratchet", "accepted.json"]
+    assert gate(*ratchet, "--accept") == 0
+    write_scores(folder / "scores.csv", ["old"], topics=9)
+    assert gate(*ratchet) == 2
+    assert "no score for topics that were accepted: q9" in capsys.readouterr().err
+    assert gate(*ratchet, "--missing", "drop") == 0
+
+
+def test_a_damaged_ratchet_is_2_and_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "accepted.json").write_text('{"format": "surefoot ratchet 1", "sys')
+    assert gate("--candidate", "old", "--ratchet", "accepted.json", "--accept") == 2
+    err = capsys.readouterr().err
+    assert "accepted.json: not a ratchet file" in err
+    assert err.count("\n") == 1
+    assert (folder / "accepted.json").read_text().endswith('"sys')
+
+
+def test_help_tells_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["gate", "--help"])
+    assert stopped.value.code == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "share of queries that may lose more than 20 % (default: 0.25)" in out

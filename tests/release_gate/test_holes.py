@@ -1,0 +1,72 @@
+"""Ways in which a gate could pass unseen: each must be an error, or be remembered."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot import Rules, Scores, SurefootError, gate
+from surefoot.cli import main
+from surefoot.release_gate.ratchet import accept, read_accepted, write_accepted
+
+RANDOM = np.random.default_rng(8)
+VALUES = RANDOM.random((2, 10))
+SCORES = Scores(VALUES, ["old", "new"], [f"q{i}" for i in range(10)], "nDCG@10")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    lines = ["topic,old,new", *(f"{topic},{o},{n}" for topic, o, n in zip(SCORES.topics, *VALUES, strict=True))]
+    (tmp_path / "ndcg10.csv").write_text("\n".join(lines) + "\n")
+    return str(tmp_path / "ndcg10.csv")
+
+
+def words(table: str, *more: str) -> list[str]:
+    return ["gate", "--scores", table, "--measure", "nDCG@10", "--candidate", "new", "--baseline", "old", *more]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--ratchet", "typo.json"], "typo.json: no such file"),
+        (["--protected-file", "EMPTY"], "names no query to protect"),
+        (["--off", "mean,risk,losses,large-losses,tail"], "all rules are off"),
+        (["--segment-by", "language"], "--segments FILE"),
+    ],
+)
+def test_nothing_is_switched_off_unseen(
+    table: str, more: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.txt").write_text("# nothing yet\n")
+    given = [str(tmp_path / "empty.txt") if word == "EMPTY" else word for word in more]
+    assert main(words(table, *given)) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("missing", "remembered"), [("zero", 0.0), ("drop", VALUES[0, 3])])
+def test_the_ratchet_forgets_no_query(missing: str, remembered: float) -> None:
+    rules = Rules(off=("mean", "risk", "losses", "large-losses"))
+    before = accept(SCORES, gate(SCORES, "old", "new", rules))
+    fewer = SCORES.select(topics=[topic for topic in SCORES.topics if topic != "q3"])
+    after = accept(fewer, gate(fewer, "new", "old", rules), before, missing)  # type: ignore[arg-type]
+    assert set(after.scores) == set(SCORES.topics)
+    assert after.scores["q3"] == remembered
+    assert after.figures["topics"] == 10
+
+
+def test_the_same_small_change_everywhere_is_tested_by_its_signs() -> None:
+    """Its spread is the rounding of the scores, which must not be taken for certainty."""
+    base = RANDOM.random(50).round(4)
+    scores = Scores(np.stack([base, (base - 0.0001).round(4)]), ["old", "new"], range(50))
+    for finding in gate(scores, "new", "old").findings:
+        if finding.rule in ("mean", "risk"):
+            assert finding.measured["p"] == 2 * 0.5**50
+
+
+def test_figures_that_do_not_fit_the_scores_are_damage(tmp_path: Path) -> None:
+    path = tmp_path / "accepted.json"
+    write_accepted(path, accept(SCORES, gate(SCORES, "new", "old")))
+    assert read_accepted(path).system == "new"
+    path.write_text(path.read_text().replace(f"{VALUES[1, 0]}", "0.0", 1))
+    with pytest.raises(SurefootError, match="its mean is not that of its scores"):
+        read_accepted(path)

@@ -1,0 +1,134 @@
+"""The ratchet file: round trip, topics that come and go, damage, and writing whole or not at all."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot import Scores, SurefootError
+from surefoot.release_gate.ratchet import Accepted, accept, first_of, gate_accepted, read_accepted, write_accepted
+from surefoot.release_gate.rules import Rules
+from surefoot.release_gate.verdict import gate
+
+TOPICS = [f"q{i}" for i in range(10)]
+OLD = np.linspace(0.31, 0.77, 10)
+SCORES = Scores([OLD, OLD + 0.1, OLD - 0.2], ["old", "new", "bad"], TOPICS, "nDCG@10")
+
+
+def accepted_of(system: str = "new") -> Accepted:
+    return accept(SCORES, gate(SCORES, system, "old"))
+
+
+def test_round_trip_keeps_every_digit(tmp_path: Path) -> None:
+    path = tmp_path / "accepted.json"
+    write_accepted(path, accepted_of())
+    again = read_accepted(path)
+    assert again == accepted_of()
+    assert list(again.scores.values()) == SCORES["new"].tolist()
+    assert again.figures == {"mean": SCORES["new"].mean(), "topics": 10}
+    assert again.signature.startswith("gate|measure=nDCG@10|candidate=new|baseline=old")
+
+
+def test_a_candidate_is_gated_against_what_was_accepted() -> None:
+    assert gate_accepted(SCORES, "new", accepted_of()).verdict == "pass"
+    result = gate_accepted(SCORES, "bad", accepted_of())
+    assert result.verdict == "fail"
+    assert result.baselines == ("new (accepted)",)
+    assert result.changes[0].baseline_mean == pytest.approx(SCORES["new"].mean())
+
+
+def test_topics_are_matched_by_name() -> None:
+    shuffled = SCORES.select(topics=TOPICS[::-1])
+    result = gate_accepted(shuffled, "new", accepted_of())
+    assert result.changes[0].ties == 10
+
+
+def test_accepted_topics_that_vanished() -> None:
+    fewer = SCORES.select(topics=TOPICS[2:])
+    with pytest.raises(SurefootError, match="no score for topics that were accepted: q0, q1; choose missing='zero'"):
+        gate_accepted(fewer, "new", accepted_of())
+    zero = gate_accepted(fewer, "new", accepted_of(), missing="zero")
+    assert (zero.changes[0].topics, zero.changes[0].losses) == (10, 2)
+    assert "accepted topics without a score now, counted 0: q0, q1" in zero.notes
+    drop = gate_accepted(fewer, "new", accepted_of(), missing="drop")
+    assert (drop.changes[0].topics, drop.changes[0].losses) == (8, 0)
+    assert "accepted topics without a score now, left out: q0, q1" in drop.notes
+
+
+def test_new_topics_have_nothing_to_lose() -> None:
+    more = Scores([[*OLD + 0.1, 0.0]], ["new"], [*TOPICS, "q10"], "nDCG@10")
+    result = gate_accepted(more, "new", accepted_of(), Rules(protected=["q1", "q10"]))
+    assert result.changes[0].topics == 10
+    assert "new topics, not compared with the accepted scores: q10" in result.notes
+    assert result.verdict == "pass"
+
+
+def test_what_can_not_be_compared() -> None:
+    with pytest.raises(SurefootError, match=r"accepted scores are of nDCG@10, these of RR; use one measure"):
+        gate_accepted(Scores([OLD], ["new"], TOPICS, "RR"), "new", accepted_of())
+    with pytest.raises(SurefootError, match="share no topic"):
+        gate_accepted(Scores([[0.5]], ["new"], ["x"], "nDCG@10"), "new", accepted_of(), missing="drop")
+
+
+def test_the_first_candidate_passes_and_says_so() -> None:
+    result = first_of(SCORES, "new")
+    assert (result.verdict, result.findings) == ("pass", ())
+    assert "new is the first" in result.notes[-1]
+    with pytest.raises(SurefootError, match="no system"):
+        first_of(SCORES, "none")
+
+
+def damaged(**changes: object) -> str:
+    return json.dumps({"format": "surefoot ratchet 1", **vars(accepted_of()), **changes})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        '{"format": "surefoot ratchet 1", "system": "new", "sco',
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"format": "surefoot ratchet 2"}',
+        damaged(scores={}),
+        damaged(scores={"q0": "much"}),
+        damaged(scores={"q0": True}),
+        damaged(scores={"q0": float("nan")}),
+        damaged(figures=[1]),
+        damaged(system=None),
+    ],
+)
+def test_a_damaged_file_is_one_clear_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "accepted.json"
+    path.write_text(text)
+    with pytest.raises(SurefootError) as caught:
+        read_accepted(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "ratchet file" in message
+    assert message.endswith("restore it, or delete it and accept a candidate anew")
+    assert "\n" not in message
+
+
+def test_a_binary_file_is_one_clear_line_too(tmp_path: Path) -> None:
+    (tmp_path / "accepted.json").write_bytes(b"\xff\x00\xfe")
+    with pytest.raises(SurefootError, match="not a ratchet file"):
+        read_accepted(tmp_path / "accepted.json")
+
+
+def test_a_writer_that_dies_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "accepted.json"
+    write_accepted(path, accepted_of())
+    before = path.read_bytes()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_accepted(path, accepted_of("old"))
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

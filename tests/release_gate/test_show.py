@@ -1,0 +1,152 @@
+"""A gate's result as text, JSON, JUnit XML and Markdown, with names that try to break each."""
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+
+from surefoot import Scores, SurefootError
+from surefoot.release_gate.rules import Rules
+from surefoot.release_gate.verdict import GateResult, gate
+from surefoot.show.gate import escaped, render_gate, render_json, render_junit, render_markdown, render_text
+
+HOSTILE = '<script>|`*_[x](http://y)_*`| & "quoted" \x07\x1b[31m\n# @team #12 $x$ ]]>'
+
+
+def result_of(candidate: str = "new", baseline: str = "old", topic: str = "q") -> GateResult:
+    old = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.6]
+    new = [0.1, 0.2, 0.1, 0.3, 0.1, 0.2, 0.1, 0.7]
+    topics = [f"{topic}{place}" for place in range(8)]
+    segments = {name: f"{topic} segment {place % 2}" for place, name in enumerate(topics)}
+    scores = Scores([old, new], [baseline, candidate], topics, "nDCG@10", notes=["a note"])
+    return gate(scores, candidate, baseline, Rules(protected=topics[:2]), segments)
+
+
+HOSTILE_RESULT = result_of(f"new {HOSTILE}", f"old {HOSTILE}", HOSTILE)
+
+
+def test_json_is_one_object() -> None:
+    found = json.loads(render_json(result_of()))
+    assert list(found) == ["signature", "verdict", "candidate", "measure", "rules", "worst", "changes", "notes"]
+    assert found["verdict"] == "fail"
+    assert list(found["rules"][0]) == ["name", "baseline", "verdict", "measured", "limit", "sentence"]
+    assert [rule["name"] for rule in found["rules"]][-2:] == ["protected", "segments"]
+    assert found["worst"][0] == {
+        "topic": "q0",
+        "baseline": "old",
+        "baseline_score": 0.9,
+        "candidate_score": 0.1,
+        "delta": -0.8,
+    }
+    assert json.loads(render_json(HOSTILE_RESULT))["candidate"] == HOSTILE_RESULT.candidate
+
+
+def test_undefined_figures_are_null_in_json() -> None:
+    one = gate(Scores([[0.5], [0.4]], ["old", "new"], ["q"]), "new", "old")
+    rules = {rule["name"]: rule for rule in json.loads(render_json(one))["rules"]}
+    assert rules["risk"]["measured"]["trisk"] is None
+    assert rules["tail"]["measured"]["high"] is None
+
+
+@pytest.mark.parametrize("result", [result_of(), HOSTILE_RESULT])
+def test_junit_has_the_usual_shape(result: GateResult) -> None:
+    text = render_junit(result)
+    root = ElementTree.fromstring(text.encode())
+    assert text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n')
+    assert root.tag == "testsuites"
+    (suite,) = root
+    assert suite.tag == "testsuite"
+    assert [child.tag for child in suite] == ["properties"] + ["testcase"] * len(result.findings)
+    cases = suite.findall("testcase")
+    failures = [case for case in cases if case.find("failure") is not None]
+    for element in (root, suite):
+        assert element.attrib.keys() >= {"name", "tests", "failures", "errors", "time"}
+        assert int(element.attrib["tests"]) == len(cases)
+        assert int(element.attrib["failures"]) == len(failures)
+        assert float(element.attrib["time"]) == 0
+    for case, finding in zip(cases, result.findings, strict=True):
+        assert case.attrib.keys() == {"name", "classname", "time"}
+        assert case.attrib["name"] == finding.rule
+        assert [child.tag for child in case] == ["failure" if finding.verdict == "fail" else "system-out"]
+        if finding.verdict == "fail":
+            assert case[0].attrib.keys() == {"message", "type"}
+            assert (case[0].text or "").startswith("measured ")
+
+
+def test_junit_keeps_hostile_names_but_what_xml_can_not_hold() -> None:
+    root = ElementTree.fromstring(render_junit(HOSTILE_RESULT).encode())
+    kept = HOSTILE.replace("\x07", "\ufffd").replace("\x1b", "\ufffd")
+    assert root[0].attrib["name"] == f"gate new {kept}"
+    assert {case.attrib["classname"] for case in root.iter("testcase")} == {f"gate.old {kept}"}
+
+
+def test_a_warning_passes_in_junit_and_says_so() -> None:
+    scores = Scores([[0.5, 0.5, 0.5], [0.1, 0.8, 0.5]], ["old", "new"], ["a", "b", "c"])
+    root = ElementTree.fromstring(render_junit(gate(scores, "new", "old")).encode())
+    assert root.attrib["failures"] == "0"
+    assert any((out.text or "").startswith("warn: ") for out in root.iter("system-out"))
+
+
+def test_markdown_tells_verdict_changes_rules_and_the_worst_five() -> None:
+    text = render_markdown(result_of())
+    assert text.startswith("### ❌ Surefoot gate: fail\n")
+    assert "**new** against **old**, nDCG@10: mean 0.6000 → 0.2250 (-0.3750) on 8 queries; 1 won, 7 lost" in text
+    assert "| ❌ fail | mean | Mean nDCG@10 is 0.2250" in text
+    assert "The 5 of 7 losing queries that lost most:" in text
+    assert "| q0 | 0.9000 | 0.1000 | -0.8000 |" in text
+    assert len(re.findall(r"^\| q\d ", text, flags=re.MULTILINE)) == 5
+    assert "Note: a note" in text
+
+
+def cells(html: str) -> list[str]:
+    return re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", html, flags=re.DOTALL)
+
+
+def test_markdown_with_hostile_names_renders_as_the_same_tables() -> None:
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    plain, hostile = (parser.render(render_markdown(one)) for one in (result_of(), HOSTILE_RESULT))
+    assert hostile.count("<table>") == 2
+    assert len(cells(hostile)) == len(cells(plain))
+    for tag in ("<script", "<a ", "<em", "<h1", "<li"):
+        assert tag not in hostile
+    assert "&lt;script&gt;|`*_[x](http://y)_*`|" in hostile
+    assert "@team" not in hostile
+    assert "#12" not in hostile
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [("PL2c1.0", "PL2c1.0"), ("nDCG@10", "nDCG@10"), ("a-b c", "a-b c"), ("a\nb", "a b")]
+)
+def test_ordinary_names_stay_readable(name: str, shown: str) -> None:
+    assert escaped(name) == shown
+
+
+def test_text_wraps_and_can_not_steer_a_terminal() -> None:
+    text = render_text(HOSTILE_RESULT, width=80)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    narrow = render_text(result_of(), width=60).splitlines()
+    assert max(map(len, narrow[:-1])) <= 60
+    assert narrow[0] == "fail  new, nDCG@10"
+    assert "  q0       0.9000     0.1000   -0.8000" in narrow
+
+
+def test_colour_only_where_asked() -> None:
+    assert "\x1b[31mfail\x1b[0m" in render_text(result_of(), color=True)
+    assert "\x1b" not in render_text(result_of())
+
+
+def test_nothing_got_worse() -> None:
+    better = gate(Scores([[0.1, 0.2], [0.2, 0.4]], ["old", "new"], ["a", "b"]), "new", "old")
+    assert "No query got worse." in render_text(better)
+    assert "No query got worse." in render_markdown(better)
+    assert render_markdown(better).startswith("### ✅ Surefoot gate: pass\n")
+
+
+def test_formats() -> None:
+    for name in ("table", "json", "md"):
+        assert render_gate(result_of(), name).endswith("\n")
+    with pytest.raises(SurefootError, match="format must be one of table, json, md"):
+        render_gate(result_of(), "xml")

@@ -1,0 +1,253 @@
+"""A model for each alpha: what is measured, kept, and not trained again."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot import risk
+from surefoot.errors import SurefootError
+from surefoot.io.letor import read_letor, same_features
+from surefoot.learn.baseline import Baselines
+from surefoot.learn.metrics import Metric, is_empty
+from surefoot.learn.training import Settings, train, tree_params
+from surefoot.research.tradeoff import files
+from surefoot.research.tradeoff import model_store as workshop
+from surefoot.research.tradeoff.churn import kendall_distance
+from surefoot.research.tradeoff.curve import points
+from surefoot.research.tradeoff.sweep import Sweep, sweep_alphas
+from surefoot.research.tradeoff.table import tradeoff_table
+from surefoot.stats.intervals import How, intervals
+
+ALPHAS = [5.0, 1.0]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sweep")
+
+
+@pytest.fixture(scope="module")
+def found(sets, few_trees: Settings, folder: Path) -> Sweep:
+    made = sweep_alphas(
+        few_trees, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, select="max:0", folder=folder
+    )
+    files.write_sweep(made, folder)
+    return made
+
+
+def test_alphas_rise_from_the_gain_only_model(found: Sweep) -> None:
+    assert found.alphas.tolist() == [0, 1, 5]
+    assert found.test.systems == ("feature:0", "alpha=0", "alpha=1", "alpha=5")
+    assert found.models == found.test.systems[1:]
+    assert found.test.measure == "ndcg@10"
+
+
+def test_models_are_those_of_training_alone(found: Sweep, sets, few_trees: Settings) -> None:
+    alone = train(replace(few_trees, alpha=5.0), sets.train, "feature:0", sets.valid)
+    metric = Metric(cutoff=10)
+    scores = alone.model.predict(sets.test)
+    np.testing.assert_array_equal(found.test["alpha=5"], metric(scores, sets.test.labels, sets.test.bounds))
+    baseline = sets.test.column(0)
+    np.testing.assert_array_equal(found.test["feature:0"], metric(baseline, sets.test.labels, sets.test.bounds))
+    np.testing.assert_array_equal(found.churn["alpha=5"], kendall_distance(baseline, scores, sets.test.bounds))
+    assert found.histories[2] == alone.history
+    assert found.trees[2] == alone.best_iteration
+
+
+def test_the_gain_only_model_is_lambdamart(found: Sweep, sets, few_trees: Settings) -> None:
+    for objective in ("lambdamart", "ucro"):
+        alone = train(replace(few_trees, objective=objective, alpha=0.0), sets.train, "feature:0", sets.valid)
+        values = Metric(cutoff=10)(alone.model.predict(sets.test), sets.test.labels, sets.test.bounds)
+        np.testing.assert_array_equal(found.test["alpha=0"], values)
+
+
+def test_the_table_is_the_measures(found: Sweep) -> None:
+    table = tradeoff_table(found, How(n_resamples=300))
+    base = found.test.values[0]
+    for row, alpha in zip(table.rows(), found.alphas, strict=True):
+        own = found.test[f"alpha={alpha:g}"]
+        assert row["mean"] == pytest.approx(own.mean())
+        assert row["urisk"] == pytest.approx(float(risk.urisk(own, base, alpha)))
+        assert row["ugain"] == pytest.approx(row["freward"] - row["frisk"])
+        assert row["wins"] == (own > base).sum()
+        assert row["losses"] == (own < base).sum()
+        assert row["churn"] == pytest.approx(found.churn[f"alpha={alpha:g}"].mean())
+    assert table["best"].sum() == pytest.approx(1)
+    expected = intervals(found.test, "feature:0", 0.0, measures=["urisk", "frisk"], n_resamples=300).rows()
+    at = {(row["system"], row["measure"]): (row["low"], row["high"]) for row in expected}
+    for row, model in zip(table.rows(), found.models, strict=True):
+        assert (row["ugain_low"], row["ugain_high"]) == pytest.approx(at[model, "urisk"])
+        assert (row["frisk_low"], row["frisk_high"]) == pytest.approx(at[model, "frisk"])
+    assert any("flip a coin" in note for note in table.notes)
+    assert any("max:0 is below a threshold" in note for note in table.notes)
+    assert "frisk 95 %" in str(table)
+
+
+def test_the_limit_is_that_of_the_training_queries(found: Sweep) -> None:
+    trained = found.train
+    assert found.limit == pytest.approx(float(risk.ugain(trained["alpha=0"], trained["feature:0"]) / risk.frisk(
+        trained["alpha=0"], trained["feature:0"])))  # fmt: skip
+    assert len(found.hull) == 1 + (found.alphas <= found.limit).sum()
+
+
+def test_what_is_written_is_read(found: Sweep, folder: Path) -> None:
+    again = files.read_sweep(folder)
+    for name in ("test", "train", "churn", "feature"):
+        one, other = getattr(found, name), getattr(again, name)
+        assert (one.systems, one.topics, one.measure) == (other.systems, other.topics, other.measure)
+        np.testing.assert_array_equal(one.values, other.values)
+    assert (again.objective, again.trees, again.validated) == (found.objective, found.trees, True)
+    assert again.histories == found.histories
+    assert str(tradeoff_table(again, How(n_resamples=50))) == str(tradeoff_table(found, How(n_resamples=50)))
+
+
+def test_finished_models_are_not_trained_again(
+    found: Sweep, sets, few_trees: Settings, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "again"
+    shutil.copytree(folder, place)
+    shutil.rmtree(place / "alpha-5")
+    trained: list[float] = []
+
+    def counting(settings: Settings, *others: object, **words: object) -> object:
+        trained.append(settings.alpha)
+        return train(settings, *others, **words)
+
+    monkeypatch.setattr(workshop, "train", counting)
+    again = sweep_alphas(few_trees, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, folder=place)
+    assert trained == [5.0]
+    np.testing.assert_array_equal(again.test.values, found.test.values)
+
+
+def test_a_model_that_was_interrupted_goes_on(found: Sweep, sets, few_trees: Settings, tmp_path: Path) -> None:
+    def interrupt(name: str, at: object) -> None:
+        if name == "alpha-1" and at.iteration == 3:
+            raise KeyboardInterrupt
+
+    words = {"select": "max:0", "folder": tmp_path}
+    with pytest.raises(KeyboardInterrupt):
+        sweep_alphas(few_trees, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, report=interrupt, **words)
+    assert (tmp_path / "alpha-0" / "card.json").exists()
+    assert (tmp_path / "alpha-1" / "checkpoint.json").exists()
+    again = sweep_alphas(few_trees, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, **words)
+    np.testing.assert_array_equal(again.test.values, found.test.values)
+    assert again.histories == found.histories
+    assert not (tmp_path / "alpha-1" / "checkpoint.json").exists()
+
+
+def test_models_of_other_settings_or_data_are_refused(found: Sweep, sets, few_trees: Settings, folder: Path) -> None:
+    other = replace(few_trees, n_estimators=5)
+    with pytest.raises(SurefootError, match="another n_estimators; name another folder"):
+        sweep_alphas(other, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, folder=folder)
+    with pytest.raises(SurefootError, match="another baseline"):
+        sweep_alphas(few_trees, sets.train, "feature:1", sets.valid, sets.test, ALPHAS, folder=folder)
+    with pytest.raises(SurefootError, match="another validation baseline, validation data"):
+        sweep_alphas(few_trees, sets.train, "feature:0", None, sets.test, ALPHAS, folder=folder)
+
+
+def test_a_baseline_changed_on_validation_queries_alone_is_refused(sets, few_trees: Settings, tmp_path: Path) -> None:
+    def words(scale: float) -> dict[str, Baselines]:
+        return {
+            own.fingerprint: Baselines(("mine",), (own.column(0) * (scale if own is sets.valid else 1.0),), (None,))
+            for own in (sets.train, sets.valid)
+        }
+
+    settings = replace(few_trees, n_estimators=1)
+    for scale in (1.0, 1.0):  # the same again is not refused
+        workshop.Workshop(sets.train, "mine", sets.valid, folder=tmp_path, _known=words(scale)).make("one", settings)
+    with pytest.raises(SurefootError, match="another validation baseline; name another folder"):
+        workshop.Workshop(sets.train, "mine", sets.valid, folder=tmp_path, _known=words(-1.0)).make("one", settings)
+
+
+def test_a_model_of_another_version_is_refused(
+    sets, few_trees: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = workshop.Workshop(sets.train, "feature:0", folder=tmp_path)
+    shop.make("one", replace(few_trees, n_estimators=1))
+    monkeypatch.setattr(workshop, "__version__", "0")
+    with pytest.raises(SurefootError, match="another version; name another folder"):
+        shop.make("one", replace(few_trees, n_estimators=1))
+
+
+def test_the_gain_only_model_is_validated_by_gain_alone(found: Sweep) -> None:
+    for figures in found.histories[0]:
+        assert figures["urisk"] == pytest.approx(figures["freward"] - figures["frisk"])
+
+
+def test_several_baselines_are_compared_with_as_their_mean(sets, few_trees: Settings) -> None:
+    settings = replace(few_trees, objective="georisk")
+    found = sweep_alphas(settings, sets.train, ["feature:0", "feature:1"], None, sets.test, [1.0])
+    metric = Metric(cutoff=10)
+    each = [metric(sets.test.column(number), sets.test.labels, sets.test.bounds) for number in (0, 1)]
+    assert found.baseline == "mean of 2 baselines"
+    np.testing.assert_allclose(found.test.values[0], np.mean(each, axis=0))
+    assert found.churn is None
+    assert np.isnan(tradeoff_table(found, How(n_resamples=50))["churn"]).all()
+    assert not found.validated
+
+
+def test_dropped_queries_are_dropped_everywhere(sets, few_trees: Settings) -> None:
+    settings = replace(few_trees, lambdas=replace(few_trees.lambdas, empty="drop"))
+    labels = sets.test.labels.copy()
+    labels[: sets.test.bounds[1]] = 0
+    test = replace(sets.test, labels=labels)
+    found = sweep_alphas(settings, sets.train, "feature:0", sets.valid, test, [1.0], select="mean:2")
+    known = [query for query, none in zip(test.queries, is_empty(labels, test.bounds), strict=True) if not none]
+    assert found.test.topics == tuple(known) == found.churn.topics == found.feature.topics
+    assert "q0" not in known
+
+
+def test_the_scale_of_err_is_that_of_the_training_data(sets, few_trees: Settings) -> None:
+    settings = replace(few_trees, lambdas=replace(few_trees.lambdas, metric="err"))
+    low = replace(sets.test, labels=np.minimum(sets.test.labels, 1))
+    found = sweep_alphas(settings, sets.train, "feature:0", sets.valid, low, [1.0])
+    expected = Metric("err", top=2)(low.column(0), low.labels, low.bounds)
+    np.testing.assert_allclose(found.test["feature:0"], expected)
+
+
+def test_what_does_not_fit_is_said_before_training(sets, few_trees: Settings) -> None:
+    def never(name: str, at: object) -> None:
+        raise AssertionError(name)
+
+    with pytest.raises(SurefootError, match="no feature 9"):
+        sweep_alphas(few_trees, sets.train, "feature:0", None, sets.test, [1.0], select="max:9", report=never)
+    with pytest.raises(SurefootError, match="no feature 9"):
+        sweep_alphas(few_trees, sets.train, "feature:9", None, sets.test, [1.0], report=never)
+
+
+def test_mistakes(sets, few_trees: Settings, tmp_path: Path) -> None:
+    with pytest.raises(SurefootError, match="lambdamart has no alpha"):
+        sweep_alphas(replace(few_trees, objective="lambdamart"), sets.train, "feature:0", None, sets.test)
+    with pytest.raises(SurefootError, match="against a baseline; name one"):
+        sweep_alphas(few_trees, sets.train, None, None, sets.test)
+    with pytest.raises(SurefootError, match="holds no trade-off"):
+        files.read_sweep(tmp_path)
+    with pytest.raises(SurefootError, match="holds no search"):
+        files.read_choice(tmp_path)
+    (tmp_path / "tradeoff.json").write_text("{")
+    with pytest.raises(SurefootError, match="is not the card of a trade-off"):
+        files.read_sweep(tmp_path)
+
+
+def test_broken_folders_are_said(found: Sweep, folder: Path, sets, few_trees: Settings, tmp_path: Path) -> None:
+    place = tmp_path / "broken"
+    shutil.copytree(folder, place)
+    (place / "alpha-1" / "history.csv").unlink()
+    with pytest.raises(SurefootError, match="is missing"):
+        files.read_sweep(place)
+    (place / "alpha-0" / "plan.json").write_text("[")
+    with pytest.raises(SurefootError, match="not the plan of a training"):
+        sweep_alphas(few_trees, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, folder=place)
+
+
+def test_alpha_lowers_risk_on_public_data(data: Path) -> None:
+    train_set, test = same_features([read_letor(data / "mq2008" / f"S{part}.txt.gz") for part in (1, 5)])
+    settings = Settings("ucro", n_estimators=15, params=tree_params("lightgbm", 0.1, 7, 20, 0), threads=1)
+    found = sweep_alphas(settings, train_set, "feature:25", None, test, [10.0], select="mean:25")
+    learned = points(found.train.values[1:], found.train.values[0])
+    assert learned.risk[1] < learned.risk[0]
+    assert (found.curve.gain > 0).all()
+    assert found.hull.gain[-1] == 0

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surefoot.errors import SurefootError
+from surefoot.risk.values import Linear, Smooth, fences
+
+differences = st.floats(-1, 1)
+
+
+@given(differences, differences, st.floats(0, 20))
+def test_linear_increases_and_keeps_zero(one: float, two: float, alpha: float) -> None:
+    value = Linear(alpha)
+    low, high = sorted((one, two))
+    assert value(np.array(low)) <= value(np.array(high))
+    assert value(np.array(0.0)) == 0
+
+
+@given(differences)
+def test_linear_at_alpha_zero_is_the_difference(d: float) -> None:
+    assert Linear(0)(np.array(d)) == d
+
+
+def test_smooth_has_the_published_coefficients() -> None:
+    np.testing.assert_allclose(Smooth(1).coefficients, [1.38426, -0.51659, 0.11578], atol=5e-6)
+
+
+def test_smooth_increases_on_the_whole_range() -> None:
+    values = Smooth(1)(np.linspace(-1, 1, 2001))
+    assert (np.diff(values) > 0).all()
+    assert values[1000] == 0
+
+
+@pytest.mark.parametrize("alpha", [1.5, 5])
+def test_smooth_refuses_a_fit_that_does_not_increase(alpha: float) -> None:
+    with pytest.raises(SurefootError, match="does not increase"):
+        Smooth(alpha)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0, 0), (-0.2, 0), (0.1, 0.3), (-2, 0.3), (-0.2, 1.5)])
+def test_smooth_refuses_fences_that_do_not_hold_zero(lower: float, upper: float) -> None:
+    with pytest.raises(SurefootError, match="fences"):
+        Smooth(1, lower, upper)
+
+
+def test_smooth_refuses_differences_beyond_one() -> None:
+    with pytest.raises(SurefootError, match=r"differences in \[-1, 1\]; got 2.5"):
+        Smooth(1)(np.array([0.1, 2.5]))
+
+
+@pytest.mark.parametrize("family", [Linear, Smooth])
+@pytest.mark.parametrize("alpha", [-1, float("nan"), float("inf")])
+def test_alpha_must_be_a_number_of_zero_or_more(family: type, alpha: float) -> None:
+    with pytest.raises(SurefootError, match="alpha must be a number of 0 or more"):
+        family(alpha)
+
+
+def test_fences_are_those_of_scipy_and_numpy_quartiles() -> None:
+    sample = np.random.default_rng(7).normal(size=1001)
+    first, third = np.quantile(sample, [0.25, 0.75])
+    assert fences(sample) == (first - 1.5 * (third - first), third + 1.5 * (third - first))

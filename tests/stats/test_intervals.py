@@ -1,0 +1,202 @@
+"""Resampled figures against explicit resampling, and intervals against scipy's."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from surefoot import Scores, SurefootError, evaluate, risk
+from surefoot.analysis.design import Setting
+from surefoot.risk.values import Smooth
+from surefoot.stats.intervals import (
+    bca_interval,
+    difference_intervals,
+    intervals,
+    jackknife_interval,
+    percentile_interval,
+)
+from surefoot.stats.resampling import Resampler, bootstrap_weights, jackknife_weights
+
+RANDOM = np.random.default_rng(5)
+VALUES = RANDOM.beta(0.6, 1.8, size=(5, 30))
+VALUES[:, 3] = 0.0
+SCORES = Scores(VALUES, ["base", "one", "two", "three", "four"], [f"q{i}" for i in range(30)], "nDCG@10")
+ALPHAS = np.array([0.0, 1.0, 5.0])
+ALL = ("mean", "gmean", "urisk", "trisk", "frisk", "freward", "zrisk", "georisk", "tail_0.1", "tail_0.25")
+
+
+def direct(x: np.ndarray, alpha: float) -> dict[str, np.ndarray]:
+    """Every measure of an explicit sample of topics, base being the first row."""
+    return {
+        "mean": x.mean(axis=1),
+        "gmean": risk.gmean(x),
+        "urisk": risk.urisk(x, x[0], alpha),
+        "trisk": risk.trisk(x, x[0], alpha),
+        "frisk": risk.frisk(x, x[0]),
+        "freward": risk.freward(x, x[0]),
+        "zrisk": risk.zrisk(x, alpha),
+        "georisk": risk.georisk(x, alpha),
+        "tail_0.1": risk.tail(x, x[0], 0.1),
+        "tail_0.25": risk.tail(x, x[0], 0.25),
+    }
+
+
+def test_resampled_figures_are_those_of_the_drawn_topics() -> None:
+    weights = np.concatenate(list(bootstrap_weights(30, 40, seed=1)))
+    found = Resampler(Setting.of(SCORES, "base"), ALPHAS, ALL).replicates(iter([weights]))
+    for resample, row in enumerate(weights.astype(int)):
+        drawn = np.repeat(VALUES, row, axis=1)
+        for place, alpha in enumerate(ALPHAS):
+            for name, expected in direct(drawn, alpha).items():
+                np.testing.assert_allclose(found[name][resample, place], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_leaving_topics_out_is_a_resample_too() -> None:
+    found = Resampler(Setting.of(SCORES, "base"), ALPHAS, ALL).replicates(jackknife_weights(30))
+    for topic in (0, 3, 29):
+        for name, expected in direct(np.delete(VALUES, topic, axis=1), 5.0).items():
+            np.testing.assert_allclose(found[name][topic, 2], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_smooth_values_are_resampled_as_well() -> None:
+    setting = Setting.of(SCORES, "base", value=Smooth)
+    weights = np.concatenate(list(bootstrap_weights(30, 5, seed=2)))
+    found = Resampler(setting, np.array([1.0]), ("urisk", "trisk", "zrisk", "georisk")).replicates(iter([weights]))
+    for resample, row in enumerate(weights.astype(int)):
+        drawn = np.repeat(VALUES, row, axis=1)
+        np.testing.assert_allclose(found["trisk"][resample, 0], risk.trisk(drawn, drawn[0], 1, Smooth), rtol=1e-9)
+        np.testing.assert_allclose(found["georisk"][resample, 0], risk.georisk(drawn, 1, Smooth), rtol=1e-9)
+
+
+@pytest.mark.parametrize("population", [None, "PAIR", ["base", "one", "two"]])
+def test_estimates_are_those_of_evaluate(population: object) -> None:
+    rows = intervals(SCORES, "base", [0, 5], population=population, n_resamples=10).rows()  # type: ignore[arg-type]
+    table = {
+        (row["system"], row["alpha"]): row
+        for row in evaluate(SCORES, "base", [0, 5], population=population).rows()  # type: ignore[arg-type]
+    }
+    for row in rows:
+        expected = table[row["system"], row["alpha"]][row["measure"]]
+        assert row["estimate"] == (pytest.approx(expected) if expected is not None else None)
+
+
+def test_bca_of_scipys_own_replicates_is_scipys_interval() -> None:
+    d = VALUES[1] - VALUES[0]
+    theirs = stats.bootstrap((d,), lambda x, axis: x.mean(axis=axis), n_resamples=3000, method="BCa", rng=3)
+    left_out = (d.sum() - d) / 29
+    low, high = bca_interval(theirs.bootstrap_distribution, d.mean(), left_out)
+    np.testing.assert_allclose([low, high], theirs.confidence_interval, atol=1e-4)
+
+
+def test_percentile_of_scipys_own_replicates_is_scipys_interval() -> None:
+    d = VALUES[1] - VALUES[0]
+    theirs = stats.bootstrap((d,), lambda x, axis: x.mean(axis=axis), n_resamples=3000, method="percentile", rng=3)
+    np.testing.assert_allclose(
+        percentile_interval(theirs.bootstrap_distribution), theirs.confidence_interval, rtol=1e-12
+    )
+
+
+def test_the_jackknife_interval_of_urisk_is_the_t_interval() -> None:
+    ours = evaluate(SCORES, "base", 5, ci="jackknife").rows()
+    t = evaluate(SCORES, "base", 5, ci="t").rows()
+    for one, other in zip(ours[1:], t[1:], strict=True):
+        assert one["urisk_low"] == pytest.approx(other["urisk_low"])
+        assert one["urisk_high"] == pytest.approx(other["urisk_high"])
+
+
+def test_bootstrap_intervals_of_the_mean_are_near_the_t_interval() -> None:
+    for method in ("percentile", "bca"):
+        for row, t in zip(
+            evaluate(SCORES, "base", 0, ci=method).rows()[1:],
+            evaluate(SCORES, "base", 0, ci="t").rows()[1:],
+            strict=True,
+        ):
+            width = t["urisk_high"] - t["urisk_low"]
+            assert abs(row["urisk_low"] - t["urisk_low"]) < 0.12 * width
+            assert abs(row["urisk_high"] - t["urisk_high"]) < 0.12 * width
+
+
+def test_differences_share_the_resampled_topics() -> None:
+    found = difference_intervals(SCORES, "one", "two", "base", [1], measures=["mean", "georisk"], method="percentile")
+    weights = np.concatenate(list(bootstrap_weights(30, 10_000, seed=0)))
+    replicates = weights @ (VALUES[1] - VALUES[2]) / 30
+    row = found.rows()[0]
+    assert row["system"] == "one - two"
+    assert row["estimate"] == pytest.approx((VALUES[1] - VALUES[2]).mean())
+    np.testing.assert_allclose([row["low"], row["high"]], np.quantile(replicates, [0.025, 0.975]), rtol=1e-9)
+
+
+def test_chunks_of_resamples_change_no_figure() -> None:
+    weights = np.concatenate(list(bootstrap_weights(30, 50, seed=1)))
+    resampler = Resampler(Setting.of(SCORES, dict.fromkeys(SCORES.systems, "base")), ALPHAS, ALL)
+    whole, parts = resampler.replicates(iter([weights])), resampler.replicates(iter(np.split(weights, 5)))
+    for name, column in whole.items():
+        np.testing.assert_allclose(column, parts[name], rtol=1e-12, err_msg=name)
+
+
+def test_the_seed_decides() -> None:
+    one, same, other = (
+        intervals(SCORES, "base", n_resamples=300, seed=seed).columns["low"] for seed in (1, 1, 2)
+    )  # fmt: skip
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_the_baselines_own_row_is_certain_or_undefined() -> None:
+    row = evaluate(SCORES, "base", ci="bca", n_resamples=200).rows()[0]
+    assert (row["urisk_low"], row["urisk_high"]) == (0, 0)
+    assert row["trisk_low"] is None
+
+
+def test_evaluate_states_the_bootstrap_and_adds_columns() -> None:
+    result = evaluate(SCORES, "base", ci="bca", tail=[0.1], n_resamples=200, seed=4)
+    assert "|interval=bca(0.95)|n_resamples=200|seed=4|" in result.signature
+    for name in ("urisk", "trisk", "zrisk", "georisk", "tail_0.1"):
+        assert {f"{name}_low", f"{name}_high"} <= set(result.columns)
+
+
+def test_without_a_baseline_z_and_georisk_have_intervals() -> None:
+    columns = evaluate(SCORES, ci="percentile", n_resamples=100).columns
+    assert {"zrisk_low", "georisk_high"} <= set(columns)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: evaluate(SCORES, "base", ci="normal"),
+            "ci must be one of t, percentile, bca, jackknife; got 'normal'",
+        ),
+        (lambda: intervals(SCORES, "base", measures=["ndcg"]), "no measure 'ndcg'; there are mean, urisk"),
+        (lambda: intervals(SCORES, measures=["urisk"]), "urisk needs a baseline"),
+        (lambda: intervals(SCORES, "base", level=0), "level must lie between 0 and 1"),
+        (lambda: intervals(SCORES, "base", n_resamples=0), "n_resamples must be at least 1"),
+        (lambda: intervals(SCORES.select(topics=["q1"]), "base"), "at least two topics"),
+        (lambda: evaluate(SCORES, ci="t"), "need a baseline"),
+    ],
+)
+def test_wrong_words_are_refused(call: object, message: str) -> None:
+    with pytest.raises(SurefootError, match=message):
+        call()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_resamples_without_a_figure_are_left_out(method: str) -> None:
+    """Few topics differ, so that some resamples have no T_Risk at all."""
+    values = np.stack([np.full(30, 0.5), np.full(30, 0.5)])
+    values[1, :3] = [0.9, 0.1, 0.8]
+    scores = Scores(values, ["old", "new"], range(30))
+    weights = np.concatenate(list(bootstrap_weights(30, 4000, seed=0)))
+    drawn = [np.repeat(values, row, axis=1) for row in weights.astype(int)]
+    t = np.array([risk.trisk(x[1], x[0], 0) for x in drawn])
+    assert 0 < np.isnan(t).sum() < 1000
+    row = evaluate(scores, "old", 0, ci=method, n_resamples=4000).rows()[1]
+    if method == "percentile":
+        np.testing.assert_allclose([row["trisk_low"], row["trisk_high"]], np.nanquantile(t, [0.025, 0.975]), rtol=1e-9)
+    assert np.nanmin(t) <= row["trisk_low"] < row["trisk_high"] <= np.nanmax(t)
+
+
+def test_jackknife_interval_of_a_mean() -> None:
+    sample = VALUES[1]
+    low, high = jackknife_interval(sample.mean(), (sample.sum() - sample) / 29)
+    expected = stats.ttest_1samp(sample, 0).confidence_interval(0.95)
+    np.testing.assert_allclose([low, high], [expected.low, expected.high], rtol=1e-9)
