@@ -9,6 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+import surefoot
 from surefoot.cli import main
 from surefoot.cli.figure import TRADEOFF_OPTIONS
 from surefoot.errors import SurefootError
@@ -19,7 +20,7 @@ from surefoot.research.tradeoff.model_store import history_text
 from surefoot.research.tradeoff.search import Choice, pareto_front
 from surefoot.research.tradeoff.sweep import Sweep
 from surefoot.scores import Scores
-from surefoot.show import plots as figures
+from surefoot.show.plots import KINDS, TRADEOFF_KINDS
 
 ALPHAS = [0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
 
@@ -53,13 +54,13 @@ def choice_of() -> Choice:
 
 SWEEP, CHOICE = sweep_of(), choice_of()
 DRAW: dict[str, Callable[..., Axes]] = {
-    "tradeoff": lambda **k: figures.tradeoff_curves(SWEEP, n_resamples=100, **k),
-    "convergence": lambda **k: figures.convergence_curves(SWEEP, **k),
-    "churn": lambda **k: figures.churn_map(SWEEP, **k),
-    "changes": lambda **k: figures.change_map(SWEEP, **k),
-    "reward-by-churn": lambda **k: figures.reward_bars(SWEEP, **k),
-    "best-alpha": lambda **k: figures.best_alpha_bars(SWEEP, **k),
-    "front": lambda **k: figures.search_front(CHOICE, **k),
+    "tradeoff": lambda **k: surefoot.tradeoff_curves(SWEEP, n_resamples=100, **k),
+    "convergence": lambda **k: surefoot.convergence_curves(SWEEP, **k),
+    "churn": lambda **k: surefoot.churn_map(SWEEP, **k),
+    "changes": lambda **k: surefoot.change_map(SWEEP, **k),
+    "reward-by-churn": lambda **k: surefoot.reward_bars(SWEEP, **k),
+    "best-alpha": lambda **k: surefoot.best_alpha_bars(SWEEP, **k),
+    "front": lambda **k: surefoot.search_front(CHOICE, **k),
 }
 
 
@@ -72,14 +73,14 @@ def texts(axes: Axes) -> list[str]:
 
 
 def test_every_kind_is_tested() -> None:
-    assert list(DRAW) == list(figures.TRADEOFF_KINDS) == list(TRADEOFF_OPTIONS)
-    assert not set(figures.TRADEOFF_KINDS) & set(figures.KINDS)
+    assert list(DRAW) == list(TRADEOFF_KINDS) == list(TRADEOFF_OPTIONS)
+    assert not set(TRADEOFF_KINDS) & set(KINDS)
 
 
 @pytest.mark.parametrize("kind", DRAW)
 def test_bytes_are_the_same_each_time(kind: str, tmp_path: Path) -> None:
     for name in ("1.svg", "2.svg"):
-        figures.save(DRAW[kind](), tmp_path / name)
+        surefoot.save_plot(DRAW[kind](), tmp_path / name)
     first = (tmp_path / "1.svg").read_bytes()
     assert first == (tmp_path / "2.svg").read_bytes()
     ElementTree.fromstring(first)
@@ -96,7 +97,7 @@ def test_given_axes_are_used(kind: str) -> None:
 @pytest.mark.parametrize("kind", DRAW)
 def test_nothing_reaches_beyond_the_page(kind: str) -> None:
     axes = DRAW[kind]()
-    with figures.paper_style():
+    with surefoot.paper_style():
         figure = axes.get_figure(root=True)
         figure.draw_without_rendering()
         box, page = axes.get_tightbbox(), figure.bbox.padded(1)
@@ -107,7 +108,7 @@ def test_nothing_reaches_beyond_the_page(kind: str) -> None:
 
 
 def test_the_plane_holds_the_curve_and_its_lines() -> None:
-    drawn = lines(figures.tradeoff_curves([SWEEP, sweep_of("saro")], alpha=[0.5, 3]))
+    drawn = lines(surefoot.tradeoff_curves([SWEEP, sweep_of("saro")], alpha=[0.5, 3]))
     curve, hull = SWEEP.curve, SWEEP.hull
     np.testing.assert_array_equal(drawn["ucro, by α"], np.column_stack([curve.risk, curve.gain]))
     np.testing.assert_array_equal(drawn["near-optimal hull"], np.column_stack([hull.risk, hull.gain]))
@@ -119,49 +120,49 @@ def test_the_plane_holds_the_curve_and_its_lines() -> None:
 
 def test_planes_of_different_baselines_are_refused() -> None:
     with pytest.raises(SurefootError, match="same baseline"):
-        figures.tradeoff_curves([SWEEP, sweep_of(baseline="other")])
+        surefoot.tradeoff_curves([SWEEP, sweep_of(baseline="other")])
     with pytest.raises(SurefootError, match="at least one"):
-        figures.tradeoff_curves([])
+        surefoot.tradeoff_curves([])
 
 
 def test_convergence_is_the_history() -> None:
-    drawn = lines(figures.convergence_curves(SWEEP, of="frisk"))
+    drawn = lines(surefoot.convergence_curves(SWEEP, of="frisk"))
     np.testing.assert_array_equal(drawn["α = 5"][:, 1], [figures["frisk"] for figures in SWEEP.histories[4]])
-    marked = [line.get_xdata()[0] for line in figures.convergence_curves(SWEEP).lines if line.get_marker() == "o"
+    marked = [line.get_xdata()[0] for line in surefoot.convergence_curves(SWEEP).lines if line.get_marker() == "o"
               and len(line.get_xdata())]  # fmt: skip
     assert marked == SWEEP.converged()
     with pytest.raises(SurefootError, match="of must be one of mean, frisk"):
-        figures.convergence_curves(SWEEP, of="nonsense")
+        surefoot.convergence_curves(SWEEP, of="nonsense")
 
 
 def test_maps_hold_the_counts() -> None:
     churn = [churn_counts(row) for row in SWEEP.churn.values]
-    assert texts(figures.churn_map(SWEEP)) == [str(count) for count in np.ravel(churn)]
+    assert texts(surefoot.churn_map(SWEEP)) == [str(count) for count in np.ravel(churn)]
     changes = np.stack([change_counts(row, SWEEP.test.values[0]) for row in SWEEP.test.values[1:]])
-    shown = texts(figures.change_map(SWEEP))
+    shown = texts(surefoot.change_map(SWEEP))
     assert shown[: changes.size] == [str(count) for count in np.ravel(changes)]
     assert shown[changes.size] == f"{changes[0, :4].sum()} hurt, {changes[0, 5:].sum()} helped"
 
 
 def test_reward_bars_are_the_means_of_the_bins() -> None:
-    axes = figures.reward_bars(SWEEP, alpha=[2.0])
+    axes = surefoot.reward_bars(SWEEP, alpha=[2.0])
     found = reward_by_churn(SWEEP.churn["alpha=2"], SWEEP.test["alpha=2"], SWEEP.test.values[0])
     heights = [[bar.get_height() for bar in bars] for bars in axes.containers]
     np.testing.assert_allclose(heights, [np.nan_to_num(found.reward), -np.nan_to_num(found.risk)])
-    assert len(figures.reward_bars(SWEEP).containers) == 6
+    assert len(surefoot.reward_bars(SWEEP).containers) == 6
     with pytest.raises(SurefootError, match="got 3"):
-        figures.reward_bars(SWEEP, alpha=[3.0])
+        surefoot.reward_bars(SWEEP, alpha=[3.0])
 
 
 def test_best_alpha_bars_add_up() -> None:
-    alone, tied = figures.best_alpha_bars(SWEEP).containers
+    alone, tied = surefoot.best_alpha_bars(SWEEP).containers
     totals = [one.get_height() + other.get_height() for one, other in zip(alone, tied, strict=True)]
     np.testing.assert_allclose(totals, 100 * best_shares(SWEEP.test.values[1:]))
     assert sum(totals) == pytest.approx(100)
 
 
 def test_the_front_rises_with_risk() -> None:
-    drawn = lines(figures.search_front(CHOICE))
+    drawn = lines(surefoot.search_front(CHOICE))
     assert (np.diff(drawn["front"], axis=0) > 0).all()
     assert len(drawn["front"]) == CHOICE["front"].sum()
     np.testing.assert_array_equal(
@@ -170,7 +171,7 @@ def test_the_front_rises_with_risk() -> None:
 
 
 def test_churn_needs_a_ranking() -> None:
-    for draw in (figures.churn_map, figures.reward_bars):
+    for draw in (surefoot.churn_map, surefoot.reward_bars):
         with pytest.raises(SurefootError, match="one baseline that ranks documents"):
             draw(sweep_of(churn=False))
 

@@ -1,4 +1,4 @@
-"""surefoot figure: a figure of the papers, made from one's own data."""
+"""surefoot figure: the plots of the papers, made from one's own data."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+import surefoot
 from surefoot.cli import inputs
-from surefoot.show import plots as figures
+from surefoot.show.plots import KINDS, TRADEOFF_KINDS
 
 if TYPE_CHECKING:
+    from surefoot.research.tradeoff.search import Choice
+    from surefoot.research.tradeoff.sweep import Sweep
     from surefoot.scores import Scores
 
 EXAMPLES = """examples:
@@ -85,7 +88,7 @@ OPTIONS: dict[str, dict[str, Settings]] = {
         **RESAMPLING,
     },
 }
-"""By kind, its options; each is a keyword of its function, whose default holds for what is not given."""
+"""The options of each kind. Each is a keyword argument of the kind's function, whose default applies otherwise."""
 
 TRADEOFF_OPTIONS: dict[str, dict[str, Settings]] = {
     "tradeoff": {
@@ -103,57 +106,53 @@ TRADEOFF_OPTIONS: dict[str, dict[str, Settings]] = {
 }
 """The same for kinds that draw the folders of `surefoot tradeoff`."""
 
+ALL_OPTIONS = OPTIONS | TRADEOFF_OPTIONS
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A parser for each kind, with its own options."""
-    places = parser.add_subparsers(dest="kind", metavar="KIND", title="kinds", required=True)
-    for kind, (_, summary) in figures.KINDS.items():
-        place = places.add_parser(kind, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        inputs.add_inputs(place)
-        place.add_argument("-o", "--output", required=True, metavar="FILE", help="ends in .svg, .png or .pdf")
-        for option, settings in OPTIONS[kind].items():
-            place.add_argument(f"--{option}", **settings)
-    for kind, (_, summary) in figures.TRADEOFF_KINDS.items():
-        place = places.add_parser(kind, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        several: Settings = {"nargs": "+"} if kind == "tradeoff" else {}
-        place.add_argument("folders", metavar="DIR", help="what surefoot tradeoff -o wrote", **several)
-        place.add_argument("-o", "--output", required=True, metavar="FILE", help="ends in .svg, .png or .pdf")
-        for option, settings in TRADEOFF_OPTIONS[kind].items():
-            place.add_argument(f"--{option}", **settings)
+    kinds = parser.add_subparsers(dest="kind", metavar="KIND", title="kinds", required=True)
+    for kind, (_, summary) in (KINDS | TRADEOFF_KINDS).items():
+        own = kinds.add_parser(kind, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if kind in KINDS:
+            inputs.add_inputs(own)
+        else:
+            several: Settings = {"nargs": "+"} if kind == "tradeoff" else {}
+            own.add_argument("folders", metavar="DIR", help="what surefoot tradeoff -o wrote", **several)
+        own.add_argument("-o", "--output", required=True, metavar="FILE", help="ends in .svg, .png or .pdf")
+        for option, settings in ALL_OPTIONS[kind].items():
+            own.add_argument(f"--{option}", **settings)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, draw, write."""
-    figures.ending_of(arguments.output)  # before the work, not after it
-    words = [option.replace("-", "_") for option in (OPTIONS | TRADEOFF_OPTIONS)[arguments.kind]]
-    options = {word: getattr(arguments, word) for word in words if getattr(arguments, word) is not None}
-    if arguments.kind in figures.TRADEOFF_KINDS:
-        draw = getattr(figures, figures.TRADEOFF_KINDS[arguments.kind][0])
-        figures.save(draw(_kept(arguments), **options), arguments.output)
-        return 0
-    scores = _scores(arguments)
-    for note in scores.notes if scores else ():
-        print(f"note: {note}", file=sys.stderr)
-    axes = getattr(figures, figures.KINDS[arguments.kind][0])(scores, **options)
-    figures.save(axes, arguments.output)
+    from surefoot.show.plots.style import ending_of, save_plot
+
+    ending_of(arguments.output)  # an unknown ending is refused before the work, not after it
+    function, _ = (KINDS | TRADEOFF_KINDS)[arguments.kind]
+    names = [option.replace("-", "_") for option in ALL_OPTIONS[arguments.kind]]
+    options = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    data = _scores(arguments) if arguments.kind in KINDS else _tradeoff(arguments)
+    save_plot(getattr(surefoot, function)(data, **options), arguments.output)
     return 0
 
 
 def _scores(arguments: argparse.Namespace) -> Scores | None:
-    """What to draw; value functions can do without."""
+    """The scores to draw; value functions can be drawn without any."""
     if arguments.kind == "values" and not (arguments.scores or arguments.runs or arguments.baseline):
         return None
-    return inputs.load_one(arguments)
+    scores = inputs.load_one(arguments)
+    for note in scores.notes:
+        print(f"note: {note}", file=sys.stderr)
+    return scores
 
 
-def _kept(arguments: argparse.Namespace) -> Any:
-    """What `surefoot tradeoff` left in the folders."""
+def _tradeoff(arguments: argparse.Namespace) -> Choice | Sweep | list[Sweep]:
+    """The results that `surefoot tradeoff` wrote into the folders."""
     from surefoot.research.tradeoff.files import read_choice, read_sweep
 
     if arguments.kind == "front":
         return read_choice(arguments.folders)
-    return (
-        [read_sweep(one) for one in arguments.folders]
-        if arguments.kind == "tradeoff"
-        else read_sweep(arguments.folders)
-    )
+    if arguments.kind == "tradeoff":
+        return [read_sweep(folder) for folder in arguments.folders]
+    return read_sweep(arguments.folders)

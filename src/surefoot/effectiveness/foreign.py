@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._types import FloatArray
 from surefoot.effectiveness.measures import NATIVE, Measure
 from surefoot.errors import SurefootError, listed
 from surefoot.io.trec import Qrels, Run
-from surefoot.scores import FloatArray
 
 
 class ForeignMeasures:

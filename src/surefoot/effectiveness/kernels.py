@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from surefoot._numba import kernel
+from surefoot._types import Array
 from surefoot.io.tokens import EMPTY, find, text_of
-
-Array = Any  # numpy arrays; numba finds the element types itself
 
 UNJUDGED = -(1 << 31)
 ALL = (1 << 62) - 1

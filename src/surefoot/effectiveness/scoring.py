@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from surefoot._numba import is_compiled
+from surefoot._types import FloatArray, PathLike
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.foreign import ForeignMeasures
 from surefoot.effectiveness.measures import LARGEST_GRADE, Measure, parse_measure
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
-from surefoot.io.files import PathLike, name_of
+from surefoot.io.files import name_of
 from surefoot.io.trec import Names, Qrels, Run, read_qrels, read_run
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import Scores
 
 MOST_WORKERS = 8
 """Each worker holds a run in memory."""

@@ -6,15 +6,16 @@ import os
 from hashlib import blake2b
 from pathlib import Path
 
+from surefoot._types import PathLike
 from surefoot.errors import SurefootError
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
+def write_text(path: PathLike, text: str) -> None:
     """Write a text file, UTF-8, so that a reader sees the old content or the new and never a part of it."""
     write_bytes(path, text.encode("utf-8"))
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+def write_bytes(path: PathLike, data: bytes) -> None:
     """Write a file by way of a second one beside it, which takes its name when it is complete."""
     target = Path(os.path.realpath(path))
     try:

@@ -12,8 +12,8 @@ from itertools import islice
 import polars
 from polars.exceptions import PolarsError
 
+from surefoot._types import PathLike
 from surefoot.errors import InputError, SurefootError
-from surefoot.io.files import PathLike
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import Long, recognise
 from surefoot.io.score_file import Source

@@ -6,8 +6,9 @@ import math
 from codecs import getincrementaldecoder
 from dataclasses import dataclass
 
+from surefoot._types import PathLike
 from surefoot.errors import InputError
-from surefoot.io.files import BYTE_ORDER_MARK, PathLike
+from surefoot.io.files import BYTE_ORDER_MARK
 
 CHUNK = 1 << 20
 LARGEST_GRADE = 1e9

@@ -5,16 +5,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import os
 import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import Any
 
+from surefoot._types import PathLike
 from surefoot.errors import InputError
-
-PathLike = str | os.PathLike[str]
 
 STDIN = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import polars
 
+from surefoot._types import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.io.layouts import CellError, Labels, Rows, Table, block_of, recognise, role_of
-from surefoot.scores import FloatArray, Missing, Scores
+from surefoot.scores import Missing, Scores
 
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
 

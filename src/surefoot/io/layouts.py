@@ -11,12 +11,12 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._types import FloatArray, IntArray
 from surefoot.effectiveness.names import find_measure
 from surefoot.errors import SurefootError
-from surefoot.scores import FloatArray
 
 Role = Literal["topic", "system", "measure", "value"]
-Rows = npt.NDArray[np.int64]
+Rows = IntArray
 
 # Where a table has two names of one role (qid beside the text of the query), the earlier in the list is taken.
 NAMES: dict[Role, tuple[str, ...]] = {

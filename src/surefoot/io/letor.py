@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._types import PathLike
 from surefoot.errors import SurefootError
-from surefoot.io.files import PathLike, read_bytes
+from surefoot.io.files import read_bytes
 from surefoot.io.letor_cache import SMALLEST, Entry
 from surefoot.learn.data import RankingData, concat
 

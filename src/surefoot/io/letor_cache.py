@@ -20,8 +20,9 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._types import PathLike
 from surefoot.errors import SurefootError
-from surefoot.io.files import STDIN, PathLike
+from surefoot.io.files import STDIN
 from surefoot.learn.data import RankingData
 
 if TYPE_CHECKING:

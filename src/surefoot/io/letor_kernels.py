@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._numba import inlined, kernel
+from surefoot._types import Array
 from surefoot.io.tokens import (
     BELOW_33,
     HASH,
@@ -32,8 +33,6 @@ from surefoot.io.tokens import (
     word_at,
 )
 from surefoot.io.trec_kernels import next_line
-
-Array = Any  # numpy arrays; numba finds the element types itself
 
 COLON, EQUALS = 58, 61
 MOST_FEATURES = 10_000_000

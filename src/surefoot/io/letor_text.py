@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._types import IntArray, PathLike
 from surefoot.errors import InputError
 from surefoot.io import letor_kernels as compiled
 from surefoot.io import trec_kernels as kernels
 from surefoot.io.diagnostics import line_number
-from surefoot.io.files import BYTE_ORDER_MARK, PathLike
+from surefoot.io.files import BYTE_ORDER_MARK
 from surefoot.io.letor_cache import series_of
 from surefoot.learn.data import RankingData
 
 if TYPE_CHECKING:
     from surefoot.learn.data import Matrix
 
-Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 _Found = TypeVar("_Found")
@@ -44,30 +44,30 @@ class _Lines:
     """What frames the features of each line, as offsets and sizes in the text; and the runs of rows of one query."""
 
     labels: Floats
-    start: Ints
-    stop: Ints
+    start: IntArray
+    stop: IntArray
     pairs: Indices
-    document: Ints
-    document_size: Ints
-    block: Ints
-    block_size: Ints
-    block_rows: Ints
+    document: IntArray
+    document_size: IntArray
+    block: IntArray
+    block_size: IntArray
+    block_rows: IntArray
 
 
 @dataclass(frozen=True)
 class _Target:
     """Where features go: a dense matrix, or the parts of a sparse one (``bounds`` is empty if it is dense)."""
 
-    places: Ints
+    places: IntArray
     first: int
     width: int
     matrix: Floats
-    bounds: Ints
+    bounds: IntArray
     indices: Indices
     values: Floats
 
     @classmethod
-    def of(cls, pairs: Indices, places: Ints, first: int, last: int) -> _Target:
+    def of(cls, pairs: Indices, places: IntArray, first: int, last: int) -> _Target:
         rows, width, total = pairs.size, last - first + 1, int(pairs.sum())
         dense, sparse = 4 * rows * width, 8 * total + 4 * (rows + 1)
         if dense <= max(SMALLEST_SPARSE, SPARSE_GAIN * sparse):
@@ -79,13 +79,13 @@ class _Target:
         matrix = np.empty((0, width), np.float32)
         return cls(places, first, width, matrix, bounds, np.empty(total, np.int32), np.empty(total, np.float32))
 
-    def room(self, most: int) -> tuple[Ints, Indices, Floats]:
+    def room(self, most: int) -> tuple[IntArray, Indices, Floats]:
         """Where pairs are put: in their place if sparse, else in a line of their own for each thread."""
         if self.bounds.size:
             return self.bounds, self.indices, self.values
         return self.bounds, np.empty(most, np.int32), np.empty(most, np.float32)
 
-    def put(self, rows: Ints, features: Ints, values: Floats) -> None:
+    def put(self, rows: IntArray, features: IntArray, values: Floats) -> None:
         """Put values into rows whose other values are there."""
         places, columns = self.places[rows], features - self.first
         if not self.bounds.size:
@@ -163,7 +163,7 @@ class LetorText:
         rows_of_query = np.diff(query_row, append=count)
         return [*(column[:count].copy() for column in rows), query, query_size, rows_of_query], first, last
 
-    def _queries(self, lines: _Lines) -> tuple[tuple[str, ...], Ints, Ints | None]:
+    def _queries(self, lines: _Lines) -> tuple[tuple[str, ...], IntArray, IntArray | None]:
         """The queries, where each one's rows end, and the order that brings them together if they are scattered."""
         runs = lines.block.size
         query_of = np.empty(runs, np.int32)
@@ -176,7 +176,7 @@ class LetorText:
         order = np.argsort(np.repeat(query_of, lines.block_rows), kind="stable") if scattered else None
         return tuple(self._words(start[:count], size[:count]).split("\n")), np.cumsum(bounds), order
 
-    def _words(self, start: Ints, size: Ints) -> str:
+    def _words(self, start: IntArray, size: IntArray) -> str:
         """Stretches of the text, a line each."""
         words = np.empty(int(size.sum()) + size.size - 1, np.uint8)
         compiled.gather_words(self._data, start, size, words)
@@ -191,7 +191,7 @@ class LetorText:
                 line_number(self.text, at),
             ) from None
 
-    def _features(self, lines: _Lines, places: Ints, first: int, last: int) -> tuple[Matrix, int]:
+    def _features(self, lines: _Lines, places: IntArray, first: int, last: int) -> tuple[Matrix, int]:
         """The features, and the number of the first. The range given is that of lines in order.
 
         Where others have features outside it the lines are read a second time, with room for all.
@@ -222,7 +222,7 @@ class LetorText:
                 target.put(np.searchsorted(lines.start, open_pairs[:opened, 0], "right") - 1, features, values)
         return lowest, highest
 
-    def _settle(self, open_pairs: Ints) -> tuple[Ints, Floats]:
+    def _settle(self, open_pairs: IntArray) -> tuple[IntArray, Floats]:
         """Features and values of pairs that the kernel left to Python."""
         features, values = [], []
         for begin, end in open_pairs.tolist():

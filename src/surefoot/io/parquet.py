@@ -8,8 +8,8 @@ import json
 import polars
 from polars.exceptions import PanicException, PolarsError
 
+from surefoot._types import PathLike
 from surefoot.errors import InputError
-from surefoot.io.files import PathLike
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import recognise, role_of
 from surefoot.io.score_file import Source, in_file

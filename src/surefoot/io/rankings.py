@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from surefoot._types import FloatArray
 from surefoot.learn.data import RankingData
-from surefoot.scores import FloatArray
 
 
 def run_lines(data: RankingData, scores: FloatArray, tag: str) -> Iterator[str]:

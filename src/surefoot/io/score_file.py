@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from surefoot._types import PathLike
 from surefoot.errors import InputError, SurefootError
-from surefoot.io.files import RUN_ENDINGS, PathLike, name_of
+from surefoot.io.files import RUN_ENDINGS, name_of
 from surefoot.io.layouts import Block, CellError, Layout, Table, Wide, block_of, role_of
 
 ENDINGS = (*RUN_ENDINGS, ".eval", ".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".out")

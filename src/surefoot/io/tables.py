@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
+from surefoot._types import PathLike
 from surefoot.effectiveness.names import canonical
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io import parquet
 from surefoot.io.delimited import header_of, read_delimited
-from surefoot.io.files import BYTE_ORDER_MARK, STDIN, PathLike, read_bytes
+from surefoot.io.files import BYTE_ORDER_MARK, STDIN, read_bytes
 from surefoot.io.layouts import Block, role_of
 from surefoot.io.score_file import Source, in_file
 from surefoot.io.trec_output import (

@@ -12,8 +12,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 
 from surefoot._numba import inlined, instruction
-
-Array = Any  # numpy arrays; numba finds the element types itself
+from surefoot._types import Array
 
 NEWLINE, SPACE, HASH, POINT, MINUS, PLUS = 10, 32, 35, 46, 45, 43
 LETTER_E, SMALL_E = 69, 101

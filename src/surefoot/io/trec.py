@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._types import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, choose, counted
 from surefoot.io import diagnostics as problems
 from surefoot.io import trec_kernels as kernels
 from surefoot.io.diagnostics import QRELS, RUN, Layout
-from surefoot.io.files import BYTE_ORDER_MARK, PathLike, name_of, read_bytes
+from surefoot.io.files import BYTE_ORDER_MARK, name_of, read_bytes
 
 if TYPE_CHECKING:
     import polars
 
 Names = Literal["file", "tag"]
-Ints = npt.NDArray[np.int64]
-Columns = tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.uint64], npt.NDArray[np.float64]]
+Columns = tuple[IntArray, npt.NDArray[np.int32], npt.NDArray[np.uint64], FloatArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,11 +40,11 @@ class DocumentLists:
     path: str
     text: bytes
     topics: tuple[str, ...]
-    bounds: Ints
-    start: Ints
+    bounds: IntArray
+    start: IntArray
     length: npt.NDArray[np.int32]
     codes: npt.NDArray[np.uint64]
-    numbers: npt.NDArray[np.float64]
+    numbers: FloatArray
 
     def __len__(self) -> int:
         return self.start.size
@@ -64,7 +64,7 @@ class DocumentLists:
         ends = (self.start + self.length).tolist()
         return [self.text[start:end].decode() for start, end in zip(self.start.tolist(), ends, strict=True)]
 
-    def by_topic(self) -> Iterator[tuple[str, list[str], npt.NDArray[np.float64]]]:
+    def by_topic(self) -> Iterator[tuple[str, list[str], FloatArray]]:
         """Each topic with its documents and their numbers."""
         documents = self.documents
         for topic, first, end in zip(self.topics, self.bounds[:-1], self.bounds[1:], strict=True):
@@ -90,7 +90,7 @@ class Run(DocumentLists):
     name: str
 
     @property
-    def scores(self) -> npt.NDArray[np.float64]:
+    def scores(self) -> FloatArray:
         """The score of each document."""
         return self.numbers
 
@@ -120,7 +120,7 @@ class Qrels(DocumentLists):
     The table of topic ``t`` is the ``tables[t, 1]`` slots from ``tables[t, 0]`` on; a slot holds a document's place.
     """
 
-    tables: Ints
+    tables: IntArray
     slots: npt.NDArray[np.int32]
 
     @cached_property
@@ -192,7 +192,7 @@ def _read(path: PathLike, layout: Layout) -> DocumentLists:
 
 def _walk(
     path: PathLike, text: bytes, data: npt.NDArray[np.uint8], most: int, layout: Layout
-) -> tuple[Columns, tuple[Ints, Ints, Ints]]:
+) -> tuple[Columns, tuple[IntArray, IntArray, IntArray]]:
     """Start, length, hash and number of each document; start, length and first line of each block of one topic."""
     columns = np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most, np.uint64), np.empty(most)
     blocks = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
@@ -211,7 +211,7 @@ def _walk(
     )
 
 
-def _settle_numbers(path: PathLike, text: bytes, start: Ints, numbers: npt.NDArray[np.float64], layout: Layout) -> None:
+def _settle_numbers(path: PathLike, text: bytes, start: IntArray, numbers: FloatArray, layout: Layout) -> None:
     """Let Python read the numbers that the kernel left open as NaN, and refuse what is no score or grade."""
     doubtful = ~np.isfinite(numbers)
     if layout is QRELS:
@@ -221,8 +221,8 @@ def _settle_numbers(path: PathLike, text: bytes, start: Ints, numbers: npt.NDArr
 
 
 def _group(
-    text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: tuple[Ints, Ints, Ints]
-) -> tuple[tuple[str, ...], Ints, Ints | None]:
+    text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: tuple[IntArray, IntArray, IntArray]
+) -> tuple[tuple[str, ...], IntArray, IntArray | None]:
     """The topics, where each one's documents end, and the order that brings them together if they are scattered."""
     start, length, first = blocks
     sizes = np.diff(first, append=lines)
@@ -239,13 +239,13 @@ def _group(
     return topics, np.cumsum(bounds), order
 
 
-def _table_sizes(bounds: Ints) -> Ints:
+def _table_sizes(bounds: IntArray) -> IntArray:
     """Powers of two that leave a hash table of each topic's documents at most half full."""
-    powers: Ints = np.maximum(3, np.ceil(np.log2(2 * np.diff(bounds)))).astype(np.int64)
+    powers: IntArray = np.maximum(3, np.ceil(np.log2(2 * np.diff(bounds)))).astype(np.int64)
     return np.left_shift(np.ones_like(powers), powers)
 
 
-def _fill_tables(lists: DocumentLists, tables: Ints, slots: npt.NDArray[np.int32]) -> None:
+def _fill_tables(lists: DocumentLists, tables: IntArray, slots: npt.NDArray[np.int32]) -> None:
     earlier, again = kernels.index_topics(
         lists.data, lists.bounds, tables, lists.start, lists.length, lists.codes, slots
     )

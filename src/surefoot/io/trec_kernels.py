@@ -7,11 +7,10 @@ the hash of its bytes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from surefoot._numba import inlined, kernel
+from surefoot._types import Array
 from surefoot.io.tokens import (
     EMPTY,
     HASH,
@@ -26,8 +25,6 @@ from surefoot.io.tokens import (
     text_of,
     token_end,
 )
-
-Array = Any  # numpy arrays; numba finds the element types itself
 
 
 @kernel

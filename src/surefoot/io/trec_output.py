@@ -10,9 +10,9 @@ import numpy as np
 import polars
 from polars.exceptions import PolarsError
 
+from surefoot._types import PathLike
 from surefoot.effectiveness.names import looks_like_measure
 from surefoot.errors import InputError
-from surefoot.io.files import PathLike
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import Long, recognise, role_of
 from surefoot.io.score_file import Source, in_file

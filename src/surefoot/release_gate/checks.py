@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import betainc
 
 from surefoot import risk
+from surefoot._types import FloatArray
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.release_gate.rules import Rules
-from surefoot.scores import FloatArray
 from surefoot.stats.inference import correct, critical_value, t_inference
 
 Verdict = Literal["pass", "warn", "fail"]

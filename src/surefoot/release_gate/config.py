@@ -7,8 +7,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from surefoot._types import PathLike
 from surefoot.errors import InputError, listed
-from surefoot.io.files import PathLike, read_bytes
+from surefoot.io.files import read_bytes
 from surefoot.release_gate.rules import Rules
 
 NAME = "surefoot.toml"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from surefoot._types import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
 from surefoot.io.atomic import write_text
 from surefoot.io.files import read_bytes
@@ -117,13 +117,13 @@ def _notes(gone: list[str], new: list[str], missing: Missing) -> list[str]:
     return notes
 
 
-def write_accepted(path: str | os.PathLike[str], accepted: Accepted) -> None:
+def write_accepted(path: PathLike, accepted: Accepted) -> None:
     """Write the ratchet file whole or not at all; a topic a line, so that a change of it reads well."""
     text = json.dumps({"format": FORMAT, **asdict(accepted)}, indent=1, ensure_ascii=False, allow_nan=False)
     write_text(path, text + "\n")
 
 
-def read_accepted(path: str | os.PathLike[str]) -> Accepted:
+def read_accepted(path: PathLike) -> Accepted:
     """Read a ratchet file; anything else is an error in one line."""
     try:
         found = json.loads(read_bytes(path).decode("utf-8"))

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 
+from surefoot import helped_hurt
 from surefoot.errors import SurefootError
 from surefoot.research.tradeoff.changes import best_shares, change_counts, change_names, relative_change
 from surefoot.research.tradeoff.churn import bin_of, churn_counts, kendall_distance, reward_by_churn
 from surefoot.research.tradeoff.convergence import iterations_to, iterations_to_share
 from surefoot.scores import Scores
-from surefoot.show.plots import helped_hurt
 
 LISTS = st.integers(1, 20).flatmap(lambda n: st.tuples(*[arrays(float, n, elements=st.integers(0, 6))] * 2))
 

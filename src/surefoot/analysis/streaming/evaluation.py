@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot import risk
+from surefoot._types import PathLike
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.analysis.figures import Columns
 from surefoot.analysis.streaming.batches import Log, Names
@@ -20,7 +21,6 @@ from surefoot.analysis.streaming.files import find_files
 from surefoot.analysis.streaming.passes import first_pass, places, second_pass
 from surefoot.analysis.streaming.statistics import Expectations, FirstPass, Seen
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
-from surefoot.io.files import PathLike
 from surefoot.results import signature
 from surefoot.scores import VIRTUAL, FloatArray, Missing
 

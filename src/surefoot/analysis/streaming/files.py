@@ -12,8 +12,8 @@ from pathlib import Path
 import polars
 from polars.exceptions import PanicException, PolarsError
 
+from surefoot._types import PathLike
 from surefoot.errors import InputError, SurefootError
-from surefoot.io.files import PathLike
 from surefoot.io.layouts import Layout, Wide, recognise, role_of
 from surefoot.io.score_file import in_file
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from surefoot._types import PathLike
 from surefoot.errors import InputError, listed
-from surefoot.io.files import PathLike
 from surefoot.scores import FloatArray, Scores
 
 PRINTED = {"ap": "map", "rr": "recip_rank", "p10": "P_10", "err20": "err", "ndcg20": "ndcg"}

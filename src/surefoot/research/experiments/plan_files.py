@@ -7,8 +7,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from surefoot._types import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
-from surefoot.io.files import PathLike, read_bytes
+from surefoot.io.files import read_bytes
 from surefoot.research.experiments.plan import PROTOCOLS, Plan
 
 KINDS: dict[str, type] = {

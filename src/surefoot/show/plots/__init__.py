@@ -8,25 +8,6 @@ Without ``axes`` a figure of its own is made, one or two columns wide; with ``ax
 loaded when the first name is used.
 """
 
-from surefoot._lazy import lazy
-
-TYPE_CHECKING = False  # see surefoot/__init__.py
-if TYPE_CHECKING:
-    from surefoot.show.plots.agreement import cross_map, pca_map, rbo_bars
-    from surefoot.show.plots.planes import forest, risk_reward
-    from surefoot.show.plots.style import ENDINGS, ending_of, paper_style, save
-    from surefoot.show.plots.systems import alpha_curves, profile
-    from surefoot.show.plots.topics import helped_hurt, paired_scores, sorted_values, topic_bars
-    from surefoot.show.plots.tradeoff import search_front, tradeoff_curves
-    from surefoot.show.plots.tradeoff_queries import (
-        best_alpha_bars,
-        change_map,
-        churn_map,
-        convergence_curves,
-        reward_bars,
-    )
-    from surefoot.show.plots.values import difference_boxes, qq_lines, value_functions
-
 KINDS = {
     "profile": ("profile", "how many topics reach each score (SIGIR 2016, figure 1)"),
     "alpha": ("alpha_curves", "a measure against alpha, with critical values (SIGIR 2014, fig. 1; 2016, figs. 2, 3)"),
@@ -55,67 +36,3 @@ TRADEOFF_KINDS = {
     "front": ("search_front", "the trials of a search for alpha, and what it recommends"),
 }
 """The same for those that draw a folder that `surefoot tradeoff -o` wrote."""
-
-_HOME = {
-    "ENDINGS": "style",
-    "alpha_curves": "systems",
-    "best_alpha_bars": "tradeoff_queries",
-    "change_map": "tradeoff_queries",
-    "churn_map": "tradeoff_queries",
-    "convergence_curves": "tradeoff_queries",
-    "cross_map": "agreement",
-    "difference_boxes": "values",
-    "ending_of": "style",
-    "forest": "planes",
-    "helped_hurt": "topics",
-    "paired_scores": "topics",
-    "paper_style": "style",
-    "pca_map": "agreement",
-    "profile": "systems",
-    "qq_lines": "values",
-    "rbo_bars": "agreement",
-    "reward_bars": "tradeoff_queries",
-    "risk_reward": "planes",
-    "save": "style",
-    "search_front": "tradeoff",
-    "sorted_values": "topics",
-    "topic_bars": "topics",
-    "tradeoff_curves": "tradeoff",
-    "value_functions": "values",
-}
-
-__all__ = [
-    "ENDINGS",
-    "KINDS",
-    "alpha_curves",
-    "best_alpha_bars",
-    "change_map",
-    "churn_map",
-    "convergence_curves",
-    "cross_map",
-    "difference_boxes",
-    "ending_of",
-    "forest",
-    "helped_hurt",
-    "paired_scores",
-    "paper_style",
-    "pca_map",
-    "profile",
-    "qq_lines",
-    "rbo_bars",
-    "reward_bars",
-    "risk_reward",
-    "save",
-    "search_front",
-    "sorted_values",
-    "topic_bars",
-    "tradeoff_curves",
-    "value_functions",
-]
-
-
-__getattr__ = lazy(__name__, _HOME)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

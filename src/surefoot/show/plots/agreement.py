@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from surefoot._types import FloatArray
 from surefoot.analysis.cross import CrossTable, cross
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result
-from surefoot.scores import VIRTUAL, FloatArray, Scores, as_names
+from surefoot.scores import VIRTUAL, Scores, as_names
 from surefoot.show.plots.labels import check_rows, label_points, to_name
 from surefoot.show.plots.style import (
     BLUE,

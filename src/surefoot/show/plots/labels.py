@@ -12,8 +12,9 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
+from surefoot._types import FloatArray
 from surefoot.errors import SurefootError, listed
-from surefoot.scores import FloatArray, as_names
+from surefoot.scores import as_names
 from surefoot.show.plots.style import QUIET, plain
 
 FEW = 6

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from surefoot._types import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.results import Result
 from surefoot.risk import one_alpha
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import Scores
 from surefoot.show.plots.labels import check_rows, label_points, to_name
 from surefoot.show.plots.style import (
     BLACK,

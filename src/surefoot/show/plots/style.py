@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from surefoot._types import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import write_bytes
 
@@ -89,7 +89,7 @@ def canvas(axes: Axes | None, width: float = COLUMN, height: float = 2.3) -> Ite
         yield axes if axes is not None else Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
-def save(axes: Axes, path: str | os.PathLike[str]) -> None:
+def save_plot(axes: Axes, path: PathLike) -> None:
     """Write the figure of these Axes as svg, png or pdf, by the ending; whole or not at all."""
     ending, figure = ending_of(path), axes.get_figure(root=True)
     if figure is None:
@@ -100,7 +100,7 @@ def save(axes: Axes, path: str | os.PathLike[str]) -> None:
     write_bytes(path, data.getvalue())
 
 
-def ending_of(path: str | os.PathLike[str]) -> str:
+def ending_of(path: PathLike) -> str:
     """The format that a file's ending names.
 
     >>> ending_of("alpha.SVG")

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from surefoot._types import FloatArray
 from surefoot.analysis.evaluate import Evaluation, evaluate
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import Scores
 from surefoot.show.plots.labels import label_ends, to_name
 from surefoot.show.plots.style import FAINT, QUIET, canvas, legend, line_look, measure_label, plain
 from surefoot.stats.inference import critical_value

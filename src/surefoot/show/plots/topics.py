@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from surefoot._types import BoolArray, FloatArray, IntArray
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.risk import one_alpha, sweep_of
 from surefoot.risk.values import Linear
-from surefoot.scores import FloatArray, Scores, as_names
+from surefoot.scores import Scores, as_names
 from surefoot.show.plots.labels import label_ends, label_points
 from surefoot.show.plots.style import (
     FAINT,
@@ -117,7 +118,7 @@ def paired_scores(scores: Scores, system: str, baseline: str, *, axes: Axes | No
         margin = 0.03 * (high - low)
         limits = (low - margin, high + margin)
         axes.plot(limits, limits, color=QUIET, linewidth=0.6, zorder=1)
-        groups: dict[str, tuple[npt.NDArray[np.bool_], dict[str, Any]]] = {
+        groups: dict[str, tuple[BoolArray, dict[str, Any]]] = {
             "better": (d > 0, {"marker": "o", "facecolor": GAIN, "edgecolor": "white"}),
             "worse": (d < 0, {"marker": "v", "facecolor": "white", "edgecolor": LOSS}),
             "equal": (d == 0, {"marker": "s", "facecolor": FAINT, "edgecolor": QUIET}),
@@ -226,7 +227,7 @@ def _change(own: FloatArray, base: FloatArray, change: str) -> FloatArray:
     return np.asarray(np.where((d != 0) & (np.abs(relative) < 1e-9), np.sign(d) * 1e-9, relative.round(9)))
 
 
-def _counts(upwards: FloatArray, change: str) -> npt.NDArray[np.int64]:
+def _counts(upwards: FloatArray, change: str) -> IntArray:
     """How many positive changes lie in each bin (0, first], (first, second] … (last, ∞)."""
     bins = np.searchsorted(_STEPS[change], upwards[upwards > 0], side="left")
     return np.bincount(bins, minlength=len(_STEPS[change]) + 1)

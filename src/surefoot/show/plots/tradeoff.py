@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from surefoot._types import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.research.tradeoff.curve import break_even
 from surefoot.research.tradeoff.search import Choice
@@ -16,7 +17,6 @@ from surefoot.research.tradeoff.sweep import Sweep
 from surefoot.research.tradeoff.table import tradeoff_table
 from surefoot.results import Result
 from surefoot.risk import sweep_of
-from surefoot.scores import FloatArray
 from surefoot.show.plots.labels import label_points
 from surefoot.show.plots.style import BLACK, BLUE, FAINT, GREEN, ORANGE, QUIET, canvas, line_look, phrase, plain
 from surefoot.stats.intervals import How

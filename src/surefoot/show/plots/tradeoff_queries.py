@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
+from surefoot._types import FloatArray, IntArray
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.research.tradeoff.changes import change_counts, change_names
 from surefoot.research.tradeoff.churn import BINS, churn_counts, reward_by_churn
 from surefoot.research.tradeoff.convergence import SHARE
 from surefoot.research.tradeoff.sweep import Sweep
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import Scores
 from surefoot.show.plots.style import (
     BLACK,
     BLUE,
@@ -165,7 +165,7 @@ def _rows(sweep: Sweep, alpha: Sequence[float] | None) -> list[int]:
     return [known.index(one) for one in dict.fromkeys(alpha)]
 
 
-def _map(axes: Axes, counts: npt.NDArray[np.int64], tints: Sequence[str]) -> None:
+def _map(axes: Axes, counts: IntArray, tints: Sequence[str]) -> None:
     """Counts as cells: the more, the stronger the colour of their column."""
     share = (counts / counts.sum(axis=1, keepdims=True)) ** 0.6
     strength = (0.85 * share / share.max())[..., np.newaxis]

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from surefoot._types import FloatArray
 from surefoot.analysis.design import Setting
 from surefoot.errors import SurefootError
 from surefoot.risk import one_alpha
 from surefoot.risk.values import Linear, Smooth, fences
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import Scores
 from surefoot.show.plots.labels import check_rows
 from surefoot.show.plots.style import BLACK, BLUE, FAINT, QUIET, VERMILION, canvas, names_on, phrase, plain, signed
 from surefoot.stats.normality import Normality, normality

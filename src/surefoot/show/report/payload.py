@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import scipy
 
+from surefoot._types import FloatArray
 from surefoot._version import __version__
 from surefoot.analysis.segments import group_topics
 from surefoot.errors import SurefootError
 from surefoot.risk import one_alpha
-from surefoot.scores import VIRTUAL, FloatArray, Scores
+from surefoot.scores import VIRTUAL, Scores
 from surefoot.stats.agreement.pca import pca
 from surefoot.stats.inference import LEVEL, critical_value
 
