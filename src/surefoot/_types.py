@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,3 +17,6 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 Array: TypeAlias = Any
 """An array that a compiled kernel takes; numba finds out its element type."""
+
+Progress: TypeAlias = Callable[[int, int | None, str], object]
+"""Called by long work with the amount done, the total if it is known, and a message."""

@@ -26,7 +26,7 @@ SLOWLY = """
 import signal, sys, time
 from surefoot.cli import main, progress
 signal.signal(signal.SIGINT, signal.default_int_handler)
-progress.QUIET, line = 0, progress.Lines.__call__
+progress.LOG_INTERVAL, line = 0, progress.Lines.__call__
 progress.Lines.__call__ = lambda self, *told: (line(self, *told), time.sleep(0.05))
 sys.exit(main(sys.argv[1:]))
 """
@@ -154,13 +154,13 @@ def test_several_baselines_a_model_and_a_run_among_them(folder, capsys):
 
 
 def test_progress_is_told_in_lines_where_nobody_looks(folder, capsys, monkeypatch):
-    monkeypatch.setattr(progress, "QUIET", 0.0)
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
     assert main(words("--baseline", "feature:1", "--trees", "4")) == 0
     lines = capsys.readouterr().err.splitlines()
     assert [line.partition(":")[0] for line in lines] == ["1/4", "2/4", "3/4", "4/4"]
     assert "ndcg@10 0." in lines[0]
     assert lines[-1].endswith(" 0 s left")
-    monkeypatch.setattr(progress, "QUIET", 1000.0)
+    monkeypatch.setattr(progress, "LOG_INTERVAL", 1000.0)
     assert main(words("--baseline", "feature:1", "--trees", "4")) == 0
     assert capsys.readouterr().err == ""
 

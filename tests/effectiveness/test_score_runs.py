@@ -162,8 +162,8 @@ def test_workers_change_nothing(collection):
 
 def test_progress_counts_runs(collection):
     seen = []
-    score_runs(*collection, "nDCG", progress=seen.append)
-    assert seen == [1, 2]
+    score_runs(*collection, "nDCG", progress=lambda done, total, message: seen.append((done, total)))
+    assert seen == [(1, 2), (2, 2)]
 
 
 def test_the_second_use_is_compiled(collection):

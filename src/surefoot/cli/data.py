@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
+from surefoot.cli.progress import progress
 from surefoot.errors import listed
 
 TYPE_CHECKING = False  # see surefoot/__init__.py
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from surefoot.research.datasets.download import Progress
     from surefoot.research.datasets.registry import Collection
 
 EXAMPLES = """examples:
@@ -61,8 +60,8 @@ def _get(wanted: Collection) -> Path:
     if not wanted.ask:
         size = f", {_size(wanted)}" if wanted.size else ""
         _say(f"{wanted.name}: {wanted.title}{size}\nlicence: {wanted.licence} ({wanted.page})")
-    with _progress(wanted) as progress:
-        folder = fetch(wanted.name, progress)
+    with progress(wanted.name, log="none", in_bytes=True) as report:
+        folder = fetch(wanted.name, report)
     _tell_receipt(folder)
     return folder
 
@@ -129,18 +128,3 @@ def _size(each: Collection) -> str:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _progress(wanted: Collection) -> Iterator[Progress | None]:
-    """A bar on standard error, if someone may be looking: bytes of the file that comes, and how many have come."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(wanted.name, total=None)
-        yield lambda path, here, total: bar.update(task, description=path, completed=here, total=total)

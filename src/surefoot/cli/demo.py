@@ -6,9 +6,10 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from surefoot.cli.progress import progress
 
 if TYPE_CHECKING:
     from surefoot.research.retrieval.collection import Collection
@@ -37,8 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build, rank, write, score, tell."""
-    with _status() as say:
-        say("Reading the standard library")
+    with progress("Reading the standard library ...", log="none") as report_progress:
+
+        def say(message: str) -> None:
+            report_progress(0, None, f"{message} ...")
+
         from surefoot.effectiveness import score_runs
         from surefoot.io.atomic import write_text
         from surefoot.research.demo.files import write
@@ -78,15 +82,3 @@ def _learned(task: Collection, say: Callable[[str], None]) -> dict[str, Ranking]
 def _program() -> str:
     """How to call Surefoot again: by its name, or as it was called where its name alone would not be found."""
     return "surefoot" if shutil.which("surefoot") else os.path.relpath(sys.argv[0])
-
-
-@contextmanager
-def _status() -> Iterator[Callable[[str], None]]:
-    """What is being done, on standard error, if someone may be looking."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("") as status:
-        yield lambda text: status.update(f"{text} ...")

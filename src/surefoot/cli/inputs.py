@@ -1,13 +1,13 @@
-"""The words that all commands share: what to read, and how to print."""
+"""The options that commands share: what to read, and how to print."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -129,11 +129,11 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
         raise SurefootError("nothing to read: give run files with --qrels, or a table with --scores")
     if not arguments.qrels:
         raise SurefootError("runs need judgements: give them with --qrels FILE")
-    from surefoot.effectiveness import score_runs_by
+    from surefoot.effectiveness import score_runs_by, will_compile
 
     measures: Sequence[str] = arguments.measure or [DEFAULT_MEASURE]
-    with _progress(len(arguments.runs)) as done:
-        found = score_runs_by(arguments.runs, arguments.qrels, measures, names=arguments.names, progress=done)
+    with progress("Compiling the reader, once" if will_compile() else "Scoring runs", log="none") as report:
+        found = score_runs_by(arguments.runs, arguments.qrels, measures, names=arguments.names, progress=report)
     return list(found.values())
 
 
@@ -152,20 +152,3 @@ def show(result: Result, arguments: argparse.Namespace) -> None:
     if arguments.format == "csv":
         for note in result.notes:
             print(f"note: {note}", file=sys.stderr)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
-    """A bar on standard error, where someone may be looking and there is something to wait for."""
-    from surefoot.effectiveness import will_compile
-
-    compiling = will_compile()
-    if not sys.stderr.isatty() or (total < 5 and not compiling):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Compiling the reader, once" if compiling else "Scoring runs", total=total)
-        yield lambda done: bar.update(task, completed=done, description="Scoring runs")

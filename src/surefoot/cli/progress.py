@@ -1,48 +1,64 @@
-"""How far long work has come: a bar where someone may be looking, else a line now and then."""
+"""The progress of long work: a bar on a terminal, lines in a log."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
 
-QUIET = 20.0
-"""Seconds between two lines where nobody is looking at a terminal."""
+if TYPE_CHECKING:
+    from surefoot._types import Progress
 
-Tell = Callable[[int, int, str], None]
-"""Takes what is done, of how much, and how to say it."""
+LOG_INTERVAL = 20.0
+"""Seconds between two lines of a periodic log."""
+
+Log = Literal["periodic", "each", "none"]
 
 
 @contextmanager
-def progress(first: str) -> Iterator[Tell]:
-    """Show how far work has come; ``first`` is what it does until it can tell."""
+def progress(first: str, log: Log = "periodic", in_bytes: bool = False) -> Iterator[Progress]:
+    """Show progress on standard error; yields a function of what is done, of how much, and a message.
+
+    On a terminal it is a bar, which disappears at the end; ``first`` is its message until there is another, and
+    ``in_bytes`` says that bytes are counted. Elsewhere messages are printed as lines: one in 20 seconds, each that is
+    new, or none.
+    """
     if not sys.stderr.isatty():
-        yield Lines()
+        yield Lines(log)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn())
+    counts = (DownloadColumn(), TransferSpeedColumn()) if in_bytes else ()
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), *counts)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(first, total=None)
-        yield lambda done, total, text: bar.update(task, completed=done, total=total, description=text)
+        yield lambda done, total, message: bar.update(task, completed=done, total=total, description=message)
 
 
 class Lines:
-    """A line of progress now and then, for logs."""
+    """Progress as lines of a log."""
 
-    def __init__(self) -> None:
-        self.last = time.monotonic()
+    def __init__(self, log: Log) -> None:
+        self._log, self._last, self._seen = log, time.monotonic(), set[str]()
 
-    def __call__(self, done: int, total: int, text: str) -> None:
-        if time.monotonic() - self.last >= QUIET:
-            self.last = time.monotonic()
-            print(text, file=sys.stderr, flush=True)
+    def __call__(self, done: int, total: int | None, message: str) -> None:
+        if not self._is_due(message):
+            return
+        self._last = time.monotonic()
+        self._seen.add(message)
+        print(message, file=sys.stderr, flush=True)
+
+    def _is_due(self, message: str) -> bool:
+        if self._log == "periodic":
+            return time.monotonic() - self._last >= LOG_INTERVAL
+        return self._log == "each" and message not in self._seen
 
 
 def time_left(seconds: float) -> str:
-    """Seconds for people.
+    """Remaining seconds in a suitable unit.
 
     >>> time_left(42), time_left(200), time_left(9000)
     ('42 s left', '3 min left', '2.5 h left')

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._numba import is_compiled
-from surefoot._types import FloatArray, PathLike
+from surefoot._types import FloatArray, PathLike, Progress
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.foreign import ForeignMeasures
 from surefoot.effectiveness.measures import LARGEST_GRADE, Measure, parse_measure
@@ -31,7 +31,7 @@ def score_runs(
     measure: object = "nDCG@10",
     names: Names = "file",
     workers: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> Scores:
     r"""Score runs by one measure: a row for each run, a column for each topic of the qrels, in their order.
 
@@ -57,7 +57,7 @@ def score_runs_by(
     measures: Iterable[object],
     names: Names = "file",
     workers: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Scores]:
     """Score runs by several measures, reading each run once: Scores by the measure's name, as `score_runs`."""
     choose(names, ("file", "tag"), "names")
@@ -75,7 +75,7 @@ def score_runs_by(
     for done, row in enumerate(_in_threads(lambda path: panel.row(path, names), paths, workers), start=1):
         rows.append(row)
         if progress is not None:
-            progress(done)
+            progress(done, len(paths), "Scoring runs")
     systems = [row.name for row in rows]
     _refuse_doubles(systems, paths)
     notes = _notes(rows, judged)

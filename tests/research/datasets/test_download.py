@@ -71,7 +71,7 @@ def test_a_broken_connection_leaves_a_part_that_is_continued(shelf: Any, site: A
 def test_an_interrupt_leaves_a_part_that_is_continued(shelf: Any, site: Any, store: Path) -> None:
     shelf.add("thing", {"a.bin": CONTENT})
 
-    def press_control_c(path: str, here: int, total: int | None) -> None:
+    def press_control_c(here: int, total: int | None, path: str) -> None:
         assert (path, total) == ("a.bin", len(CONTENT))
         raise KeyboardInterrupt
 

@@ -6,10 +6,10 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
@@ -17,8 +17,8 @@ from surefoot._version import __version__
 from surefoot.errors import SurefootError
 from surefoot.research.datasets.registry import Source
 
-Progress = Callable[[str, int, "int | None"], object]
-"""Called with a file's path, the bytes that are here, and the bytes there will be if the server said so."""
+if TYPE_CHECKING:
+    from surefoot._types import Progress
 
 SCHEMES = ("https://", "http://", "file://")
 CHUNK = 1 << 18
@@ -169,7 +169,7 @@ class _Fetcher:
             for chunk in self._chunks(url, answer, total):
                 file.write(chunk)
                 here += len(chunk)
-                self._progress(self._name, here, total)
+                self._progress(here, total, self._name)
         if total is not None and here < total:
             raise SurefootError(_broken_off(url, here, total, "the connection was closed"))
         self._refuse_other_sizes(url, here)
