@@ -26,6 +26,9 @@ from surefoot.release_gate.ratchet import accept as accept
 from surefoot.release_gate.ratchet import gate_accepted as gate_accepted
 from surefoot.release_gate.ratchet import read_accepted as read_accepted
 from surefoot.release_gate.ratchet import write_accepted as write_accepted
+from surefoot.release_gate.render import render_gate as render_gate
+from surefoot.release_gate.render import render_junit as render_junit
+from surefoot.release_gate.render import render_markdown as render_markdown
 from surefoot.release_gate.rules import Rules as Rules
 from surefoot.release_gate.verdict import GateResult as GateResult
 from surefoot.release_gate.verdict import gate as gate
@@ -50,9 +53,6 @@ from surefoot.risk.statistics import Comparison as Comparison
 from surefoot.risk.values import Linear as Linear
 from surefoot.risk.values import Smooth as Smooth
 from surefoot.scores import Scores as Scores
-from surefoot.show.gate import render_gate as render_gate
-from surefoot.show.gate import render_junit as render_junit
-from surefoot.show.gate import render_markdown as render_markdown
 from surefoot.show.plots.agreement import cross_map as cross_map
 from surefoot.show.plots.agreement import pca_map as pca_map
 from surefoot.show.plots.agreement import rbo_bars as rbo_bars

@@ -46,26 +46,26 @@ def test_nothing_is_switched_off_unseen(
 @pytest.mark.parametrize(("missing", "remembered"), [("zero", 0.0), ("drop", VALUES[0, 3])])
 def test_the_ratchet_forgets_no_query(missing: str, remembered: float) -> None:
     rules = Rules(off=("mean", "risk", "losses", "large-losses"))
-    before = accept(SCORES, gate(SCORES, "old", "new", rules))
+    before = accept(SCORES, gate(SCORES, "new", candidate="old", rules=rules))
     fewer = SCORES.select(topics=[topic for topic in SCORES.topics if topic != "q3"])
-    after = accept(fewer, gate(fewer, "new", "old", rules), before, missing)  # type: ignore[arg-type]
+    after = accept(fewer, gate(fewer, "old", candidate="new", rules=rules), before, missing)  # type: ignore[arg-type]
     assert set(after.scores) == set(SCORES.topics)
     assert after.scores["q3"] == remembered
-    assert after.figures["topics"] == 10
+    assert after.summary["topics"] == 10
 
 
 def test_the_same_small_change_everywhere_is_tested_by_its_signs() -> None:
     """Its spread is the rounding of the scores, which must not be taken for certainty."""
     base = RANDOM.random(50).round(4)
     scores = Scores(np.stack([base, (base - 0.0001).round(4)]), ["old", "new"], range(50))
-    for finding in gate(scores, "new", "old").findings:
+    for finding in gate(scores, "old", candidate="new").findings:
         if finding.rule in ("mean", "risk"):
             assert finding.measured["p"] == 2 * 0.5**50
 
 
 def test_figures_that_do_not_fit_the_scores_are_damage(tmp_path: Path) -> None:
     path = tmp_path / "accepted.json"
-    write_accepted(path, accept(SCORES, gate(SCORES, "new", "old")))
+    write_accepted(path, accept(SCORES, gate(SCORES, "old", candidate="new")))
     assert read_accepted(path).system == "new"
     path.write_text(path.read_text().replace(f"{VALUES[1, 0]}", "0.0", 1))
     with pytest.raises(SurefootError, match="its mean is not that of its scores"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import Scores, SurefootError
-from surefoot.release_gate.ratchet import Accepted, accept, first_of, gate_accepted, read_accepted, write_accepted
+from surefoot.release_gate.ratchet import Accepted, accept, first_result, gate_accepted, read_accepted, write_accepted
 from surefoot.release_gate.rules import Rules
 from surefoot.release_gate.verdict import gate
 
@@ -17,7 +17,7 @@ SCORES = Scores([OLD, OLD + 0.1, OLD - 0.2], ["old", "new", "bad"], TOPICS, "nDC
 
 
 def accepted_of(system: str = "new") -> Accepted:
-    return accept(SCORES, gate(SCORES, system, "old"))
+    return accept(SCORES, gate(SCORES, "old", candidate=system))
 
 
 def test_round_trip_keeps_every_digit(tmp_path: Path) -> None:
@@ -26,13 +26,13 @@ def test_round_trip_keeps_every_digit(tmp_path: Path) -> None:
     again = read_accepted(path)
     assert again == accepted_of()
     assert list(again.scores.values()) == SCORES["new"].tolist()
-    assert again.figures == {"mean": SCORES["new"].mean(), "topics": 10}
+    assert again.summary == {"mean": SCORES["new"].mean(), "topics": 10}
     assert again.signature.startswith("gate|measure=nDCG@10|candidate=new|baseline=old")
 
 
 def test_a_candidate_is_gated_against_what_was_accepted() -> None:
-    assert gate_accepted(SCORES, "new", accepted_of()).verdict == "pass"
-    result = gate_accepted(SCORES, "bad", accepted_of())
+    assert gate_accepted(SCORES, accepted_of(), candidate="new").verdict == "pass"
+    result = gate_accepted(SCORES, accepted_of(), candidate="bad")
     assert result.verdict == "fail"
     assert result.baselines == ("new (accepted)",)
     assert result.changes[0].baseline_mean == pytest.approx(SCORES["new"].mean())
@@ -40,25 +40,25 @@ def test_a_candidate_is_gated_against_what_was_accepted() -> None:
 
 def test_topics_are_matched_by_name() -> None:
     shuffled = SCORES.select(topics=TOPICS[::-1])
-    result = gate_accepted(shuffled, "new", accepted_of())
+    result = gate_accepted(shuffled, accepted_of(), candidate="new")
     assert result.changes[0].ties == 10
 
 
 def test_accepted_topics_that_vanished() -> None:
     fewer = SCORES.select(topics=TOPICS[2:])
     with pytest.raises(SurefootError, match="no score for topics that were accepted: q0, q1; choose missing='zero'"):
-        gate_accepted(fewer, "new", accepted_of())
-    zero = gate_accepted(fewer, "new", accepted_of(), missing="zero")
+        gate_accepted(fewer, accepted_of(), candidate="new")
+    zero = gate_accepted(fewer, accepted_of(), candidate="new", missing="zero")
     assert (zero.changes[0].topics, zero.changes[0].losses) == (10, 2)
     assert "accepted topics without a score now, counted 0: q0, q1" in zero.notes
-    drop = gate_accepted(fewer, "new", accepted_of(), missing="drop")
+    drop = gate_accepted(fewer, accepted_of(), candidate="new", missing="drop")
     assert (drop.changes[0].topics, drop.changes[0].losses) == (8, 0)
     assert "accepted topics without a score now, left out: q0, q1" in drop.notes
 
 
 def test_new_topics_have_nothing_to_lose() -> None:
     more = Scores([[*OLD + 0.1, 0.0]], ["new"], [*TOPICS, "q10"], "nDCG@10")
-    result = gate_accepted(more, "new", accepted_of(), Rules(protected=["q1", "q10"]))
+    result = gate_accepted(more, accepted_of(), candidate="new", rules=Rules(protected=["q1", "q10"]))
     assert result.changes[0].topics == 10
     assert "new topics, not compared with the accepted scores: q10" in result.notes
     assert result.verdict == "pass"
@@ -66,21 +66,23 @@ def test_new_topics_have_nothing_to_lose() -> None:
 
 def test_what_can_not_be_compared() -> None:
     with pytest.raises(SurefootError, match=r"accepted scores are of nDCG@10, these of RR; use one measure"):
-        gate_accepted(Scores([OLD], ["new"], TOPICS, "RR"), "new", accepted_of())
+        gate_accepted(Scores([OLD], ["new"], TOPICS, "RR"), accepted_of(), candidate="new")
     with pytest.raises(SurefootError, match="share no topic"):
-        gate_accepted(Scores([[0.5]], ["new"], ["x"], "nDCG@10"), "new", accepted_of(), missing="drop")
+        gate_accepted(Scores([[0.5]], ["new"], ["x"], "nDCG@10"), accepted_of(), candidate="new", missing="drop")
 
 
 def test_the_first_candidate_passes_and_says_so() -> None:
-    result = first_of(SCORES, "new")
+    result = first_result(SCORES, candidate="new")
     assert (result.verdict, result.findings) == ("pass", ())
     assert "new is the first" in result.notes[-1]
     with pytest.raises(SurefootError, match="no system"):
-        first_of(SCORES, "none")
+        first_result(SCORES, candidate="none")
 
 
 def damaged(**changes: object) -> str:
-    return json.dumps({"format": "surefoot ratchet 1", **vars(accepted_of()), **changes})
+    accepted = accepted_of()
+    content = {"format": "surefoot ratchet 1", **vars(accepted), "figures": accepted.summary}
+    return json.dumps({**content, **changes})
 
 
 @pytest.mark.parametrize(

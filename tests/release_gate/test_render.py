@@ -8,9 +8,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from surefoot import Scores, SurefootError
+from surefoot.release_gate.render import escaped, render_gate, render_json, render_junit, render_markdown, render_text
 from surefoot.release_gate.rules import Rules
 from surefoot.release_gate.verdict import GateResult, gate
-from surefoot.show.gate import escaped, render_gate, render_json, render_junit, render_markdown, render_text
 
 HOSTILE = '<script>|`*_[x](http://y)_*`| & "quoted" \x07\x1b[31m\n# @team #12 $x$ ]]>'
 
@@ -21,7 +21,7 @@ def result_of(candidate: str = "new", baseline: str = "old", topic: str = "q") -
     topics = [f"{topic}{place}" for place in range(8)]
     segments = {name: f"{topic} segment {place % 2}" for place, name in enumerate(topics)}
     scores = Scores([old, new], [baseline, candidate], topics, "nDCG@10", notes=["a note"])
-    return gate(scores, candidate, baseline, Rules(protected=topics[:2]), segments)
+    return gate(scores, baseline, candidate=candidate, rules=Rules(protected=topics[:2]), segments=segments)
 
 
 HOSTILE_RESULT = result_of(f"new {HOSTILE}", f"old {HOSTILE}", HOSTILE)
@@ -44,7 +44,7 @@ def test_json_is_one_object() -> None:
 
 
 def test_undefined_figures_are_null_in_json() -> None:
-    one = gate(Scores([[0.5], [0.4]], ["old", "new"], ["q"]), "new", "old")
+    one = gate(Scores([[0.5], [0.4]], ["old", "new"], ["q"]), "old", candidate="new")
     rules = {rule["name"]: rule for rule in json.loads(render_json(one))["rules"]}
     assert rules["risk"]["measured"]["trisk"] is None
     assert rules["tail"]["measured"]["high"] is None
@@ -84,7 +84,7 @@ def test_junit_keeps_hostile_names_but_what_xml_can_not_hold() -> None:
 
 def test_a_warning_passes_in_junit_and_says_so() -> None:
     scores = Scores([[0.5, 0.5, 0.5], [0.1, 0.8, 0.5]], ["old", "new"], ["a", "b", "c"])
-    root = ElementTree.fromstring(render_junit(gate(scores, "new", "old")).encode())
+    root = ElementTree.fromstring(render_junit(gate(scores, "old", candidate="new")).encode())
     assert root.attrib["failures"] == "0"
     assert any((out.text or "").startswith("warn: ") for out in root.iter("system-out"))
 
@@ -139,7 +139,7 @@ def test_colour_only_where_asked() -> None:
 
 
 def test_nothing_got_worse() -> None:
-    better = gate(Scores([[0.1, 0.2], [0.2, 0.4]], ["old", "new"], ["a", "b"]), "new", "old")
+    better = gate(Scores([[0.1, 0.2], [0.2, 0.4]], ["old", "new"], ["a", "b"]), "old", candidate="new")
     assert "No query got worse." in render_text(better)
     assert "No query got worse." in render_markdown(better)
     assert render_markdown(better).startswith("### ✅ Surefoot gate: pass\n")

@@ -22,30 +22,30 @@ rows = arrays(np.float64, st.shared(st.integers(1, 30), key="topics"), elements=
 
 
 def test_the_verdict_is_the_worst_of_the_rules() -> None:
-    assert gate(SCORES, "worse", "old").verdict == "fail"
-    assert gate(SCORES, "worse", "old").exit_code == 1
-    assert gate(SCORES, "better", "old").verdict == "pass"
-    assert gate(SCORES, "better", "old").exit_code == 0
+    assert gate(SCORES, "old", candidate="worse").verdict == "fail"
+    assert gate(SCORES, "old", candidate="worse").exit_code == 1
+    assert gate(SCORES, "old", candidate="better").verdict == "pass"
+    assert gate(SCORES, "old", candidate="better").exit_code == 0
 
 
 def test_several_baselines_give_the_worst_verdict() -> None:
-    result = gate(SCORES, "old", ["worse", "better"])
+    result = gate(SCORES, ["worse", "better"], candidate="old")
     assert result.baselines == ("worse", "better")
     assert {one.verdict for one in result.against("worse")} == {"pass"}
     assert result.verdict == "fail"
-    parts = [gate(SCORES, "old", "worse"), gate(SCORES, "old", "better")]
+    parts = [gate(SCORES, "worse", candidate="old"), gate(SCORES, "better", candidate="old")]
     assert merge(parts).findings == result.findings
     assert merge(parts).worst == result.worst
     assert merge(parts).notes == ("so",)
 
 
 def test_virtual_baselines() -> None:
-    assert gate(SCORES, "better", "MAX").verdict == "pass"
-    assert gate(SCORES, "worse", "MEAN").verdict == "fail"
+    assert gate(SCORES, "MAX", candidate="better").verdict == "pass"
+    assert gate(SCORES, "MEAN", candidate="worse").verdict == "fail"
 
 
 def test_the_worst_queries_come_with_both_scores() -> None:
-    worst = gate(SCORES, "worse", "old").worst
+    worst = gate(SCORES, "old", candidate="worse").worst
     assert len(worst) == 5
     assert [one.delta for one in worst] == sorted((WORSE - OLD).tolist())[:5]
     place = TOPICS.index(worst[0].topic)
@@ -53,14 +53,16 @@ def test_the_worst_queries_come_with_both_scores() -> None:
 
 
 def test_what_changed() -> None:
-    (change,) = gate(SCORES, "worse", "old").changes
+    (change,) = gate(SCORES, "old", candidate="worse").changes
     assert change.baseline_mean == pytest.approx(OLD.mean())
     assert change.candidate_mean == pytest.approx(WORSE.mean())
     assert (change.wins, change.losses, change.ties) == (0, (WORSE < OLD).sum(), (WORSE == OLD).sum())
 
 
 def test_the_signature_says_what_was_asked() -> None:
-    result = gate(SCORES, "worse", "old", Rules(alpha=5, max_losses=0.3, protected=["q01", "q02"], off=["tail"]))
+    result = gate(
+        SCORES, "old", candidate="worse", rules=Rules(alpha=5, max_losses=0.3, protected=["q01", "q02"], off=["tail"])
+    )
     assert result.signature.startswith(
         "gate|measure=nDCG@10|candidate=worse|baseline=old|alpha=5|level=0.05|topics=30|"
         "max_losses=0.3|protected=2|off=tail|surefoot="
@@ -68,14 +70,14 @@ def test_the_signature_says_what_was_asked() -> None:
 
 
 def test_segments_count_and_topics_without_one_are_told() -> None:
-    result = gate(SCORES, "worse", "old", segments=dict.fromkeys(TOPICS[1:], "a"))
+    result = gate(SCORES, "old", candidate="worse", segments=dict.fromkeys(TOPICS[1:], "a"))
     assert result.findings[-1].rule == "segments"
     assert "topics without a segment count as (none): q00" in result.notes
     assert "segments=2" in result.signature
 
 
 def test_frames_and_text() -> None:
-    result = gate(SCORES, "worse", "old")
+    result = gate(SCORES, "old", candidate="worse")
     assert result.to_frame().columns == ["baseline", "rule", "verdict", "sentence"]
     assert str(result).startswith("fail  worse, nDCG@10\n")
 
@@ -91,11 +93,11 @@ def test_frames_and_text() -> None:
 )
 def test_wrong_use(candidate: str, baseline: str, rules: Rules, message: str) -> None:
     with pytest.raises(SurefootError, match=message):
-        gate(SCORES, candidate, baseline, rules)
+        gate(SCORES, baseline, candidate=candidate, rules=rules)
 
 
 def test_a_system_compared_with_itself_is_noted() -> None:
-    result = gate(SCORES, "old", "old")
+    result = gate(SCORES, "old", candidate="old")
     assert result.verdict == "pass"
     assert "old is compared with itself, which always passes" in result.notes
 
@@ -108,7 +110,9 @@ def everything(row: np.ndarray) -> tuple[Rules, dict[str, str]]:
 @given(rows)
 def test_a_candidate_equal_to_its_baseline_passes(row: np.ndarray) -> None:
     rules, segments = everything(row)
-    result = gate(Scores([row, row], ["old", "new"], range(len(row))), "new", "old", rules, segments)
+    result = gate(
+        Scores([row, row], ["old", "new"], range(len(row))), "old", candidate="new", rules=rules, segments=segments
+    )
     assert {one.verdict for one in result.findings} == {"pass"}
     assert result.worst == ()
 
@@ -116,7 +120,13 @@ def test_a_candidate_equal_to_its_baseline_passes(row: np.ndarray) -> None:
 @given(rows, rows)
 def test_improving_every_topic_never_fails_nor_warns(row: np.ndarray, gain: np.ndarray) -> None:
     rules, segments = everything(row)
-    result = gate(Scores([row, row + gain], ["old", "new"], range(len(row))), "new", "old", rules, segments)
+    result = gate(
+        Scores([row, row + gain], ["old", "new"], range(len(row))),
+        "old",
+        candidate="new",
+        rules=rules,
+        segments=segments,
+    )
     assert {one.verdict for one in result.findings} == {"pass"}
 
 
@@ -126,8 +136,8 @@ def test_the_order_of_topics_plays_no_role(old: np.ndarray, new: np.ndarray, ran
     scores = Scores([old, new], ["old", "new"], range(len(old)))
     order = list(scores.topics)
     random.shuffle(order)  # type: ignore[attr-defined]
-    one = gate(scores, "new", "old", rules, segments)
-    other = gate(scores.select(topics=order), "new", "old", rules, segments)
+    one = gate(scores, "old", candidate="new", rules=rules, segments=segments)
+    other = gate(scores.select(topics=order), "old", candidate="new", rules=rules, segments=segments)
     assert other.worst == one.worst
     for found, again in zip(one.findings, other.findings, strict=True):
         assert again.verdict == found.verdict
@@ -144,7 +154,7 @@ def test_the_order_of_topics_plays_no_role(old: np.ndarray, new: np.ndarray, ran
 def test_the_three_pairs_of_the_manual(
     candidate: str, baseline: str, verdict: str, not_passed: dict[str, str], data: Path
 ) -> None:
-    result = gate(read_scores(data / "trec-web-2012" / "err20.csv", measure="ERR@20"), candidate, baseline)
+    result = gate(read_scores(data / "trec-web-2012" / "err20.csv", measure="ERR@20"), baseline, candidate=candidate)
     found = {one.rule: one.verdict for one in result.findings}
     assert result.verdict == verdict
     assert {rule: found[rule] for rule in not_passed} == not_passed

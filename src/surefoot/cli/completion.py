@@ -10,7 +10,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words of this command."""
+    """The options of this command."""
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"))
 
 

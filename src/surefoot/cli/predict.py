@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     from surefoot.io.atomic import write_text
     from surefoot.io.files import name_of
     from surefoot.io.letor import read_letor, widened
-    from surefoot.io.rankings import qrels_lines, run_lines
+    from surefoot.io.trec_writer import labelled_documents, qrels_lines, ranked_documents, run_lines
     from surefoot.learn.models import load_model
 
     model = load_model(arguments.model)
@@ -38,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     if data.documents is None:
         print("note: the data has no document ids; documents are named by query and place", file=sys.stderr)
     tag = "-".join(name_of(Path(arguments.output)).split())
-    write_text(arguments.output, "".join(run_lines(data, model.predict(data), tag)))
+    write_text(arguments.output, "".join(run_lines(ranked_documents(data, model.predict(data)), tag)))
     if arguments.qrels:
-        write_text(arguments.qrels, "".join(qrels_lines(data)))
+        write_text(arguments.qrels, "".join(qrels_lines(labelled_documents(data))))
     print(f"{arguments.output}: {data!r}")
     return 0

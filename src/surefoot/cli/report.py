@@ -12,7 +12,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words of this command."""
+    """The options of this command."""
     inputs.add_inputs(parser)
     parser.add_argument(
         "--baseline", metavar="NAME", help="what to compare with first: a system, or MEAN (default), MEDIAN, MAX"

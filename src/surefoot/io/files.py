@@ -9,10 +9,12 @@ import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from surefoot._types import PathLike
 from surefoot.errors import InputError
+
+if TYPE_CHECKING:
+    from surefoot._types import PathLike
 
 STDIN = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -22,6 +22,8 @@ import numpy.typing as npt
 
 from surefoot._types import PathLike
 from surefoot.errors import SurefootError
+from surefoot.io.atomic import replacing
+from surefoot.io.cache import cache_folder
 from surefoot.io.files import STDIN
 from surefoot.learn.data import RankingData
 
@@ -48,8 +50,6 @@ class Entry:
     @classmethod
     def of(cls, path: PathLike) -> Entry | None:
         """The entry of a file; none for standard input, pipes and what isn't there."""
-        from surefoot.research.datasets.store import cache
-
         source = os.path.realpath(path)
         try:
             state = Path(source).stat()
@@ -58,7 +58,7 @@ class Entry:
         if str(path) == STDIN or not S_ISREG(state.st_mode):
             return None
         name = sha256(os.fsencode(source)).hexdigest()[:32]
-        return cls(cache() / "parsed" / name, source, state.st_size, state.st_mtime_ns)
+        return cls(cache_folder() / "parsed" / name, source, state.st_size, state.st_mtime_ns)
 
     def load(self, source: str) -> RankingData | None:
         """What is kept, if it is whole and of the source as it is now.
@@ -86,12 +86,8 @@ class Entry:
             if Entry.of(self.source) != self:
                 return
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            draft = self.file.with_name(f".{self.file.name}.{os.getpid()}.part")
-            try:
+            with replacing(self.file) as draft:
                 self._write(draft, _arrays(data), data.first_feature)
-                draft.replace(self.file)
-            finally:
-                draft.unlink(missing_ok=True)
         except OSError:
             return
 

@@ -1,1 +1,1 @@
-"""The release gate: may this candidate replace the baseline? Rules, verdict, ratchet, and the file of options."""
+"""The release gate: may this candidate replace the baseline? Rules, checks, verdict, ratchet and configuration file."""

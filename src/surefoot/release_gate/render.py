@@ -1,4 +1,4 @@
-"""A gate's result for people and machines: terminal text, JSON, JUnit XML, Markdown for a pull request."""
+"""The result of a gate as text for a terminal, JSON, JUnit XML, and Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -94,21 +94,21 @@ def render_junit(result: GateResult) -> str:
 
 
 def _junit_case(suite: ElementTree.Element, finding: Finding) -> None:
-    place = {"classname": f"gate.{_xml(finding.baseline)}", "name": finding.rule, "time": "0"}
-    case = ElementTree.SubElement(suite, "testcase", place)
+    identity = {"classname": f"gate.{_xml(finding.baseline)}", "name": finding.rule, "time": "0"}
+    case = ElementTree.SubElement(suite, "testcase", identity)
     sentence = _xml(finding.sentence)
     if finding.verdict == "fail":
         failure = ElementTree.SubElement(case, "failure", {"message": sentence, "type": finding.rule})
-        failure.text = f"measured {_figures(finding.measured)}\nlimit {_figures(finding.limit)}"
+        failure.text = f"measured {_measurements(finding.measured)}\nlimit {_measurements(finding.limit)}"
     else:
         ElementTree.SubElement(case, "system-out").text = f"{finding.verdict}: {sentence}"
 
 
-def _figures(figures: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {_figure(value)}" for name, value in figures.items())
+def _measurements(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {_measurement(value)}" for name, value in values.items())
 
 
-def _figure(value: Any) -> str:
+def _measurement(value: Any) -> str:
     return "undefined" if value is None else f"{value:.6g}" if isinstance(value, float) else _xml(str(value))
 
 

@@ -1,4 +1,4 @@
-"""What the gate asks, and how much it tolerates. Each option has one name: field, flag and key of the file."""
+"""The rules of the gate and their tolerances. Each option has one name: as field, flag and key of the file."""
 
 from __future__ import annotations
 
@@ -19,16 +19,40 @@ RULES = {
 """The rules, in the order in which they are reported, and what each means when it does not pass."""
 
 
-def _option(default: Any, meaning: str) -> Any:
-    return field(default=default, metadata={"meaning": meaning})
+def _option(default: Any, help: str) -> Any:
+    return field(default=default, metadata={"help": help})
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The options of the gate. Every tolerance and limit says how much may be lost, so all are 0 or more.
+    """The rules of the gate. Every tolerance and limit says how much may be lost, so all are 0 or more.
 
+    Parameters
+    ----------
+    alpha
+        Risk sensitivity of the rule ``risk``: a loss weighs 1 + alpha.
+    level
+        Significance level, two-sided.
+    mean_tolerance
+        How far the mean may fall, in points of the measure.
+    risk_tolerance
+        How far U_Risk may lie below 0.
+    max_losses, max_large_losses
+        The fraction of queries that may lose, and that may lose more than 20 %.
+    max_tail_loss, tail_share
+        What the worst queries may lose on average, and which fraction of the queries these are.
+    protected, protected_tolerance
+        Queries that must not lose, and what each of them may lose all the same.
+    segment_tolerance
+        How far the mean of a segment may fall.
+    off
+        Rules to leave out: mean, risk, losses, large-losses, tail, protected, segments.
+
+    Examples
+    --------
     >>> Rules(alpha=0, protected=["q1"]).protected
     ('q1',)
+
     """
 
     alpha: float = _option(1.0, "risk sensitivity of the rule risk: a loss weighs 1 + alpha")

@@ -1,10 +1,10 @@
-"""Candidate against baseline, rule by rule: the verdict, what was measured, and which queries got worse."""
+"""The verdict on a candidate: what each rule found, what changed, and which queries got worse."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,11 @@ from surefoot.analysis.segments import NONE, group_topics
 from surefoot.errors import SurefootError, listed
 from surefoot.release_gate.checks import Finding, Pair, Verdict, check_all, worst_of
 from surefoot.release_gate.rules import Rules
-from surefoot.results import signature
+from surefoot.results import Result, signature
 from surefoot.scores import Scores
 
-if TYPE_CHECKING:
-    import polars
-
 WORST = 5
-"""How many of the queries that lost most are told, for each baseline."""
+"""How many of the queries that lost most are listed for each baseline."""
 
 
 @dataclass(frozen=True)
@@ -48,97 +45,119 @@ class WorseQuery:
     delta: float
 
 
-@dataclass(frozen=True)
-class GateResult:
-    """The verdict over all baselines and rules, which is the worst of theirs, and what it rests on."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GateResult(Result):
+    """The verdict over all baselines and rules, and what it is based on; one row for each baseline and rule.
 
-    signature: str
+    Attributes
+    ----------
+    candidate, measure
+        The system in question, and the effectiveness measure of the scores.
+    findings
+        What each rule found against each baseline.
+    changes
+        Means, wins, losses and ties against each baseline.
+    worst
+        The queries that lost most against each baseline, at most five of each.
+
+    """
+
     candidate: str
     measure: str
-    findings: tuple[Finding, ...]
-    changes: tuple[Change, ...]
-    worst: tuple[WorseQuery, ...]
-    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    changes: tuple[Change, ...] = ()
+    worst: tuple[WorseQuery, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
-        """``pass``, ``warn`` or ``fail``."""
+        """The worst verdict of all findings: ``pass``, ``warn`` or ``fail``."""
         return worst_of(finding.verdict for finding in self.findings)
 
     @property
     def exit_code(self) -> int:
-        """What a command returns: 1 where the candidate is refused, else 0."""
+        """The exit code of a command: 1 if the candidate is refused, else 0."""
         return int(self.verdict == "fail")
 
     @property
     def baselines(self) -> tuple[str, ...]:
-        """What the candidate was compared with."""
+        """The baselines that the candidate was compared with."""
         return tuple(change.baseline for change in self.changes)
 
     def against(self, baseline: str) -> tuple[Finding, ...]:
         """The findings against one baseline."""
         return tuple(finding for finding in self.findings if finding.baseline == baseline)
 
-    def to_frame(self) -> polars.DataFrame:
-        """One row for each baseline and rule, as a polars frame."""
-        import polars
-
-        names = ("baseline", "rule", "verdict", "sentence")
-        return polars.DataFrame({name: [getattr(finding, name) for finding in self.findings] for name in names})
-
     def __str__(self) -> str:
-        from surefoot.show.gate import render_text
+        from surefoot.release_gate.render import render_text
 
         return render_text(self)
 
 
 def gate(
     scores: Scores,
-    candidate: str,
     baseline: str | Sequence[str],
+    *,
+    candidate: str,
     rules: Rules | None = None,
     segments: Mapping[Any, object] | None = None,
 ) -> GateResult:
-    """May the candidate replace the baseline (or each of several)?
+    """May the candidate replace the baseline, or each of several?
 
-    A rule fails where a loss passes its tolerance *and* is more than noise, warns where it is one of the two, and
-    passes where it is neither; ``docs/gate.md`` tells each. ``baseline`` is a system, or MEAN, MEDIAN or MAX of each
-    topic. ``segments`` maps topics to their segment.
+    A rule fails where a loss exceeds its tolerance *and* is significant, warns where only one of the two holds, and
+    passes otherwise; ``docs/gate.md`` describes each rule.
 
+    Parameters
+    ----------
+    scores
+        The scores of candidate and baselines on the same topics.
+    baseline
+        One or more systems, or MEAN, MEDIAN or MAX of each topic.
+    candidate
+        The system in question.
+    rules
+        Tolerances and limits; the defaults of `Rules` if None.
+    segments
+        The segment of each topic, for the rule ``segments``.
+
+    Returns
+    -------
+    GateResult
+        With ``verdict`` and ``exit_code``, the ``findings`` of each rule, and the ``worst`` queries.
+
+    Examples
+    --------
     >>> old = [0.5, 0.4, 0.6, 0.3, 0.5, 0.6, 0.4, 0.5]
     >>> new = [0.2, 0.3, 0.1, 0.1, 0.4, 0.2, 0.1, 0.3]
-    >>> result = gate(Scores([old, new], ["old", "new"], range(8)), candidate="new", baseline="old")
+    >>> result = gate(Scores([old, new], ["old", "new"], range(8)), "old", candidate="new")
     >>> result.verdict, result.worst[0].topic
     ('fail', '2')
+
     """
-    chosen = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
-    if not chosen:
+    baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
+    if not baselines:
         raise SurefootError("the gate needs a baseline; name one")
     rules = Rules() if rules is None else rules
     absent = [topic for topic in rules.protected if topic not in scores.topics]
     if absent and "protected" not in rules.off:
         raise SurefootError(f"no score for the protected queries {listed(absent)}; a query must not vanish unseen")
     groups = None if segments is None else group_topics(scores.topics, segments)
-    pairs = [
-        Pair(candidate, name, scores.measure, scores.topics, scores[candidate], scores.baseline(name))
-        for name in chosen
-    ]
-    return GateResult(
-        signature=_signature(scores, candidate, chosen, rules, groups),
+    pairs = [Pair.of(scores, candidate, name) for name in baselines]
+    return result_of(
+        _signature(scores, candidate, baselines, rules, groups),
         candidate=candidate,
         measure=scores.measure,
         findings=tuple(finding for pair in pairs for finding in check_all(pair, rules, groups)),
         changes=tuple(_change(pair) for pair in pairs),
         worst=tuple(query for pair in pairs for query in _worst(pair)),
-        notes=(*scores.notes, *_notes(candidate, chosen, groups)),
+        notes=(*scores.notes, *_notes(candidate, baselines, groups)),
     )
 
 
 def merge(results: Iterable[GateResult]) -> GateResult:
-    """Several results of one candidate as one: all findings, and so the worst verdict."""
+    """Several results of one candidate as one, with all findings and so the worst verdict."""
     parts = list(results)
-    return GateResult(
-        signature=" ".join(dict.fromkeys(part.signature for part in parts)),
+    return result_of(
+        " ".join(dict.fromkeys(part.signature for part in parts)),
         candidate=parts[0].candidate,
         measure=parts[0].measure,
         findings=tuple(finding for part in parts for finding in part.findings),
@@ -146,6 +165,13 @@ def merge(results: Iterable[GateResult]) -> GateResult:
         worst=tuple(query for part in parts for query in part.worst),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
     )
+
+
+def result_of(signature: str, *, findings: tuple[Finding, ...] = (), **parts: Any) -> GateResult:
+    """A result whose rows are the findings."""
+    names = ("baseline", "rule", "verdict", "sentence")
+    columns = {name: [getattr(finding, name) for finding in findings] for name in names}
+    return GateResult(signature=signature, columns=columns, findings=findings, **parts)
 
 
 def _signature(
@@ -180,14 +206,12 @@ def _change(pair: Pair) -> Change:
 
 
 def _worst(pair: Pair) -> list[WorseQuery]:
-    """The queries that lost most; among equal losses the earlier name, so that the order of topics plays no role."""
+    """The queries that lost most; equal losses are ordered by name, so that the order of topics plays no role."""
     delta = pair.delta
-    order = sorted(np.flatnonzero(delta < 0).tolist(), key=lambda place: (delta[place], pair.topics[place]))
+    order = sorted(np.flatnonzero(delta < 0).tolist(), key=lambda index: (delta[index], pair.topics[index]))
     return [
-        WorseQuery(
-            pair.topics[place], pair.baseline, float(pair.base[place]), float(pair.own[place]), float(delta[place])
-        )
-        for place in order[:WORST]
+        WorseQuery(pair.topics[i], pair.baseline, float(pair.base[i]), float(pair.own[i]), float(delta[i]))
+        for i in order[:WORST]
     ]
 
 

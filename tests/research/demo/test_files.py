@@ -44,7 +44,7 @@ def test_a_file_is_whole_or_not_there(small, tmp_path, monkeypatch):
         yield "q1 0 shop.Apple 4\n"
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("surefoot.research.demo.files._qrels_lines", broken)
+    monkeypatch.setattr("surefoot.research.demo.files.qrels_lines", broken)
     with pytest.raises(SurefootError, match="No space left on device; name another folder"):
         write(tmp_path, small)
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["documents.tsv", "queries.tsv"]

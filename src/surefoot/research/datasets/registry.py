@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import SurefootError
+from surefoot.io.toml import read_toml
 
 REGISTRY = Path(__file__).with_name("collections.toml")
 
@@ -87,8 +87,7 @@ def collection(name: str) -> Collection:
 @cache
 def read_registry(path: Path) -> tuple[Collection, ...]:
     """The collections of a registry file."""
-    with path.open("rb") as file:
-        return tuple(map(_collection, tomllib.load(file)["collection"]))
+    return tuple(map(_collection, read_toml(path).content["collection"]))
 
 
 def _collection(entry: Mapping[str, Any]) -> Collection:

@@ -9,18 +9,19 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from surefoot.errors import SurefootError
+from surefoot.io.cache import cache_folder
 from surefoot.research.datasets.registry import Collection, collection
 
 TYPE_CHECKING = False  # see surefoot/__init__.py
 if TYPE_CHECKING:
-    from surefoot.research.datasets.download import Progress
+    from surefoot._types import Progress
 
 
 def locate(name: str) -> Path | None:
     """The folder of a collection, if it is on this machine: below SUREFOOT_DATA, or fetched earlier."""
     wanted = collection(name)
     places = [Path(own)] if (own := os.environ.get("SUREFOOT_DATA")) else []
-    found = (place / name for place in (*places, cache()) if wanted.is_in(place / name))
+    found = (place / name for place in (*places, cache_folder()) if wanted.is_in(place / name))
     return next(found, None)
 
 
@@ -40,20 +41,11 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
             f"{name} below the folder that SUREFOOT_DATA names"
         )
     try:
-        return _fetch(wanted, cache(), progress)
+        return _fetch(wanted, cache_folder(), progress)
     except OSError as error:
         raise SurefootError(
-            f"can't store {name} in {cache()}: {error.strerror or error}; SUREFOOT_CACHE names another folder"
+            f"can't store {name} in {cache_folder()}: {error.strerror or error}; SUREFOOT_CACHE names another folder"
         ) from None
-
-
-def cache() -> Path:
-    """The user's folder of fetched collections: SUREFOOT_CACHE, or where the system keeps such things."""
-    if own := os.environ.get("SUREFOOT_CACHE"):
-        return Path(own)
-    import pooch
-
-    return Path(pooch.os_cache("surefoot"))
 
 
 def _fetch(wanted: Collection, home: Path, progress: Progress | None) -> Path:

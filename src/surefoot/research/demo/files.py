@@ -9,6 +9,7 @@ from pathlib import Path
 
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import write_bytes
+from surefoot.io.trec_writer import qrels_lines
 from surefoot.research.demo.task import collection
 from surefoot.research.retrieval.collection import Collection
 from surefoot.research.retrieval.ranking import Ranking, rank
@@ -47,7 +48,7 @@ def write(
         (folder / "runs").mkdir(parents=True, exist_ok=True)
         _write_lines(files.documents, _table_lines(task.documents))
         _write_lines(files.queries, _table_lines(task.queries))
-        _write_lines(files.qrels, _qrels_lines(task))
+        _write_lines(files.qrels, qrels_lines((topic, grades.items()) for topic, grades in task.qrels.items()))
         for system, ranking in rankings.items():
             _write_lines(files.runs[system], ranking.lines())
     except OSError as error:
@@ -62,11 +63,6 @@ def _refuse_to_overwrite(files: DemoFiles) -> None:
     taken = [path for path in (files.qrels, files.queries, *files.runs.values()) if path.exists()]
     if taken and not files.documents.exists():
         raise SurefootError(f"{taken[0]} is there already, and not from a demo; name another folder")
-
-
-def _qrels_lines(task: Collection) -> Iterable[str]:
-    for topic, grades in task.qrels.items():
-        yield from (f"{topic} 0 {document} {grade}\n" for document, grade in grades.items())
 
 
 def _table_lines(texts: Mapping[str, str]) -> Iterable[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot.io.trec_writer import run_lines
 from surefoot.research.retrieval.collection import Collection
 from surefoot.research.retrieval.index import Index, Sparse, largest, replaced
 from surefoot.research.retrieval.models import MODELS, Model
@@ -29,18 +30,19 @@ class Ranking:
 
     def __getitem__(self, topic: str) -> list[tuple[str, float]]:
         """The documents of a topic with their scores, best first."""
-        row = self.topics.index(topic)
-        cells = slice(self.best.indptr[row], self.best.indptr[row + 1])
-        found = zip(self.best.indices[cells].tolist(), self.best.data[cells].tolist(), strict=True)
-        return [(self.documents[column], score) for column, score in found]
+        return self._documents(self.topics.index(topic))
 
     def lines(self) -> Iterator[str]:
         """The ranking as lines of a TREC run: topic, Q0, document, rank, score, tag."""
-        columns, scores, starts = (part.tolist() for part in (self.best.indices, self.best.data, self.best.indptr))
-        for row, topic in enumerate(self.topics):
-            for rank, cell in enumerate(range(starts[row], starts[row + 1]), start=1):
-                score = f"{scores[cell]:.{DECIMALS}f}"
-                yield f"{topic} Q0 {self.documents[columns[cell]]} {rank} {score} {self.system}\n"
+        return run_lines(
+            ((topic, self._documents(row)) for row, topic in enumerate(self.topics)), self.system, DECIMALS
+        )
+
+    def _documents(self, row: int) -> list[tuple[str, float]]:
+        """The documents of the topic in a row with their scores, best first."""
+        cells = slice(self.best.indptr[row], self.best.indptr[row + 1])
+        found = zip(self.best.indices[cells].tolist(), self.best.data[cells].tolist(), strict=True)
+        return [(self.documents[column], score) for column, score in found]
 
 
 def rank(task: Collection, models: Mapping[str, Model] = MODELS, depth: int = DEPTH) -> dict[str, Ranking]:

@@ -1,0 +1,67 @@
+"""Writing TREC runs and qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from surefoot._types import FloatArray
+
+if TYPE_CHECKING:
+    from surefoot.learn.data import RankingData
+
+ScoredTopics = Iterable[tuple[str, Iterable[tuple[str, float]]]]
+"""For each topic its documents with their scores, or their grades."""
+
+
+def run_lines(topics: ScoredTopics, tag: str, decimals: int | None = None) -> Iterator[str]:
+    """Lines of a run, ``topic Q0 document rank score tag``; each topic's documents come best first.
+
+    Scores are written with all their digits unless ``decimals`` says how many.
+
+    >>> print("".join(run_lines([("q", [("d2", 2.0), ("d1", 0.5)])], "mine")), end="")
+    q Q0 d2 1 2.0 mine
+    q Q0 d1 2 0.5 mine
+    """
+    for topic, documents in topics:
+        for rank, (document, score) in enumerate(documents, start=1):
+            text = repr(score) if decimals is None else f"{score:.{decimals}f}"
+            yield f"{topic} Q0 {document} {rank} {text} {tag}\n"
+
+
+def qrels_lines(topics: ScoredTopics) -> Iterator[str]:
+    """Lines of qrels, ``topic 0 document grade``.
+
+    >>> print("".join(qrels_lines([("q", [("d1", 0), ("d2", 2)])])), end="")
+    q 0 d1 0
+    q 0 d2 2
+    """
+    for topic, documents in topics:
+        yield from (f"{topic} 0 {document} {int(grade)}\n" for document, grade in documents)
+
+
+def ranked_documents(data: RankingData, scores: FloatArray) -> ScoredTopics:
+    """The documents of each query by descending score; documents that tie keep the order of the rows.
+
+    Readers of runs break ties by document id, so the order among them may differ once the run is read.
+    """
+    names = _documents(data)
+    for query, begin, end in zip(data.queries, data.bounds[:-1], data.bounds[1:], strict=True):
+        order = begin + np.argsort(-scores[begin:end], kind="stable")
+        yield query, [(names[row], float(scores[row])) for row in order]
+
+
+def labelled_documents(data: RankingData) -> ScoredTopics:
+    """The documents of each query with their labels."""
+    names = _documents(data)
+    for query, begin, end in zip(data.queries, data.bounds[:-1], data.bounds[1:], strict=True):
+        yield query, [(names[row], int(data.labels[row])) for row in range(begin, end)]
+
+
+def _documents(data: RankingData) -> list[str]:
+    """The ids of the documents; without any, the query and the document's number in it."""
+    if data.documents is not None:
+        return data.documents.to_list()
+    return [f"{q}-{i + 1}" for q, size in zip(data.queries, data.sizes.tolist(), strict=True) for i in range(size)]
