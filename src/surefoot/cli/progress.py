@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from surefoot._types import Progress
+    from surefoot._typing import Progress
 
 LOG_INTERVAL = 20.0
 """Seconds between two lines of a periodic log."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
 from surefoot.cli import train as words
-from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -136,10 +136,20 @@ def _data(arguments: argparse.Namespace) -> tuple[RankingData, Any, Any]:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str, Progress], None]]:
-    """A bar of the model in training, or in a log a line for each model that begins."""
-    with progress("training", log="each") as report:
+    """A bar of the model in training where someone may be looking, else a line for each model that begins."""
+    if not sys.stderr.isatty():
+        begun: set[str] = set()
 
-        def tell(name: str, at: Progress) -> None:
-            report(at.iteration, at.rounds, f"training {name}")
+        def line(name: str, at: Progress) -> None:
+            if name not in begun:
+                begun.add(name)
+                print(f"training {name}", file=sys.stderr)
 
-        yield tell
+        yield line
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+
+    with Bars(console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("training", total=None)
+        yield lambda name, at: bars.update(task, description=name, completed=at.iteration, total=at.rounds)

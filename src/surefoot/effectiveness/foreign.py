@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._types import FloatArray
+from surefoot._typing import FloatArray
 from surefoot.effectiveness.measures import NATIVE, Measure
 from surefoot.errors import SurefootError, listed
 from surefoot.io.trec import Qrels, Run

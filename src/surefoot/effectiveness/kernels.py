@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._numba import kernel
-from surefoot._types import Array
+from surefoot._typing import Array
 from surefoot.io.tokens import EMPTY, find, text_of
 
 UNJUDGED = -(1 << 31)

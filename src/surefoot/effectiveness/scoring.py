@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._numba import is_compiled
-from surefoot._types import FloatArray, PathLike, Progress
+from surefoot._typing import FloatArray, PathLike, Progress
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.foreign import ForeignMeasures
 from surefoot.effectiveness.measures import LARGEST_GRADE, Measure, parse_measure

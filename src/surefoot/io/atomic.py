@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
-    from surefoot._types import PathLike
+    from surefoot._typing import PathLike
 
 
 def write_text(path: PathLike, text: str) -> None:

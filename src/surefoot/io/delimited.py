@@ -12,7 +12,7 @@ from itertools import islice
 import polars
 from polars.exceptions import PolarsError
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import Long, recognise

@@ -6,7 +6,7 @@ import math
 from codecs import getincrementaldecoder
 from dataclasses import dataclass
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import InputError
 from surefoot.io.files import BYTE_ORDER_MARK
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot.errors import InputError
 
 if TYPE_CHECKING:
-    from surefoot._types import PathLike
+    from surefoot._typing import PathLike
 
 STDIN = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars
 
-from surefoot._types import FloatArray
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.io.layouts import CellError, Labels, Rows, Table, block_of, recognise, role_of
 from surefoot.scores import Missing, Scores

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._types import FloatArray, IntArray
+from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.names import find_measure
 from surefoot.errors import SurefootError
 

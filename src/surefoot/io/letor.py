@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.files import read_bytes
 from surefoot.io.letor_cache import SMALLEST, Entry

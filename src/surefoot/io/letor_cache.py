@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import replacing
 from surefoot.io.cache import cache_folder

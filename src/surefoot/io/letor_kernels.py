@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._numba import inlined, kernel
-from surefoot._types import Array
+from surefoot._typing import Array
 from surefoot.io.tokens import (
     BELOW_33,
     HASH,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._types import IntArray, PathLike
+from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError
 from surefoot.io import letor_kernels as compiled
 from surefoot.io import trec_kernels as kernels

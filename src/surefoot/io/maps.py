@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import InputError, choose, listed
 from surefoot.io.files import read_bytes
 from surefoot.io.layouts import NAMES

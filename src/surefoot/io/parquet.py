@@ -8,7 +8,7 @@ import json
 import polars
 from polars.exceptions import PanicException, PolarsError
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import InputError
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import recognise, role_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.files import RUN_ENDINGS, name_of
 from surefoot.io.layouts import Block, CellError, Layout, Table, Wide, block_of, role_of

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.effectiveness.names import canonical
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io import parquet

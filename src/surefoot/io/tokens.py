@@ -12,7 +12,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 
 from surefoot._numba import inlined, instruction
-from surefoot._types import Array
+from surefoot._typing import Array
 
 NEWLINE, SPACE, HASH, POINT, MINUS, PLUS = 10, 32, 35, 46, 45, 43
 LETTER_E, SMALL_E = 69, 101

@@ -11,7 +11,7 @@ from surefoot.errors import InputError
 from surefoot.io.files import read_bytes
 
 if TYPE_CHECKING:
-    from surefoot._types import PathLike
+    from surefoot._typing import PathLike
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._types import FloatArray, IntArray, PathLike
+from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, choose, counted
 from surefoot.io import diagnostics as problems
 from surefoot.io import trec_kernels as kernels

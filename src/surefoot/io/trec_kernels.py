@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from surefoot._numba import inlined, kernel
-from surefoot._types import Array
+from surefoot._typing import Array
 from surefoot.io.tokens import (
     EMPTY,
     HASH,

@@ -10,7 +10,7 @@ import numpy as np
 import polars
 from polars.exceptions import PolarsError
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.effectiveness.names import looks_like_measure
 from surefoot.errors import InputError
 from surefoot.io.frames import PolarsTable

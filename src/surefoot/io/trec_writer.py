@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from surefoot._types import FloatArray
+from surefoot._typing import FloatArray
 
 if TYPE_CHECKING:
     from surefoot.learn.data import RankingData

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import betainc
 
 from surefoot import risk
-from surefoot._types import FloatArray
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.release_gate.rules import Rules
 from surefoot.scores import Scores

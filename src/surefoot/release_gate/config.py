@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import SurefootError, listed
 from surefoot.io.maps import read_names, read_segments
 from surefoot.io.toml import TomlFile, read_toml

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
 from surefoot.io.atomic import write_text
 from surefoot.io.files import read_bytes

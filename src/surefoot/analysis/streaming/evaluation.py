@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot import risk
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.analysis.figures import Columns
 from surefoot.analysis.streaming.batches import Log, Names

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars
 from polars.exceptions import PanicException, PolarsError
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.layouts import Layout, Wide, recognise, role_of
 from surefoot.io.score_file import in_file

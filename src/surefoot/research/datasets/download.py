@@ -18,7 +18,7 @@ from surefoot.errors import SurefootError
 from surefoot.research.datasets.registry import Source
 
 if TYPE_CHECKING:
-    from surefoot._types import Progress
+    from surefoot._typing import Progress
 
 SCHEMES = ("https://", "http://", "file://")
 CHUNK = 1 << 18

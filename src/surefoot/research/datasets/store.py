@@ -14,7 +14,7 @@ from surefoot.research.datasets.registry import Collection, collection
 
 TYPE_CHECKING = False  # see surefoot/__init__.py
 if TYPE_CHECKING:
-    from surefoot._types import Progress
+    from surefoot._typing import Progress
 
 
 def locate(name: str) -> Path | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
 from surefoot.scores import FloatArray, Scores
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
-from surefoot.io.toml import TomlFile, read_toml
+from surefoot.io.files import read_bytes
 from surefoot.research.experiments.plan import PROTOCOLS, Plan
 
 KINDS: dict[str, type] = {
@@ -27,12 +28,13 @@ def read_plan(path: PathLike) -> Plan:
     published protocols alone; a list of one may come bare. ``protocol`` names a published one to start from. Files of
     data are looked for beside the plan.
     """
-    file = read_toml(path)
     try:
-        start = _start(path, file.content)
-        given = {
-            _key(file, word): _value(file, word, value) for word, value in file.content.items() if word != "protocol"
-        }
+        found = tomllib.loads(read_bytes(path).decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(path, f"not valid TOML: {error}") from None
+    try:
+        start = _start(path, found)
+        given = {_key(word): _value(word, value) for word, value in found.items() if word != "protocol"}
         if "data" in given:
             given["data"] = tuple(_beside(path, word) for word in given["data"])
         return replace(start, **given)
@@ -51,22 +53,21 @@ def _start(path: PathLike, found: dict[str, Any]) -> Plan:
     return replace(plan, name=Path(path).stem, published=None)
 
 
-def _key(file: TomlFile, word: str) -> str:
+def _key(word: str) -> str:
     name = word.replace("-", "_")
     if name not in KINDS:
         known = listed(("protocol", *(key.replace("_", "-") for key in KINDS)), most=len(KINDS) + 1)
-        raise file.error(word, f"unknown key {word!r}; the known ones are {known}")
+        raise SurefootError(f"unknown key {word!r}; the known ones are {known}")
     return name
 
 
-def _value(file: TomlFile, word: str, value: object) -> Any:
+def _value(word: str, value: object) -> Any:
     name = word.replace("-", "_")
     kind = KINDS[name]
     items = value if isinstance(value, list) else [value]
     allowed = (int, float) if kind is float else (kind,)
     if any(type(item) not in allowed for item in items) or (isinstance(value, list) and name not in LISTS):
-        expected = f"{WORDS[kind]}{', or a list' if name in LISTS else ''}"
-        raise file.error(word, f"{word} should be {expected}; got {value!r}")
+        raise SurefootError(f"{word} should be {WORDS[kind]}{', or a list' if name in LISTS else ''}; got {value!r}")
     taken = tuple(kind(item) for item in items)
     return taken if name in LISTS else taken[0]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from surefoot._types import FloatArray
+from surefoot._typing import FloatArray
 from surefoot.analysis.cross import CrossTable, cross
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result

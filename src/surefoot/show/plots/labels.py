@@ -12,7 +12,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
-from surefoot._types import FloatArray
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, listed
 from surefoot.scores import as_names
 from surefoot.show.plots.style import QUIET, plain

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from surefoot._types import FloatArray
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.results import Result
 from surefoot.risk import one_alpha

@@ -14,7 +14,7 @@ import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from surefoot._types import PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import write_bytes
 

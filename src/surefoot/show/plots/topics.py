@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from surefoot._types import BoolArray, FloatArray, IntArray
+from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.risk import one_alpha, sweep_of
 from surefoot.risk.values import Linear

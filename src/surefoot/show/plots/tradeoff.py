@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from surefoot._types import FloatArray
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.research.tradeoff.curve import break_even
 from surefoot.research.tradeoff.search import Choice

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
-from surefoot._types import FloatArray, IntArray
+from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.research.tradeoff.changes import change_counts, change_names
 from surefoot.research.tradeoff.churn import BINS, churn_counts, reward_by_churn

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from surefoot._types import FloatArray
+from surefoot._typing import FloatArray
 from surefoot._version import __version__
 from surefoot.analysis.segments import group_topics
 from surefoot.errors import SurefootError
