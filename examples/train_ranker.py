@@ -7,10 +7,7 @@ import sys
 
 import numpy as np
 
-from surefoot import evaluate
-from surefoot.learn.rankers import RiskRanker
-from surefoot.scores import Scores
-from surefoot.show.tables import render
+from surefoot import RiskRanker, Scores, evaluate, render
 
 
 def queries(seed: int, count: int, size: int = 20) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
-from surefoot.show.tables import FORMATS, print_result
+from surefoot.io.results import FORMATS, print_result
 
 NAMES = ("false_alarms", "coverage", "power", "parity", "objectives", "recipe")
 

@@ -40,3 +40,13 @@ def test_str_is_the_table():
 def test_signature_fields():
     text = signature("urisk", measure="AP", alpha=[0.0, 2.5], baseline=None, topics=50, minus=True)
     assert text == f"urisk|measure=AP|alpha=0,2.5|topics=50|minus=True|surefoot={__version__}"
+
+
+def test_other_forms_of_a_result():
+    result = Result("demo|a=1", {"system": ["<b>"], "p": [float("nan")]}, notes=("a & b",))
+    assert result.to_pandas().columns.tolist() == ["system", "p"]
+    assert "$<$b$>$ & --" in result.to_latex()
+    page = result._repr_html_()
+    assert "<td>&lt;b&gt;</td><td>–</td>" in page
+    assert "<p>a &amp; b</p>" in page
+    assert "<code>demo|a=1</code>" in page

@@ -15,6 +15,7 @@ from surefoot.io.maps import read_map as read_map
 from surefoot.io.maps import read_names as read_names
 from surefoot.io.maps import read_queries as read_queries
 from surefoot.io.maps import read_segments as read_segments
+from surefoot.io.results import render as render
 from surefoot.io.tables import read_scores as read_scores
 from surefoot.io.tables import read_scores_by as read_scores_by
 from surefoot.io.trec import read_qrels as read_qrels
@@ -77,7 +78,6 @@ from surefoot.show.plots.values import difference_boxes as difference_boxes
 from surefoot.show.plots.values import qq_lines as qq_lines
 from surefoot.show.plots.values import value_functions as value_functions
 from surefoot.show.report import report as report
-from surefoot.show.tables import render as render
 from surefoot.stats.agreement import baseline_correlations as baseline_correlations
 from surefoot.stats.agreement import friedman as friedman
 from surefoot.stats.agreement import kendall as kendall
@@ -92,7 +92,11 @@ from surefoot.stats.inference import topic_inference as topic_inference
 from surefoot.stats.intervals import difference_intervals as difference_intervals
 from surefoot.stats.intervals import intervals as intervals
 from surefoot.stats.normality import normality as normality
+from surefoot.stats.permutation import flip_test as flip_test
 from surefoot.stats.permutation import run_tests as run_tests
+from surefoot.stats.permutation import swap_test as swap_test
+from surefoot.stats.permutation import t_test as t_test
+from surefoot.stats.permutation import wilcoxon_test as wilcoxon_test
 from surefoot.stats.power import fitted_pair as fitted_pair
 from surefoot.stats.power import planted_pair as planted_pair
 from surefoot.stats.power import power as power

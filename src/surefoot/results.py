@@ -58,17 +58,34 @@ class Result:
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def to_frame(self) -> polars.DataFrame:
-        """The rows as a polars frame; its ``to_pandas()`` gives a pandas one."""
+        """The rows as a polars frame."""
         import polars
 
         return polars.DataFrame(dict(self.columns))
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas frame."""
+        import pandas
+
+        return pandas.DataFrame({name: list(column) for name, column in self.columns.items()})
+
+    def to_latex(self) -> str:
+        """The rows as a LaTeX table of the package booktabs."""
+        from surefoot.io.results import render
+
+        return render(self.readable(), "latex")
+
+    def _repr_html_(self) -> str:
+        from surefoot.io.results import html_table
+
+        return html_table(self.readable())
 
     def extra(self) -> dict[str, Any]:
         """Figures that belong to no row, for JSON."""
         return {}
 
     def __str__(self) -> str:
-        from surefoot.show.tables import render
+        from surefoot.io.results import render
 
         return render(self.readable(), "table")
 

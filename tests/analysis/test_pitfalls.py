@@ -16,8 +16,8 @@ from surefoot import Linear, Scores, Smooth, SurefootError, cross, evaluate, exp
 from surefoot import _numba as compiled
 from surefoot.cli import main
 from surefoot.io.files import read_bytes
+from surefoot.io.results import render
 from surefoot.io.tables import read_scores
-from surefoot.show.tables import render
 from surefoot.stats import inference
 from surefoot.stats.agreement import friedman
 

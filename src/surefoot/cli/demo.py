@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         scores = score_runs(list(files.runs.values()), files.qrels, MEASURE)
         say("Writing the report")
         page = files.directory / "report.html"
-        write_text(page, report(scores, BASELINE, candidate_of(scores, BASELINE), queries=task.queries))
+        write_text(page, report(scores, BASELINE, candidate=candidate_of(scores, BASELINE), queries=task.queries))
     print("\n".join(tell(scores, task.queries, files, BASELINE, _program())))
     print(f"And open {page} in a browser: every query and every system, at any alpha.")
     return 0

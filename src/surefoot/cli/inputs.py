@@ -146,7 +146,7 @@ def load_one(arguments: argparse.Namespace) -> Scores:
 
 def show(result: Result, arguments: argparse.Namespace) -> None:
     """Print a result; notes that the format has no place for go to standard error."""
-    from surefoot.show.tables import print_result
+    from surefoot.io.results import print_result
 
     print_result(result if arguments.format in ("csv", "json") else result.readable(), arguments.format)
     if arguments.format == "csv":

@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     page = report(
         inputs.load_one(arguments),
         arguments.baseline,
-        arguments.candidate,
-        alpha=arguments.alpha,
+        arguments.alpha,
+        candidate=arguments.candidate,
         segments=segments,
         queries=read_queries(arguments.queries) if arguments.queries else None,
     )

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     elif arguments.format == "csv":
-        from surefoot.show.tables import print_result
+        from surefoot.io.results import print_result
 
         print_result(result, "csv")
     else:
@@ -57,9 +57,9 @@ def _scores() -> Scores | None:
 
 
 def _print_tables(result: Reproduction, layout: str) -> None:
+    from surefoot.io.results import print_result
     from surefoot.research.reproduce import TABLES
     from surefoot.show.reproduction import readable, summary_line
-    from surefoot.show.tables import print_result
 
     if layout == "md":
         print(f"# Published and recomputed\n\nMade by `surefoot reproduce --format md`. {summary_line(result)}.\n")

@@ -85,10 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _sweep(arguments: argparse.Namespace, settings: Settings, report: Callable[[str, Progress], None]) -> Result:
     from surefoot.io.atomic import write_text
+    from surefoot.io.results import render
     from surefoot.research.tradeoff.files import write_sweep
     from surefoot.research.tradeoff.sweep import sweep_alphas
     from surefoot.research.tradeoff.table import tradeoff_table
-    from surefoot.show.tables import render
     from surefoot.stats.intervals import How
 
     if not arguments.test:

@@ -1,7 +1,9 @@
-"""Scores from files: wide and long tables, and the output of trec_eval, gdeval, ndeval and ir_measures."""
+"""Scores in files: wide and long tables, and the output of trec_eval, gdeval, ndeval and ir_measures."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -47,6 +49,20 @@ def read_scores_by(
     wanted: Sequence[str | None] = measures or [None]
     all_scores = (_put_together(sources, measure, missing) for measure in wanted)
     return {scores.measure: scores for scores in all_scores}
+
+
+def scores_csv(scores: Scores) -> str:
+    """Scores as a CSV with one row for each topic, which `read_scores` reads.
+
+    >>> print(scores_csv(Scores([[0.2], [0.3]], ["old", "new"], ["q1"])), end="")
+    topic,old,new
+    q1,0.2,0.3
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["topic", *scores.systems])
+    writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
+    return out.getvalue()
 
 
 def open_source(path: PathLike) -> Source:

@@ -39,7 +39,7 @@ def test_the_page_holds_the_scores_to_the_last_bit(scores: Scores) -> None:
 def test_no_name_can_leave_the_data() -> None:
     values = np.random.default_rng(0).random((len(HOSTILE), len(HOSTILE)))
     hostile = Scores(values, HOSTILE, [f"{name} query" for name in HOSTILE], measure=HOSTILE[1], notes=HOSTILE)
-    page = report(hostile, HOSTILE[0], HOSTILE[1], segments=dict.fromkeys(hostile.topics[:5], HOSTILE[3]))
+    page = report(hostile, HOSTILE[0], candidate=HOSTILE[1], segments=dict.fromkeys(hostile.topics[:5], HOSTILE[3]))
     data = data_of(page)
     assert tuple(data["systems"]) == HOSTILE
     rest = page.replace(re.search(r'id="data">(.*?)</script', page, re.DOTALL)[1], "")  # type: ignore[index]
@@ -91,7 +91,7 @@ def test_a_baseline_alone_is_no_comparison() -> None:
 def test_it_opens_with_the_best_mean_unless_told(scores: Scores) -> None:
     best = max(scores.systems, key=lambda name: scores[name].mean())
     assert data_of(report(scores))["start"] == {"system": best, "baseline": "MEAN", "alpha": 1.0, "planned": False}
-    assert data_of(report(scores, "s1", "s2", alpha=5))["start"] == {
+    assert data_of(report(scores, "s1", 5, candidate="s2"))["start"] == {
         "system": "s2", "baseline": "s1", "alpha": 5.0, "planned": True,
     }  # fmt: skip
 

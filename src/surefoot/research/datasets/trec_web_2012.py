@@ -16,6 +16,8 @@ import numpy as np
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
+from surefoot.io.atomic import write_text
+from surefoot.io.tables import scores_csv
 from surefoot.scores import FloatArray, Scores
 
 PRINTED = {"ap": "map", "rr": "recip_rank", "p10": "P_10", "err20": "err", "ndcg20": "ndcg"}
@@ -35,10 +37,7 @@ def write_tables(folder: Path) -> tuple[str, ...]:
     """Write err20.csv and ndcg20.csv from the sources in a folder; returns what was ambiguous."""
     tables = named_scores(folder / "raw", folder / f"{BASELINE}.run.gz", folder / "qrels.adhoc.txt")
     for name, scores in tables.items():
-        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(["topic", *scores.systems])
-            writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
+        write_text(folder / f"{name}.csv", scores_csv(scores))
     return next(iter(tables.values())).notes
 
 

@@ -123,8 +123,9 @@ def _empty_note(plan: Plan, empty: npt.NDArray[np.bool_]) -> str:
 
 def write_outcome(outcome: Outcome, folder: str | os.PathLike[str]) -> None:
     """Write scores, tables and a page that shows every learner against any baseline."""
+    from surefoot.io.results import render
+    from surefoot.io.tables import scores_csv
     from surefoot.show.report import report
-    from surefoot.show.tables import render, scores_csv
 
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)

@@ -11,12 +11,12 @@ import numpy as np
 
 from surefoot.errors import InputError
 from surefoot.io.atomic import write_text
-from surefoot.io.tables import read_scores
+from surefoot.io.results import render
+from surefoot.io.tables import read_scores, scores_csv
 from surefoot.research.tradeoff.model_store import HISTORY, read_history
 from surefoot.research.tradeoff.search import Choice
 from surefoot.research.tradeoff.sweep import Sweep
 from surefoot.scores import Scores
-from surefoot.show.tables import render, scores_csv
 
 SEARCH = "search.json"
 CARD, TEST, TRAIN, CHURN, FEATURE = "tradeoff.json", "scores.csv", "train-scores.csv", "churn.csv", "feature.csv"

@@ -1,4 +1,4 @@
-"""One HTML file that a team can pass around: the verdict in words first, then every figure behind it."""
+"""The report: one HTML file with the verdict in words, and every measure behind it."""
 
 from __future__ import annotations
 
@@ -15,30 +15,50 @@ from surefoot.show.report.payload import LARGEST_ALPHA, embedded, payload
 __all__ = ["LARGEST_ALPHA", "report"]
 
 SCRIPTS = ("special", "model", "words", "dom", "tables", "charts", "sections", "details", "page")
-"""The page's script, in the order in which its parts build on each other."""
+"""The parts of the page's script; each uses those before it."""
 
 
 def report(
     scores: Scores,
     baseline: str | None = None,
-    candidate: str | None = None,
-    *,
     alpha: float = 1.0,
+    *,
+    candidate: str | None = None,
     segments: Mapping[Any, object] | None = None,
     queries: Mapping[str, str] | None = None,
 ) -> str:
-    """A page that shows how every system stands against any baseline at any alpha; it needs no network and no server.
+    """An interactive HTML page that compares every system with any baseline at any alpha.
 
-    The page opens with ``candidate`` against ``baseline`` at ``alpha``, all of which its reader can change.
-    ``baseline`` is a system, or MEAN (the default), MEDIAN or MAX of each topic. Without a candidate it opens with the
-    best mean, and tests that one as what it is, the pick of many: corrected after Holm. ``segments`` maps topics to
-    their segment, ``queries`` topics to the words that were searched for.
+    The page needs no network and no server. Its reader can change the candidate, the baseline and alpha. The same
+    arguments give the same text, as long as the versions named at its foot are the same.
 
-    The text depends on nothing but the arguments and the versions named at its foot.
+    Parameters
+    ----------
+    scores
+        The scores of all systems.
+    baseline
+        What to compare with first: a system, or MEAN (the default), MEDIAN or MAX of each topic.
+    alpha
+        The risk sensitivity that the page opens with.
+    candidate
+        The system that the page opens with. If None it is the one of the best mean, and since that was chosen from
+        all, its test is corrected after Holm.
+    segments
+        The segment of each topic.
+    queries
+        The text of each topic.
 
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4, 0.4], [0.3, 0.1, 0.5]], ["old", "new"], ["q1", "q2", "q3"])
     >>> report(scores, baseline="old").startswith("<!doctype html>")
     True
+
     """
     data = payload(scores, baseline, candidate, alpha, segments, queries)
     style = _part("style.css")
@@ -56,7 +76,7 @@ def _part(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """The page may run this script and use this style, and load or send nothing at all."""
+    """The content security policy: the page may use this script and this style, and load or send nothing."""
     return (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""The numbers that a report carries: scores exact to the last bit, and what the browser should not work out again."""
+"""The data embedded in a report: the exact scores, and what the browser should not compute again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from surefoot.stats.agreement.pca import pca
 from surefoot.stats.inference import LEVEL, critical_value
 
 LARGEST_ALPHA = 20.0
-"""Where the page's slider ends."""
+"""The largest value of the page's slider."""
 
 
 def payload(
@@ -32,14 +32,14 @@ def payload(
     segments: Mapping[Any, object] | None,
     queries: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    """All that the page needs to know, fit for JSON."""
+    """The data of the page, as values that JSON can hold."""
     return {
         "measure": scores.measure,
         "systems": scores.systems,
         "topics": scores.topics,
         "texts": None if queries is None else [queries.get(topic, "") for topic in scores.topics],
         "values": packed(scores.values),
-        # Made here, so that a tie with a virtual baseline is a tie in the page as well.
+        # Computed here, so that a tie with a virtual baseline is a tie in the page as well.
         "virtual": {name: packed(scores.baseline(name)) for name in VIRTUAL},
         "start": _start(scores, baseline, candidate, alpha),
         "largest_alpha": LARGEST_ALPHA,
@@ -55,12 +55,12 @@ def payload(
 
 
 def packed(values: FloatArray) -> str:
-    """Numbers as base64 of little-endian doubles: short, exact, and quick to unpack."""
+    """Numbers as base64 of little-endian doubles: short, exact and quick to decode."""
     return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
 
 
 def embedded(data: Mapping[str, Any]) -> str:
-    r"""JSON that no name in it can end: inside a script element only ``<`` could, and it never appears.
+    r"""JSON for a script element, which no name in it can end: ``<`` never appears.
 
     >>> embedded({"name": "</script><!-- é"})
     '{"name":"\\u003c/script\\u003e\\u003c!-- \\u00e9"}'
@@ -70,12 +70,12 @@ def embedded(data: Mapping[str, Any]) -> str:
 
 
 def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: float) -> dict[str, Any]:
-    """What the page opens with; ``planned`` where its author named the candidate, so that there is one test to make."""
+    """The comparison that the page opens with; ``planned`` if the candidate was named, so there is one test."""
     alpha = one_alpha(alpha)
     if alpha > LARGEST_ALPHA:
         raise SurefootError(f"a report shows alpha from 0 to {LARGEST_ALPHA:g}; got {alpha:g}")
     baseline = "MEAN" if baseline is None else baseline
-    scores.baseline(baseline)  # refuses a name that is not there
+    scores.baseline(baseline)  # raises if there is no such system
     others = [system for system in scores.systems if system != baseline]
     if not others:
         raise SurefootError(f"a report needs a system besides the baseline {baseline!r}")
@@ -87,7 +87,7 @@ def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: f
 
 
 def _map(scores: Scores) -> dict[str, Any] | None:
-    """Systems and virtual runs on two principal axes; None where all scores are 0, or there is but one axis."""
+    """Systems and virtual runs on two principal axes; None where all scores are 0, or there is only one axis."""
     if min(scores.values.shape) < 2:
         return None
     try:
@@ -100,5 +100,5 @@ def _map(scores: Scores) -> dict[str, Any] | None:
 def _segments(scores: Scores, segments: Mapping[Any, object]) -> dict[str, Any]:
     """The names of the segments, and which of them each topic is in."""
     groups = group_topics(scores.topics, segments)
-    place = {topic: number for number, members in enumerate(groups.values()) for topic in members}
-    return {"names": list(groups), "of": [place[topic] for topic in scores.topics]}
+    index_of = {topic: index for index, members in enumerate(groups.values()) for topic in members}
+    return {"names": list(groups), "of": [index_of[topic] for topic in scores.topics]}

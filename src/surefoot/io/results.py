@@ -9,11 +9,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from html import escape
 from typing import Any, TextIO
 
 from surefoot.errors import choose
 from surefoot.results import Emphasis, Result, plain
-from surefoot.scores import Scores
 
 Cells = dict[str, list[str]]
 
@@ -32,11 +32,26 @@ LATEX = {
 
 
 def render(result: Result, format: str = "table", *, width: int | None = None, color: bool = False) -> str:
-    """A result as text in one of the formats table, csv, json, md and latex; it ends in a newline.
+    """A result as text, which ends in a newline.
 
-    ``width`` and ``color`` are the terminal table's. Without a width it is that of the terminal, or as wide as the
-    table needs if there is none; `print_result` finds out about colour.
+    Parameters
+    ----------
+    result
+        Any result of Surefoot.
+    format
+        ``table``, ``csv``, ``json``, ``md`` or ``latex``.
+    width
+        The width of a table in characters. None is the width of the terminal, or without one whatever the table needs.
+    color
+        Whether a table may use the terminal's bold and dim type.
 
+    Returns
+    -------
+    str
+        The text.
+
+    Examples
+    --------
     >>> result = Result("demo|alpha=5", {"system": ["bm25"], "urisk": [-0.25], "p": [float("nan")]})
     >>> print(render(result, "csv"), end="")
     system,urisk,p,signature
@@ -47,6 +62,7 @@ def render(result: Result, format: str = "table", *, width: int | None = None, c
     | bm25 | -0.2500 | – |
     <BLANKLINE>
     `demo|alpha=5`
+
     """
     if choose(format, FORMATS, "format") == "table":
         return _table(result, _terminal_width(sys.stdout) if width is None else width, color)
@@ -54,7 +70,7 @@ def render(result: Result, format: str = "table", *, width: int | None = None, c
 
 
 def print_result(result: Result, format: str = "table", stream: TextIO | None = None) -> None:
-    """Print a result, as wide as the stream's terminal and in colour if it is one and NO_COLOR is not set."""
+    """Print a result, as wide as the stream's terminal, and in colour on a terminal unless NO_COLOR is set."""
     stream = sys.stdout if stream is None else stream
     color = stream.isatty() and not os.environ.get("NO_COLOR")
     stream.write(render(result, format, width=_terminal_width(stream), color=color))
@@ -71,15 +87,6 @@ def _terminal_width(stream: TextIO) -> int | None:
         return None
 
 
-def scores_csv(scores: Scores) -> str:
-    """Scores as CSV, a row a topic, which `surefoot.read_scores` reads."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["topic", *scores.systems])
-    writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
-    return out.getvalue()
-
-
 def _csv(result: Result) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -89,7 +96,7 @@ def _csv(result: Result) -> str:
 
 
 def _exact(name: str, value: Any) -> str:
-    """All digits; an alpha as its user wrote it, 5 and not 5.0."""
+    """All digits of a value; an alpha of 5 is written as 5, not 5.0."""
     if value is None:
         return ""
     if name == "alpha":
@@ -103,12 +110,26 @@ def _json(result: Result) -> str:
 
 
 def _table(result: Result, width: int | None, color: bool) -> str:
-    from surefoot.show.terminal import terminal_table
+    from surefoot.io.terminal import terminal_table
 
     emphasis = result.emphasis()
     cells = _marked(_cells(result), emphasis, DAGGER, filler=" ")
     best = {name: column.tolist() for name, column in emphasis.best.items()}
     return terminal_table(cells, _text_columns(result), best, _notes(result), result.signature, width, color)
+
+
+def html_table(result: Result) -> str:
+    """A result as an HTML table, for notebooks."""
+    emphasis = result.emphasis()
+    cells = {name: [escape(cell) for cell in column] for name, column in _cells(result).items()}
+    cells = _bold(_marked(cells, emphasis, DAGGER), emphasis, "<b>{}</b>")
+    head = "".join(f"<th>{escape(name)}</th>" for name in cells)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in zip(*cells.values(), strict=True)
+    )
+    notes = "".join(f"<p>{escape(note)}</p>\n" for note in _notes(result))
+    body = f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>"
+    return f"<table>\n{body}\n</table>\n{notes}<p><code>{escape(result.signature)}</code></p>\n"
 
 
 def _markdown(result: Result) -> str:
@@ -154,12 +175,12 @@ def _latex_cell(text: str) -> str:
     if re.fullmatch(r"-[\d.]+", text):
         return f"$-${text[1:]}"
     escaped = "".join(LATEX.get(mark, mark) for mark in _one_line(text))
-    # At the start of a line these two would be taken as an argument of the line end before it.
+    # At the start of a row LaTeX would take these two as an argument of the \\\\ before it.
     return f"{{{escaped[0]}}}{escaped[1:]}" if escaped[:1] in ("[", "*") else escaped
 
 
 def _marked(cells: Cells, emphasis: Emphasis, mark: str, filler: str = "") -> Cells:
-    """The cells with a mark behind what is significant; a filler behind the others keeps digits in line."""
+    """The cells with a mark after what is significant; a filler after the others keeps the digits aligned."""
     marked = {
         name: [cell + (mark if found else filler) for cell, found in zip(cells[name], column.tolist(), strict=True)]
         for name, column in emphasis.significant.items()
@@ -188,7 +209,7 @@ def _one_line(text: str) -> str:
 
 
 def _cells(result: Result) -> Cells:
-    """The columns as people read them."""
+    """The columns as text, rounded for reading."""
     rows = result.rows()
     return {name: [_readable(name, row[name]) for row in rows] for name in result.columns}
 
@@ -224,4 +245,4 @@ FORMATS: dict[str, Callable[[Result], str]] = {
     "md": _markdown,
     "latex": _latex,
 }
-"""How a result can be written; the words of ``--format``."""
+"""The formats of ``--format``."""

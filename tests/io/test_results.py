@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import write_text
+from surefoot.io.results import FORMATS, print_result, render
 from surefoot.results import Result
-from surefoot.show.tables import FORMATS, print_result, render
 
 SIGNATURE = "evaluate|measure=ERR@20|baseline=bm25|alpha=0,5|topics=50|surefoot=0.1"
 NUMBERS = ("mean", "urisk", "frisk", "freward", "trisk", "se", "zrisk", "georisk")
