@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from surefoot.learn.data import RankingData
-from surefoot.research.baselines.line_search import Queries
+from surefoot.research.baselines.line_search import QueryNDCG
 from surefoot.research.baselines.linear import AFS, AdaRank, CoordinateAscent
 from surefoot.research.baselines.trees import LambdaMART, RegressionTrees
 
@@ -18,19 +18,19 @@ LEARNERS = {learner.__name__: learner for learner in (AdaRank, AFS, CoordinateAs
 def main() -> None:
     data = generated(QUERIES)
     few = data.select(np.arange(10))
-    queries = Queries(data, k=10, workers=None)
+    queries = QueryNDCG(data, k=10, n_jobs=None)
     print(f"{QUERIES:,} × {DOCUMENTS} × {FEATURES}, default parameters")
     for name, learner in LEARNERS.items():
         learner().fit(few.features, few.labels, qid=few.query_of_row)  # compiles
         begin, begin_cpu = time.perf_counter(), time.process_time()
         model = learner().fit(data.features, data.labels, qid=data.query_of_row)
         seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
-        ndcg = queries.mean(queries.taken(model.predict(data.features)))
+        ndcg = queries.mean(queries.select(model.predict(data.features)))
         print(f"  {name:<20} {seconds:7.1f} s, {cpu:7.1f} s of processors, NDCG@10 {ndcg:.4f}", flush=True)
 
 
 def generated(queries: int) -> RankingData:
-    """Half of the features have heavy tails as counts do, some are often 0; a few decide the labels, with noise."""
+    """Half of the features have heavy tails as counts do, some are often 0; a few determine the labels, with noise."""
     random = np.random.default_rng(2007)
     rows = queries * DOCUMENTS
     features = random.normal(size=(rows, FEATURES)).astype(np.float32)

@@ -10,9 +10,10 @@ from scipy import stats
 
 from benchmarks.risk import peak
 from benchmarks.timing import medians, show
-from surefoot.analysis.design import Setting
+from surefoot.analysis.design import Design
+from surefoot.analysis.intervals import interval_columns
 from surefoot.scores import FloatArray, Scores
-from surefoot.stats.intervals import How, interval_columns
+from surefoot.stats.bootstrap import BootstrapMethod
 
 SYSTEMS, TOPICS, MANY_TOPICS, RESAMPLES = 49, 50, 10_000, 10_000
 ALPHAS = np.linspace(0, 10, 21)
@@ -31,7 +32,7 @@ def main() -> None:
     show(title, medians(contestants, rounds=1, warm=True), "surefoot, BCa")
     large = generated(MANY_TOPICS)
     begin = time.perf_counter()
-    interval_columns(Setting.of(large, "s0"), np.array([0.0, 1.0, 5.0]), MEASURES, How("percentile"))
+    interval_columns(Design.of(large, "s0"), np.array([0.0, 1.0, 5.0]), MEASURES, BootstrapMethod("percentile"))
     print(f"\n{SYSTEMS} × {MANY_TOPICS:,} topics, 3 alphas, percentile: {time.perf_counter() - begin:.1f} s, ", end="")
     print(f"peak memory {peak():.2f} GiB")
 
@@ -42,7 +43,7 @@ def generated(topics: int) -> Scores:
 
 
 def ours(scores: Scores, method: str) -> object:
-    return interval_columns(Setting.of(scores, "s0"), ALPHAS, MEASURES, How(method, n_resamples=RESAMPLES))
+    return interval_columns(Design.of(scores, "s0"), ALPHAS, MEASURES, BootstrapMethod(method, n_resamples=RESAMPLES))
 
 
 def scipys(x: FloatArray) -> None:

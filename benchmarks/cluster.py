@@ -25,7 +25,8 @@ import xgboost
 
 from surefoot.cluster import dask
 from surefoot.learn.data import RankingData
-from surefoot.learn.training import Settings, train
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import train
 
 FEATURES, DOCUMENTS, LEAVES = 136, 100, 63
 FEW, MANY, ROUNDS = 3, 13, 3
@@ -57,15 +58,15 @@ def main() -> None:
 
 
 def here(data: RankingData, trees: int) -> None:
-    train(settings(trees), data, "feature:0")
+    train(data, "feature:0", settings(trees))
 
 
 def on_cluster(client: Any, data: RankingData, trees: int) -> None:
-    dask.train_data(client, settings(trees), data, "feature:0")
+    dask.train_data(client, data, "feature:0", settings(trees))
 
 
 def settings(trees: int) -> Settings:
-    return Settings("faro", 2, n_estimators=trees, engine="xgboost", threads=1, params={"max_leaves": LEAVES})
+    return Settings("faro", 2, n_estimators=trees, engine="xgboost", n_jobs=1, num_leaves=LEAVES, learning_rate=0.3)
 
 
 def generated(queries: int) -> RankingData:
@@ -92,10 +93,11 @@ def traffic(client: Any, data: RankingData) -> float:
     """Megabytes that a worker sends for a tree: what its sockets say, the median over workers and trees."""
     with tempfile.TemporaryDirectory() as folder:
         workers = dask._workers(client)
-        slices = dask._slices(data, dask.baselines_of("feature:0", data), pieces := dask.cut(
-            np.arange(len(data)), data.sizes, len(workers)))  # fmt: skip
-        parts = [client.scatter(part, workers=[worker]) for part, worker in zip(slices, workers, strict=True)]
-        dask.train_parts(client, dask.Plan(settings(6), pieces, callbacks=[Listener(folder)]), workers, parts)
+        pieces = dask.partition_queries(np.arange(len(data)), data.sizes, len(workers))
+        shards = dask.split_data(data, dask.baselines_of("feature:0", data), pieces)
+        held = [client.scatter(shard, workers=[worker]) for shard, worker in zip(shards, workers, strict=True)]
+        request = dask.WorkerRequest(settings(6), pieces, callbacks=[Listener(folder)])
+        dask.train_shards(client, request, workers, held)
         rows = [np.loadtxt(file) for file in sorted(Path(folder).iterdir())]
     return float(np.median(np.diff(rows, axis=1)) / 1e6)
 

@@ -1,6 +1,6 @@
-"""What the published experiments cost: time and memory of one unit per objective on generated data, and all of them.
+"""Time and memory of the published experiments: one job for each objective on generated data, and an estimate of all.
 
-The whole is reckoned, not run: the cost before the first tree, plus that of a tree times their number, times the units.
+The estimate is the time before the first tree, plus the time of a tree times their number, times the number of jobs.
 
     python -m benchmarks.experiment --queries 10000 --trees 20
 """
@@ -26,8 +26,8 @@ from benchmarks.training import generated
 from surefoot.learn.data import RankingData
 from surefoot.research.experiments.data import Dataset
 from surefoot.research.experiments.folds import split
-from surefoot.research.experiments.jobs import Ground, Unit, train_learned, train_unit
-from surefoot.research.experiments.plan import PROTOCOLS, Plan, Trees
+from surefoot.research.experiments.jobs import Context, Job, run_baseline_job, run_job
+from surefoot.research.experiments.plan import PROTOCOLS, Plan, TreeSettings
 
 QUERIES, TREES = 500, 10
 OBJECTIVES = ("lambdamart", "ucro", "saro", "faro", "tstar-faro", "georisk")
@@ -37,7 +37,7 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds before the first tree and of each tree, and the most memory that the process had, in GiB."""
+    """Seconds before the first tree and of each tree, and the peak memory of the process in GiB."""
 
     before: float
     tree: float
@@ -49,7 +49,7 @@ class Cost:
 
 def main(queries: int = QUERIES, trees: int = TREES, threads: int = 1) -> None:
     print(f"{queries:,} queries × about 120 documents × 136 features, threads of a training: {threads}\n")
-    print(f"  {'unit':24} {'before':>9} {'a tree':>9} {'peak':>10}")
+    print(f"  {'job':24} {'before':>9} {'a tree':>9} {'peak':>10}")
     costs: dict[str, Cost] = {}
     for name in (*OBJECTIVES, *PLAN.learned):
         costs[name] = _alone(name, queries, trees, threads)
@@ -62,7 +62,7 @@ def main(queries: int = QUERIES, trees: int = TREES, threads: int = 1) -> None:
 
 
 def whole(plan: Plan, costs: dict[str, Cost]) -> float:
-    """Seconds of all units, one after the other."""
+    """Seconds of all jobs in sequence."""
     most = max(plan.trees)
     choosing = len(plan.docs_per_leaf) * len(plan.leaves) * len(plan.rates)
     once = choosing + (len(plan.trees) > 1)  # LambdaMART, and again where the number of trees is chosen
@@ -72,78 +72,78 @@ def whole(plan: Plan, costs: dict[str, Cost]) -> float:
 
 
 def _alone(name: str, queries: int, trees: int, threads: int) -> Cost:
-    """The cost of one unit, in a process of its own so that memory is its own too."""
-    words = ["--unit", name, "--queries", str(queries), "--trees", str(trees), "--threads", str(threads)]
-    command = [sys.executable, "-m", "benchmarks.experiment", *words]
+    """The cost of one job, in a process of its own, whose peak memory is that of the job."""
+    arguments = ["--job", name, "--queries", str(queries), "--trees", str(trees), "--threads", str(threads)]
+    command = [sys.executable, "-m", "benchmarks.experiment", *arguments]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     return Cost(**json.loads(found.stdout))
 
 
 def measure(name: str, queries: int, trees: int, threads: int) -> Cost:
-    ground = _ground(queries)
+    context = _context(queries)
     _warm(name, threads)
-    settings = replace(PLAN.grid(ground.dataset.data.labels.size)[0], trees=trees)
+    settings = replace(PLAN.grid(context.dataset.data.labels.size)[0], n_estimators=trees)
     if name in PLAN.learned:
-        before, tree = _learned(ground, name, settings, threads)
+        before, tree = _baseline_cost(context, name, settings, threads)
     else:
-        before, tree = _unit(ground, name, settings, threads)
+        before, tree = _job_cost(context, name, settings, threads)
     return Cost(before, tree, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 
 
-def _unit(ground: Ground, objective: str, settings: Trees, threads: int) -> tuple[float, float]:
+def _job_cost(context: Context, objective: str, settings: TreeSettings, threads: int) -> tuple[float, float]:
     times = [time.perf_counter()]
-    train_unit(ground, _of(objective, settings), threads, lambda _: times.append(time.perf_counter()))
+    run_job(context, _job(objective, settings), threads, lambda _: times.append(time.perf_counter()))
     steps = np.diff(times)
     tree = median(steps[1:].tolist())
     return float(steps[0] - tree), tree
 
 
-def _learned(ground: Ground, name: str, settings: Trees, threads: int) -> tuple[float, float]:
-    """The linear ones end by themselves; of the boosted ones, few trees and twice as many tell what a tree costs."""
+def _baseline_cost(context: Context, name: str, settings: TreeSettings, threads: int) -> tuple[float, float]:
+    """Linear rankers are trained once; boosted ones with few trees and with twice as many, for the time of a tree."""
     boosted = name in ("LambdaMART", "GBRT")
     seconds = []
     for times in (1, 2) if boosted else (1,):
         begin = time.perf_counter()
-        train_learned(ground, name, replace(settings, trees=times * settings.trees), threads)
+        run_baseline_job(context, name, replace(settings, n_estimators=times * settings.n_estimators), threads)
         seconds.append(time.perf_counter() - begin)
-    tree = (seconds[-1] - seconds[0]) / settings.trees
-    return seconds[0] - tree * settings.trees, tree
+    tree = (seconds[-1] - seconds[0]) / settings.n_estimators
+    return seconds[0] - tree * settings.n_estimators, tree
 
 
-def _of(objective: str, settings: Trees) -> Unit:
-    return Unit(0, objective, 0.0 if objective == "lambdamart" else 1.0, settings)
+def _job(objective: str, settings: TreeSettings) -> Job:
+    return Job(0, objective, 0.0 if objective == "lambdamart" else 1.0, settings)
 
 
-def _ground(queries: int) -> Ground:
+def _context(queries: int) -> Context:
     features, labels, groups = generated(queries)
     data = RankingData.of(features, labels, np.repeat(np.arange(queries), groups))
-    ground = Ground(PLAN, Dataset("generated", data), split(queries, FOLDS, PLAN.held_out), "feature:1")
-    ground.learned = {name: data.column(place + 1).astype(np.float64) for place, name in enumerate(PLAN.learned)}
-    return ground
+    context = Context(PLAN, Dataset("generated", data), split(queries, FOLDS, PLAN.held_out), "feature:1")
+    context.learned = {name: data.column(index).astype(np.float64) for index, name in enumerate(PLAN.learned, 1)}
+    return context
 
 
 def _warm(name: str, threads: int) -> None:
     """Compile on a few queries."""
-    few = _ground(30)
-    settings = Trees(1, 5, 0.1, 1, stopping=True)
+    few = _context(30)
+    settings = TreeSettings(1, 5, 0.1, 1, early_stopping=True)
     if name in PLAN.learned:
-        train_learned(few, name, settings, threads)
+        run_baseline_job(few, name, settings, threads)
     else:
-        train_unit(few, _of(name, settings), threads)
+        run_job(few, _job(name, settings), threads)
 
 
 def _arguments() -> Any:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.experiment", description=__doc__.partition("\n")[0])
     parser.add_argument("--queries", type=int, default=QUERIES, help=f"(default: {QUERIES})")
-    parser.add_argument("--trees", type=int, default=TREES, help=f"that are really grown (default: {TREES})")
+    parser.add_argument("--trees", type=int, default=TREES, help=f"that are trained (default: {TREES})")
     parser.add_argument("--threads", type=int, default=1, help="of a training (default: 1)")
-    parser.add_argument("--unit", help=argparse.SUPPRESS)
+    parser.add_argument("--job", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 if __name__ == "__main__":
     given = _arguments()
-    if given.unit:
-        print(json.dumps(vars(measure(given.unit, given.queries, given.trees, given.threads))))
+    if given.job:
+        print(json.dumps(vars(measure(given.job, given.queries, given.trees, given.threads))))
     else:
         main(given.queries, given.trees, given.threads)

@@ -72,9 +72,9 @@ def generated(part: int, systems: int, topics: int) -> polars.DataFrame:
 
 
 def evaluate(folder: str, layout: str) -> None:
-    from surefoot.analysis.streaming import evaluate_logs
+    from surefoot.analysis.streaming import evaluate_parquet
 
-    evaluate_logs(folder, "s00", ALPHAS)
+    evaluate_parquet(folder, "s00", ALPHAS)
 
 
 def mean(folder: str, layout: str) -> None:

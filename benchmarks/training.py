@@ -18,9 +18,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin would s
 import lightgbm as lgb
 import numpy as np
 
-from surefoot.learn.boosting import Lambda, RiskObjective
-from surefoot.learn.engines.lightgbm import STEADY
+from surefoot.learn.boosting import RiskObjective
+from surefoot.learn.engines.lightgbm import DETERMINISTIC
 from surefoot.learn.objectives import OBJECTIVES
+from surefoot.learn.settings import PairOptions
 
 QUERIES, DOCUMENTS, FEATURES = 3000, 120, 136
 ITERATIONS = 15
@@ -55,8 +56,8 @@ def compare(features: Any, labels: Any, groups: Any, leaves: int, truncation: in
     own = {"objective": "lambdarank", "lambdarank_truncation_level": pairs}
     contestants = {BUILT_IN: stepper({**params, **own}, dataset)}
     for name in OBJECTIVES:
-        objective = RiskObjective(name, alpha=1, baseline=features[:, 1], lambdas=Lambda(truncation=truncation))
-        contestants[name] = stepper({**STEADY, **params, "objective": "none"}, dataset, objective)
+        objective = RiskObjective(name, alpha=1, baseline=features[:, 1], pairs=PairOptions(truncation=truncation))
+        contestants[name] = stepper({**DETERMINISTIC, **params, "objective": "none"}, dataset, objective)
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for iteration in range(ITERATIONS + 1):
         for name, step in contestants.items():

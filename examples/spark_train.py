@@ -3,7 +3,7 @@
     spark-submit --master yarn --num-executors 16 examples/spark_train.py \
         hdfs:///log/train hdfs:///log/test model/ --baseline feature:bm25 --workers 16
 
-Tables are Parquet with a row a document: a column qid, a column label, and features. All executors need Surefoot:
+Tables are Parquet with one row per document: a column qid, a column label, and features. All executors need Surefoot:
 pip install 'surefoot[cluster]', or an archive of an environment by spark-submit's --archives.
 """
 
@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from surefoot import evaluate
 from surefoot.cluster import spark
-from surefoot.learn.training import Settings
+from surefoot.learn import Settings
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -33,7 +33,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
     session = SparkSession.builder.getOrCreate()
     settings = Settings(given.objective, given.alpha, n_estimators=given.trees, engine="xgboost")
-    trained = spark.train(session.read.parquet(given.train), settings, given.baseline, workers=given.workers)
+    trained = spark.train(session.read.parquet(given.train), given.baseline, settings, workers=given.workers)
     trained.model.save(given.output)
 
     found = spark.scores(trained.model, session.read.parquet(given.test), given.baseline, workers=given.workers)

@@ -7,7 +7,8 @@ import sys
 
 import numpy as np
 
-from surefoot import RiskRanker, Scores, evaluate, render
+from surefoot import Scores, evaluate, render
+from surefoot.learn import RiskRanker
 
 
 def queries(seed: int, count: int, size: int = 20) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -21,7 +22,7 @@ def queries(seed: int, count: int, size: int = 20) -> tuple[np.ndarray, np.ndarr
 
 
 def main(folder: str | None) -> None:
-    """Train, judge on queries that neither ranker has seen, save."""
+    """Train, evaluate on queries that neither ranker has seen, save."""
     X, y, qid = queries(0, 120)
     held_out = queries(1, 40)
     X_test, y_test, qid_test = queries(2, 200)

@@ -1,4 +1,4 @@
-"""The simulated collections of the studies: built-in ones, and ones fitted to TREC Web 2012 where the data are."""
+"""The simulated collections of the studies: built-in ones, and ones fitted to TREC Web 2012 where it is available."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def collections(simulator: Simulator, topics: int, count: int, seed: int) -> Flo
     return simulator.values(topics * count, seed).reshape(len(simulator.systems), count, topics)
 
 
-def nominal_bounds(n: int, share: float = LEVEL, sure: float = 0.99) -> tuple[float, float]:
-    """Between which rates n trials of a true rate ``share`` fall with probability ``sure``, tails alike."""
-    below = bdtr(np.arange(n + 1), n, share)
-    low = int(np.searchsorted(below, (1 - sure) / 2))
-    high = int(np.searchsorted(below, (1 + sure) / 2))
+def nominal_bounds(n: int, rate: float = LEVEL, probability: float = 0.99) -> tuple[float, float]:
+    """The central interval that the observed rate of n trials lies in, with this probability, for a true rate."""
+    below = bdtr(np.arange(n + 1), n, rate)
+    low = int(np.searchsorted(below, (1 - probability) / 2))
+    high = int(np.searchsorted(below, (1 + probability) / 2))
     return low / n, high / n
 
 
-def table_of_rates(kind: str, labels: Mapping[str, Column], rates: list[float], n: int, share: float) -> Result:
-    """Rates beside the bounds within which a true rate of ``share`` would lie."""
-    low, high = nominal_bounds(n, share)
+def table_of_rates(kind: str, labels: Mapping[str, Column], rates: list[float], n: int, nominal: float) -> Result:
+    """Observed rates beside the bounds of the nominal rate."""
+    low, high = nominal_bounds(n, nominal)
     verdict = ["below" if rate < low else "above" if rate > high else "within" for rate in rates]
     bounds = [f"{low:.4f} to {high:.4f}"] * len(rates)
     columns: dict[str, Column] = {**labels, "rate": rates, "bounds": bounds, "verdict": verdict}

@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold the truth, which comes from a very large collection."""
+"""How often 95 % intervals cover the true value, which is that of a very large collection."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from math import sqrt
 import numpy as np
 
 from studies.collections import LEVEL, SYSTEMS, collections, nominal_bounds, sources
-from surefoot.analysis.design import Setting
-from surefoot.analysis.figures import Columns
+from surefoot._typing import Columns
+from surefoot.analysis.design import Design
+from surefoot.analysis.intervals import interval_columns
 from surefoot.results import Result, signature
+from surefoot.risk import get_risk
 from surefoot.scores import FloatArray, Scores
+from surefoot.stats.bootstrap import METHODS, BootstrapMethod
 from surefoot.stats.inference import t_inference
-from surefoot.stats.intervals import METHODS, How, interval_columns
-from surefoot.stats.resampling import Resampler
 from surefoot.stats.simulator import Simulator
 
 SIZES, COLLECTIONS, RESAMPLES = (25, 50, 100, 200), 2000, 1000
@@ -27,21 +28,21 @@ LARGE = 400_000
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     count = COLLECTIONS // less
     for source, simulator in sources():
-        planted = simulator.change(SYSTEM, amount=-0.2, share=0.2)
+        planted = simulator.change(SYSTEM, amount=-0.2, fraction=0.2)
         title = f"Coverage of 95 % intervals, a loss of 0.2 planted on a fifth of the topics: {source}"
         yield title, _table(planted, count)
 
 
 def _table(simulator: Simulator, count: int) -> Result:
-    large = _setting(simulator.values(LARGE, seed=9))
-    truth = Resampler(large, ALPHAS, MEASURES).estimates()
+    large = _design(simulator.values(LARGE, seed=9))
+    truth = large.values(map(get_risk, MEASURES), ALPHAS)
     rates: dict[tuple[str, float, str], list[float]] = {}
     for size in SIZES:
         covered = _covered(simulator, size, count, truth)
-        for place, alpha in enumerate(ALPHAS):
+        for index, alpha in enumerate(ALPHAS):
             for measure, method in covered:
-                if not (measure.startswith("tail") and place):
-                    rate = float(np.mean(covered[measure, method][:, place]))
+                if not (measure.startswith("tail") and index):
+                    rate = float(np.mean(covered[measure, method][:, index]))
                     rates.setdefault((measure, float(alpha), method), []).append(rate)
     rates = {key: rates[key] for key in sorted(rates, key=lambda key: (MEASURES.index(key[0]), key[1]))}
     low, high = nominal_bounds(count, 1 - LEVEL)
@@ -50,8 +51,8 @@ def _table(simulator: Simulator, count: int) -> Result:
         "alpha": ["–" if measure.startswith("tail") else f"{alpha:g}" for measure, alpha, _ in rates],
         "interval": [method for _, _, method in rates],
     }
-    for place, size in enumerate(SIZES):
-        columns[f"{size} topics"] = [_marked(row[place], low, high) for row in rates.values()]
+    for index, size in enumerate(SIZES):
+        columns[f"{size} topics"] = [_marked(row[index], low, high) for row in rates.values()]
     note = f"a true rate of 95 % lies between {low:.3f} and {high:.3f} (99 %); ! below, + above"
     return Result(signature("coverage", n=count, n_resamples=RESAMPLES, level=LEVEL), columns, (note,))
 
@@ -61,31 +62,31 @@ def _marked(rate: float, low: float, high: float) -> str:
 
 
 def _covered(simulator: Simulator, size: int, count: int, truth: Columns) -> dict[tuple[str, str], FloatArray]:
-    """Whether each interval holds the truth: for each measure and method, collections × alphas."""
+    """Whether each interval covers the true value: for each measure and method, collections × alphas."""
     found: dict[tuple[str, str], list[FloatArray]] = {}
     for seed, matrix in enumerate(np.moveaxis(collections(simulator, size, count, seed=4), 1, 0)):
-        setting = _setting(matrix)
+        design = _design(matrix)
         t = t_inference(matrix[1], matrix[0], ALPHAS)
-        found.setdefault(("urisk", "t"), []).append(_holds(t.low, t.high, truth["urisk"][:, 0]))
+        found.setdefault(("urisk", "t"), []).append(_covers(t.low, t.high, truth["urisk"][:, 0]))
         for method in METHODS:
-            bounds = interval_columns(setting, ALPHAS, MEASURES, How(method, LEVEL, RESAMPLES, seed))
+            bounds = interval_columns(design, ALPHAS, MEASURES, BootstrapMethod(method, LEVEL, RESAMPLES, seed))
             for measure in MEASURES:
                 low, high = (bounds[f"{measure}_{end}"][:, 0] for end in ("low", "high"))
-                held = _holds(low, high, truth[measure][:, 0] * _scale(measure, size))
+                held = _covers(low, high, truth[measure][:, 0] * _scale(measure, size))
                 found.setdefault((measure, method), []).append(held)
     order = sorted(found, key=lambda key: MEASURES.index(key[0]))
     return {key: np.stack(found[key]) for key in order}
 
 
-def _setting(values: FloatArray) -> Setting:
+def _design(values: FloatArray) -> Design:
     scores = Scores(values, SYSTEMS, range(values.shape[1]))
-    return Setting.of(scores, BASELINE, [SYSTEM])
+    return Design.of(scores, BASELINE, [SYSTEM])
 
 
 def _scale(measure: str, size: int) -> float:
-    """What the truth of a large collection becomes on a small one: T grows with its square root, Z with its size."""
+    """The factor from a large collection to a small one: T grows with the square root of the size, Z with the size."""
     return {"trisk": sqrt(size / LARGE), "zrisk": size / LARGE}.get(measure, 1.0)
 
 
-def _holds(low: FloatArray, high: FloatArray, truth: FloatArray) -> FloatArray:
+def _covers(low: FloatArray, high: FloatArray, truth: FloatArray) -> FloatArray:
     return ((low <= truth) & (truth <= high)).astype(np.float64)

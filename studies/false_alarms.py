@@ -11,7 +11,8 @@ from surefoot import risk
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 from surefoot.scores import FloatArray
-from surefoot.stats.inference import correct, critical_value
+from surefoot.stats.corrections import correct
+from surefoot.stats.inference import critical_value
 from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
 from surefoot.stats.simulator import Simulator
 
@@ -49,7 +50,7 @@ def permutations(drawn: FloatArray) -> Rates:
         flips.append(flip_test(matrix[1], matrix[0], ALPHAS, n_resamples=RESAMPLES, seed=seed).p)
         swaps.append(swap_test(matrix, 1, 0, ALPHAS, n_resamples=RESAMPLES, seed=seed).p)
     found = {"sign flips, U_Risk": np.array(flips), "topic swaps, GeoRisk": np.array(swaps)}
-    return {(name, f"{alpha:g}"): _rate(p[:, place]) for name, p in found.items() for place, alpha in enumerate(ALPHAS)}
+    return {(name, f"{alpha:g}"): _rate(p[:, index]) for name, p in found.items() for index, alpha in enumerate(ALPHAS)}
 
 
 def families(drawn: FloatArray) -> Rates:
@@ -81,7 +82,7 @@ def partly(null: Simulator, count: int) -> Rates:
 
 
 def recentred(null: Simulator, count: int) -> Result:
-    """T_Risk of x less its mean in the population: there the null hypothesis E[v(d)] = 0 does hold."""
+    """T_Risk of x minus its population mean, for which the null hypothesis E[v(d)] = 0 holds."""
     large = collections(null, 1_000_000, 1, seed=2)[:2, 0]
     columns: dict[str, list[object]] = {}
     for size in SIZES:
@@ -109,6 +110,6 @@ def _rate(p: FloatArray) -> float:
     return float(np.mean(p <= LEVEL))
 
 
-def _table(rates: Rates, count: int, share: float) -> Result:
+def _table(rates: Rates, count: int, nominal: float) -> Result:
     labels = {"test": [test for test, _ in rates], "alpha": [alpha for _, alpha in rates]}
-    return table_of_rates("false_alarms", labels, list(rates.values()), count, share)
+    return table_of_rates("false_alarms", labels, list(rates.values()), count, nominal)

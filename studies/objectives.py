@@ -1,4 +1,4 @@
-"""What each objective does on real data: the losses that it was trained to avoid, and those on unseen queries."""
+"""Each objective on real data: losses on the training queries, and risk and reward on unseen queries."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 
 from studies.splits import Split, names, splits
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.boosting import Lambda
 from surefoot.learn.metrics import Metric
-from surefoot.learn.training import Settings, train, tree_params
-from surefoot.learn.validation import Judge
+from surefoot.learn.settings import PairOptions, Settings
+from surefoot.learn.training import train
+from surefoot.learn.validation import Validation
 from surefoot.results import Result, signature
+from surefoot.risk import compare
 from surefoot.scores import FloatArray
 
 ALPHAS = (1.0, 2.0, 5.0, 10.0, 20.0)
@@ -38,16 +39,17 @@ def learned(split: Split, objective: str, alpha: float) -> tuple[int, FloatArray
     """Training losses of all trees; on test queries, the model of the iteration that is best in validation, and b."""
     leaf = 20 if len(split.train) < 1000 else 50
     settings = Settings(
-        objective, alpha, n_estimators=TREES, params=tree_params("lightgbm", 0.05, 15, leaf, SEED)
+        objective, alpha, n_estimators=TREES, learning_rate=0.05, num_leaves=15, min_child_samples=leaf, seed=SEED
     )  # fmt: skip
-    booster = train(settings, split.train, split.baseline).model.booster
-    in_training = Metric(ideal=Lambda().truncation)
-    data, b = split.train, baselines_of(split.baseline, split.train).values(in_training, split.train)[0]
-    losses = int((in_training(booster.predict(data.features), data.labels, data.bounds) < b).sum())
-    judge = judge_of(split.valid, split.baseline, alpha)
-    worth = {n: judge(booster.predict(split.valid.features, num_iteration=n))["urisk"] for n in steps()}
+    data = split.train
+    booster = train(data, split.baseline, settings).model.booster
+    in_training = Metric.trained(PairOptions()).bind(data.labels, data.bounds)
+    b = baselines_of(split.baseline, data).values(in_training)[0]
+    losses = int((in_training(booster.predict(data.features)) < b).sum())
+    measures_of = validation_of(split.valid, split.baseline, alpha)
+    worth = {n: measures_of(booster.predict(split.valid.features, num_iteration=n))["urisk"] for n in steps()}
     best = max(worth, key=worth.__getitem__)
-    scores = judge_of(split.test, split.baseline, alpha).scores(
+    scores = validation_of(split.test, split.baseline, alpha).scores(
         "x", booster.predict(split.test.features, num_iteration=best)
     )
     return losses, scores.values[0], scores.values[1]
@@ -57,16 +59,16 @@ def steps() -> range:
     return range(STEP, TREES + 1, STEP)
 
 
-def judge_of(data: Any, baseline: str, alpha: float) -> Judge:
-    return Judge(data, Metric(cutoff=10), baselines_of(baseline, data), alpha)
+def validation_of(data: Any, baseline: str, alpha: float) -> Validation:
+    return Validation.of(Settings(alpha=alpha), data, baselines_of(baseline, data))
 
 
 def table(found: dict[tuple[str, float], list[tuple[int, FloatArray, FloatArray]]]) -> Result:
     plain = np.concatenate([x for _, x, _ in next(iter(found.values()))])
     rows = []
     for (objective, alpha), parts in found.items():
-        x, b = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
-        d = x - b
+        x, b = (np.concatenate([part[index] for part in parts]) for index in (1, 2))
+        compared = compare(x, b)
         rows.append(
             {
                 "objective": objective,
@@ -74,11 +76,11 @@ def table(found: dict[tuple[str, float], list[tuple[int, FloatArray, FloatArray]
                 "training losses": sum(losses for losses, _, _ in parts),
                 "ndcg@10": f"{x.mean():.4f}",
                 "against gain alone": interval(x - plain),
-                "frisk": f"{np.maximum(-d, 0).mean():.4f}",
-                "change of frisk": interval(np.maximum(-d, 0) - np.maximum(b - plain, 0)),
-                "freward": f"{np.maximum(d, 0).mean():.4f}",
-                "losses": int((d < 0).sum()),
-                "loss20": int(((d < -0.2 * b) & (b > 0)).sum()),
+                "frisk": f"{compared.frisk:.4f}",
+                "change of frisk": interval(np.maximum(b - x, 0) - np.maximum(b - plain, 0)),
+                "freward": f"{compared.freward:.4f}",
+                "losses": int(compared.losses.n),
+                "loss20": int(compared.loss20),
             }
         )
     stated = signature("objectives", trees=TREES, queries=plain.size, n_resamples=RESAMPLES, seed=SEED)

@@ -10,7 +10,7 @@ import numpy as np
 from studies.objectives import interval
 from studies.splits import Split, names, splits
 from surefoot.learn.boosting import RiskObjective
-from surefoot.learn.engines.lightgbm import STEADY
+from surefoot.learn.engines.lightgbm import DETERMINISTIC
 from surefoot.learn.metrics import Metric
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
@@ -37,6 +37,6 @@ def mean_of_seeds(split: Split, objective: str | None, seeds: int) -> FloatArray
     for seed in range(seeds):
         chosen = objective or RiskObjective("lambdamart", 0.0)
         dataset = lgb.Dataset(data.features, data.labels, group=data.sizes)
-        booster = lgb.train({**STEADY, **PARAMS, "seed": seed, "objective": chosen}, dataset, TREES)
+        booster = lgb.train({**DETERMINISTIC, **PARAMS, "seed": seed, "objective": chosen}, dataset, TREES)
         found.append(Metric(cutoff=10)(booster.predict(test.features), test.labels, test.bounds))
     return np.mean(found, axis=0)

@@ -1,4 +1,4 @@
-"""How often the tests find a loss that was planted."""
+"""How often the tests detect a simulated loss."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
         null = simulator.null()
         rates: dict[tuple[str, str], list[float]] = {}
         means = {}
-        for loss, (amount, share) in LOSSES.items():
-            planted = null.change(null.systems[1], amount, share)
+        for loss, (amount, fraction) in LOSSES.items():
+            planted = null.change(null.systems[1], amount, fraction)
             large = planted.values(400_000, seed=9)
             means[loss] = risk.urisk(large[1], large[0], 0).item()
             for size in SIZES:
@@ -43,13 +43,13 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
             "mean d": [f"{means[loss]:.4f}" for loss, _ in rates],
             "test": [test for _, test in rates],
         }
-        columns |= {f"{size} topics": [row[place] for row in rates.values()] for place, size in enumerate(SIZES)}
+        columns |= {f"{size} topics": [row[index] for row in rates.values()] for index, size in enumerate(SIZES)}
         stated = signature("power", n=count, n_resamples=RESAMPLES, level=LEVEL)
         yield f"Power at 5 %, system against an exchangeable baseline: {source}", Result(stated, columns)
 
 
 def _rates(simulator: Simulator, size: int, count: int) -> dict[str, float]:
-    """The share of collections on which each test finds the system worse (two-sided at 5 %, on that side)."""
+    """The fraction of collections on which each test finds the system worse (two-sided at 5 %, on that side)."""
     drawn = collections(simulator, size, count, seed=5)
     half = LEVEL / 2
     found: dict[str, FloatArray] = {

@@ -1,9 +1,9 @@
 """What lowers risk on unseen queries at the same mean: the recipe beside gain alone and the published objectives.
 
-Everyone gets the same treatment: the same bags, the same seeds, the same number of trees, scores averaged. The
+All are trained alike: the same bags, the same seeds, the same number of trees, scores averaged. The
 iteration of each bag is chosen on validation queries: by the mean for gain alone and for the recipe, by U_Risk at the
-alpha that was trained for, for the published objectives. The recipe is gain alone that leans on its baseline, which
-plays no part before that: so the same models also tell how leaning does on baselines that it was not chosen for.
+alpha that was trained for, for the published objectives. The recipe is gain alone interpolated with its baseline,
+which plays no part before that: so the same models also tell how that does on baselines it was not chosen for.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ import numpy as np
 
 from studies.objectives import RESAMPLES, SEED
 from studies.splits import FOLDS, Split, names, splits
-from surefoot.learn.bagging import APART, SAFE, SAFE_BAGS, train_bags
+from surefoot.learn.bagging import SEED_GAP
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.leaning import leant
-from surefoot.learn.metrics import Metric
 from surefoot.learn.models import Model
-from surefoot.learn.validation import Judge
+from surefoot.learn.recipes import SAFE
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import train
+from surefoot.learn.validation import Validation
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 
 Learner = tuple[str, float, str]
-"""An objective, its alpha, and the figure that it is stopped on."""
+"""An objective, its alpha, and the measure of early stopping."""
 
-Found = tuple[FloatArray, FloatArray]
-"""The model's value of each query, in each draw of seeds (rows), and the baseline's."""
+Values = tuple[FloatArray, FloatArray]
+"""The model's score of each query for each draw of seeds (row), and the baseline's."""
 
 GAIN_ALONE: Learner = (SAFE.objective, SAFE.alpha, "mean")
 CURVES: list[Learner] = [
@@ -41,17 +42,17 @@ CURVES: list[Learner] = [
 ]
 FEWER = [learner for learner in CURVES if learner[1] == 5.0]
 DRAWS = {"mq2008": 3, "nfcorpus": 2, "nfcorpus-folds": 1, "demo": 1}
-"""How often the recipe and gain alone are trained anew, with other seeds."""
+"""How often the recipe and gain alone are trained, each time with other seeds."""
 
 OTHERS = {
     "mq2008": ("15", "24", "30", "35", "40"),
     "nfcorpus": ("bm25-long", "bm25+rm3", "tfidf", "lm-dir", "lm-jm", "pl2", "chargrams", "fusion"),
     "demo": ("bm25-long", "bm25+rm3", "tfidf", "lm-dir", "lm-jm", "pl2", "chargrams", "fusion", "bm25+names"),
 }
-"""Features to lean on instead of the baseline."""
+"""Features to interpolate with instead of the baseline."""
 
-FEWER_BAGS = SAFE_BAGS // 2
-"""Where there is much to train: beside the published objectives, and on all queries of NFCorpus."""
+FEWER_BAGS = SAFE.n_bags // 2
+"""For the many trainings beside the published objectives and on all queries of NFCorpus."""
 
 WORKERS = 2
 
@@ -60,12 +61,12 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     for name in DRAWS:
         if name in names():
             folds = range(1 if name == "nfcorpus" else max(1, FOLDS // less))
-            bags = SAFE_BAGS if name in OTHERS else FEWER_BAGS
+            bags = SAFE.n_bags if name in OTHERS else FEWER_BAGS
             own = outcomes(name, [GAIN_ALONE], bags, max(1, DRAWS[name] // less), folds)
             yield f"{name}: {bags} bags each", table(with_recipe(own))
             if name not in OTHERS:
                 continue
-            yield f"{name}: leaning on other baselines", others_table(name, own[GAIN_ALONE])
+            yield f"{name}: interpolated with other baselines", others_table(name, own[GAIN_ALONE])
             some, learners = (folds[:1], FEWER) if name == "demo" else (folds, CURVES)
             found = outcomes(name, [GAIN_ALONE, *learners], FEWER_BAGS, 1, some)
             curves = with_recipe(found) | plain(found)
@@ -74,7 +75,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
 
 
 Outcomes = dict[Learner, list[list[FloatArray]]]
-"""By learner, draw and fold: NDCG@10 of each test query (last axis) by the model, by the model leaning, by the baseline
+"""By learner, draw and fold: NDCG@10 of each test query (last axis) by the model, by it interpolated, by the baseline
 (second axis), for the baseline and, of gain alone, for `OTHERS` (first axis)."""
 
 
@@ -88,41 +89,43 @@ def outcomes(name: str, learners: Sequence[Learner], bags: int, draws: int, fold
 def outcome(name: str, learner: Learner, bags: int, draw: int, fold: int) -> FloatArray:
     objective, alpha, stop_on = learner
     split = split_of(name, fold)
-    params = {**SAFE.params, "seed": SAFE.params["seed"] + draw * bags * (SAFE.n_estimators + APART)}
-    settings = replace(SAFE, objective=objective, alpha=alpha, params=params, stop_on=stop_on, lean=0.0, threads=1)
-    model = train_bags(settings, bags, split.train, split.baseline, split.valid).model
+    seed = SAFE.seed + draw * bags * (SAFE.n_estimators + SEED_GAP)
+    settings = replace(
+        SAFE, objective=objective, alpha=alpha, seed=seed, stop_on=stop_on, n_bags=bags, baseline_weight=0.0, n_jobs=1
+    )  # fmt: skip
+    model = train(split.train, split.baseline, settings, valid=split.valid).model
     others = OTHERS.get(name, ()) if learner == GAIN_ALONE else ()
     return np.stack(
-        [judged(model, split, baseline) for baseline in (split.baseline, *map("feature:{}".format, others))]
+        [values_of(model, split, baseline) for baseline in (split.baseline, *map("feature:{}".format, others))]
     )
 
 
-def judged(model: Model, split: Split, baseline: str) -> FloatArray:
-    leaning = leant(model, SAFE.lean, split.valid, baseline)
-    judge = Judge(split.test, Metric(cutoff=10), baselines_of(baseline, split.test))
-    own, b = judge.scores("model", model.predict(split.test)).values
-    return np.stack([own, judge.scores("model", leaning.predict(split.test)).values[0], b])
+def values_of(model: Model, split: Split, baseline: str) -> FloatArray:
+    interpolated = model.interpolate(SAFE.baseline_weight, baseline, split.valid)
+    validation = Validation.of(Settings(), split.test, baselines_of(baseline, split.test))
+    own, b = validation.scores("model", model.predict(split.test)).values
+    return np.stack([own, validation.scores("model", interpolated.predict(split.test)).values[0], b])
 
 
-def with_recipe(found: Outcomes) -> dict[tuple[str, str, str], Found]:
+def with_recipe(found: Outcomes) -> dict[tuple[str, str, str], Values]:
     return {("gain alone", "0", "by mean"): _joined(found[GAIN_ALONE], 0),
-            ("recipe", "0", "leaning"): _joined(found[GAIN_ALONE], 1)}  # fmt: skip
+            ("recipe", "0", "interpolated"): _joined(found[GAIN_ALONE], 1)}  # fmt: skip
 
 
-def plain(found: Outcomes) -> dict[tuple[str, str, str], Found]:
+def plain(found: Outcomes) -> dict[tuple[str, str, str], Values]:
     return {(name, f"{alpha:g}", f"by {stop}"): _joined(parts, 0)
             for (name, alpha, stop), parts in found.items() if alpha}  # fmt: skip
 
 
-def _joined(parts: list[list[FloatArray]], row: int, baseline: int = 0) -> Found:
+def _joined(parts: list[list[FloatArray]], row: int, baseline: int = 0) -> Values:
     values = np.stack([np.concatenate(of_draw, axis=-1) for of_draw in parts])[:, baseline]
     return values[:, row], values[0, 2]
 
 
 def others_table(name: str, parts: list[list[FloatArray]]) -> Result:
     rows = []
-    for place, feature in enumerate(OTHERS[name], 1):
-        (before, b), (x, _) = (_joined(parts, row, place) for row in (0, 1))
+    for index, feature in enumerate(OTHERS[name], 1):
+        (before, b), (x, _) = (_joined(parts, row, index) for row in (0, 1))
         rows.append({"baseline": feature, "of it": f"{b.mean():.4f}", **compared(x, before, b)})
     stated = signature("recipe-others", queries=b.size, n_resamples=RESAMPLES, seed=SEED)
     return Result(stated, {column: [row[column] for row in rows] for column in rows[0]})
@@ -133,17 +136,17 @@ def split_of(name: str, fold: int) -> Split:
     return list(splits(name))[fold]
 
 
-def table(found: Mapping[tuple[str, str, str], Found]) -> Result:
+def table(found: Mapping[tuple[str, str, str], Values]) -> Result:
     plain, b = found["gain alone", "0", "by mean"]
     rows = []
     for (objective, alpha, how), (x, _) in found.items():
-        figures = compared(x, plain[: len(x)], b)
-        rows.append({"objective": objective, "alpha": alpha, "how": how, "draws": len(x), **figures})
+        measures = compared(x, plain[: len(x)], b)
+        rows.append({"objective": objective, "alpha": alpha, "how": how, "draws": len(x), **measures})
     stated = signature("recipe", queries=b.size, n_resamples=RESAMPLES, seed=SEED)
     return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
 
 
-def leads_table(found: Mapping[tuple[str, str, str], Found]) -> Result:
+def leads_table(found: Mapping[tuple[str, str, str], Values]) -> Result:
     """How far the recipe's mean is above the curve of each objective, at the recipe's F_Risk."""
     ((gain,), b), ((own,), _) = list(found.values())[:2]
     random = np.random.default_rng(SEED)
@@ -179,7 +182,7 @@ def lead(risks: FloatArray, means: FloatArray) -> float:
 
 
 def compared(x: FloatArray, before: FloatArray, b: FloatArray) -> dict[str, str]:
-    """How the values x stand against those of gain alone, and both against the baseline's."""
+    """The scores x beside those of gain alone, and both against the baseline's."""
     loss, loss_before = np.maximum(b - x, 0), np.maximum(b - before, 0)
     return {
         "ndcg@10": f"{x.mean():.4f}",

@@ -1,4 +1,4 @@
-"""The real data that rankers are studied on, cut into training, validation and test queries."""
+"""The data of the learning studies, split into training, validation and test queries."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from surefoot.io.letor import read_letor
 from surefoot.learn.data import RankingData, concat
-from surefoot.research.demo import collection
-from surefoot.research.retrieval import nfcorpus, ranking_data
+from surefoot.research.demo.task import collection
+from surefoot.research.retrieval.corpora import nfcorpus
+from surefoot.research.retrieval.features import ranking_data
 
 FOLDS = 5
 
@@ -33,24 +34,24 @@ def splits(name: str) -> Iterator[Split]:
     if name == "mq2008":
         parts = [read_letor(_folder() / f"mq2008/S{part}.txt.gz") for part in range(1, 6)]
         for first in range(FOLDS):
-            turned = [*parts[first:], *parts[:first]]
-            yield Split(concat(turned[:3]), turned[3], turned[4], "feature:25")
+            rotated = [*parts[first:], *parts[:first]]
+            yield Split(concat(rotated[:3]), rotated[3], rotated[4], "feature:25")
     elif name == "nfcorpus":
         train, dev = _nfcorpus()
-        places = np.random.default_rng(0).permutation(len(train))
+        order = np.random.default_rng(0).permutation(len(train))
         fifth = len(train) // FOLDS
-        yield Split(train.select(places[fifth:]), train.select(places[:fifth]), dev, "feature:bm25")
+        yield Split(train.select(order[fifth:]), train.select(order[:fifth]), dev, "feature:bm25")
     else:
         data = _demo() if name == "demo" else concat(_nfcorpus())
         folds = np.array_split(np.random.default_rng(0).permutation(len(data)), FOLDS)
         for first in range(FOLDS):
-            turned = [*folds[first:], *folds[:first]]
-            train = np.concatenate(turned[:3])
-            yield Split(data.select(train), data.select(turned[3]), data.select(turned[4]), "feature:bm25")
+            rotated = [*folds[first:], *folds[:first]]
+            train = np.concatenate(rotated[:3])
+            yield Split(data.select(train), data.select(rotated[3]), data.select(rotated[4]), "feature:bm25")
 
 
 def names() -> tuple[str, ...]:
-    """The sets at hand: all where SUREFOOT_DATA names a folder, else the embedded one."""
+    """The available data sets: all where SUREFOOT_DATA is set, else the embedded one."""
     return ("mq2008", "nfcorpus", "nfcorpus-folds", "demo") if "SUREFOOT_DATA" in os.environ else ("demo",)
 
 

@@ -34,23 +34,6 @@ def attach(package: str) -> tuple[Callable[[str], object], Callable[[], list[str
     return load, names
 
 
-def lazy(package: str, homes: dict[str, str]) -> Callable[[str], object]:
-    """The ``__getattr__`` of a package whose names live in the modules that ``homes`` gives.
-
-    >>> lazy("surefoot", {"Scores": "scores"})("Scores").__name__
-    'Scores'
-    """
-
-    def load(name: str) -> object:
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
-
-    return load
-
-
 def _read_stub(package: str) -> dict[str, str]:
     """The module of each name that the stub imports; the stub is read through the package's loader, as from a zip."""
     import ast

@@ -1,4 +1,4 @@
-"""Functions compiled to machine code by numba: one way to declare them, seen by type checkers as plain functions."""
+"""Decorators for functions that numba compiles, which type checkers see as plain functions."""
 
 from __future__ import annotations
 
@@ -17,34 +17,33 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def kernel(function: Function) -> Function:
     """Compile a function on its first call.
 
-    The machine code is kept beside the source for the next process, where that place can be written. Kernels
-    release the interpreter lock, so that threads run them side by side, and divide as numpy does.
+    The machine code is cached next to the source if that folder is writable. Kernels release the interpreter lock, so
+    that threads run them in parallel, and divide by zero as numpy does.
     """
     try:
         return _stamped(numba.njit(function, cache=True, nogil=True, error_model="numpy"))  # type: ignore[no-any-return]
-    except RuntimeError:  # no folder to keep the code in: compile afresh in each process
+    except RuntimeError:  # no folder to cache the code in: every process compiles it
         return numba.njit(function, nogil=True, error_model="numpy")  # type: ignore[no-any-return]
 
 
 def inlined(function: Function) -> Function:
-    """Compile a small function into the kernels that call it."""
+    """Inline a small function into the kernels that call it."""
     return numba.njit(function, forceinline=True, error_model="numpy")  # type: ignore[no-any-return]
 
 
 def vectorised(function: Function) -> Function:
-    """Compile a small loop into the kernels that call it, free to add in any order and so to use vector units.
+    """Inline a small loop into the kernels that call it, with sums in any order so that it can be vectorised.
 
-    The order is fixed when it is compiled: the same machine gives the same sums whatever the number of threads.
+    The order is fixed at compile time: the same machine gives the same sums for any number of threads.
     """
     fast = {"reassoc", "contract"}
     return numba.njit(function, forceinline=True, error_model="numpy", fastmath=fast)  # type: ignore[no-any-return]
 
 
 def _stamped(dispatcher: Any) -> Any:
-    """Let kept machine code expire when any compiled source changes.
+    """Let cached machine code expire when any compiled source changes.
 
-    numba looks at the kernel's own file alone, but what is inlined into it comes from others, and an upgrade that
-    changed only those would go on running the old code.
+    numba checks the kernel's own file only, and would miss a change in a function that is inlined from another file.
     """
     kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if kept is not None:
@@ -61,12 +60,12 @@ def _sources() -> str:
 
 
 def instruction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare a few machine instructions for use inside kernels, where the call leaves out the first argument."""
+    """Declare machine instructions for use inside kernels, where the call omits the first argument."""
     return intrinsic(function)
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:
-    """Whether the machine code of a kernel is at hand, so that its first call won't wait for the compiler."""
+    """Whether the machine code of a kernel is loaded or cached, so that its first call does not have to compile it."""
     if getattr(function, "signatures", True):
         return True
     code = function.py_func.__code__  # type: ignore[attr-defined]

@@ -1,14 +1,14 @@
-"""What goes wrong through the user's input, said in one line."""
+"""Errors that the user can correct, and helpers for their messages."""
 
 from collections.abc import Iterable
 
 
 class SurefootError(Exception):
-    """A mistake that the user can mend: the message says what was wrong and what to do."""
+    """An error that the user can correct; the message is one line that says what was wrong and what to do."""
 
 
 class InputError(SurefootError):
-    """A file that can't be read as what it should be.
+    """A file that is not in the expected format.
 
     >>> print(InputError("a.run", "expected a number as the score, found 'x'", line=3))
     a.run:3: expected a number as the score, found 'x'
@@ -19,20 +19,20 @@ class InputError(SurefootError):
         super().__init__(self.path, message, line)
 
     def __str__(self) -> str:
-        place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {self.message}"
+        location = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{location}: {self.message}"
 
 
 def listed(names: Iterable[object], most: int = 10) -> str:
-    """Names for a message, cut after ``most``.
+    """Names for a message, at most ``most`` of them.
 
     >>> listed(range(12), most=3)
     '0, 1, 2 and 9 more'
     """
-    words = [str(name) for name in names]
-    if len(words) <= most:
-        return ", ".join(words)
-    return f"{', '.join(words[:most])} and {len(words) - most} more"
+    texts = [str(name) for name in names]
+    if len(texts) <= most:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:most])} and {len(texts) - most} more"
 
 
 def counted(number: int, thing: str) -> str:
@@ -47,13 +47,13 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {plural}"
 
 
-def choose(word: str, allowed: Iterable[str], what: str) -> str:
-    """Return ``word`` if it is allowed, else say what is.
+def choose(option: str, allowed: Iterable[str], what: str) -> str:
+    """Return an option if it is allowed; otherwise the error lists the allowed ones.
 
     >>> choose("zero", ["error", "zero", "drop"], "missing")
     'zero'
     """
     options = list(allowed)
-    if word not in options:
-        raise SurefootError(f"{what} must be one of {', '.join(options)}; got {word!r}")
-    return word
+    if option not in options:
+        raise SurefootError(f"{what} must be one of {', '.join(options)}; got {option!r}")
+    return option

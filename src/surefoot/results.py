@@ -1,4 +1,4 @@
-"""What an analysis returns: named columns, what was assumed, and a signature to compute them again."""
+"""Results of analyses: named columns, notes on what was assumed, and a signature to compute them again."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Column = Sequence[Any] | npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Emphasis:
-    """What a reader's eye should find: the best figures of a column, and the significant ones."""
+class Highlights:
+    """The cells to stress: the best values of a column, and the significant ones."""
 
     best: Mapping[str, npt.NDArray[np.bool_]]
     significant: Mapping[str, npt.NDArray[np.bool_]]
@@ -29,7 +29,7 @@ class Emphasis:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Rows of figures under named columns. Undefined figures are NaN in a column and None in a row.
+    """Rows of values under named columns. Undefined values are NaN in a column and None in a row.
 
     >>> result = Result(signature("demo", alpha=[0, 5]), {"system": ["a"], "p": [math.nan]})
     >>> result.rows(), result.signature.rpartition("|")[0]
@@ -65,7 +65,7 @@ class Result:
 
     def to_pandas(self) -> Any:
         """The rows as a pandas frame."""
-        import pandas
+        import pandas  # type: ignore[import-untyped]
 
         return pandas.DataFrame({name: list(column) for name, column in self.columns.items()})
 
@@ -81,7 +81,7 @@ class Result:
         return html_table(self.readable())
 
     def extra(self) -> dict[str, Any]:
-        """Figures that belong to no row, for JSON."""
+        """Values that belong to no row, for JSON."""
         return {}
 
     def __str__(self) -> str:
@@ -89,12 +89,12 @@ class Result:
 
         return render(self.readable(), "table")
 
-    def emphasis(self) -> Emphasis:
-        """Nothing, unless the kind of result has something to stress."""
-        return Emphasis({}, {}, "")
+    def highlights(self) -> Highlights:
+        """The cells to stress; none, unless the kind of result has some."""
+        return Highlights({}, {}, "")
 
     def readable(self) -> Result:
-        """The rows in the order and form that suit a reader; CSV and JSON keep those of the input."""
+        """The rows in the order and form for reading; CSV and JSON keep those of the input."""
         return self
 
 
@@ -104,15 +104,15 @@ def signature(kind: str, **fields: object) -> str:
     >>> signature("urisk", measure="ERR@20", baseline="BM25", alpha=5.0, value=None).rpartition("=")[0]
     'urisk|measure=ERR@20|baseline=BM25|alpha=5|surefoot'
     """
-    stated = [f"{name}={_word(value)}" for name, value in fields.items() if value is not None]
-    return "|".join([kind, *stated, f"surefoot={__version__}"])
+    given = [f"{name}={_text(value)}" for name, value in fields.items() if value is not None]
+    return "|".join([kind, *given, f"surefoot={__version__}"])
 
 
-def _word(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return ",".join(_word(item) for item in value)
+        return ",".join(_text(item) for item in value)
     return str(value)
 
 

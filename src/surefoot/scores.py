@@ -9,16 +9,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._typing import FloatArray as FloatArray
 from surefoot.errors import SurefootError, choose, counted, listed
 
-FloatArray = npt.NDArray[np.float64]
 LARGEST = 1e100
 """Beyond it squares overflow; no effectiveness measure comes near."""
 
 Missing = Literal["error", "zero", "drop"]
 
 VIRTUAL: dict[str, Callable[[FloatArray], FloatArray]] = {
-    # Clipped, so that rounding never puts the mean of equal scores a hair beside them.
+    # Clipped, so that rounding never moves the mean of equal scores away from them.
     "MEAN": lambda rows: np.clip(rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0)),
     "MEDIAN": lambda rows: np.asarray(np.median(rows, axis=0)),
     "MAX": lambda rows: np.asarray(rows.max(axis=0)),
@@ -30,14 +30,27 @@ VIRTUAL: dict[str, Callable[[FloatArray], FloatArray]] = {
 class Scores:
     """Effectiveness scores of systems (rows) on topics (columns).
 
-    Topics are matched by name, never by position. ``notes`` tells what was assumed on the way here: topics
-    dropped or filled, queries without judgements, and so on; each step adds to it.
+    Topics are matched by name, never by position.
 
+    Parameters
+    ----------
+    values
+        A matrix of systems × topics, finite.
+    systems, topics
+        The names of its rows and columns, each name once.
+    measure
+        The effectiveness measure.
+    notes
+        What was assumed so far: topics dropped or filled, queries without judgements, and so on.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"], measure="nDCG@10")
     >>> scores
     Scores(2 systems × 2 topics of nDCG@10)
     >>> scores["new"]
     array([0.3, 0.1])
+
     """
 
     values: FloatArray
@@ -215,7 +228,7 @@ class Scores:
 
 
 def _locked(values: npt.ArrayLike) -> FloatArray:
-    """The values as a matrix that nobody can change: a copy, unless it is one that was locked before."""
+    """The values as a read-only matrix: a copy, unless it is read-only already."""
     matrix: FloatArray
     if isinstance(values, np.ndarray) and _is_locked(values):
         matrix = values
@@ -230,7 +243,7 @@ def _locked(values: npt.ArrayLike) -> FloatArray:
 
 
 def _is_locked(array: npt.NDArray[Any]) -> bool:
-    """Whether an array is plain float64 and read-only down to whoever owns its memory."""
+    """Whether an array is plain float64 and read-only, and so is the owner of its memory."""
     owner = array if array.base is None else array.base
     plain = type(array) is np.ndarray and array.dtype == np.float64 and isinstance(owner, np.ndarray)
     return plain and owner.flags.owndata and not array.flags.writeable and not owner.flags.writeable
@@ -261,12 +274,12 @@ def _numbers(system: str, values: npt.ArrayLike) -> FloatArray:
 
 
 def _positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[int]:
-    place = {name: index for index, name in enumerate(names)}
+    index = {name: number for number, name in enumerate(names)}
     chosen = as_names(wanted)
-    absent = [name for name in chosen if name not in place]
+    absent = [name for name in chosen if name not in index]
     if absent:
         raise SurefootError(f"no {kind} {listed(absent)}; there are {listed(names)}")
-    return [place[name] for name in chosen]
+    return [index[name] for name in chosen]
 
 
 def _resolve_missing(
@@ -275,21 +288,21 @@ def _resolve_missing(
     absent = np.isnan(matrix)
     if not absent.any():
         return matrix, topics, ()
-    gaps = [
+    cells_by_system = [
         f"{systems[row]} on {listed((topics[column] for column in np.flatnonzero(absent[row]).tolist()), most=5)}"
         for row in np.flatnonzero(absent.any(axis=1)).tolist()
     ]
     cells = int(absent.sum())
     if missing == "error":
         raise SurefootError(
-            f"{counted(cells, 'score')} missing: {listed(gaps, most=5)}; "
+            f"{counted(cells, 'score')} missing: {listed(cells_by_system, most=5)}; "
             "count them 0 (missing: zero) or leave those topics out (missing: drop)"
         )
     if missing == "zero":
         return (
             np.where(absent, 0.0, matrix),
             topics,
-            (f"{counted(cells, 'missing score')} filled with 0: {listed(gaps, most=5)}",),
+            (f"{counted(cells, 'missing score')} filled with 0: {listed(cells_by_system, most=5)}",),
         )
     kept = ~np.any(absent, axis=0, keepdims=True)[0]
     dropped = [topic for topic, keep in zip(topics, kept, strict=True) if not keep]

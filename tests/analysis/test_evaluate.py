@@ -252,22 +252,22 @@ def test_other_tests_come_as_columns_and_count_all_systems() -> None:
     assert "|tests=t,flip,max|n_resamples=99|seed=0|" in shown.signature
 
 
-def test_emphasis_finds_the_best_of_each_alpha_and_what_is_significant() -> None:
+def test_highlights_finds_the_best_of_each_alpha_and_what_is_significant() -> None:
     result = evaluate(SCORES, "base", [0, 5], correct="holm")
-    emphasis = result.emphasis()
+    highlights = result.highlights()
     for alpha in (0, 5):
         rows = np.flatnonzero(result["alpha"] == alpha)
         others = rows[result["system"][rows] != "base"]
-        assert result["mean"][emphasis.best["mean"] & (result["alpha"] == alpha)].max() == result["mean"][rows].max()
-        assert np.flatnonzero(emphasis.best["urisk"] & (result["alpha"] == alpha)).tolist() == [
+        assert result["mean"][highlights.best["mean"] & (result["alpha"] == alpha)].max() == result["mean"][rows].max()
+        assert np.flatnonzero(highlights.best["urisk"] & (result["alpha"] == alpha)).tolist() == [
             others[np.argmax(result["urisk"][others])]
         ]
-        assert result["losses"][emphasis.best["losses"] & (result["alpha"] == alpha)].min() == min(
+        assert result["losses"][highlights.best["losses"] & (result["alpha"] == alpha)].min() == min(
             result["losses"][others]
         )
-    np.testing.assert_array_equal(emphasis.significant["trisk"], result["p_holm"] < 0.05)
-    assert emphasis.legend == "p < 0.05, holm"
-    assert evaluate(SCORES).emphasis().significant == {}
+    np.testing.assert_array_equal(highlights.significant["trisk"], result["p_holm"] < 0.05)
+    assert highlights.legend == "p < 0.05, holm"
+    assert evaluate(SCORES).highlights().significant == {}
 
 
 def test_papers_get_bold_and_daggers() -> None:

@@ -195,7 +195,7 @@ def test_a_single_name_is_not_taken_letter_by_letter() -> None:
 def test_kept_machine_code_expires_with_every_compiled_source() -> None:
     from surefoot.io import trec_kernels as kernels
 
-    stamp = kernels.walk_lines._cache._cache_file._source_stamp
+    stamp = kernels.parse_lines._cache._cache_file._source_stamp
     assert stamp[1] == compiled._sources()
 
 

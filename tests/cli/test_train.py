@@ -16,10 +16,11 @@ import pytest
 from surefoot.cli import main, progress
 from surefoot.cli import train as command
 from surefoot.io.letor import read_letor
-from surefoot.learn.bagging import SAFE, SAFE_BAGS
 from surefoot.learn.metrics import Metric
 from surefoot.learn.models import load_model
 from surefoot.learn.rankers import RiskRanker
+from surefoot.learn.recipes import SAFE
+from surefoot.learn.settings import FIELDS, Settings
 
 QUICK = ["--leaves", "6", "--docs-per-leaf", "5", "--threads", "1"]
 SLOWLY = """
@@ -127,14 +128,12 @@ def test_words_reach_the_training(folder):
     (folder / "scores.txt").write_text("\n".join(str(i % 7) for i in range(150)) + "\n")
     assert main(["train", "--train", "train.txt", "-o", "model", *QUICK, *typed]) == 0
     card = load_model("model").card
-    assert card["options"] == {"spread": "se", "each": True}
-    assert card["lambda"] | {"label_gain": 0} == {
-        "metric": "err", "truncation": None, "sigmoid": 1.0, "norm": True, "label_gain": 0, "top": 2, "empty": "drop",
-    }  # fmt: skip
-    assert card["params"] == {
-        "learning_rate": 0.3, "num_leaves": 6, "min_child_samples": 5, "seed": 9, "lambda_l2": 1.5, "bagging_freq": 1,
-        "bagging_fraction": 0.8,
-    }  # fmt: skip
+    expected = Settings(
+        "saro", objective_options={"spread": "se", "each": True}, metric="err", truncation=None, max_label=2,
+        empty="drop", n_estimators=3, learning_rate=0.3, num_leaves=6, min_child_samples=5, seed=9,
+        params={"lambda_l2": 1.5, "bagging_freq": 1, "bagging_fraction": 0.8},
+    )  # fmt: skip
+    assert card["settings"] == expected.identity()
     assert card["baselines"] == ["scores.txt"]
 
 
@@ -258,45 +257,47 @@ def test_predict_ranks_by_a_model_of_the_library(folder):
     assert np.array_equal(load_model("library").predict(data), ranker.predict(data.features))
 
 
-STOPPING = "stopping early, or at the best iteration,"
-
-
 def typed(*more):
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    found = parser.parse_args(["--train", "a", "-o", "b", *more])
-    command._settle(found)
-    return found
+    return command.train_settings(parser.parse_args(["--train", "a", "-o", "b", *more]))
 
 
 def test_the_recipe_of_the_command_is_that_of_the_library():
-    found = typed("--safe")
-    assert replace(command.settings_of(found), lean=found.lean) == SAFE
-    assert found.bags == SAFE_BAGS
+    assert typed("--safe") == SAFE
+    assert typed() == Settings()
 
 
 def test_the_recipe_yields_to_other_words_wherever_they_stand():
     """Also to those that say what is usual without it."""
     more = ["--alpha", "2", "--bags", "1", "--lean", "0", "--rate", "0.1", "--param", "x=1"]
-    alone = typed("--safe")
-    expected = {**vars(alone), "alpha": 2.0, "bags": 1, "lean": 0.0, "rate": 0.1, "param": [*alone.param, "x=1"]}
-    assert vars(typed(*more, "--safe")) == vars(typed("--safe", *more)) == expected
-    assert typed().bags == 1
+    changes = {"alpha": 2.0, "n_bags": 1, "baseline_weight": 0.0, "learning_rate": 0.1}
+    expected = replace(SAFE, **changes, params={**SAFE.params, "x": 1})
+    assert typed(*more, "--safe") == typed("--safe", *more) == expected
+
+
+def test_every_flag_and_its_short_form_set_the_same():
+    given = {name: "7" for name, field in FIELDS.items() if len(field.metadata["flags"]) > 1}
+    assert set(given) >= {"n_estimators", "num_leaves", "learning_rate", "min_child_samples", "n_jobs"}
+    for name in given:
+        long, short = FIELDS[name].metadata["flags"]
+        assert long == f"--{name.replace('_', '-')}"
+        assert typed(long, "7") == typed(short, "7") == replace(Settings(), **{name: 7})
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--safe"], "stopping early, or at the best iteration, needs validation queries; give --valid FILE"),
+        (["--safe"], "early stopping, or keeping the best iteration, needs validation queries; give --valid"),
         (
             ["--stop-on", "mean"],
-            "stopping early, or at the best iteration, needs validation queries; give --valid FILE",
+            "early stopping, or keeping the best iteration, needs validation queries; give --valid",
         ),
+        (["--cluster", "tcp://x:1"], "a cluster trains one XGBoost model; set engine to xgboost, and n_bags to 1"),
         (
-            ["--cluster", "tcp://x:1"],
-            "a cluster trains one XGBoost model; say --engine xgboost --bags 1 --lean 0",
+            ["--engine", "xgboost", "--bags", "2"],
+            "bags are averaged into one LightGBM model; set n_bags to 1, or engine to lightgbm",
         ),
-        (["--engine", "xgboost", "--bags", "2"], "bags are for LightGBM; say --bags 1"),
     ],
 )
 def test_what_does_not_go_together_is_told_before_anything_is_made(more, message, folder, capsys):
@@ -305,9 +306,7 @@ def test_what_does_not_go_together_is_told_before_anything_is_made(more, message
     assert not (folder / "m").exists()
 
 
-def test_checkpoints_of_later_bags_go_when_training_begins_anew_and_when_it_ends(folder, capsys):
-    (folder / "model").mkdir()
-    (folder / "model" / "checkpoint-1.json").write_text("of another training")
+def test_the_checkpoint_of_bags_goes_when_training_ends(folder, capsys):
     assert main(words("--baseline", "feature:1", "--trees", "3", "--bags", "2", "--lean", "0.1")) == 0
-    assert "  leans on feature 1; card.json says" in capsys.readouterr().out
+    assert "  interpolated with feature 1; card.json says" in capsys.readouterr().out
     assert sorted(path.name for path in (folder / "model").iterdir()) == ["card.json", "model.txt"]

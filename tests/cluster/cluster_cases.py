@@ -10,7 +10,8 @@ import numpy as np
 import pandas
 
 from surefoot.learn.data import RankingData
-from surefoot.learn.training import Settings, train
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import train
 
 FEATURES = [f"f{place}" for place in range(6)]
 BOUND = 1e-5
@@ -31,7 +32,7 @@ def table(queries=60, documents=12, seed=1):
 
 
 def settings(objective="ucro", **more):
-    given = {"n_estimators": 8, "engine": "xgboost", "params": {"max_leaves": 8, "learning_rate": 0.2}}
+    given = {"n_estimators": 8, "engine": "xgboost", "num_leaves": 8, "learning_rate": 0.2}
     return Settings(objective, 2, **{**given, **more})
 
 
@@ -46,9 +47,9 @@ def on_one_machine(frame, chosen, valid=None, **more):
     """The same training where all queries are together."""
     data, old = data_of(frame)
     if valid is None:
-        return train(replace(chosen, threads=1), data, old, **more)
+        return train(data, old, replace(chosen, n_jobs=1), **more)
     held, held_old = data_of(valid)
-    return train(replace(chosen, threads=1), data, old, held, held_old, **more)
+    return train(data, old, replace(chosen, n_jobs=1), valid=held, valid_baseline=held_old, **more)
 
 
 def furthest(trained, other, frame):

@@ -8,12 +8,12 @@ import pytest
 from surefoot import SurefootError
 from surefoot.cli import main
 from surefoot.cluster.columns import Columns
-from surefoot.cluster.partitioning import cut
-from surefoot.cluster.worker import Plan, finished
+from surefoot.cluster.partitioning import partition_queries
+from surefoot.cluster.worker import WorkerRequest, combine
+from surefoot.learn.comm import Local
 from surefoot.learn.models import load_model
-from surefoot.learn.objectives import on_one_machine as alone
 from surefoot.learn.training import train
-from surefoot.learn.validation import Judge
+from surefoot.learn.validation import Validation
 from tests.cluster.cluster_cases import (
     BOUND,
     FEATURES,
@@ -60,7 +60,7 @@ def spread_out(frame):
 
 @pytest.mark.parametrize("objective", ["ucro", "faro", "georisk"])
 def test_the_model_is_that_of_one_machine(client, frame, spread_out, objective) -> None:
-    trained = dask.train(client, spread_out, settings(objective), "scores:old")
+    trained = dask.train(client, spread_out, "scores:old", settings(objective))
     one = on_one_machine(frame, settings(objective))
     assert_same(trained, one, frame)
     card, other = trained.model.card, one.model.card
@@ -78,12 +78,12 @@ def test_workers_that_look_at_their_own_queries_only_train_another_model(client,
     columns = Columns.among(list(frame.columns), baseline="scores:old")
     workers = dask._workers(client)
     rows = dask_frames.from_pandas(frame, npartitions=3)
-    pieces = dask._cut(client, rows, columns, len(workers))
-    parts = dask._parts(client, rows, columns, pieces, workers)
+    pieces = dask._partition(client, rows, columns, len(workers))
+    parts = dask._shards(client, rows, columns, pieces, workers)
     far = {}
     for objective in ("ucro", "faro", "georisk"):
-        plan = Plan(settings(objective), pieces, everywhere=alone)
-        trained = finished(dask.train_parts(client, plan, workers, parts), "here")
+        request = WorkerRequest(settings(objective), pieces, comm=Local())
+        trained = combine(dask.train_shards(client, request, workers, parts), "here")
         far[objective] = furthest(trained, on_one_machine(frame, settings(objective)), frame)
     assert far["ucro"] < 1e-5
     assert far["faro"] > 1e-2
@@ -94,7 +94,8 @@ def test_validation_and_early_stopping_look_at_all_queries(client, frame, spread
     chosen = settings("faro", n_estimators=40, early_stopping_rounds=4, stop_on="trisk")
     held = table(queries=31, seed=2)
     parts = dask_frames.from_pandas(held, npartitions=3)
-    trained, one = dask.train(client, spread_out, chosen, "scores:old", parts), on_one_machine(frame, chosen, held)
+    trained = dask.train(client, spread_out, "scores:old", chosen, valid=parts)
+    one = on_one_machine(frame, chosen, held)
     assert_same(trained, one, frame)
     assert (trained.best_iteration, len(trained.history)) == (one.best_iteration, len(one.history))
     assert len(one.history) < 40
@@ -109,8 +110,8 @@ def test_a_worker_without_rows_takes_part(client, objective, queries) -> None:
     few = table(queries)
     held = table(queries=1, seed=5)
     chosen = settings(objective, stop_on="urisk")
-    trained = dask.train(client, dask_frames.from_pandas(few, npartitions=1), chosen, "scores:old",
-                         dask_frames.from_pandas(held, npartitions=1))  # fmt: skip
+    trained = dask.train(client, dask_frames.from_pandas(few, npartitions=1), "scores:old", chosen,
+                         valid=dask_frames.from_pandas(held, npartitions=1))  # fmt: skip
     assert_same(trained, on_one_machine(few, chosen, held), few)
     assert trained.model.booster.feature_names == FEATURES
 
@@ -120,7 +121,7 @@ def test_the_same_table_and_workers_give_the_same_model_again(client, frame) -> 
     fine = frame.assign(**{name: frame[name] + np.random.default_rng(4).random(len(frame)) for name in FEATURES})
     found = [
         dask.train(
-            client, dask_frames.from_pandas(fine, npartitions=pieces, sort=False), settings("georisk"), "scores:old"
+            client, dask_frames.from_pandas(fine, npartitions=pieces, sort=False), "scores:old", settings("georisk")
         )
         for pieces in (3, 5)
     ]
@@ -131,17 +132,16 @@ def test_the_same_table_and_workers_give_the_same_model_again(client, frame) -> 
 def test_a_model_goes_on_learning(client, frame, spread_out) -> None:
     chosen = settings("faro")
     first = on_one_machine(frame, chosen)
-    trained = dask.train(client, spread_out, chosen, "scores:old", init_model=first.model)
+    trained = dask.train(client, spread_out, "scores:old", chosen, init_model=first.model)
     one = on_one_machine(frame, chosen, init_model=first.model.booster)
     assert trained.model.booster.num_boosted_rounds() == 16
     assert_same(trained, one, frame)
 
 
 def test_err_takes_its_scale_from_all_labels(client, frame, spread_out) -> None:
-    chosen = settings("ucro")
-    chosen = replace(chosen, lambdas=replace(chosen.lambdas, metric="err"))
-    trained, one = dask.train(client, spread_out, chosen, "scores:old"), on_one_machine(frame, chosen)
-    assert trained.model.card["lambda"]["top"] == one.model.card["lambda"]["top"] == 3
+    chosen = settings("ucro", metric="err")
+    trained, one = dask.train(client, spread_out, "scores:old", chosen), on_one_machine(frame, chosen)
+    assert trained.model.card["settings"]["max_label"] == one.model.card["settings"]["max_label"] == 3
     assert_same(trained, one, frame)
 
 
@@ -153,7 +153,7 @@ def test_ranking_and_evaluating_where_the_rows_are(client, frame, spread_out) ->
     )
     found = dask.scores(client, model, spread_out, ["scores:old", "feature:f0"])
     columns = Columns.among(list(frame.columns), baseline=["scores:old", "feature:f0"])
-    expected = Judge(data, settings().reported(), columns.part(frame).baselines).scores("ranker", model.predict(data))
+    expected = Validation.of(settings(), data, columns.shard(frame).baselines).scores("ranker", model.predict(data))
     assert (found.systems, found.topics, found.measure) == (expected.systems, expected.topics, expected.measure)
     np.testing.assert_array_equal(found.values, expected.values)
 
@@ -162,8 +162,8 @@ def test_data_of_this_process(client, frame) -> None:
     data, _ = data_of(frame)
     held, _ = data_of(table(queries=11, seed=3))
     chosen = settings("georisk", stop_on="mean")
-    trained = dask.train_data(client, chosen, data, "feature:f0", held)
-    one = train(replace(chosen, threads=1), data, "feature:f0", held)
+    trained = dask.train_data(client, data, "feature:f0", chosen, valid=held)
+    one = train(data, "feature:f0", replace(chosen, n_jobs=1), valid=held)
     assert_same(trained, one, frame)
     assert trained.model.card["data"] == one.model.card["data"]
     assert trained.model.card["validation"] == pytest.approx(one.model.card["validation"], abs=1e-9)
@@ -173,7 +173,7 @@ def test_data_of_this_process_again_and_again(client, frame) -> None:
     """What an earlier training let go of is not taken from a later one that has the same data."""
     data, _ = data_of(frame)
     chosen = settings("ucro")
-    assert len({dask.train_data(client, chosen, data, "feature:f0").model.text for _ in range(6)}) == 1
+    assert len({dask.train_data(client, data, "feature:f0", chosen).model.text for _ in range(6)}) == 1
 
 
 def test_the_command_trains_on_a_cluster(client, frame, tmp_path, capsys) -> None:
@@ -193,7 +193,7 @@ def test_the_command_trains_on_a_cluster(client, frame, tmp_path, capsys) -> Non
     np.testing.assert_allclose(there.predict(values), here.predict(values), atol=BOUND)
     assert there.card["data"] == here.card["data"]
     assert main([*words[:-6], "--cluster", client.scheduler.address, "-o", str(tmp_path / "no")]) == 2
-    assert "a cluster trains one XGBoost model; say --engine xgboost" in capsys.readouterr().err
+    assert "a cluster trains one XGBoost model; set engine to xgboost" in capsys.readouterr().err
 
 
 def test_a_query_on_two_workers_is_found(client, frame) -> None:
@@ -201,12 +201,12 @@ def test_a_query_on_two_workers_is_found(client, frame) -> None:
     workers = dask._workers(client)
     borders = np.linspace(0, len(frame), len(workers) + 1).astype(int) + 5
     borders[0], borders[-1] = 0, len(frame)
-    parts = [client.scatter(columns.part(frame[a:b]), workers=[worker])
+    parts = [client.scatter(columns.shard(frame[a:b]), workers=[worker])
              for a, b, worker in zip(borders[:-1], borders[1:], workers, strict=True)]  # fmt: skip
-    plan = Plan(settings(), cut(frame["qid"], np.ones(len(frame)), len(workers)))
+    request = WorkerRequest(settings(), partition_queries(frame["qid"], np.ones(len(frame)), len(workers)))
     held = 60 + len(workers) - 1
     with pytest.raises(SurefootError, match=f"the workers hold {held} queries and 720 documents, but .* 60 and 720"):
-        dask.train_parts(client, plan, workers, parts)
+        dask.train_shards(client, request, workers, parts)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_query_on_two_workers_is_found(client, frame) -> None:
         ({}, {"early_stopping_rounds": 3}, "needs validation queries"),
         ({}, {"params": {"max_leaves": -3}}, "max_leaves"),
         ({}, {"params": {"eval_metric": "ndcg"}}, "XGBoost's eval_metric is metric here"),
-        ({}, {"options": {"share": 1}}, "objective ucro has the options alpha; got share"),
+        ({}, {"objective_options": {"share": 1}}, "objective ucro has the options alpha; got share"),
     ],
 )
 def test_a_mistake_of_one_worker_is_told_in_one_line(client, frame, change, chosen, message) -> None:
@@ -227,7 +227,7 @@ def test_a_mistake_of_one_worker_is_told_in_one_line(client, frame, change, chos
         wrong[column] = wrong[column].astype(float)
         wrong.loc[wrong.index[-1], column] = value
     with pytest.raises(SurefootError, match=message) as told:
-        dask.train(client, dask_frames.from_pandas(wrong, npartitions=3), settings(**chosen), "scores:old")
+        dask.train(client, dask_frames.from_pandas(wrong, npartitions=3), "scores:old", settings(**chosen))
     assert "\n" not in str(told.value)
 
 
@@ -241,7 +241,7 @@ def test_what_goes_wrong_on_one_worker_in_the_middle_is_told(client, spread_out)
             return False
 
     with pytest.raises(SurefootError, match=r"failed on a worker \(RuntimeError: no space left\); no model was made"):
-        dask.train(client, spread_out, settings(n_estimators=30), "scores:old", callbacks=[Full()])
+        dask.train(client, spread_out, "scores:old", settings(n_estimators=30), callbacks=[Full()])
 
 
 def test_a_worker_that_dies_is_told_and_leaves_no_model(client, frame, spread_out, tmp_path) -> None:
@@ -250,9 +250,9 @@ def test_a_worker_that_dies_is_told_and_leaves_no_model(client, frame, spread_ou
         SurefootError, match=r"the cluster (lost tcp|failed on a worker).*; no model was made: train again"
     ):
         dask.train(
-            client, spread_out, settings(n_estimators=30), "scores:old", callbacks=[killer(3, tmp_path / "shot")]
+            client, spread_out, "scores:old", settings(n_estimators=30), callbacks=[killer(3, tmp_path / "shot")]
         )
     assert (tmp_path / "shot").exists()
     client.wait_for_workers(len(before), timeout=60)
     assert set(client.nthreads()) != before  # its nanny has started another in its place
-    assert_same(dask.train(client, spread_out, settings(), "scores:old"), on_one_machine(frame, settings()), frame)
+    assert_same(dask.train(client, spread_out, "scores:old", settings()), on_one_machine(frame, settings()), frame)

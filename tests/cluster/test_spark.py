@@ -11,10 +11,10 @@ import pytest
 from surefoot import SurefootError
 from surefoot.cluster import spark
 from surefoot.cluster.columns import Columns
-from surefoot.cluster.worker import Plan
+from surefoot.cluster.worker import WorkerRequest
+from surefoot.learn.comm import Local
 from surefoot.learn.models import load_model
-from surefoot.learn.objectives import on_one_machine as alone
-from surefoot.learn.validation import Judge
+from surefoot.learn.validation import Validation
 from tests.cluster.cluster_cases import (
     FEATURES,
     assert_same,
@@ -72,7 +72,7 @@ def rows(session, frame):
 @pytest.mark.parametrize("workers", [2, 4])
 @pytest.mark.parametrize("objective", ["ucro", "faro", "georisk"])
 def test_the_model_is_that_of_one_machine(rows, frame, workers, objective) -> None:
-    trained = spark.train(rows, settings(objective), "scores:old", workers=workers)
+    trained = spark.train(rows, "scores:old", settings(objective), workers=workers)
     one = on_one_machine(frame, settings(objective))
     assert_same(trained, one, frame)
     assert trained.model.card["workers"] == workers
@@ -84,21 +84,21 @@ def test_the_model_is_that_of_one_machine(rows, frame, workers, objective) -> No
 
 @pytest.mark.parametrize("objective", ["faro", "georisk"])
 def test_tasks_that_look_at_their_own_queries_only_train_another_model(rows, frame, objective, monkeypatch) -> None:
-    monkeypatch.setattr(spark, "Plan", lambda *given: Plan(*given, everywhere=alone))
-    trained = spark.train(rows, settings(objective), "scores:old", workers=2)
+    monkeypatch.setattr(spark, "WorkerRequest", lambda *given: WorkerRequest(*given, comm=Local()))
+    trained = spark.train(rows, "scores:old", settings(objective), workers=2)
     assert furthest(trained, on_one_machine(frame, settings(objective)), frame) > 1e-2
 
 
 def test_validation_early_stopping_and_a_task_without_rows(session, frame, rows) -> None:
     chosen = settings("faro", n_estimators=40, early_stopping_rounds=4, stop_on="trisk")
     held = table(queries=2, seed=2)
-    trained = spark.train(rows, chosen, "scores:old", session.createDataFrame(held), workers=3)
+    trained = spark.train(rows, "scores:old", chosen, valid=session.createDataFrame(held), workers=3)
     one = on_one_machine(frame, chosen, held)
     assert_same(trained, one, frame)
     assert (trained.best_iteration, len(trained.history)) == (one.best_iteration, len(one.history))
     assert trained.model.card["validation"] == pytest.approx(one.model.card["validation"], abs=1e-9)
     few = table(queries=1)
-    trained = spark.train(session.createDataFrame(few), settings("faro"), "scores:old", workers=2)
+    trained = spark.train(session.createDataFrame(few), "scores:old", settings("faro"), workers=2)
     assert_same(trained, on_one_machine(few, settings("faro")), few)
 
 
@@ -111,8 +111,8 @@ def test_ranking_and_evaluating_where_the_rows_are(session, rows, frame) -> None
     data, _ = data_of(frame)
     baseline = ["scores:old", "feature:f0"]
     found = spark.scores(model, rows, baseline, workers=3)
-    baselines = Columns.among(list(frame.columns), baseline=baseline).part(frame).baselines
-    expected = Judge(data, settings().reported(), baselines).scores("ranker", model.predict(data))
+    baselines = Columns.among(list(frame.columns), baseline=baseline).shard(frame).baselines
+    expected = Validation.of(settings(), data, baselines).scores("ranker", model.predict(data))
     assert (found.systems, found.topics, found.measure) == (expected.systems, expected.topics, expected.measure)
     np.testing.assert_array_equal(found.values, expected.values)
 
@@ -141,21 +141,21 @@ def test_a_mistake_of_one_task_is_told_in_one_line(session, frame, column, value
     wrong[column] = wrong[column].astype(float)
     wrong.loc[wrong.index[-1], column] = value
     with pytest.raises(SurefootError, match=message) as told:
-        spark.train(session.createDataFrame(wrong), settings(), "scores:old", workers=2)
+        spark.train(session.createDataFrame(wrong), "scores:old", settings(), workers=2)
     assert "\n" not in str(told.value)
 
 
 def test_queries_without_names_and_objectives_that_need_all_at_once_are_refused(session, rows) -> None:
     nameless = session.createDataFrame([(None, 1, 2.0), ("a", 0, 1.0)], "qid string, label int, x double")
     with pytest.raises(SurefootError, match="column 'qid' of queries has missing values"):
-        spark.train(nameless, settings("lambdamart"), workers=2)
+        spark.train(nameless, None, settings("lambdamart"), workers=2)
     with pytest.raises(SurefootError, match="objective tail has to rank all queries"):
-        spark.train(rows, settings("tail"), "scores:old", workers=2)
+        spark.train(rows, "scores:old", settings("tail"), workers=2)
 
 
 def test_a_task_that_dies_is_started_again_with_all_others(rows, frame, tmp_path) -> None:
     chosen, shot = settings("faro", n_estimators=20), tmp_path / "shot"
-    trained = spark.train(rows, chosen, "scores:old", workers=2, callbacks=[killer(3, shot)])
+    trained = spark.train(rows, "scores:old", chosen, workers=2, callbacks=[killer(3, shot)])
     assert shot.exists()
     assert_same(trained, on_one_machine(frame, chosen), frame)
 
@@ -163,6 +163,6 @@ def test_a_task_that_dies_is_started_again_with_all_others(rows, frame, tmp_path
 def test_a_task_that_dies_again_and_again_leaves_no_model(rows, tmp_path) -> None:
     callbacks = [killer(2, tmp_path / "first"), killer(3, tmp_path / "second")]
     with pytest.raises(SurefootError, match=r"Spark gave up \(.*\); nothing was made") as told:
-        spark.train(rows, settings(n_estimators=20), "scores:old", workers=2, callbacks=callbacks)
+        spark.train(rows, "scores:old", settings(n_estimators=20), workers=2, callbacks=callbacks)
     assert (tmp_path / "second").exists()
     assert "\n" not in str(told.value)

@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from surefoot import SurefootError
-from surefoot.analysis.streaming import evaluate_logs
+from surefoot.analysis.streaming import evaluate_parquet
 from surefoot.cluster.streaming_dask import fold_on_dask
 from surefoot.cluster.streaming_spark import fold_on_spark
 
@@ -58,7 +58,7 @@ def log(request, tmp_path_factory):
 @pytest.mark.parametrize("cluster", ["dask", "spark"])
 def test_clusters_agree_with_one_machine_to_the_last_bit(cluster, log, request) -> None:
     fold = request.getfixturevalue(cluster)
-    found, here = evaluate_logs(log, "MEDIAN", [0, 1, 5], fold=fold), evaluate_logs(log, "MEDIAN", [0, 1, 5])
+    found, here = evaluate_parquet(log, "MEDIAN", [0, 1, 5], fold=fold), evaluate_parquet(log, "MEDIAN", [0, 1, 5])
     assert found.signature == here.signature
     for name in here.columns:
         np.testing.assert_array_equal(found[name], here[name])
@@ -70,7 +70,7 @@ def test_a_topic_in_two_files_is_told_by_clusters_too(cluster, log, request, tmp
     again = tmp_path / "again.parquet"
     shutil.copy(log / "003.parquet", again)
     with pytest.raises(SurefootError, match=r"again.parquet: topic 'q3-\d+' is in .*003.parquet too"):
-        evaluate_logs([log, again], "base", fold=fold)
+        evaluate_parquet([log, again], "base", fold=fold)
     (tmp_path / "bad.parquet").write_bytes(b"no Parquet")
     with pytest.raises(SurefootError, match=r"bad.parquet: can't be read as Parquet"):
-        evaluate_logs([log, tmp_path / "bad.parquet"], "base", fold=fold)
+        evaluate_parquet([log, tmp_path / "bad.parquet"], "base", fold=fold)

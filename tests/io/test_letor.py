@@ -14,7 +14,8 @@ from sklearn.datasets import load_svmlight_file
 
 from surefoot.errors import InputError, SurefootError
 from surefoot.io import letor, letor_cache, letor_text
-from surefoot.io.letor import read_letor, same_features, widened
+from surefoot.io.letor import read_letor
+from surefoot.learn.feature_alignment import same_features, widened
 
 
 @pytest.fixture

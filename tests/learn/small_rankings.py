@@ -7,11 +7,13 @@ from threading import Event, Thread
 import numpy as np
 
 from surefoot.learn.data import RankingData
-from surefoot.learn.training import Settings, Trained, train
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import train_run
+from surefoot.learn.training_run import Trained, TrainingRun
 
 BASELINE = "feature:0"
 LEAVES = {"num_leaves": 7, "min_child_samples": 5, "seed": 3}
-XGB = {"max_leaves": 7, "seed": 3}
+XGB = {"num_leaves": 7, "seed": 3, "learning_rate": 0.3, "engine": "xgboost"}
 
 
 def documents(seed=0, queries=25, size=12):
@@ -31,17 +33,15 @@ TRAINING, VALIDATION = ranking_data(0), ranking_data(1)
 
 
 def settings(**more) -> Settings:
-    return Settings(**{"objective": "ucro", "n_estimators": 40, "params": LEAVES, "threads": 1, **more})
+    return Settings(**{"objective": "ucro", "n_estimators": 40, **LEAVES, "n_jobs": 1, **more})
 
 
 KINDS = {
     "plain": settings(),
-    "random": settings(
-        n_estimators=70, params={**LEAVES, "bagging_fraction": 0.6, "bagging_freq": 1, "feature_fraction": 0.6}
-    ),
+    "random": settings(n_estimators=70, params={"bagging_fraction": 0.6, "bagging_freq": 1, "feature_fraction": 0.6}),
     "stopped early": settings(n_estimators=400, early_stopping_rounds=12),
     "saro": settings(objective="saro", alpha=5.0),
-    "xgboost": settings(engine="xgboost", n_estimators=70, params={**XGB, "subsample": 0.6}),
+    "xgboost": settings(**XGB, n_estimators=70, params={"subsample": 0.6}),
 }
 """Trainings that must go on to the same model."""
 
@@ -49,8 +49,15 @@ REACHED = {"plain": 20, "random": 57, "stopped early": 6, "saro": 20, "xgboost":
 """The iterations after which they are killed."""
 
 
+def checkpointed(chosen, checkpoint=None, resume=False, every=120.0, report=None, data=TRAINING, baseline=BASELINE,
+                 valid=VALIDATION, **more) -> Trained:  # fmt: skip
+    """Train, keeping the checkpoint at the end as ``train`` does not."""
+    run = TrainingRun.of(data, baseline, chosen, valid=valid, **more)
+    return train_run(run, report, checkpoint=checkpoint, resume=resume, checkpoint_every=every)
+
+
 def trained(kind: str, **more) -> Trained:
-    return train(KINDS[kind], TRAINING, BASELINE, VALIDATION, **more)
+    return checkpointed(KINDS[kind], **more)
 
 
 def wait_for_the_end(kind: str, checkpoint: Path) -> None:

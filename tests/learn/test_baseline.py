@@ -9,7 +9,7 @@ import pytest
 from surefoot.errors import SurefootError
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
-from surefoot.learn.metrics import Metric
+from surefoot.learn.metrics import Metric, QueryMetric
 
 DATA = RankingData.of(
     [[1.0, 5.0], [2.0, 4.0], [3.0, np.nan], [9.0, 1.0], [8.0, 2.0]],
@@ -29,6 +29,10 @@ def rows_of(given: Any, **options: Any) -> list[float]:
     return baselines.rows[0].tolist()
 
 
+def bound(name: Any = "ndcg") -> QueryMetric:
+    return Metric(name).bind(DATA.labels, DATA.bounds)
+
+
 def run_file(folder: Path, *lines: str) -> Path:
     path = folder / "old.run"
     path.write_text("".join(f"{line} tag\n" for line in lines))
@@ -46,7 +50,7 @@ def test_a_feature_by_number_or_name() -> None:
 def test_a_missing_feature_value_ranks_last() -> None:
     age = rows_of("feature:age")
     assert age[2] < min(age[:2])
-    values = baselines_of("feature:age", DATA).values(Metric("mrr"), DATA)
+    values = baselines_of("feature:age", DATA).values(bound("mrr"))
     assert values.tolist() == [[1 / 2, 1.0]]
 
 
@@ -65,7 +69,7 @@ def test_a_run_that_lacks_a_document_or_a_query(tmp_path: Path) -> None:
     assert found.notes == (f"{path} lacks 1 document, ranked below all that it has",)
     assert found.rows[0] is not None
     assert found.rows[0].argmin() == 1
-    assert np.isfinite(found.values(Metric(), DATA)).all()
+    assert np.isfinite(found.values(bound())).all()
     path = run_file(tmp_path, *(line for line in COMPLETE if not line.startswith("q2")))
     with pytest.raises(SurefootError, match=r"lacks query q2 \(2 documents in all\); complete it"):
         baselines_of(f"run:{path}", DATA)
@@ -112,31 +116,29 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 def test_arrays_of_documents_and_of_queries() -> None:
     by_row = baselines_of(ROWS, DATA)
     assert by_row.names == ("baseline",)
-    assert by_row.values(Metric("mrr"), DATA).tolist() == [[1.0, 1.0]]
+    assert by_row.values(bound("mrr")).tolist() == [[1.0, 1.0]]
     by_query = baselines_of([0.4, 0.6], DATA)
     assert by_query.rows == (None,)
-    assert by_query.values(Metric("mrr"), DATA).tolist() == [[0.4, 0.6]]
+    assert by_query.values(bound("mrr")).tolist() == [[0.4, 0.6]]
     matrix = baselines_of([[0.4, 0.6], [0.1, 0.2], [0.0, 1.0]], DATA)
     assert matrix.names == ("baseline1", "baseline2", "baseline3")
-    assert matrix.values(Metric(), DATA).tolist() == [[0.4, 0.6], [0.1, 0.2], [0.0, 1.0]]
+    assert matrix.values(bound()).tolist() == [[0.4, 0.6], [0.1, 0.2], [0.0, 1.0]]
     rows = baselines_of(np.stack([ROWS, -ROWS]), DATA)
     assert rows.names == ("baseline1", "baseline2")
-    np.testing.assert_array_equal(rows.values(Metric(), DATA)[0], by_row.values(Metric(), DATA)[0])
+    np.testing.assert_array_equal(rows.values(bound())[0], by_row.values(bound())[0])
 
 
 def test_several_of_all_sorts(tmp_path: Path) -> None:
     path = run_file(tmp_path, *COMPLETE)
     named = baselines_of({"old": f"run:{path}", "new": ROWS, "pair": [[0.1, 0.2], [0.3, 0.4]]}, DATA)
     assert named.names == ("old", "new", "pair.baseline1", "pair.baseline2")
-    assert named.values(Metric(), DATA).shape == (4, 2)
+    assert named.values(bound()).shape == (4, 2)
     listed = baselines_of(["feature:0", f"run:{path}", ROWS], DATA)
     assert listed.names == ("feature:0", "old.run", "baseline3")
     arrays = baselines_of([ROWS, -ROWS], DATA)
     assert arrays.names == ("baseline1", "baseline2")
-    np.testing.assert_array_equal(
-        arrays.values(Metric(), DATA), baselines_of(np.stack([ROWS, -ROWS]), DATA).values(Metric(), DATA)
-    )
-    assert baselines_of(None, DATA).values(Metric(), DATA).shape == (0, 2)
+    np.testing.assert_array_equal(arrays.values(bound()), baselines_of(np.stack([ROWS, -ROWS]), DATA).values(bound()))
+    assert baselines_of(None, DATA).values(bound()).shape == (0, 2)
 
 
 @pytest.mark.parametrize(

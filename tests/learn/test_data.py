@@ -70,9 +70,9 @@ def test_frames_that_are_refused(columns, message):
         ({"feature_names": ["x", "y"]}, "2 feature names for 1 feature"),
         ({"features": [1, 2]}, "features must be a matrix"),
         ({"features": [["x"], ["y"]]}, "features must be numbers"),
-        ({"qid": [["a"], ["b"]]}, "qid must be one id a row"),
-        ({"qid": ["a", None]}, "qid must be one id a row; row 2 has none"),
-        ({"qid": [float("nan"), 7.0]}, "qid must be one id a row; row 1 has none"),
+        ({"qid": [["a"], ["b"]]}, "qid must be one id per row"),
+        ({"qid": ["a", None]}, "qid must be one id per row; row 2 has none"),
+        ({"qid": [float("nan"), 7.0]}, "qid must be one id per row; row 1 has none"),
     ],
 )
 def test_arrays_that_are_refused(options, message):

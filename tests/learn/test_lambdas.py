@@ -1,4 +1,4 @@
-"""The pull of pairs: LightGBM's lambdarank written out, the fast kernels against it, and what no ranking may change.
+"""The gradients of pairs: LightGBM's lambdarank written out, the fast kernels against it, what no ranking may change.
 
 How close is close? The oracle's gradients are float32 sums of either sign, so a document's error is measured against
 the largest gradient (or hessian) of its query: CLOSE of that, or CLOSE of its own size. Measured: at most
@@ -18,11 +18,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
-from surefoot.learn.boosting import Lambda, RiskObjective
+from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.data import RankingData
-from surefoot.learn.lambdas import Lambdas
+from surefoot.learn.lambdas import LambdaGradients
 from surefoot.learn.metrics import Metric
 from surefoot.learn.objectives import OBJECTIVES
+from surefoot.learn.settings import PairOptions
 from tests.learn.lightgbm_oracle import STEADY, Documents, Oracle, made_up, read, trees
 from tests.learn.slow_swaps import gradients_of, metric_of, worth_of
 
@@ -49,8 +50,8 @@ def fast(
     """Gradients and hessians of an objective, in arrays of their own."""
     weight = options.pop("weight", None)
     baseline = options.pop("baseline", None)
-    chosen = {key: options.pop(key) for key in list(options) if key in Lambda.__dataclass_fields__}
-    objective = RiskObjective(name, alpha, baseline, Lambda(**chosen), threads, **options)
+    chosen = {key: options.pop(key) for key in list(options) if key in PairOptions.__dataclass_fields__}
+    objective = RiskObjective(name, alpha, baseline, pairs=PairOptions(**chosen), n_jobs=threads, **options)
     objective.bind(as_data(docs), weight)
     gradients, hessians = objective.gradients(scores)
     return gradients.copy(), hessians.copy()
@@ -175,9 +176,9 @@ def test_every_objective_under_every_metric_pulls_as_written_out_pair_by_pair(na
     given, alpha = some(name, BASELINES), 1.0 if name == "smooth" else 2.0
     chosen: dict[str, Any] = {"metric": metric, "truncation": 8, "sigmoid": 1.5}
     if metric == "err":
-        chosen["top"] = 4
+        chosen["max_label"] = 4
     got = fast(SMALL, scores, name, alpha, baseline=given, **chosen)
-    form = Metric(metric, ideal=8, top=4 if metric == "err" else None)
+    form = Metric(metric, ideal=8, max_label=4 if metric == "err" else None)
     x = form(scores, SMALL.labels, SMALL.bounds)
     b = (
         np.array([form(one, SMALL.labels, SMALL.bounds) for one in np.atleast_2d(given)])
@@ -285,7 +286,7 @@ def test_threads_change_no_bit(name: str) -> None:
 @pytest.mark.parametrize("docs", [large(), made_up(20, 12)], ids=["sorted anew", "sorted by insertion"])
 def test_an_old_order_leaves_no_trace(docs: Documents) -> None:
     rng = np.random.default_rng(1)
-    objective = RiskObjective("lambdamart", threads=2)
+    objective = RiskObjective("lambdamart", n_jobs=2)
     objective.bind(as_data(docs))
     for distinct in (50, 3, 50, 1):
         scores = rng.integers(0, distinct, docs.labels.size) * 1.0
@@ -327,10 +328,10 @@ def test_settings_are_checked() -> None:
         ({"empty": "skip"}, "empty must be one of zero, one, drop; got 'skip'"),
     ):
         with pytest.raises(SurefootError, match=words):
-            Lambda(**chosen)  # type: ignore[arg-type]
+            PairOptions(**chosen)  # type: ignore[arg-type]
 
 
 def test_lambdas_hold_the_metric_of_each_query() -> None:
     docs, scores, _ = drawn(1)
-    lambdas = Lambdas(docs.labels.astype(np.float32), docs.bounds, Metric(ideal=5), threads=2)
+    lambdas = LambdaGradients(Metric(ideal=5).bind(docs.labels, docs.bounds), PairOptions(), n_jobs=2)
     np.testing.assert_array_equal(lambdas.rank(scores), Metric(ideal=5)(scores, docs.labels, docs.bounds))

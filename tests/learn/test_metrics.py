@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from surefoot.errors import SurefootError
-from surefoot.learn.metric_kernels import change_of, prepare
+from surefoot.learn.metric_kernels import metric_change, prepare
 from surefoot.learn.metrics import Metric, is_empty
 from tests.learn.slow_swaps import exchanged, metric_of, ranking
 
@@ -41,7 +41,7 @@ def slow(name: str, scores: np.ndarray, labels: np.ndarray, bounds: np.ndarray, 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_metric_is_what_its_definition_says(name: str, seed: int, ties: bool) -> None:
     scores, labels, bounds = queries(seed, ties=ties)
-    np.testing.assert_allclose(Metric(name, top=4)(scores, labels, bounds), slow(name, scores, labels, bounds))
+    np.testing.assert_allclose(Metric(name, max_label=4)(scores, labels, bounds), slow(name, scores, labels, bounds))
 
 
 @pytest.mark.parametrize("settings", [{"ideal": 3}, {"cutoff": 1}, {"cutoff": 5}, {"cutoff": 100}])
@@ -82,7 +82,7 @@ def test_other_tools_agree() -> None:
 
 def test_err_by_hand() -> None:
     """A grade of 2 on a scale to 2 satisfies with chance 3/4, a grade of 1 with chance 1/4."""
-    value = Metric("err", top=2)([3.0, 2.0, 1.0], [1, 0, 2], np.array([0, 3]))[0]
+    value = Metric("err", max_label=2)([3.0, 2.0, 1.0], [1, 0, 2], np.array([0, 3]))[0]
     assert value == pytest.approx(1 / 4 + 3 / 4 * 3 / 4 / 3)
 
 
@@ -95,14 +95,14 @@ def test_label_gain_replaces_the_powers_of_two() -> None:
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=25), st.sampled_from(NAMES), st.sampled_from([None, 1, 5]))
 def test_the_change_of_each_swap_is_that_of_making_it(ranked: list[int], name: str, ideal: int | None) -> None:
-    n, metric = len(ranked), Metric(name, ideal=ideal, top=4)
+    n, metric = len(ranked), Metric(name, ideal=ideal, max_label=4)
     gains = metric.gains(np.array(ranked, np.float32), np.array([0, n])).astype(np.float32)
     discounts, sums = metric.discounts(n), np.zeros((3, max(n, 2)))
     prepare(gains, metric.code, sums)
     now = metric_of(name, ranked, ideal)
     for rank in range(n - 1):
         change = np.zeros(n - 1 - rank, np.float32)
-        change_of(metric.code, gains, discounts, sums, rank, change)
+        metric_change(metric.code, gains, discounts, sums, rank, change)
         made = [metric_of(name, exchanged(ranked, rank, other), ideal) - now for other in range(rank + 1, n)]
         np.testing.assert_allclose(change, made, rtol=1e-5, atol=3e-7)
         equal = np.array(ranked[rank + 1 :]) == ranked[rank]

@@ -12,6 +12,7 @@ import xgboost
 from surefoot import __version__
 from surefoot.errors import InputError, SurefootError
 from surefoot.learn.baseline import baselines_of
+from surefoot.learn.metrics import Metric
 from surefoot.learn.models import load_model
 from surefoot.learn.training import train
 from tests.learn.small_rankings import BASELINE, LEAVES, TRAINING, VALIDATION, XGB, ranking_data, settings
@@ -23,10 +24,10 @@ def models():
     chosen = {"lightgbm": LEAVES, "xgboost": XGB}
     return {
         engine: train(
-            settings(engine=engine, params=params, n_estimators=8, objective="saro", options={"spread": "se"}),
-            TRAINING, BASELINE, VALIDATION,
+            TRAINING, BASELINE, settings(**trees, n_estimators=8, objective="saro", objective_options={"spread": "se"}),
+            valid=VALIDATION,
         ).model
-        for engine, params in chosen.items()
+        for engine, trees in chosen.items()
     }  # fmt: skip
 
 
@@ -64,10 +65,13 @@ def test_the_card_tells_what_was_trained(engine, models, tmp_path):
     card = json.loads((tmp_path / "card.json").read_text())
     assert card["surefoot"] == __version__
     assert card["engine"] == {"name": engine, "version": {"lightgbm": lgb, "xgboost": xgboost}[engine].__version__}
-    assert (card["objective"], card["alpha"], card["options"]) == ("saro", 1.0, {"spread": "se"})
+    chosen = card["settings"]
+    assert (chosen["objective"], chosen["alpha"], chosen["objective_options"]) == ("saro", 1.0, {"spread": "se"})
     assert (card["baselines"], card["metric"], card["stopped_on"]) == ([BASELINE], "ndcg@10", "urisk")
-    assert card["lambda"]["truncation"] == 30
-    assert card["params"] == (LEAVES if engine == "lightgbm" else XGB)
+    assert chosen["truncation"] == 30
+    trees = LEAVES if engine == "lightgbm" else XGB
+    assert {key: chosen[key] for key in trees} == trees
+    assert chosen["params"] == {}
     assert card["data"] == {
         "source": "data", "fingerprint": TRAINING.fingerprint, "queries": 25, "documents": 300, "features": 5,
         "first_feature": 0, "feature_names": None,
@@ -184,5 +188,5 @@ def test_a_damaged_model_never_reaches_the_engine(damage, folder):
 def test_a_model_ranks_other_queries(models):
     other = ranking_data(9, queries=40)
     for model in models.values():
-        metric = settings().reported()
+        metric = Metric.reported(settings())
         assert metric(model.predict(other), other.labels, other.bounds).mean() > 0.7

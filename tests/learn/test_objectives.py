@@ -10,21 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
-from surefoot.learn.boosting import Lambda, RiskObjective
+from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.data import RankingData
-from surefoot.learn.objectives import OBJECTIVES, GeoRisk, GeoRiskFull, LambdaMART, Standing, Tail, objective_of
-from surefoot.learn.weight_kernels import weigh
+from surefoot.learn.objectives import OBJECTIVES, GeoRisk, GeoRiskFull, LambdaMART, QueryMetrics, Tail, objective_of
+from surefoot.learn.settings import PairOptions
+from surefoot.learn.weight_kernels import lambda_weights
 from tests.learn.slow_swaps import alphas, georisk_change, georisk_surrogate, worth_of
 
 SEVERAL = ("georisk", "georisk-full", "tstar-faro")
 NAMES = sorted(set(OBJECTIVES) - {"churn"})
 
 
-def weights(objective: LambdaMART, standing: Standing, query: int, steps: np.ndarray) -> np.ndarray:
+def weights(objective: LambdaMART, metrics: QueryMetrics, query: int, steps: np.ndarray) -> np.ndarray:
     """What the kernel makes of changes of a query's metric."""
-    form, own, world = objective.weigh(standing)
+    form, per_query, shared = objective.lambda_weights(metrics)
     weight = np.empty(steps.size, np.float32)
-    weigh(form, own[query], world, steps.astype(np.float32), weight)
+    lambda_weights(form, per_query[query], shared, steps.astype(np.float32), weight)
     return weight
 
 
@@ -59,17 +60,17 @@ WANG = [  # the model's metric, its change, the baseline's, and the changes of r
 @pytest.mark.parametrize("case", WANG, ids=lambda case: case[0])
 def test_ucro_in_each_of_wangs_cases(case: tuple[Any, ...], alpha: float) -> None:
     _, x, change, b, reward, risk = case
-    standing = Standing(np.array([x]), np.array([[b]]))
+    metrics = QueryMetrics(np.array([x]), np.array([[b]]))
     expected = abs(reward - (1 + alpha) * risk)
-    assert weights(objective_of("ucro", alpha), standing, 0, np.array([change]))[0] == pytest.approx(expected, 1e-6)
+    assert weights(objective_of("ucro", alpha), metrics, 0, np.array([change]))[0] == pytest.approx(expected, 1e-6)
 
 
 @pytest.mark.parametrize("case", WANG, ids=lambda case: case[0])
 def test_equation_9_counts_a_swap_whole_by_where_it_ends(case: tuple[Any, ...]) -> None:
     _, x, change, b, *_ = case
-    standing = Standing(np.array([x]), np.array([[b]]))
+    metrics = QueryMetrics(np.array([x]), np.array([[b]]))
     expected = abs(change) * (3 if round(x + change - b, 9) < 0 else 1)
-    assert weights(objective_of("ucro-eq9", 2.0), standing, 0, np.array([change]))[0] == pytest.approx(expected, 1e-6)
+    assert weights(objective_of("ucro-eq9", 2.0), metrics, 0, np.array([change]))[0] == pytest.approx(expected, 1e-6)
 
 
 ALPHAS = [0.0, 0.5, 1.0, 5.0, 20.0]
@@ -79,12 +80,12 @@ SINGLE = [(name, alpha) for name in NAMES if name not in (*SEVERAL, "smooth") fo
 @pytest.mark.parametrize(("name", "alpha"), [*SINGLE, ("smooth", 0.0), ("smooth", 1.0)])
 def test_a_weight_is_the_change_of_the_whole_measure(name: str, alpha: float) -> None:
     x, baselines = scene(1)
-    objective, standing = objective_of(name, alpha), Standing(x, baselines)
+    objective, metrics = objective_of(name, alpha), QueryMetrics(x, baselines)
     worth = worth_of(name, alpha, x, baselines)
     for query in range(x.size):
         steps = steps_of(x[query], query)
         expected = np.abs([worth(query, step) for step in steps])
-        np.testing.assert_allclose(weights(objective, standing, query, steps), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(weights(objective, metrics, query, steps), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5, 1.0])
@@ -93,7 +94,7 @@ def test_the_tail_of_any_share(share: float) -> None:
     worth = worth_of("tail", 3.0, x, baselines, share=share)
     for query in range(x.size):
         steps = steps_of(x[query], query)
-        got = weights(Tail(3.0, share=share), Standing(x, baselines), query, steps)
+        got = weights(Tail(3.0, share=share), QueryMetrics(x, baselines), query, steps)
         np.testing.assert_allclose(got, np.abs([worth(query, step) for step in steps]), rtol=1e-5, atol=1e-6)
 
 
@@ -102,7 +103,7 @@ def test_tstar_faro_stands_against_the_mean(baselines: int) -> None:
     x, b = scene(3, baselines=baselines)
     worth = worth_of("tstar-faro", 4.0, x, b)
     for query in range(x.size):
-        got = weights(objective_of("tstar-faro", 4.0), Standing(x, b), query, np.array([0.1]))
+        got = weights(objective_of("tstar-faro", 4.0), QueryMetrics(x, b), query, np.array([0.1]))
         assert got[0] == pytest.approx(worth(query, 0.1), 1e-5)
 
 
@@ -117,16 +118,16 @@ def test_the_spread_is_estimated_after_the_first_tree_and_kept_or_each_time(name
     def assert_worth(objective: LambdaMART, x: np.ndarray, **options: Any) -> None:
         worth = worth_of(name, 2.0, x, b, spread=spread, **options)
         for query in (0, 7, 30):
-            got = weights(objective, Standing(x, b), query, steps)
+            got = weights(objective, QueryMetrics(x, b), query, steps)
             np.testing.assert_allclose(got, np.abs([worth(query, step) for step in steps]), rtol=1e-5)
 
     half = objective_of({"saro": "ucro", "saro-eq9": "ucro-eq9"}.get(name, "ucro"), 1.0)
     for objective in (once, each):
-        before = weights(objective, Standing(x, b, started=False), 3, steps)
+        before = weights(objective, QueryMetrics(x, b, started=False), 3, steps)
         if name == "faro":
             np.testing.assert_allclose(before, 2 * np.abs(steps), rtol=1e-6)
         else:
-            np.testing.assert_array_equal(before, weights(half, Standing(x, b), 3, steps))
+            np.testing.assert_array_equal(before, weights(half, QueryMetrics(x, b), 3, steps))
         assert objective.state == {}
         assert_worth(objective, x)
     assert_worth(once, later, kept=x - b[0])
@@ -134,14 +135,14 @@ def test_the_spread_is_estimated_after_the_first_tree_and_kept_or_each_time(name
     resumed = objective_of(name, 2.0, spread=spread)
     resumed.state = once.state
     assert_worth(resumed, later, kept=x - b[0])
-    weights(once, Standing(x, b, started=False), 3, steps)  # another training begins
+    weights(once, QueryMetrics(x, b, started=False), 3, steps)  # another training begins
     assert_worth(once, later)
 
 
 def test_alphas_lie_between_0_and_alpha_and_are_highest_for_losses() -> None:
     x, b = scene(6)
     objective = objective_of("saro", 3.0)
-    found = objective.alphas(x - b[0], Standing(x, b))  # type: ignore[attr-defined]
+    found = objective.alphas(x - b[0], QueryMetrics(x, b))  # type: ignore[attr-defined]
     np.testing.assert_allclose(found, alphas(3.0, x - b[0]))
     assert (np.diff(found[np.argsort(x - b[0])]) <= 0).all()
     assert 0 < found.min() < 1.5 < found.max() < 3
@@ -151,7 +152,7 @@ def test_alphas_lie_between_0_and_alpha_and_are_highest_for_losses() -> None:
 def test_no_spread_leaves_half_of_alpha(name: str) -> None:
     """One query, or a model as good as the baseline everywhere: nothing tells queries apart."""
     for x in (np.array([0.4]), np.full(5, 0.4)):
-        got = weights(objective_of(name, 4.0), Standing(x, x[None]), 0, np.array([-0.1]))
+        got = weights(objective_of(name, 4.0), QueryMetrics(x, x[None]), 0, np.array([-0.1]))
         assert got[0] == pytest.approx(0.3, 1e-6)
 
 
@@ -161,12 +162,12 @@ def test_no_spread_leaves_half_of_alpha(name: str) -> None:
 def test_georisks_surrogate(queries: int, baselines: int, alpha: float) -> None:
     """Relative error: below 2e-5; but at alpha = 20 swaps in 20 queries leave the series' reach: 0.01."""
     x, b = scene(queries + baselines, queries, baselines)
-    objective, standing = GeoRisk(alpha), Standing(x, b)
+    objective, metrics = GeoRisk(alpha), QueryMetrics(x, b)
     tolerance = 2e-5 if alpha <= 5 else {20: 1e-2}.get(queries, 2e-5)
     for query in range(0, queries, 4):
         steps = steps_of(x[query], query)
         expected = np.array([georisk_surrogate(x, b, alpha, query, step) for step in steps])
-        np.testing.assert_allclose(weights(objective, standing, query, steps), np.abs(expected), rtol=tolerance)
+        np.testing.assert_allclose(weights(objective, metrics, query, steps), np.abs(expected), rtol=tolerance)
         assert (np.sign(expected) == np.sign(steps)).all(), "the surrogate itself never punishes an improvement"
 
 
@@ -176,7 +177,7 @@ def test_georisk_of_a_handful_of_queries_has_the_right_sign_and_a_finite_size(qu
         x, b = scene(seed, queries, 2)
         for alpha in (0.0, 5.0, 50.0):
             for query in range(queries):
-                got = weights(GeoRisk(alpha), Standing(x, b), query, steps_of(x[query], seed))
+                got = weights(GeoRisk(alpha), QueryMetrics(x, b), query, steps_of(x[query], seed))
                 assert np.isfinite(got).all()
                 assert (got > 0).all()
 
@@ -190,7 +191,7 @@ def test_georisk_in_full_is_the_change_of_georisk(queries: int, median: float, m
         x, b = scene(7, queries, baselines)
         for query in range(0, queries, queries // 20):
             steps = steps_of(x[query], query, 10)
-            got = weights(GeoRiskFull(alpha), Standing(x, b), query, steps)
+            got = weights(GeoRiskFull(alpha), QueryMetrics(x, b), query, steps)
             true = np.array([georisk_change(x, b, alpha, query, step) for step in steps])
             errors += (np.abs(got - np.maximum(true * np.sign(steps), 0)) / np.abs(steps)).tolist()
     assert np.median(errors) < median
@@ -202,14 +203,14 @@ def test_georisk_in_full_drops_what_would_punish_an_improvement() -> None:
     queries = np.flatnonzero(x > b.max(axis=0))[:20]
     true = np.array([georisk_change(x, b, 20.0, query, 0.02) for query in queries])
     assert (true < -0.01).any(), "a better total raises what is expected everywhere else"
-    got = np.array([weights(GeoRiskFull(20.0), Standing(x, b), query, np.array([0.02]))[0] for query in queries])
+    got = np.array([weights(GeoRiskFull(20.0), QueryMetrics(x, b), query, np.array([0.02]))[0] for query in queries])
     assert (got[true < -1e-3] == 0).all()
     assert (got[true > 1e-3] > 0).all()
 
 
 def test_georisk_of_a_model_that_finds_nothing_is_lambdamart() -> None:
     for baselines in (np.zeros((2, 3)), np.full((2, 3), 0.5)):
-        got = weights(GeoRisk(2.0), Standing(np.zeros(3), baselines), 0, np.array([0.1, 0.3]))
+        got = weights(GeoRisk(2.0), QueryMetrics(np.zeros(3), baselines), 0, np.array([0.1, 0.3]))
         np.testing.assert_allclose(got, [0.1, 0.3])
 
 
@@ -219,7 +220,7 @@ def test_georisk_where_only_the_model_can_score() -> None:
     x[5], b[:, 5] = 0, 0
     steps = np.array([0.05, 0.3])
     expected = [georisk_surrogate(x, b, 2.0, 5, step) for step in steps]
-    np.testing.assert_allclose(weights(GeoRisk(2.0), Standing(x, b), 5, steps), expected, rtol=2e-5)
+    np.testing.assert_allclose(weights(GeoRisk(2.0), QueryMetrics(x, b), 5, steps), expected, rtol=2e-5)
 
 
 @settings(max_examples=60)
@@ -230,7 +231,7 @@ def test_objectives_are_consistent(name: str, alpha: float, seed: int) -> None:
     x, b = scene(seed, 25, 3 if name in SEVERAL else 1)
     for query in (0, 11, 24):
         steps = np.r_[steps_of(x[query], seed), 1e-5, -1e-5, 0.0]
-        got = weights(objective_of(name, alpha), Standing(x, b), query, steps)
+        got = weights(objective_of(name, alpha), QueryMetrics(x, b), query, steps)
         assert got[-1] == 0
         assert (got[:-1] >= 0).all() if name == "georisk-full" else (got[:-1] > 0).all()
 
@@ -250,7 +251,7 @@ def small(seed: int = 0) -> tuple[RankingData, np.ndarray, np.ndarray]:
 def bound(name: str, alpha: float, empty: Any = "zero", seed: int = 0, **options: Any) -> RiskObjective:
     data, _, rows = small(seed)
     baseline = None if name == "lambdamart" else rows if name in SEVERAL else rows[0]
-    objective = RiskObjective(name, alpha, baseline, Lambda(empty=empty), threads=1, **options)
+    objective = RiskObjective(name, alpha, baseline, pairs=PairOptions(empty=empty), n_jobs=1, **options)
     objective.bind(data)
     return objective
 
@@ -275,7 +276,7 @@ def test_what_an_empty_query_counts() -> None:
     assert (one.baselines[:, vacant] == 1).all()
     others = np.setdiff1d(np.arange(24), vacant)
     assert drop.counted.tolist() == others.tolist()
-    kept = RiskObjective("georisk", 2.0, drop.baselines[:, others], threads=1)
+    kept = RiskObjective("georisk", 2.0, drop.baselines[:, others], n_jobs=1)
     kept.bind(data.select(others))
     rows = np.isin(data.query_of_row, others)
     np.testing.assert_allclose(drop.gradients(scores)[0][rows], kept.gradients(scores[rows])[0], rtol=1e-6)
@@ -313,7 +314,7 @@ def test_a_trained_objective_can_be_pickled(threads: int) -> None:
     import lightgbm as lgb
 
     data, scores, rows = small()
-    objective = RiskObjective("saro", 1.0, rows[0], threads=threads)
+    objective = RiskObjective("saro", 1.0, rows[0], n_jobs=threads)
     dataset = lgb.Dataset(scores[:, None], data.labels, group=data.sizes, params={"verbose": -1})
     lgb.train({"objective": objective, "verbose": -1, "num_threads": 1}, dataset, 3)
     again = pickle.loads(pickle.dumps(objective))
@@ -338,7 +339,7 @@ MISTAKES: list[tuple[Any, str]] = [
 
 def bound_with(name: str, baseline: Any, **chosen: Any) -> None:
     data, scores, _ = small()
-    objective = RiskObjective(name, 1.0, baseline, Lambda(**chosen), threads=1)
+    objective = RiskObjective(name, 1.0, baseline, pairs=PairOptions(**chosen), n_jobs=1)
     objective.bind(data)
     objective.gradients(scores)
 

@@ -8,9 +8,10 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 
-from surefoot.learn.boosting import Lambda, RiskObjective
+from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.metrics import Metric
 from surefoot.learn.objectives import OBJECTIVES
+from surefoot.learn.settings import PairOptions
 from tests.learn.lightgbm_oracle import STEADY, Documents, made_up, read
 
 PARAMS = {**STEADY, "num_leaves": 15, "min_data_in_leaf": 10}
@@ -31,16 +32,16 @@ def model_text(objective: RiskObjective, threads: int = 1) -> str:
 
 @pytest.mark.parametrize("name", sorted(OBJECTIVES))
 def test_each_objective_trains_the_same_model_whatever_the_threads_and_again(name: str) -> None:
-    objective = RiskObjective(name, 1.0, some(name), threads=1)
+    objective = RiskObjective(name, 1.0, some(name), n_jobs=1)
     first = model_text(objective)
     assert first.count("Tree=") == 8
-    assert model_text(RiskObjective(name, 1.0, some(name), threads=2), threads=2) == first
+    assert model_text(RiskObjective(name, 1.0, some(name), n_jobs=2), threads=2) == first
     assert model_text(objective) == first, "a second training must not inherit from the first"
 
 
 @pytest.mark.parametrize("metric", ["ndcg", "map", "mrr", "err"])
 def test_training_raises_the_metric(metric: Any) -> None:
-    objective = RiskObjective("lambdamart", lambdas=Lambda(metric=metric), threads=1)
+    objective = RiskObjective("lambdamart", pairs=PairOptions(metric=metric), n_jobs=1)
     booster = lgb.train({**PARAMS, "objective": objective}, SMALL.dataset(), 30)
     form = Metric(metric)
     learnt = form(booster.predict(SMALL.X), SMALL.labels, SMALL.bounds).mean()
@@ -66,7 +67,7 @@ def test_more_alpha_means_fewer_losses_on_the_training_queries(name: str, data: 
     losses, risks = [], []
     for alpha in (0.0, 1.0, 5.0, 20.0):
         params = {**STEADY, "num_leaves": 15, "min_data_in_leaf": 50, "learning_rate": 0.1}
-        objective = RiskObjective(name, alpha, baseline, threads=1)
+        objective = RiskObjective(name, alpha, baseline, n_jobs=1)
         booster = lgb.train({**params, "objective": objective}, docs.dataset(), 50)
         x = form(booster.predict(docs.X), docs.labels, docs.bounds)
         losses.append(int((x < b - 1e-9).sum()))

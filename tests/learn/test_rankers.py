@@ -53,7 +53,7 @@ def test_scikit_learns_own_checks(engine):
 
 @each_engine
 def test_a_clone_and_a_pickle_predict_the_same(engine):
-    model = ranker("saro", alpha=3, options={"spread": "se"}, engine=engine)
+    model = ranker("saro", alpha=3, objective_options={"spread": "se"}, engine=engine)
     twin = clone(model)
     assert twin.get_params() == model.get_params()
     model.fit(X, Y, qid=QID, baseline=BM25)
@@ -68,7 +68,11 @@ def test_parameters_are_set_by_name():
     model = ranker().set_params(alpha=7, objective="faro", params={"lambda_l2": 2.0})
     assert model.get_params()["alpha"] == 7
     card = model.fit(X, Y, qid=QID, baseline=BM25).model_.card
-    assert (card["objective"], card["alpha"], card["params"]["lambda_l2"]) == ("faro", 7, 2.0)
+    assert (card["settings"]["objective"], card["settings"]["alpha"], card["settings"]["params"]["lambda_l2"]) == (
+        "faro",
+        7,
+        2.0,
+    )
     assert "[lambda_l2: 2]" in model.model_.text
 
 
@@ -101,10 +105,10 @@ def test_scattered_queries_give_the_model_of_queries_in_one_piece(engine, baseli
 def test_predictions_and_figures_do_not_depend_on_the_order_of_queries():
     model = ranker().fit(X, Y, qid=QID, baseline=BM25)
     assert np.array_equal(model.predict(X[SHUFFLED]), model.predict(X)[SHUFFLED])
-    figures = model.judge(X, Y, qid=QID, baseline=X[:, 0])
+    figures = model.evaluate(X, Y, qid=QID, baseline=X[:, 0])
     rows = SCATTERED
     assert (np.diff(QID[rows]) < 0).any()
-    assert model.judge(X[rows], Y[rows], qid=QID[rows], baseline=X[rows, 0]) == pytest.approx(figures)
+    assert model.evaluate(X[rows], Y[rows], qid=QID[rows], baseline=X[rows, 0]) == pytest.approx(figures)
 
 
 def test_the_score_is_the_mean_ndcg_of_scikit_learn():
@@ -122,7 +126,7 @@ def test_scores_hold_the_ranker_beside_its_baselines():
     model = ranker("georisk").fit(X, Y, qid=QID, baseline=[BM25, "feature:1"])
     scores = model.scores(X_TEST, Y_TEST, qid=QID_TEST, baseline=[BM25, "feature:1"], name="new")
     assert scores.systems == ("new", "feature:0", "feature:1")
-    figures = model.judge(X_TEST, Y_TEST, qid=QID_TEST, baseline=[BM25, "feature:1"])
+    figures = model.evaluate(X_TEST, Y_TEST, qid=QID_TEST, baseline=[BM25, "feature:1"])
     assert scores.values[0].mean() == pytest.approx(figures["mean"])
     gains = scores.values[0] - scores.values[1:].mean(axis=0)
     assert figures["urisk"] == pytest.approx(np.where(gains < 0, 2, 1) @ gains / len(gains))
@@ -162,7 +166,7 @@ class LeastRisk(RiskRanker):
     """Chosen by risk, not by the mean."""
 
     def score(self, X, y, qid=None, baseline=None):
-        return self.judge(X, y, qid, baseline)["urisk"]
+        return self.evaluate(X, y, qid, baseline)["urisk"]
 
 
 @pytest.mark.parametrize("kind", [RiskRanker, LeastRisk])
@@ -179,7 +183,7 @@ def test_alpha_is_searched_by_groups_of_queries(kind):
     for place, alpha in enumerate([0.0, 5.0]):
         model = clone(search.estimator).set_params(alpha=alpha)
         model.fit(X[learned], Y[learned], qid=QID[learned], baseline=baseline[learned])
-        figures = model.judge(X[held], Y[held], QID[held], baseline[held])
+        figures = model.evaluate(X[held], Y[held], QID[held], baseline[held])
         expected = figures["urisk" if kind is LeastRisk else "mean"]
         assert search.cv_results_["split0_test_score"][place] == expected
 
@@ -227,7 +231,7 @@ def test_training_goes_on_from_a_model(engine, tmp_path):
     best = ranker(engine=engine, n_estimators=7).fit(
         X, Y, qid=QID, baseline=BM25, init_model=first, eval_set=(X_TEST, Y_TEST, QID_TEST)
     )
-    assert best.judge(X_TEST, Y_TEST, QID_TEST, BM25) == pytest.approx(best.model_.card["validation"])
+    assert best.evaluate(X_TEST, Y_TEST, QID_TEST, BM25) == pytest.approx(best.model_.card["validation"])
 
 
 def test_monotone_constraints_hold():
@@ -292,7 +296,7 @@ def test_err_is_told_on_the_scale_of_the_training_data():
 def test_all_cores_by_minus_one_and_without_query_ids_one_query():
     model = ranker("lambdamart", n_jobs=-1, n_estimators=2).fit(X[:40], Y[:40])
     assert model.model_.card["data"]["queries"] == 1
-    with pytest.raises(SurefootError, match="threads must be 1 or more; got 0"):
+    with pytest.raises(SurefootError, match="n_jobs must be 1 or more; got 0"):
         ranker("lambdamart", n_jobs=0).fit(X, Y, qid=QID)
 
 

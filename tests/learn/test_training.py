@@ -10,18 +10,17 @@ import pytest
 
 from surefoot.errors import InputError, SurefootError
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.boosting import Lambda
 from surefoot.learn.training import train
-from surefoot.learn.validation import HIGHER, Judge
+from surefoot.learn.validation import Validation, higher_is_better
 from tests.learn import small_rankings
 from tests.learn.small_rankings import (
     BASELINE,
     KINDS,
-    LEAVES,
     REACHED,
     TRAINING,
     VALIDATION,
     XGB,
+    checkpointed,
     ranking_data,
     settings,
     trained,
@@ -43,10 +42,7 @@ def stop_at(iteration):
 def stopped(checkpoint, iteration, chosen=None, **more):
     """Train until an iteration; all before it are kept."""
     with pytest.raises(StoppedError):
-        train(
-            chosen or settings(), TRAINING, BASELINE, VALIDATION, checkpoint=checkpoint, every=0,
-            report=stop_at(iteration), **more,
-        )  # fmt: skip
+        checkpointed(chosen or settings(), checkpoint, every=0, report=stop_at(iteration), **more)
 
 
 def kept(checkpoint):
@@ -91,14 +87,14 @@ def test_no_half_written_file_is_left(killed):
 @pytest.mark.parametrize(
     "chosen",
     [
-        settings(objective="faro", options={"each": True}),
+        settings(objective="faro", objective_options={"each": True}),
         settings(objective="georisk"),
-        settings(params={**LEAVES, "use_quantized_grad": True}),
-        settings(params={**LEAVES, "sub_row": 0.5, "subsample_freq": 2}),
-        settings(params={**LEAVES, "linear_tree": True}),
-        settings(params={**LEAVES, "min_child_samples": 500}),  # nothing to split: a tree of one leaf
-        settings(engine="xgboost", params={**XGB, "colsample_bynode": 0.5}, n_estimators=60),
-        settings(engine="xgboost", params=XGB, objective="saro", early_stopping_rounds=10),
+        settings(params={"use_quantized_grad": True}),
+        settings(params={"sub_row": 0.5, "subsample_freq": 2}),
+        settings(params={"linear_tree": True}),
+        settings(min_child_samples=500),  # nothing to split: a tree of one leaf
+        settings(**XGB, params={"colsample_bynode": 0.5}, n_estimators=60),
+        settings(**XGB, objective="saro", early_stopping_rounds=10),
     ],
     ids=lambda chosen: f"{chosen.engine} {chosen.objective} {' '.join(chosen.params)}",
 )
@@ -106,8 +102,8 @@ def test_stopped_twice_and_resumed_gives_the_same_model(chosen, tmp_path):
     checkpoint = tmp_path / "checkpoint.json"
     stopped(checkpoint, 2, chosen)
     stopped(checkpoint, 9, chosen, resume=True)
-    again = train(chosen, TRAINING, BASELINE, VALIDATION, checkpoint=checkpoint, resume=True)
-    whole = train(chosen, TRAINING, BASELINE, VALIDATION)
+    again = checkpointed(chosen, checkpoint, resume=True)
+    whole = train(TRAINING, BASELINE, chosen, valid=VALIDATION)
     assert again.model.text == whole.model.text
     assert again.history == whole.history
 
@@ -124,13 +120,13 @@ def test_an_interrupt_keeps_what_is_done_even_between_a_tree_and_its_record(tmp_
         if progress.iteration == 8:
             raise KeyboardInterrupt
 
-    for chosen in (settings(), settings(engine="xgboost", params=XGB)):
+    for chosen in (settings(), settings(**XGB)):
         checkpoint = tmp_path / chosen.engine
         with pytest.raises(KeyboardInterrupt):
-            train(chosen, TRAINING, BASELINE, VALIDATION, checkpoint=checkpoint, report=interrupt)
+            checkpointed(chosen, checkpoint, report=interrupt)
         assert len(kept(checkpoint)["history"]) == 8
-        again = train(chosen, TRAINING, BASELINE, VALIDATION, checkpoint=checkpoint, resume=True)
-        assert again.model.text == train(chosen, TRAINING, BASELINE, VALIDATION).model.text
+        again = checkpointed(chosen, checkpoint, resume=True)
+        assert again.model.text == train(TRAINING, BASELINE, chosen, valid=VALIDATION).model.text
 
 
 def test_a_checkpoint_of_another_training_is_refused_by_what_differs(tmp_path):
@@ -138,25 +134,29 @@ def test_a_checkpoint_of_another_training_is_refused_by_what_differs(tmp_path):
     short = {"n_estimators": 6}
     stopped(checkpoint, 3, settings(**short))
     before = checkpoint.read_bytes()
-    ours = {"settings": settings(**short), "data": TRAINING, "baseline": BASELINE, "valid": VALIDATION}
+    ours = {"chosen": settings(**short)}
     others = [
-        ("alpha", {"settings": settings(**short, alpha=2)}),
-        ("objective, options", {"settings": settings(**short, objective="saro", options={"spread": "se"})}),
-        ("params", {"settings": settings(**short, params={**LEAVES, "num_leaves": 8})}),
-        ("lambdas", {"settings": settings(**short, lambdas=Lambda(truncation=None))}),
+        ("alpha", {"chosen": settings(**short, alpha=2)}),
+        (
+            "objective, objective_options",
+            {"chosen": settings(**short, objective="saro", objective_options={"spread": "se"})},
+        ),
+        ("num_leaves", {"chosen": settings(**short, num_leaves=8)}),
+        ("params", {"chosen": settings(**short, params={"lambda_l2": 8})}),
+        ("truncation", {"chosen": settings(**short, truncation=None)}),
         ("baseline, training data", {"data": ranking_data(5)}),
         ("validation baseline, validation data", {"valid": ranking_data(5)}),
         ("baseline, validation baseline", {"baseline": "feature:1"}),
         ("validation baseline", {"valid_baseline": "feature:2"}),
-        ("weight", {"weight": np.full(25, 2.0)}),
-        ("categorical_feature", {"categorical": [3]}),
+        ("weight", {"sample_weight": np.full(25, 2.0)}),
+        ("categorical_feature", {"categorical_feature": [3]}),
     ]
     for differs, change in others:
         with pytest.raises(InputError, match=rf"checkpoint.json: belongs to a training with another {differs};"):
-            train(**{**ours, **change}, checkpoint=checkpoint, resume=True)
+            checkpointed(**{**ours, **change}, checkpoint=checkpoint, resume=True)
     assert checkpoint.read_bytes() == before
-    ours["settings"] = settings(**short, threads=2)  # makes no difference
-    train(**ours, checkpoint=checkpoint, resume=True)
+    ours["chosen"] = settings(**short, n_jobs=2)  # makes no difference
+    checkpointed(**ours, checkpoint=checkpoint, resume=True)
 
 
 @pytest.mark.parametrize(
@@ -187,34 +187,34 @@ def test_without_resuming_training_starts_afresh(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "figure", ["mean", "urisk", "trisk", "georisk", "tail", "frisk", "freward", "losses", "loss20"]
+    "measure", ["mean", "urisk", "trisk", "georisk", "tail", "frisk", "freward", "losses", "loss20"]
 )
-def test_the_kept_iteration_is_the_best_by_the_figure(figure):
-    chosen = settings(stop_on=figure, early_stopping_rounds=6, n_estimators=60)
-    result = train(chosen, TRAINING, BASELINE, VALIDATION)
-    worth = np.array([figures[figure] for figures in result.history]) * (1 if HIGHER[figure] else -1)
+def test_the_kept_iteration_is_the_best_by_the_measure(measure):
+    chosen = settings(stop_on=measure, early_stopping_rounds=6, n_estimators=60)
+    result = train(TRAINING, BASELINE, chosen, valid=VALIDATION)
+    worth = np.array([found[measure] for found in result.history]) * (1 if higher_is_better(measure) else -1)
     assert result.best_iteration == int(np.argmax(worth)) + 1
     assert len(worth) in (60, result.best_iteration + 6)
     assert result.model.booster.num_trees() == result.best_iteration == result.model.card["trees"]
-    judge = Judge(VALIDATION, chosen.reported(), baselines_of(BASELINE, VALIDATION), chosen.alpha)
-    figures = judge(result.model.predict(VALIDATION))
-    assert figures == pytest.approx(result.model.card["validation"])
-    assert figures[figure] == pytest.approx(result.history[result.best_iteration - 1][figure])
+    validation = Validation.of(chosen, VALIDATION, baselines_of(BASELINE, VALIDATION))
+    measures = validation(result.model.predict(VALIDATION))
+    assert measures == pytest.approx(result.model.card["validation"])
+    assert measures[measure] == pytest.approx(result.history[result.best_iteration - 1][measure])
 
 
 def test_by_default_the_risk_that_is_trained_for_decides_or_the_mean_without_a_baseline():
     assert trained("plain").model.card["stopped_on"] == "urisk"
-    plain = train(settings(objective="lambdamart"), TRAINING, None, VALIDATION)
+    plain = train(TRAINING, None, settings(objective="lambdamart"), valid=VALIDATION)
     assert plain.model.card["stopped_on"] == "mean"
     assert set(plain.history[0]) == {"mean", "trees"}
 
 
 def test_without_validation_all_trees_are_kept_and_the_training_queries_are_told():
-    result = train(settings(n_estimators=12), TRAINING, BASELINE)
+    result = train(TRAINING, BASELINE, settings(n_estimators=12))
     assert result.best_iteration == result.model.booster.num_trees() == 12
     assert result.model.card["stopped_on"] is None
     assert "validation" not in result.model.card
-    means = [figures["mean"] for figures in result.history]
+    means = [measures["mean"] for measures in result.history]
     assert means[-1] > means[0]
     assert set(result.history[0]) == {"mean", "urisk", "losses", "trees"}
 
@@ -225,14 +225,14 @@ def test_iterations_that_grow_no_tree_are_not_counted_as_trees():
     X[:, 0] = random.normal(size=300)
     X[:4, 1:] = random.normal(size=(4, 4))  # too rare to split on
     data = type(TRAINING).of(X, (X[:, 0] > 0.8).astype(int), np.repeat(np.arange(30), 10))
-    chosen = settings(params={**LEAVES, "feature_fraction": 0.2}, objective="lambdamart")
-    result = train(chosen, data)
+    chosen = settings(params={"feature_fraction": 0.2}, objective="lambdamart")
+    result = train(data, None, chosen)
     assert len(result.history) == 40
     assert 1 < result.model.booster.num_trees() == result.model.card["trees"] < 40
 
 
 def test_threads_change_nothing():
-    one, two = (train(settings(threads=n, n_estimators=8), TRAINING, BASELINE, VALIDATION) for n in (1, 2))
+    one, two = (train(TRAINING, BASELINE, settings(n_jobs=n, n_estimators=8), valid=VALIDATION) for n in (1, 2))
     lines = [[line for line in r.model.text.splitlines() if "num_threads" not in line] for r in (one, two)]
     assert lines[0] == lines[1]
     assert one.history == two.history
@@ -243,11 +243,11 @@ def test_threads_change_nothing():
     [
         ({"objective": "ucr"}, "objective must be one of"),
         ({"engine": "catboost"}, "engine must be one of"),
-        ({"options": {"spread": "se"}}, "objective ucro has the options alpha; got spread"),
+        ({"objective_options": {"spread": "se"}}, "objective ucro has the options alpha; got spread"),
         ({"n_estimators": 0}, "n_estimators must be 1 or more; got 0"),
         ({"early_stopping_rounds": 0}, "early_stopping_rounds must be 1 or more; got 0"),
         ({"cutoff": 0}, "cutoff must be 1 or more; got 0"),
-        ({"threads": -3}, "threads must be 1 or more; got -3"),
+        ({"n_jobs": -3}, "n_jobs must be 1 or more; got -3"),
         ({"stop_on": "wins"}, "stop_on must be one of"),
         ({"params": {"num_leafs": 5}}, "LightGBM has no parameter num_leafs"),
         ({"params": {"objective": "lambdarank"}}, "LightGBM's objective is objective here"),
@@ -256,7 +256,7 @@ def test_threads_change_nothing():
         ({"params": {"bagging_by_query": True}}, "LightGBM ignores bagging_by_query"),
         ({"params": {"boosting_type": "dart"}}, "training with boosting_type=dart can't be cut"),
         ({"params": {"data_sample_strategy": "goss"}}, "training with data_sample_strategy=goss can't be cut"),
-        ({"params": {"cegb_penalty_feature_coupled": [1] * 5}}, "LightGBM forgets what cegb_penalty"),
+        ({"params": {"cegb_penalty_feature_coupled": [1] * 5}}, "LightGBM forgets the state of cegb_penalty"),
         ({"params": {"bagging_seed": "x"}}, "bagging_seed must be a whole number; got 'x'"),
         ({"params": {"num_leaves": 1}}, r"^lightgbm: Check failed: \(num_leaves\) > \(1\)$"),
         ({"params": {"max_bin": "many"}}, "^lightgbm: Parameter max_bin should be of type int"),
@@ -264,18 +264,18 @@ def test_threads_change_nothing():
 )
 def test_what_can_not_be_trained_is_told_in_one_line(change, message):
     with pytest.raises(SurefootError, match=message) as error:
-        train(settings(**change), TRAINING, BASELINE, VALIDATION)
+        train(TRAINING, BASELINE, settings(**change), valid=VALIDATION)
     assert "\n" not in str(error.value)
 
 
 def test_what_training_lacks_is_told():
     with pytest.raises(SurefootError, match="objective ucro needs a baseline"):
-        train(settings(), TRAINING)
+        train(TRAINING, None, settings())
     with pytest.raises(SurefootError, match="needs validation queries"):
-        train(settings(early_stopping_rounds=3), TRAINING, BASELINE)
+        train(TRAINING, BASELINE, settings(early_stopping_rounds=3))
     with pytest.raises(SurefootError, match="urisk compares with a baseline; give one, or stop on mean"):
-        train(settings(objective="lambdamart", stop_on="urisk"), TRAINING, None, VALIDATION)
+        train(TRAINING, None, settings(objective="lambdamart", stop_on="urisk"), valid=VALIDATION)
     with pytest.raises(SurefootError, match="weights must be finite numbers of 0 or more"):
-        train(settings(), TRAINING, BASELINE, weight=np.full(25, -1.0))
+        train(TRAINING, BASELINE, settings(), sample_weight=np.full(25, -1.0))
     with pytest.raises(SurefootError, match="weights: one for each of 300 documents or of 25 queries; got 7"):
-        train(settings(), TRAINING, BASELINE, weight=np.ones(7))
+        train(TRAINING, BASELINE, settings(), sample_weight=np.ones(7))

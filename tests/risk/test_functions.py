@@ -11,7 +11,7 @@ from scipy import stats
 
 from surefoot import risk
 from surefoot.errors import SurefootError
-from surefoot.risk import statistics as moments
+from surefoot.risk import moments
 from surefoot.risk.values import Linear, Smooth
 
 RANDOM = np.random.default_rng(20160717)
@@ -149,10 +149,10 @@ def test_improving_a_topic_never_lowers_urisk(
     assert risk.urisk(better, pair[1], alpha) >= risk.urisk(*pair, alpha) - 1e-12
 
 
-@pytest.mark.parametrize(("share", "count"), [(0.05, 3), (0.10, 5), (0.25, 13), (1, 50), (0.001, 1)])
-def test_tail_is_the_mean_of_the_worst(share: float, count: int) -> None:
+@pytest.mark.parametrize(("fraction", "count"), [(0.05, 3), (0.10, 5), (0.25, 13), (1, 50), (0.001, 1)])
+def test_tail_is_the_mean_of_the_worst(fraction: float, count: int) -> None:
     expected = np.sort(SYSTEM - BASELINE)[:count].mean()
-    assert risk.tail(SYSTEM, BASELINE, share) == pytest.approx(expected, rel=1e-12)
+    assert risk.tail(SYSTEM, BASELINE, fraction) == pytest.approx(expected, rel=1e-12)
 
 
 def test_tail_counts_exact_shares_exactly() -> None:
@@ -165,10 +165,10 @@ def test_tail_of_many_systems() -> None:
     np.testing.assert_allclose(together, [risk.tail(row, BASELINE, 0.1) for row in MATRIX])
 
 
-@pytest.mark.parametrize("share", [0, -0.1, 1.1, float("nan")])
-def test_tail_refuses_other_shares(share: float) -> None:
-    with pytest.raises(SurefootError, match="share"):
-        risk.tail(SYSTEM, BASELINE, share)
+@pytest.mark.parametrize("fraction", [0, -0.1, 1.1, float("nan")])
+def test_tail_refuses_other_fractions(fraction: float) -> None:
+    with pytest.raises(SurefootError, match="fraction"):
+        risk.tail(SYSTEM, BASELINE, fraction)
 
 
 def test_gmean_is_scipys_with_a_floor() -> None:

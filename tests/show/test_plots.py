@@ -14,16 +14,17 @@ import surefoot
 from surefoot import risk
 from surefoot.analysis.cross import cross
 from surefoot.analysis.evaluate import evaluate
+from surefoot.analysis.intervals import intervals
+from surefoot.analysis.normality import normality
+from surefoot.analysis.value_agreement import value_agreement
 from surefoot.errors import SurefootError
 from surefoot.risk.values import Linear, Smooth, fences
 from surefoot.scores import Scores
 from surefoot.show.plots import KINDS
 from surefoot.show.plots.labels import label_points, spread, to_name
 from surefoot.show.plots.style import ENDINGS, plain
-from surefoot.stats.agreement import pca, value_agreement
+from surefoot.stats.agreement import pca
 from surefoot.stats.inference import critical_value, topic_inference
-from surefoot.stats.intervals import intervals
-from surefoot.stats.normality import normality
 
 HOSTILE = ["$x_1$", "<script>alert(1)</script>", "n" * 300, "_ünï 漢字 \\$\n\x1b[31m", "b$", "", "%s {x} ^_"]
 SMALL = {"n_resamples": 200}

@@ -10,15 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import surefoot
+from surefoot.analysis.changes import change_counts
 from surefoot.cli import main
 from surefoot.cli.figure import TRADEOFF_OPTIONS
 from surefoot.errors import SurefootError
-from surefoot.research.tradeoff.changes import best_shares, change_counts
+from surefoot.learn.model_store import history_csv
 from surefoot.research.tradeoff.churn import churn_counts, reward_by_churn
 from surefoot.research.tradeoff.files import write_choice, write_sweep
-from surefoot.research.tradeoff.model_store import history_text
-from surefoot.research.tradeoff.search import Choice, pareto_front
+from surefoot.research.tradeoff.recommendation import pareto_front
+from surefoot.research.tradeoff.search import Choice
 from surefoot.research.tradeoff.sweep import Sweep
+from surefoot.research.tradeoff.table import best_fractions
 from surefoot.scores import Scores
 from surefoot.show.plots import KINDS, TRADEOFF_KINDS
 
@@ -157,7 +159,7 @@ def test_reward_bars_are_the_means_of_the_bins() -> None:
 def test_best_alpha_bars_add_up() -> None:
     alone, tied = surefoot.best_alpha_bars(SWEEP).containers
     totals = [one.get_height() + other.get_height() for one, other in zip(alone, tied, strict=True)]
-    np.testing.assert_allclose(totals, 100 * best_shares(SWEEP.test.values[1:]))
+    np.testing.assert_allclose(totals, 100 * best_fractions(SWEEP.test.values[1:]))
     assert sum(totals) == pytest.approx(100)
 
 
@@ -183,7 +185,7 @@ def test_each_kind_is_drawn_from_its_folder(kind: str, tmp_path: Path, capsys: p
     write_choice(CHOICE, folder)
     for alpha, history in zip(ALPHAS, SWEEP.histories, strict=True):
         (folder / f"alpha-{alpha:g}").mkdir()
-        (folder / f"alpha-{alpha:g}" / "history.csv").write_text(history_text(history))
+        (folder / f"alpha-{alpha:g}" / "history.csv").write_text(history_csv(history))
     words = {"tradeoff": [str(folder), "--alpha", "0,2", "--n-resamples", "50"], "convergence": ["--of", "frisk"],
              "reward-by-churn": ["--alpha", "0,5"]}.get(kind, [])  # fmt: skip
     assert main(["figure", kind, str(folder), *words, "-o", str(tmp_path / "f.svg")]) == 0

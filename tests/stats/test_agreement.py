@@ -11,10 +11,8 @@ from sklearn import decomposition
 
 from surefoot.errors import SurefootError
 from surefoot.io.tables import read_scores
-from surefoot.risk.values import Smooth
 from surefoot.scores import Scores
 from surefoot.stats.agreement import (
-    RBO,
     baseline_correlations,
     correlation,
     friedman,
@@ -23,7 +21,6 @@ from surefoot.stats.agreement import (
     principal_axes,
     ranking,
     rbo,
-    value_agreement,
 )
 
 RANDOM = np.random.default_rng(2010)
@@ -159,9 +156,9 @@ def test_ranking_puts_the_largest_first_and_says_what_ties() -> None:
 
 
 def test_ranking_refuses_what_cannot_be_ranked() -> None:
-    with pytest.raises(SurefootError, match="'b' has no figure"):
+    with pytest.raises(SurefootError, match="'b' has no value"):
         ranking({"a": 1.0, "b": float("nan")})
-    with pytest.raises(SurefootError, match="one figure"):
+    with pytest.raises(SurefootError, match="one value"):
         ranking([1, 2], ["a"])
     with pytest.raises(SurefootError, match="share, order"):
         ranking([1, 2], ties="random")
@@ -280,26 +277,6 @@ def test_pca_refuses_what_it_cannot_use() -> None:
         principal_axes([[0.1, np.nan]])
 
 
-def test_value_agreement_grows_by_steps() -> None:
-    found = value_agreement(FEW, "a", value=Smooth, step=2)
-    assert list(dict.fromkeys(found.columns["systems"])) == [2, 4, 6]
-    assert set(found.columns["measure"]) == {"urisk", "zrisk", "georisk", "geominus_published"}
-    assert "ties=order" in found.signature
-    with pytest.raises(SurefootError, match="2 or more"):
-        value_agreement(FEW, "a", step=1)
-
-
-def test_values_agree_with_themselves() -> None:
-    found = value_agreement(FEW, "MEAN", value="linear")
-    np.testing.assert_allclose(found.columns["extrapolated"], 1)
-
-
-def test_value_agreement_without_zrisk_says_so() -> None:
-    found = value_agreement(Scores(MATRIX - 0.5, "abcdef", range(15)), "a", value=Smooth)
-    assert set(found.columns["measure"]) == {"urisk"}
-    assert "some scores are below 0" in found.notes[-1]
-
-
 @pytest.fixture(scope="module")
 def err20(data: Path) -> Scores:
     return read_scores(data / "trec-web-2012" / "err20.csv", measure="ERR@20")
@@ -311,23 +288,3 @@ def test_ecir2014_principal_axes(err20: Scores) -> None:
     shares = pca(err20, systems=nine).shares[:2]
     assert [f"{share:.2%}" for share in shares] == ["73.58%", "6.72%"]
     np.testing.assert_allclose(shares, [0.7361, 0.0677], atol=6e-4)
-
-
-@pytest.mark.parametrize("value", ["smooth", Smooth])
-def test_ecir2020_overlap_of_linear_and_smooth_rankings(err20: Scores, value: object) -> None:
-    """Published minima: U 0.903 (48 runs, without the baseline), Z 0.316 and Geo- 0.937 (all 49); alpha-hat 2, p 0.9.
-
-    Geo- recomputes to 0.9378, which is 0.937 when cut and 0.938 when rounded. The papers' fences and ours agree here.
-    """
-    found = value_agreement(err20, "indriCASP", alpha=1, value=value)  # type: ignore[arg-type]
-    whole = {row["measure"]: RBO(row["minimum"], row["residual"], row["extrapolated"]) for row in found.rows()[-4:]}
-    minima = {measure: f"{one.minimum:.4f}" for measure, one in whole.items()}
-    assert minima == {"urisk": "0.9032", "zrisk": "0.3164", "georisk": "0.8757", "geominus_published": "0.9378"}
-    assert max(one.residual for one in whole.values()) < 0.001
-
-
-def test_ecir2020_figure4_has_steps_of_five(err20: Scores) -> None:
-    found = value_agreement(err20, "indriCASP", alpha=1, value=Smooth)
-    assert list(dict.fromkeys(found.columns["systems"])) == [5, 10, 15, 20, 25, 30, 35, 40, 45, 49]
-    urisk = [row for row in found.rows() if row["measure"] == "urisk"]
-    assert [row["residual"] for row in urisk] == sorted((row["residual"] for row in urisk), reverse=True)

@@ -4,11 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from surefoot.analysis.design import Setting
+from surefoot.analysis.design import Design
+from surefoot.analysis.intervals import interval_columns
 from surefoot.errors import SurefootError
+from surefoot.risk import get_risk
 from surefoot.scores import Scores
-from surefoot.stats.intervals import How, interval_columns
-from surefoot.stats.resampling import Resampler
+from surefoot.stats.bootstrap import BootstrapMethod
 from surefoot.stats.simulator import TYPICAL, EmpiricalMargin, Simulator, ZeroInflatedBeta, normal_scores, shrunk
 
 RANDOM = np.random.default_rng(7)
@@ -86,7 +87,7 @@ def test_a_null_makes_systems_exchangeable_and_keeps_their_dependence() -> None:
 
 def test_changes_are_planted_and_a_null_takes_them_away() -> None:
     plain = Simulator.standard(["a", "b"], ZeroInflatedBeta(0.0, 0.0, 5.0, 5.0))
-    planted = plain.change("b", amount=-0.1, share=0.25)
+    planted = plain.change("b", amount=-0.1, fraction=0.25)
     before, after = plain.values(10_000, seed=4), planted.values(10_000, seed=4)
     np.testing.assert_array_equal(before[0], after[0])
     lost = before[1] - after[1]
@@ -136,13 +137,14 @@ def test_equal_and_constant_systems_can_be_simulated() -> None:
 @pytest.mark.parametrize("method", ["bca", "jackknife"])
 def test_intervals_hold_the_simulated_truth(method: str) -> None:
     """Bounds that a true rate of 95 % passes but once in 10,000 times; `studies` has the full table."""
-    simulator = Simulator.standard(["old", "new", "other"]).change("new", -0.2, share=0.2)
+    simulator = Simulator.standard(["old", "new", "other"]).change("new", -0.2, fraction=0.2)
     alphas, measures, count = np.array([1.0]), ("urisk", "georisk"), 150
-    truth = Resampler(Setting.of(simulator.draw(200_000, seed=8), "old", ["new"]), alphas, measures).estimates()
+    large = Design.of(simulator.draw(200_000, seed=8), "old", ["new"])
+    truth = large.values(map(get_risk, measures), alphas)
     held = dict.fromkeys(measures, 0)
     for matrix in np.moveaxis(simulator.values(80 * count, seed=9).reshape(3, count, 80), 1, 0):
-        setting = Setting.of(Scores(matrix, simulator.systems, range(80)), "old", ["new"])
-        bounds = interval_columns(setting, alphas, measures, How(method, n_resamples=300))
+        setting = Design.of(Scores(matrix, simulator.systems, range(80)), "old", ["new"])
+        bounds = interval_columns(setting, alphas, measures, BootstrapMethod(method, n_resamples=300))
         for name in measures:
             held[name] += bool(bounds[f"{name}_low"] <= truth[name] <= bounds[f"{name}_high"])
     assert min(held.values()) >= stats.binom.ppf(1e-4, count, 0.95)
@@ -153,7 +155,7 @@ def test_wrong_use_is_refused() -> None:
         lambda: ZeroInflatedBeta(0.7, 0.7, 1, 1),
         lambda: Simulator.standard(["a", "b", "c"], TYPICAL, correlation=-0.6),
         lambda: Simulator.standard([]),
-        lambda: Simulator.standard(["a"]).change("a", -0.1, share=2),
+        lambda: Simulator.standard(["a"]).change("a", -0.1, fraction=2),
         lambda: Simulator.standard(["a"]).null("x"),
         lambda: Simulator.standard(["a"]).draw(0),
     ):

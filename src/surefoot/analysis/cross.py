@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from surefoot import risk
-from surefoot.analysis.design import Setting
+from surefoot._typing import FloatArray, IntArray
+from surefoot.analysis.design import Design
 from surefoot.results import Column, Result, signature
 from surefoot.risk.values import Family, Smooth
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import Scores
 from surefoot.stats.agreement import Friedman, friedman
 
 
@@ -22,7 +22,7 @@ class CrossTable(Result):
 
     systems: tuple[str, ...]
     urisk: FloatArray
-    ranks: npt.NDArray[np.int64]
+    ranks: IntArray
     friedman: Friedman | None
 
     def extra(self) -> dict[str, object]:
@@ -38,8 +38,8 @@ class CrossTable(Result):
         columns: dict[str, Column] = {label: self.systems}
         for column, baseline in enumerate(self.systems):
             columns[baseline] = [
-                f"{figure:.4f} ({rank})" if rank else "0"
-                for figure, rank in zip(self.urisk[:, column], self.ranks[:, column], strict=True)
+                f"{value:.4f} ({rank})" if rank else "0"
+                for value, rank in zip(self.urisk[:, column], self.ranks[:, column], strict=True)
             ]
         return Result(self.signature, columns, self.notes)
 
@@ -49,24 +49,41 @@ def cross(
 ) -> CrossTable:
     """U_Risk of every system against every other, ranked for each baseline, with Friedman's test.
 
-    Columns: ``system, baseline, alpha, urisk, rank``. Ranks run over the systems other than the baseline, equal U_Risk
-    sharing the better rank; a system against itself has U_Risk 0 and no rank. In Friedman's test systems are the
-    treatments and baselines the blocks, the zero diagonal kept, as in ECIR 2014 (table 2): a small p says that the
-    systems differ whatever the baseline.
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure.
+    alpha
+        The additional weight of losses.
+    systems
+        The systems to compare; all by default.
+    value
+        ``"linear"``, ``"smooth"`` (fitted to the differences at hand) or a family of value functions.
 
+    Returns
+    -------
+    CrossTable
+        Columns ``system, baseline, alpha, urisk, rank``. Ranks run over the systems other than the baseline, equal
+        U_Risk sharing the better rank; a system against itself has U_Risk 0 and no rank. In Friedman's test systems are
+        the treatments and baselines the blocks, the zero diagonal kept, as in ECIR 2014 (table 2): a small p says that
+        the systems differ whatever the baseline.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4], [0.3, 0.1], [0.3, 0.5]], ["a", "b", "c"], ["q1", "q2"])
     >>> cross(scores, alpha=1).urisk.round(3)
     array([[ 0.  ,  0.05, -0.2 ],
            [-0.25,  0.  , -0.4 ],
            [ 0.1 ,  0.2 ,  0.  ]])
+
     """
-    alpha = risk.one_alpha(alpha)
+    alpha = risk.validate_alpha(alpha)
     chosen = scores if systems is None else scores.select(systems)
     rows, names = chosen.values, chosen.systems
     if value == "smooth":
         value = Smooth.fitted((rows[:, np.newaxis] - rows)[~np.eye(len(rows), dtype=np.bool_)])
-    setting = Setting.of(chosen, value=value)
-    urisk = np.stack([risk.urisk(rows, baseline, alpha, setting.family) for baseline in rows], axis=1)
+    design = Design.of(chosen, value=value)
+    urisk = np.stack([risk.urisk(rows, baseline, alpha, design.family) for baseline in rows], axis=1)
     ranks = np.stack([ranks_against(column, own) for own, column in enumerate(urisk.T)], axis=1)
     test = friedman(urisk) if len(names) >= 3 else None
     columns: dict[str, Column] = {
@@ -76,11 +93,9 @@ def cross(
         "urisk": urisk.ravel(),
         "rank": [rank or None for rank in ranks.ravel().tolist()],
     }
-    stated = signature(
-        "cross", measure=scores.measure, alpha=alpha, value=setting.value, systems=len(names), topics=len(scores.topics)
-    )
+    fields = {"alpha": alpha, "value": design.value, "systems": len(names), "topics": len(scores.topics)}
     return CrossTable(
-        signature=stated,
+        signature=signature("cross", measure=scores.measure, **fields),
         columns=columns,
         notes=(*scores.notes, _finding(test)),
         systems=names,
@@ -90,7 +105,7 @@ def cross(
     )
 
 
-def ranks_against(urisk: FloatArray, own: int) -> npt.NDArray[np.int64]:
+def ranks_against(urisk: FloatArray, own: int) -> IntArray:
     """The ranks of U_Risk against one baseline: 1 for the largest, equals sharing it; 0 for the baseline's own row."""
     others = np.delete(urisk, own)
     ranks = 1 + np.count_nonzero(others > urisk[:, np.newaxis], axis=1)

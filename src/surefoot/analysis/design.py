@@ -1,26 +1,32 @@
-"""What is compared with what: the words for baselines, populations and values, turned into arrays once."""
+"""What is compared with what: baselines, populations and values by name, resolved into arrays once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 import numpy as np
 
+from surefoot._typing import Columns, FloatArray
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import signature
-from surefoot.risk import expected
-from surefoot.risk.values import Family, Linear, Smooth, fences
-from surefoot.scores import FloatArray, Scores, as_names
+from surefoot.risk.measures import Risk, compute_all, sources
+from surefoot.risk.moments import Statistic
+from surefoot.risk.population import expected
+from surefoot.risk.statistics import Expectation, Mean
+from surefoot.risk.values import Family, Linear, Smooth, Value, fences, value_functions
+from surefoot.scores import Scores, as_names
 
 Baseline = str | Mapping[str, str] | None
 Population = Literal["PAIR"] | Sequence[str] | None
+Statistics = dict[Callable[..., Statistic], Statistic | None]
+"""By the function that makes it; None where it is undefined."""
 
 
 @dataclass(frozen=True)
-class Setting:
+class Design:
     """Systems with their scores, the baseline of each (if any), the population around them, and the values."""
 
     scores: Scores
@@ -40,15 +46,15 @@ class Setting:
         systems: Sequence[str] | None = None,
         population: Population = None,
         value: str | Family = "linear",
-    ) -> Setting:
-        """Resolve the words; see `surefoot.analysis.evaluate.evaluate` for what each may be."""
+    ) -> Design:
+        """Resolve the names; see `surefoot.evaluate` for what each may be."""
         if population == "PAIR" and baseline is None:
             raise SurefootError("the population PAIR needs a baseline; name one")
         chosen = tuple(scores.systems if systems is None else scores.select(systems).systems)
         if population is not None and population != "PAIR":
             population = as_names(population)
         over = None if population == "PAIR" else population
-        family, word = _family(value, scores, baseline, over)
+        family, label = _family(value, scores, baseline, over)
         return cls(
             scores,
             baseline,
@@ -57,7 +63,7 @@ class Setting:
             _baseline_rows(scores, chosen, baseline, over),
             population,
             family,
-            word,
+            label,
         )
 
     @property
@@ -67,42 +73,80 @@ class Setting:
             return self.scores.values
         return self.scores.select(self.systems).values
 
-    def only(self, systems: Sequence[str]) -> Setting:
-        """The same setting for fewer systems; the population stays."""
-        places = [self.systems.index(name) for name in systems]
-        rows = self.baselines
-        return replace(
-            self,
-            systems=tuple(systems),
-            baseline_names=tuple(self.baseline_names[place] for place in places),
-            baselines=rows[places] if rows is not None and rows.ndim > 1 else rows,
-        )
-
     def matrices(self) -> Iterator[tuple[FloatArray, list[int], list[int]]]:
-        """The populations of Z_Risk: a matrix, which of its rows are asked for, and which systems those are."""
+        """The populations of Z_Risk: a matrix, the rows of it that are shown, and their indices among the systems.
+
+        None where a score is below 0: Z_Risk is undefined then.
+        """
+        if self.scores.values.min() < 0:
+            return
         if self.population == "PAIR" and self.baselines is not None:
             baselines = np.broadcast_to(self.baselines, self.rows.shape)
-            for place, (row, baseline) in enumerate(zip(self.rows, baselines, strict=True)):
-                if self.systems[place] != self.baseline_names[place]:
-                    yield np.stack([row, baseline]), [0], [place]
+            for index, (row, baseline) in enumerate(zip(self.rows, baselines, strict=True)):
+                if self.systems[index] != self.baseline_names[index]:
+                    yield np.stack([row, baseline]), [0], [index]
         else:
             members = self.scores if self.population is None else self.scores.select(self.population)
             row_of = {name: row for row, name in enumerate(members.systems)}
-            inside = [place for place, name in enumerate(self.systems) if name in row_of]
-            yield members.values, [row_of[self.systems[place]] for place in inside], inside
+            inside = [index for index, name in enumerate(self.systems) if name in row_of]
+            yield members.values, [row_of[self.systems[index]] for index in inside], inside
+
+    def values(self, measures: Iterable[Risk], alphas: FloatArray) -> Columns:
+        """The measures by name, each alphas × systems."""
+        wanted = tuple(measures)
+        shape = (len(alphas), len(self.systems))
+        found = compute_all(wanted, self.statistics(wanted, alphas), alphas)
+        return {name: np.broadcast_to(values, shape) for name, values in found.items()}
+
+    def statistics(self, measures: Iterable[Risk], alphas: FloatArray, weights: FloatArray | None = None) -> Statistics:
+        """The statistics that measures are made of, each computed once."""
+        return {make: self._statistic(measure, alphas, weights) for make, measure in sources(measures).items()}
+
+    def _statistic(self, measure: Risk, alphas: FloatArray, weights: FloatArray | None) -> Statistic | None:
+        if measure.needs is None:
+            return measure.source(self.rows, weights=weights)
+        values = value_functions(self.family, alphas)
+        if measure.needs == "population":
+            return self._against_population(measure, values, weights)
+        if self.baselines is None:
+            raise SurefootError(f"{measure.name} needs a baseline; name one")
+        return measure.source(self.rows, self.baselines, weights=weights, values=values)
+
+    def _against_population(
+        self, measure: Risk, values: Mapping[float, Value], weights: FloatArray | None
+    ) -> Statistic | None:
+        """One statistic of all systems, NaN for those outside the population; None if all are outside."""
+        whole: Statistic | None = None
+        for matrix, rows, indices in self.matrices():
+            if weights is None:
+                part = measure.source(matrix, values=values)[rows]
+            else:
+                part = measure.source(matrix[rows], weights, totals=matrix.sum(axis=0), values=values)
+            if whole is None:
+                whole = part.map(lambda array: np.full((len(self.systems), *array.shape[1:]), np.nan))
+            whole.map(partial(_put, indices), part)
+        if isinstance(whole, Expectation) and weights is not None and len(indices) < len(self.systems):
+            # Of all systems at once: BLAS rounds a product differently for another number of rows.
+            whole = replace(whole, total=Mean.of(self.rows, weights).total)
+        return whole
 
 
-def signature_of(kind: str, settings: Sequence[Setting], alphas: FloatArray, **more: object) -> str:
-    """What was computed, from what: the fields that every analysis of settings has, then its own."""
-    first = settings[0]
+def _put(indices: list[int], whole: FloatArray, part: FloatArray) -> FloatArray:
+    whole[indices] = part
+    return whole
+
+
+def signature_of(kind: str, designs: Sequence[Design], alphas: FloatArray, **more: object) -> str:
+    """What was computed, from what: the fields that every analysis of designs has, then its own."""
+    first = designs[0]
     return signature(
         kind,
-        measure=[setting.scores.measure for setting in settings],
+        measure=[design.scores.measure for design in designs],
         baseline=first.baseline if first.baseline is None or isinstance(first.baseline, str) else "map",
         alpha=alphas.tolist(),
         value=first.value,
         population=f"all({len(first.scores.systems)})" if first.population is None else first.population,
-        topics=list(dict.fromkeys(len(setting.scores.topics) for setting in settings)),
+        topics=list(dict.fromkeys(len(design.scores.topics) for design in designs)),
         **more,
     )
 
@@ -130,7 +174,7 @@ def _baseline_rows(
 def _family(
     value: str | Family, scores: Scores, baseline: Baseline, over: Sequence[str] | None
 ) -> tuple[Family, str | None]:
-    """The value functions asked for, and their word in the signature (None for the linear ones).
+    """The value functions asked for, and their name in the signature (None for the linear ones).
 
     Smooth ones are fitted to the differences of all systems from the baseline, its own row left out; without a
     baseline, to the differences from what Z_Risk expects.
@@ -140,7 +184,7 @@ def _family(
             f"value takes a family of functions, one for each alpha: {type(value).__name__}, not {value}"
         )
     if not isinstance(value, str):
-        return value, _family_word(value)
+        return value, _family_name(value)
     if choose(value, ("linear", "smooth"), "value") == "linear":
         return Linear, None
     rows = _baseline_rows(scores, scores.systems, baseline, over)
@@ -154,7 +198,7 @@ def _family(
     return partial(Smooth, lower=lower, upper=upper), f"smooth({lower:.5f},{upper:.5f})"
 
 
-def _family_word(family: Family) -> str | None:
+def _family_name(family: Family) -> str | None:
     if family is Linear:
         return None
     if family is Smooth:

@@ -1,23 +1,27 @@
-"""Every system against a baseline and against all others: the table that most users come for."""
+"""Every system against a baseline and against all others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot import risk
-from surefoot.analysis.columns import Wanted
-from surefoot.analysis.design import Baseline, Population, Setting, signature_of
-from surefoot.analysis.figures import Columns
-from surefoot.errors import SurefootError, listed
-from surefoot.results import Emphasis, Result
+from surefoot._typing import BoolArray, Columns, FloatArray
+from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
+from surefoot.analysis.intervals import interval_columns
+from surefoot.analysis.tests import run_tests
+from surefoot.errors import SurefootError, choose, listed
+from surefoot.results import Highlights, Result
+from surefoot.risk.alphas import normalise_alphas
+from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evaluated, registered, tail_risk
 from surefoot.risk.values import Family
-from surefoot.scores import FloatArray, Scores
-from surefoot.stats.inference import LEVEL
-from surefoot.stats.inference import correct as corrected
+from surefoot.scores import Scores
+from surefoot.stats.bootstrap import METHODS, BootstrapMethod
+from surefoot.stats.corrections import correct as corrected
+from surefoot.stats.inference import LEVEL, t_inference_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,49 +31,132 @@ class Evaluation(Result):
     def readable(self) -> Evaluation:
         """The rows by measure and alpha, the best mean first."""
         measures = list(self.columns.get("measure", [""] * len(self)))
-        place = np.array([measures.index(measure) for measure in measures])
-        order = np.lexsort((-np.asarray(self.columns["mean"]), np.asarray(self.columns["alpha"]), place))
+        index = np.array([measures.index(measure) for measure in measures])
+        order = np.lexsort((-np.asarray(self.columns["mean"]), np.asarray(self.columns["alpha"]), index))
         return self.only(order)
 
-    def emphasis(self) -> Emphasis:
-        """The best figures of each measure and alpha, and where T_Risk is significant by the corrected p, if any."""
+    def highlights(self) -> Highlights:
+        """The best values of each measure and alpha, and where T_Risk is significant by the corrected p, if any."""
         groups = [*zip(self.columns.get("measure", [""] * len(self)), self["alpha"].tolist(), strict=True)]
         own = self["system"] == self["baseline"] if "baseline" in self.columns else np.zeros(len(self), np.bool_)
         best = {
-            name: _best(self[name] * sign, groups, own if name in AGAINST_BASELINE else np.zeros_like(own))
-            for name, sign in BETTER.items()
-            if name in self.columns
+            # The baseline's own row says nothing about measures against the baseline.
+            measure.name: _best(
+                self[measure.name] * (1 if measure.higher_is_better else -1),
+                groups,
+                own if measure.needs == "baseline" else np.zeros_like(own),
+            )
+            for measure in registered()
+            if measure.higher_is_better is not None and measure.name in self.columns
         }
         if "p" not in self.columns:
-            return Emphasis(best, {}, "")
+            return Highlights(best, {}, "")
         method = next((method for method in ("holm", "bonferroni", "bh") if f"p_{method}" in self.columns), None)
         significant = self[f"p_{method}" if method else "p"] < LEVEL
-        return Emphasis(best, {"trisk": significant}, f"p < {LEVEL:g}, {method or 'not corrected'}")
+        return Highlights(best, {"trisk": significant}, f"p < {LEVEL:g}, {method or 'not corrected'}")
 
     def only(self, rows: npt.NDArray[np.intp]) -> Evaluation:
-        """The rows at these places, in this order."""
+        """The rows at these indices, in this order."""
         columns = {name: np.asarray(column)[rows] for name, column in self.columns.items()}
         return Evaluation(self.signature, columns, self.notes)
 
 
-BETTER = {"mean": 1, "urisk": 1, "frisk": -1, "freward": 1, "trisk": 1, "zrisk": 1, "georisk": 1, "gmean": 1}
-BETTER |= {"wins": 1, "losses": -1, "loss20": -1}
-"""Columns in which one figure is best: the largest (1) or the smallest (-1)."""
-
-AGAINST_BASELINE = {"urisk", "frisk", "freward", "trisk", "wins", "losses", "loss20"}
-"""Columns in which the baseline's own row says nothing."""
-
-
-def _best(
-    figures: npt.NDArray[np.float64], groups: Sequence[tuple[object, object]], left_out: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
-    """The largest figures of each group, as far as they are defined and not left out."""
-    figures = np.where(left_out, np.nan, figures)
+def _best(values: FloatArray, groups: Sequence[tuple[object, object]], left_out: BoolArray) -> BoolArray:
+    """Which values are the largest of their group, as far as they are defined and not left out."""
+    values = np.where(left_out, np.nan, values)
     largest: dict[tuple[object, object], float] = {}
-    for group, figure in zip(groups, figures.tolist(), strict=True):
-        if figure == figure:
-            largest[group] = max(figure, largest.get(group, figure))
-    return np.array([figure == largest.get(group) for group, figure in zip(groups, figures.tolist(), strict=True)])
+    for group, value in zip(groups, values.tolist(), strict=True):
+        if value == value:
+            largest[group] = max(value, largest.get(group, value))
+    return np.array([value == largest.get(group) for group, value in zip(groups, values.tolist(), strict=True)])
+
+
+@dataclass(frozen=True)
+class EvaluateOptions:
+    """What an evaluation shows beside its standard columns; see `evaluate`."""
+
+    tail: tuple[float, ...] = ()
+    geometric: bool = False
+    minus: bool = False
+    ci: str | None = None
+    tests: tuple[str, ...] = ()
+    correct: str | None = None
+    n_resamples: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.ci is not None:
+            choose(self.ci, ("t", *METHODS), "ci")
+
+    def validate(self, design: Design) -> None:
+        """Refuse what needs a baseline where there is none."""
+        if design.baselines is None and (self.tail or self.ci == "t" or self.tests or self.correct):
+            raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
+
+    def signature_fields(self) -> dict[str, object]:
+        """What a signature says of it."""
+        drawn = self.tests or self.ci in ("percentile", "bca")
+        return {
+            "interval": self.ci and f"{self.ci}({1 - LEVEL:g})",
+            "tests": self.tests or None,
+            "n_resamples": self.n_resamples if drawn else None,
+            "seed": self.seed if drawn else None,
+            "correct": self.correct,
+        }
+
+    def table(self, design: Design, alphas: FloatArray) -> Columns:
+        """The columns of one effectiveness measure, a row for each system and alpha."""
+        has_baseline = design.baselines is not None
+        measures = [*evaluated(has_baseline), *(tail_risk(fraction) for fraction in self.tail)]
+        measures += [GMEAN] if self.geometric else []
+        minus = [measure for measure in MINUS if self.minus and (has_baseline or measure.needs != "baseline")]
+        statistics = design.statistics([*measures, *minus], alphas)
+        table = measure_columns(design.systems, has_baseline and design.baseline_names, alphas, measures, statistics)
+        if self.ci == "t":
+            found = t_inference_of(statistics[URISK.source].at(alphas))  # type: ignore[union-attr]
+            table |= {"urisk_low": found.low, "urisk_high": found.high}
+        elif self.ci is not None:
+            method = BootstrapMethod(self.ci, n_resamples=self.n_resamples, seed=self.seed)
+            table |= interval_columns(design, alphas, [one for one in measures if one.has_interval], method)
+        table |= compute_all(minus, statistics, alphas)
+        shape = (len(alphas), len(design.systems))
+        rows = {name: np.broadcast_to(column, shape).T.ravel() for name, column in table.items()}
+        return rows | self._tests(design, alphas, rows)
+
+    def _tests(self, design: Design, alphas: FloatArray, rows: Columns) -> Columns:
+        if not self.tests:
+            return {}
+        found = run_tests(
+            design.scores,
+            design.baseline,
+            alphas,
+            tests=self.tests,
+            systems=design.systems,
+            population=design.population,
+            value=design.family,
+            correct=self.correct,
+            n_resamples=self.n_resamples,
+            seed=self.seed,
+        )
+        return {name: found[name] for name in found.columns if name not in rows}
+
+
+def measure_columns(
+    systems: Sequence[str],
+    baselines: Sequence[str] | Literal[False],
+    alphas: FloatArray,
+    measures: Sequence[Risk],
+    statistics: Statistics,
+) -> Columns:
+    """System, baseline (if any), alpha and the measures; columns broadcast to alphas × systems."""
+    table: Columns = {"system": np.array(systems)}
+    if baselines:
+        table["baseline"] = np.array(baselines)
+    table["alpha"] = alphas[:, np.newaxis]
+    values = compute_all(measures, statistics, alphas)
+    return table | {
+        one.name: values[one.name].astype(np.int64) if one.is_count else values[one.name] for one in measures
+    }
 
 
 def evaluate(
@@ -89,72 +176,107 @@ def evaluate(
     n_resamples: int = 10_000,
     seed: int = 0,
 ) -> Evaluation:
-    """The risk of every system, for each alpha (and each measure, if ``scores`` are several).
+    """The risk of every system, for each alpha (and each effectiveness measure, if ``scores`` are several).
 
-    Columns: ``system, baseline, alpha, mean, urisk, frisk, freward, trisk, se, p, zrisk, georisk, wins, losses, ties,
-    loss20``; without a baseline only those that need none. Undefined figures are NaN: T_Risk of the baseline itself, or
-    where all differences are alike.
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure, or of several.
+    baseline
+        A system, MEAN, MEDIAN or MAX of each topic, or a mapping that gives each system its own.
+    alpha
+        The additional weight of losses; one or several.
+    systems
+        The rows to show; all by default.
+    population
+        The systems behind Z_Risk, GeoRisk and the virtual baselines: all, a list, or ``"PAIR"`` for a system and its
+        baseline alone.
+    value
+        ``"linear"``, ``"smooth"`` (fitted to the differences at hand) or a family of value functions.
+    tail
+        Adds tail risk at these fractions of the topics.
+    geometric
+        Adds the geometric mean.
+    minus
+        Adds the forms of ECIR 2020.
+    ci
+        Adds 95 % intervals, columns such as ``georisk_low`` and ``georisk_high``: ``"t"`` of U_Risk alone;
+        ``"percentile"``, ``"bca"`` or ``"jackknife"`` of U_Risk, T_Risk, Z_Risk, GeoRisk, tails and registered measures
+        (`surefoot.intervals`).
+    tests
+        Adds p values of other tests, ``"t", "wilcoxon", "flip", "max", "swap"`` (`surefoot.run_tests`), and ``centre``,
+        what U_Risk would be without a system effect.
+    correct
+        Adds p values adjusted over all rows: ``"holm"``, ``"bonferroni"`` or ``"bh"``.
+    n_resamples, seed
+        Of the bootstrap and the permutation tests.
 
-    ``baseline`` is a system, MEAN, MEDIAN or MAX of each topic, or a mapping that gives each system its own.
-    ``population`` holds the systems behind Z_Risk, GeoRisk and the virtual baselines: all, a list, or ``"PAIR"`` for a
-    system and its baseline alone. ``value`` is ``"linear"``, ``"smooth"`` (fitted to the differences at hand) or a
-    family of value functions. ``tail`` adds a column for each share, ``geometric`` the geometric mean, ``minus`` the
-    forms of ECIR 2020, ``correct`` p values adjusted over all rows. ``ci`` adds 95 % intervals, columns such as
-    ``georisk_low`` and ``georisk_high``: ``"t"`` of U_Risk alone; ``"percentile"``, ``"bca"`` or ``"jackknife"`` of
-    U_Risk, T_Risk, Z_Risk, GeoRisk and tails (`surefoot.stats.intervals`).
-    ``tests`` adds p values of other tests, ``"t", "wilcoxon", "flip", "max", "swap"`` (`surefoot.stats.permutation`),
-    and ``centre``, what U_Risk would be without a system effect. ``n_resamples`` and ``seed`` are for whatever is drawn
-    at random.
+    Returns
+    -------
+    Evaluation
+        Columns ``system, baseline, alpha, mean, urisk, frisk, freward, trisk, se, p, zrisk, georisk, wins, losses,
+        ties, loss20``, then measures that were registered (`surefoot.risk.register`); without a baseline only those
+        that need none. Undefined values are NaN: T_Risk of the baseline itself, or where all differences are equal.
 
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4, 0.4], [0.3, 0.1, 0.5]], ["old", "new"], ["q1", "q2", "q3"])
     >>> result = evaluate(scores, baseline="old", alpha=[0, 5])
     >>> [round(row["urisk"], 4) for row in result.rows() if row["system"] == "new"]
     [-0.0333, -0.5333]
+
     """
     several = [scores] if isinstance(scores, Scores) else list(scores)
     if not several:
         raise SurefootError("there are no scores to evaluate")
-    shares = tuple(np.atleast_1d(tail).tolist())
-    wanted = Wanted(shares, geometric, minus, ci, tuple(tests), correct, n_resamples, seed)
-    alphas = risk.sweep_of(alpha)
+    fractions = tuple(np.atleast_1d(tail).tolist())
+    options = EvaluateOptions(fractions, geometric, minus, ci, tuple(tests), correct, n_resamples, seed)
+    alphas = normalise_alphas(alpha)
     chosen = None if systems is None else several[0].select(systems).systems
-    # p is corrected for all systems, whichever are shown: a choice of rows must not make a finding.
-    settings = [Setting.of(one, baseline, None if correct else chosen, population, value) for one in several]
-    wanted.check(settings[0])
-    tables = [wanted.table(setting, alphas) for setting in settings]
+    # p is corrected over all systems, whichever are shown: selecting rows must not make a result significant.
+    designs = [Design.of(one, baseline, None if correct else chosen, population, value) for one in several]
+    options.validate(designs[0])
+    tables = [options.table(design, alphas) for design in designs]
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     if correct is not None:
         columns[f"p_{correct}"] = corrected(columns["p"], correct)
     if len(several) > 1:
         columns = {"measure": np.repeat([one.measure for one in several], len(tables[0]["system"])), **columns}
-    notes = (note for setting, table in zip(settings, tables, strict=True) for note in _notes(setting, alphas, table))
-    stated = signature_of("evaluate", settings, alphas, **wanted.stated())
-    result = Evaluation(stated, columns, tuple(dict.fromkeys(notes)))
+    notes = (note for design, table in zip(designs, tables, strict=True) for note in _notes(design, alphas, table))
+    signature = signature_of("evaluate", designs, alphas, **options.signature_fields())
+    result = Evaluation(signature, columns, tuple(dict.fromkeys(notes)))
     return result if chosen is None or correct is None else _shown(result, chosen, len(several))
 
 
 def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluation:
     """The rows of some systems, in their order within each measure."""
     names: list[str] = result["system"].tolist()
-    place, block = {name: place for place, name in enumerate(systems)}, len(names) // measures
-    rows = [row for row, name in enumerate(names) if name in place]
-    return result.only(np.array(sorted(rows, key=lambda row: (row // block, place[names[row]])), dtype=np.intp))
+    index, block = {name: index for index, name in enumerate(systems)}, len(names) // measures
+    rows = [row for row, name in enumerate(names) if name in index]
+    return result.only(np.array(sorted(rows, key=lambda row: (row // block, index[names[row]])), dtype=np.intp))
 
 
-def _notes(setting: Setting, alphas: FloatArray, table: Columns) -> list[str]:
+def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:
     """What was assumed, and what a reader should know before trusting a column."""
-    notes = list(setting.scores.notes)
+    outside = []
+    if design.population not in (None, "PAIR"):
+        outside = [name for name in design.systems if name not in (design.population or ())]
+    lowest, topics = float(design.scores.values.min()), len(design.scores.topics)
+    return [*design.scores.notes, *caveats(alphas, table, lowest, topics, outside)]
+
+
+def caveats(
+    alphas: FloatArray, table: Columns, lowest: float, topics: int, outside: Sequence[str] = ()
+) -> Iterator[str]:
+    """Where the columns of an evaluation are undefined, and why."""
     if alphas.max() > 2:
-        notes.append("GeoRisk at alpha > 2 is not consistent: a better score on one topic can lower it")
-    if setting.population not in (None, "PAIR"):
-        outside = [name for name in setting.systems if name not in (setting.population or ())]
-        if outside:
-            notes.append(f"Z_Risk and GeoRisk are undefined outside the population: {listed(outside)}")
-    if setting.scores.values.min() < 0:
-        notes.append("Z_Risk and GeoRisk are undefined: some scores are below 0")
-    if setting.baselines is not None:
+        yield "GeoRisk at alpha > 2 is not consistent: a better score on one topic can lower it"
+    if outside:
+        yield f"Z_Risk and GeoRisk are undefined outside the population: {listed(outside)}"
+    if lowest < 0:
+        yield "Z_Risk and GeoRisk are undefined: some scores are below 0"
+    if "trisk" in table:
         untested = table["system"][np.isnan(table["trisk"]) & (table["system"] != table["baseline"])]
         if len(untested):
-            reason = "all values are alike" if len(setting.scores.topics) > 1 else "there is only one topic"
-            notes.append(f"T_Risk and p are undefined where {reason}: {listed(dict.fromkeys(untested.tolist()))}")
-    return notes
+            reason = "all values are alike" if topics > 1 else "there is only one topic"
+            yield f"T_Risk and p are undefined where {reason}: {listed(dict.fromkeys(untested.tolist()))}"

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot import risk
-from surefoot.analysis.design import Population, Setting, signature_of
+from surefoot._typing import FloatArray
+from surefoot.analysis.design import Design, Population, signature_of
 from surefoot.errors import counted, listed
 from surefoot.results import Result, plain
+from surefoot.risk.alphas import validate_alpha
+from surefoot.risk.population import zscores
 from surefoot.risk.values import Family
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import Scores
 from surefoot.stats.inference import LEVEL, TInference, t_inference, topic_inference
 
 
@@ -22,9 +24,10 @@ class Exploration(Result):
     inference: TInference
 
     def extra(self) -> dict[str, float | None]:
-        """The figures over all topics, for JSON."""
-        figures = {"urisk": self.inference.urisk, "trisk": self.inference.trisk, "p": self.inference.p}
-        return {name: plain(figure) for name, figure in {**figures, "critical": self.inference.critical}.items()}
+        """The values over all topics, for JSON."""
+        found = self.inference
+        values = {"urisk": found.urisk, "trisk": found.trisk, "p": found.p, "critical": found.critical}
+        return {name: plain(value) for name, value in values.items()}
 
 
 def explore(
@@ -39,20 +42,39 @@ def explore(
 ) -> Exploration:
     """Which topics did the system make worse or better, and on which is that more than noise?
 
-    Columns: ``topic, system_score, baseline_score, delta, x, z, tr, tj, significant``. x = v(delta); z is that of
-    `surefoot.risk.zscores` within the population; T_R and T_J are those of SIGIR 2014; ``significant`` is "loss" or
-    "win" where T_J passes the critical value of Student's t at the level. An exploratory figure: among many topics
-    some pass by chance.
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure.
+    system, baseline
+        The system, and a system or MEAN, MEDIAN or MAX of each topic to compare it with.
+    alpha
+        The additional weight of losses.
+    population, value
+        As in `surefoot.evaluate`.
+    level
+        The significance level, two-sided.
 
+    Returns
+    -------
+    Exploration
+        Columns ``topic, system_score, baseline_score, delta, x, z, tr, tj, significant``, the worst topic first.
+        x = v(delta); z is that of `surefoot.risk.zscores` within the population; T_R and T_J are those of SIGIR 2014;
+        ``significant`` is "loss" or "win" where T_J passes the critical value of Student's t at the level. This is
+        exploratory: among many topics some pass by chance.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4, 0.4], [0.3, 0.1, 0.5]], ["old", "new"], ["q1", "q2", "q3"])
     >>> explore(scores, system="new", baseline="old", alpha=5).columns["topic"].tolist()
     ['q2', 'q1', 'q3']
+
     """
-    alpha = risk.one_alpha(alpha)
-    setting = Setting.of(scores, baseline, [system], population, value)
-    own, base = setting.rows[0], scores.baseline(baseline, None if population == "PAIR" else setting.population)
-    topics = topic_inference(own, base, alpha, setting.family)
-    inference = t_inference(own, base, alpha, setting.family, level)
+    alpha = validate_alpha(alpha)
+    design = Design.of(scores, baseline, [system], population, value)
+    own, base = design.rows[0], scores.baseline(baseline, None if population == "PAIR" else design.population)
+    topics = topic_inference(own, base, alpha, design.family)
+    inference = t_inference(own, base, alpha, design.family, level)
     verdict = np.select([topics.tj < -inference.critical, topics.tj > inference.critical], ["loss", "win"], "")
     order = np.argsort(topics.x, kind="stable")
     columns = {
@@ -61,24 +83,23 @@ def explore(
         "baseline_score": base,
         "delta": own - base,
         "x": topics.x,
-        "z": _z(setting),
+        "z": _z(design),
         "tr": topics.tr,
         "tj": topics.tj,
         "significant": verdict,
     }
-    stated = signature_of("explore", [setting], np.array(alpha), system=system, level=level)
+    signature = signature_of("explore", [design], np.array(alpha), system=system, level=level)
     ordered = {name: column[order] for name, column in columns.items()}
     undefined = ["z is undefined: the system is not in the population, or some scores are below 0"]
     notes = (*scores.notes, *_findings(ordered, inference), *(undefined if np.isnan(ordered["z"]).any() else []))
-    return Exploration(signature=stated, columns=ordered, notes=notes, inference=inference)
+    return Exploration(signature=signature, columns=ordered, notes=notes, inference=inference)
 
 
-def _z(setting: Setting) -> FloatArray:
-    z = np.full(len(setting.scores.topics), np.nan)
-    if setting.scores.values.min() >= 0:
-        for matrix, rows, _ in setting.matrices():
-            for row in rows:
-                z = risk.zscores(matrix)[row]
+def _z(design: Design) -> FloatArray:
+    z = np.full(len(design.scores.topics), np.nan)
+    for matrix, rows, _ in design.matrices():
+        for row in rows:
+            z = zscores(matrix)[row]
     return z
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot import risk
-from surefoot.analysis.columns import Wanted
-from surefoot.analysis.design import Baseline, Population, Setting, signature_of
-from surefoot.analysis.evaluate import Evaluation, evaluate
-from surefoot.analysis.figures import Columns
+from surefoot._typing import Columns, FloatArray
+from surefoot.analysis.design import Baseline, Design, Population, signature_of
+from surefoot.analysis.evaluate import EvaluateOptions, Evaluation, evaluate
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.results import Result
+from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.values import Family
-from surefoot.scores import FloatArray, Scores
-from surefoot.stats.inference import correct as corrected
+from surefoot.scores import Scores
+from surefoot.stats.corrections import correct as corrected
 
 NONE = "(none)"
 """The segment of topics that have none."""
@@ -56,27 +55,44 @@ def evaluate_segments(
     value: str | Family = "linear",
     **columns: Any,
 ) -> SegmentEvaluation:
-    """The columns of `surefoot.evaluate` for each segment of topics: ``segments`` maps a topic to its segment.
-
-    Before them come ``segment`` and ``topics`` (how many); after them p corrected over segments × systems × alphas, and
-    ``gap``: U_Risk in the segment minus U_Risk over all topics, in units of the standard error that a segment of its
-    size has, s_x / sqrt(n) with s_x over all topics. Segments come in the order of their lowest gap, so that the one
-    which the average hides most is first. Further ``columns`` (``tail``, ``ci``, ...) are those of `evaluate`.
+    """The columns of `surefoot.evaluate` for each segment of the topics.
 
     A segment of one topic has no test. Topics without a segment form the segment ``(none)``. Z_Risk and GeoRisk are
     computed within the segment; smooth values are fitted to all topics.
 
+    Parameters
+    ----------
+    scores, baseline, alpha, systems, population, value
+        As in `surefoot.evaluate`.
+    segments
+        Maps a topic to its segment.
+    correct
+        How p is corrected: ``"holm"``, ``"bonferroni"`` or ``"bh"``.
+    columns
+        Further options of `surefoot.evaluate` such as ``tail`` and ``ci``.
+
+    Returns
+    -------
+    SegmentEvaluation
+        ``segment`` and ``topics`` (how many), the columns of `surefoot.evaluate`, p corrected over segments × systems ×
+        alphas, and ``gap``: U_Risk in the segment minus U_Risk over all topics, in units of the standard error of a
+        segment of its size, s_x / sqrt(n) with s_x over all topics. Segments are ordered by their lowest gap, so that
+        the one which the average hides most is first.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4, 0.4, 0.1], [0.3, 0.5, 0.1, 0.1]], ["old", "new"], ["q1", "q2", "q3", "q4"])
     >>> found = evaluate_segments(scores, {"q1": "head", "q2": "head", "q3": "tail", "q4": "tail"}, "old", alpha=0)
     >>> [(row["segment"], round(row["urisk"], 3)) for row in found.rows() if row["system"] == "new"]
     [('tail', -0.15), ('head', 0.1)]
+
     """
-    setting = Setting.of(scores, baseline, None, population, value)
-    if setting.baselines is None:
+    design = Design.of(scores, baseline, None, population, value)
+    if design.baselines is None:
         raise SurefootError("segments are compared with a baseline; name one")
     groups = group_topics(scores.topics, segments)
     shown = scores.systems if systems is None else scores.select(systems).systems
-    options: dict[str, Any] = {"population": population, "value": setting.family, **columns}
+    options: dict[str, Any] = {"population": population, "value": design.family, **columns}
     whole = evaluate(scores, baseline, alpha, **options)
     parts = {
         segment: evaluate(scores.select(topics=topics), baseline, alpha, **options)
@@ -90,11 +106,11 @@ def evaluate_segments(
     }
     rows = np.isin(table["system"], shown)
     table = {name: column[rows] for name, column in table.items()}
-    alphas = risk.sweep_of(alpha)
-    more = Wanted(**{name: value for name, value in columns.items() if name in ("ci", "n_resamples", "seed")})
-    more = replace(more, tests=tuple(columns.get("tests", ())), correct=correct)
-    stated = signature_of("segments", [setting], alphas, segments=len(groups), **more.stated())
-    return SegmentEvaluation(stated, _hidden_first(table), tuple(_notes(scores, parts, groups)))
+    alphas = normalise_alphas(alpha)
+    named = {name: value for name, value in columns.items() if name in ("ci", "n_resamples", "seed")}
+    more = EvaluateOptions(**named, tests=tuple(columns.get("tests", ())), correct=correct)
+    signature = signature_of("segments", [design], alphas, segments=len(groups), **more.signature_fields())
+    return SegmentEvaluation(signature, _hidden_first(table), tuple(_notes(scores, parts, groups)))
 
 
 def _stacked(whole: Evaluation, parts: Mapping[str, Evaluation], groups: Mapping[str, Sequence[str]]) -> Columns:

@@ -1,4 +1,4 @@
-"""The command line: words in, library calls, text out. Only the command that is asked for is loaded."""
+"""The command line. Only the module of the command that is run is loaded."""
 
 from __future__ import annotations
 
@@ -44,34 +44,34 @@ EXAMPLES = """examples:
 `surefoot COMMAND --help` tells more of each."""
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code: 0 fine, 1 refused by a gate, 2 wrong use or bad input."""
-    words = sys.argv[1:] if words is None else words
-    parser = build_parser(word for word in words if word in COMMANDS)
-    arguments = parser.parse_args(words)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code: 0 fine, 1 refused by the gate, 2 wrong use or bad input."""
+    argv = sys.argv[1:] if argv is None else argv
+    parser = build_parser(argument for argument in argv if argument in COMMANDS)
+    arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()
         return 0
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without the letter for "undefined" gets a ?
+        sys.stdout.reconfigure(errors="replace")  # a terminal whose encoding lacks a character shows ?
     try:
         code: int = _module(arguments.command).run(arguments)
         sys.stdout.flush()
         return code
     except SurefootError as error:
-        return _say(arguments.command, str(error), 2)
+        return _report_error(arguments.command, str(error), 2)
     except BrokenPipeError:
-        # The reader went away (`| head`); point stdout elsewhere so that Python's last flush stays silent.
+        # The reader closed the pipe (`| head`); stdout is redirected so that Python's last flush raises no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        return _say(arguments.command, f"{error.filename or 'output'}: {error.strerror or error}", 2)
+        return _report_error(arguments.command, f"{error.filename or 'output'}: {error.strerror or error}", 2)
     except KeyboardInterrupt:
-        return _say(arguments.command, "stopped", 130)
+        return _report_error(arguments.command, "stopped", 130)
 
 
-def _say(command: str, message: str, code: int) -> int:
-    """One line on standard error, without what could steer a terminal; and the exit code."""
+def _report_error(command: str, message: str, code: int) -> int:
+    """Print one line to standard error, without control characters; returns the exit code."""
     plain = "".join(letter if letter.isprintable() else "?" for letter in message)
     print(f"surefoot {command}: {plain}", file=sys.stderr)
     return code
@@ -81,14 +81,14 @@ def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
     """The parser of all commands, with the options of those named."""
     parser = _Parser(prog="surefoot", description=ABOUT, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"surefoot {__version__}")
-    places = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
     loaded = set(commands)
     for name, summary in COMMANDS.items():
-        place = places.add_parser(name, help=summary, description=_sentence(summary))
+        subparser = subparsers.add_parser(name, help=summary, description=_sentence(summary))
         if name in loaded:
             module = _module(name)
-            place.epilog = module.EXAMPLES
-            module.add_arguments(place)
+            subparser.epilog = module.EXAMPLES
+            module.add_arguments(subparser)
     return parser
 
 

@@ -1,4 +1,4 @@
-"""surefoot completion: the script that lets the shell complete commands, options and files."""
+"""surefoot completion: a script with which the shell completes commands, options and files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script, made from the parser itself."""
+    """Print the script, which is generated from the parser."""
     import shtab
 
     from surefoot.cli import COMMANDS, build_parser

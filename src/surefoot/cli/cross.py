@@ -12,7 +12,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words of this command."""
+    """The arguments of this command."""
     inputs.add_inputs(parser)
     inputs.add_alpha(parser, several=False)
     parser.add_argument(

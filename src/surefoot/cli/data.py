@@ -1,4 +1,4 @@
-"""surefoot data: public collections, listed and fetched."""
+"""surefoot data: list and download public collections."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ another folder), from SUREFOOT_MIRROR if that is set; an interrupted download co
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words of this command."""
+    """The options of this command."""
     actions = parser.add_subparsers(dest="action", metavar="list|get", required=True)
     listing = actions.add_parser("list", help="what there is, under which licence, and what is here")
     listing.add_argument("names", nargs="*", metavar="NAME", help="tell all about these (default: a line for each)")
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List or get."""
+    """List or download collections."""
     from surefoot.research.datasets import collection, collections
 
     named = [collection(name) for name in arguments.names]
@@ -62,12 +62,12 @@ def _get(wanted: Collection) -> Path:
         _say(f"{wanted.name}: {wanted.title}{size}\nlicence: {wanted.licence} ({wanted.page})")
     with progress(wanted.name, log="none", in_bytes=True) as report:
         folder = fetch(wanted.name, report)
-    _tell_receipt(folder)
+    _print_receipt(folder)
     return folder
 
 
-def _tell_receipt(folder: Path) -> None:
-    """What the receipt says that a user should know: ambiguities, and hashes that nobody had published."""
+def _print_receipt(folder: Path) -> None:
+    """Print the notes of the receipt, and hashes that could not be verified."""
     from surefoot.research.datasets.prepare import RECEIPT
 
     receipt = json.loads((folder / RECEIPT).read_text(encoding="utf-8"))
@@ -86,7 +86,7 @@ def _as_json(chosen: Sequence[Collection]) -> str:
 
 
 def _as_table(chosen: Sequence[Collection]) -> str:
-    """A line for each; the rest is told of those that are named."""
+    """One line for each collection."""
     head = ("name", "size", "here", "title")
     rows = [(each.name, _size(each), "yes" if _folder(each) else "no", each.title) for each in chosen]
     name_width, size_width, here_width, _ = (max(map(len, column)) for column in zip(head, *rows, strict=True))

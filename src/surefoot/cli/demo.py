@@ -1,4 +1,4 @@
-"""surefoot demo: a search task from the standard library's docstrings, real rankers, and what they teach."""
+"""surefoot demo: a search task from the standard library's docstrings, rankers for it, and what they show."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ and the answer is the object that it describes."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words of this command."""
+    """The options of this command."""
     parser.add_argument(
         "-o",
         "--output",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Build, rank, write, score, tell."""
+    """Build the task, rank, write and score the runs, print the commentary."""
     with progress("Reading the standard library ...", log="none") as report_progress:
 
         def say(message: str) -> None:
@@ -65,11 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _learned(task: Collection, say: Callable[[str], None]) -> dict[str, Ranking]:
-    """Rankers learned from the models' scores; none where the packages for learning are not installed."""
+    """Rankers trained on the models' scores; none where the packages for learning are not installed."""
     from importlib.util import find_spec
 
     if find_spec("lightgbm") is None:
-        from surefoot.learn.models import INSTALL
+        from surefoot.learn.engines import INSTALL
 
         print(f"No ranker is trained here: {INSTALL}", file=sys.stderr)
         return {}
@@ -80,5 +80,5 @@ def _learned(task: Collection, say: Callable[[str], None]) -> dict[str, Ranking]
 
 
 def _program() -> str:
-    """How to call Surefoot again: by its name, or as it was called where its name alone would not be found."""
+    """The command that starts Surefoot: its name, or the path by which it was called if the name is not on PATH."""
     return "surefoot" if shutil.which("surefoot") else os.path.relpath(sys.argv[0])

@@ -15,7 +15,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words of this command."""
+    """The arguments of this command."""
     inputs.add_inputs(parser)
     parser.add_argument("--baseline", metavar="NAME", help="a system, or MEAN, MEDIAN, MAX of each topic")
     parser.add_argument("--baseline-map", metavar="FILE", help="CSV of system,baseline: to each system its own")
@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     from surefoot.io.maps import read_map
 
     chosen = read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
-    words = ("systems", "population", "value", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed")
-    options = {word: getattr(arguments, word) for word in words}
+    names = ("systems", "population", "value", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed")
+    options = {name: getattr(arguments, name) for name in names}
     if arguments.segments:
         from surefoot.analysis.segments import evaluate_segments
         from surefoot.io.maps import read_segments
@@ -80,16 +80,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _stream(arguments: argparse.Namespace) -> int:
-    """Evaluate a log that is too large for memory; only what sums over topics can tell."""
-    from surefoot.analysis.streaming import evaluate_logs
+    """Evaluate files that are too large for memory, by measures that add up over topics."""
+    from surefoot.analysis.streaming import evaluate_parquet
 
-    words = ("runs", "qrels", "baseline_map", "systems", "population", "tail", "geometric", "minus", "ci", "tests")
-    given = [word for word in (*words, "segments", "correct") if getattr(arguments, word)]
+    names = ("runs", "qrels", "baseline_map", "systems", "population", "tail", "geometric", "minus", "ci", "tests")
+    given = [name for name in (*names, "segments", "correct") if getattr(arguments, name)]
     if given or arguments.value != "linear" or not arguments.scores or len(arguments.measure or []) > 1:
         refused = f"; leave out --{given[0].replace('_', '-')}" if given else ""
         raise SurefootError(f"--stream takes --scores, --baseline, --alpha, one --measure and --missing{refused}")
     measure = (arguments.measure or [None])[0]
-    found = evaluate_logs(
+    found = evaluate_parquet(
         arguments.scores, arguments.baseline, arguments.alpha, measure=measure, missing=arguments.missing
     )
     inputs.show(found, arguments)

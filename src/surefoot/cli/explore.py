@@ -12,7 +12,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words of this command."""
+    """The arguments of this command."""
     inputs.add_inputs(parser)
     parser.add_argument("--system", required=True, metavar="NAME", help="the system to look into")
     parser.add_argument(

@@ -145,7 +145,7 @@ def load_one(arguments: argparse.Namespace) -> Scores:
 
 
 def show(result: Result, arguments: argparse.Namespace) -> None:
-    """Print a result; notes that the format has no place for go to standard error."""
+    """Print a result; CSV has no notes, so they go to standard error."""
     from surefoot.io.results import print_result
 
     print_result(result if arguments.format in ("csv", "json") else result.readable(), arguments.format)

@@ -18,7 +18,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words of this command."""
+    """The arguments of this command."""
     inputs.add_inputs(parser)
     parser.add_argument("--system", metavar="NAME", help="the system whose risk is to be seen, as it was measured")
     parser.add_argument("--baseline", metavar="NAME", help="a system, or MEAN, MEDIAN, MAX of each topic")

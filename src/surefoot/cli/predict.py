@@ -13,7 +13,7 @@ EXAMPLES = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words of this command."""
+    """The options of this command."""
     parser.add_argument("model", metavar="MODEL", help="folder that `surefoot train` wrote")
     parser.add_argument("data", nargs="+", metavar="FILE", help="LETOR files of the documents to rank")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write the TREC run")
@@ -24,17 +24,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, rank, write."""
     from surefoot.io.atomic import write_text
     from surefoot.io.files import name_of
-    from surefoot.io.letor import read_letor, widened
+    from surefoot.io.letor import read_letor
     from surefoot.io.trec_writer import labelled_documents, qrels_lines, ranked_documents, run_lines
     from surefoot.learn.models import load_model
 
     model = load_model(arguments.model)
-    trained = model.card["data"]
-    data = read_letor(arguments.data)
-    first = data.first_feature if trained["first_feature"] is None else trained["first_feature"]
-    if trained["first_feature"] is None and data.features.shape[1] < trained["features"]:
-        print(f"note: the model knows features by place; the first is taken to be number {first}", file=sys.stderr)
-    data = widened(data, first, trained["features"])
+    given = read_letor(arguments.data)
+    data = model.align(given)
+    if model.card["data"]["first_feature"] is None and data is not given:
+        print(
+            f"note: the model knows features by place; the first is taken to be number {data.first_feature}",
+            file=sys.stderr,
+        )
     if data.documents is None:
         print("note: the data has no document ids; documents are named by query and place", file=sys.stderr)
     tag = "-".join(name_of(Path(arguments.output)).split())

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from surefoot.research.reproduce import Reproduction
-    from surefoot.scores import Scores
 
-COLLECTION = "trec-web-2012"
 EXAMPLES = """examples:
   surefoot reproduce
   surefoot reproduce sigir2016-table5 ecir2020-table2
@@ -21,16 +19,16 @@ Most tables need the scores of the TREC 2012 Web track: surefoot data get trec-w
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words of this command."""
+    """The options of this command."""
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="such as sigir2016-table5 (default: all)")
     parser.add_argument("--format", choices=("table", "csv", "json", "md"), default="table", help="(default: table)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Recompute and print; 1 if a cell differs without a reason."""
-    from surefoot.research.reproduce import reproduce
+    from surefoot.research.reproduce import load_scores, reproduce
 
-    result = reproduce(_scores(), arguments.tables)
+    result = reproduce(load_scores(), arguments.tables)
     if arguments.format == "json":
         print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     elif arguments.format == "csv":
@@ -42,18 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     if result.waiting:
         print(
             f"not recomputed, for want of data: {', '.join(result.waiting)}\n"
-            f"get it with: surefoot data get {COLLECTION}",
+            "get it with: surefoot data get trec-web-2012",
             file=sys.stderr,
         )
     return 1 if result.summary["unexplained"] else 0
-
-
-def _scores() -> Scores | None:
-    from surefoot.io.tables import read_scores
-    from surefoot.research.datasets import locate
-
-    folder = locate(COLLECTION)
-    return None if folder is None else read_scores(folder / "err20.csv", measure="ERR@20")
 
 
 def _print_tables(result: Reproduction, layout: str) -> None:

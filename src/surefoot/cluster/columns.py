@@ -18,7 +18,7 @@ FEATURE, SCORES, VALUES = "feature", "scores", "values"
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Shard:
     """The rows of one worker: whole queries, in order, with their baselines."""
 
     data: RankingData
@@ -53,8 +53,8 @@ class Columns:
         """The columns of a table with these names; all that is nothing else, nor a document's id, is a feature."""
         if not all(isinstance(name, str) for name in names):
             raise SurefootError(f"the table's columns must be named by texts; they are {listed(names)}")
-        words = [baseline] if isinstance(baseline, str) else list(baseline or ())
-        baselines = tuple(_kind(word) for word in words)
+        given = [baseline] if isinstance(baseline, str) else list(baseline or ())
+        baselines = tuple(_kind(one) for one in given)
         taken = {query, label, *(column for kind, column in baselines if kind != FEATURE)}
         rest = [name for name in names if name not in taken and name.lower() not in ROLES["document"]]
         chosen = tuple(rest if features is None else features)
@@ -71,7 +71,7 @@ class Columns:
         """All of them, each once."""
         return list(dict.fromkeys([self.query, self.label, *self.features, *(name for _, name in self.baselines)]))
 
-    def part(self, frame: Any, source: str = "data") -> Part:
+    def shard(self, frame: Any, source: str = "data") -> Shard:
         """The rows of a pandas frame as data: queries sorted, each query's rows in the frame's order."""
         queries = query_ids(frame[self.query], source)
         order = np.argsort(queries, kind="stable")
@@ -85,7 +85,7 @@ class Columns:
         found = [(*_baseline(kind, _numbers(frame, [name], np.float64, source)[order, 0], name, data),)
                  for kind, name in self.baselines]  # fmt: skip
         names = tuple(f"{kind}:{name}" if kind == FEATURE else name for kind, name in self.baselines)
-        return Part(data, Baselines(names, tuple(rows for rows, _ in found), tuple(known for _, known in found)))
+        return Shard(data, Baselines(names, tuple(rows for rows, _ in found), tuple(known for _, known in found)))
 
 
 def query_ids(column: Any, source: str = "data") -> npt.NDArray[Any]:
@@ -100,10 +100,10 @@ def query_ids(column: Any, source: str = "data") -> npt.NDArray[Any]:
     return ids
 
 
-def _kind(word: str) -> tuple[str, str]:
-    kind, _, name = word.partition(":")
+def _kind(baseline: str) -> tuple[str, str]:
+    kind, _, name = baseline.partition(":")
     if not name:
-        raise SurefootError(f"a baseline on a cluster is feature:NAME, scores:NAME or values:NAME; got {word!r}")
+        raise SurefootError(f"a baseline on a cluster is feature:NAME, scores:NAME or values:NAME; got {baseline!r}")
     return choose(kind, (FEATURE, SCORES, VALUES), "a baseline on a cluster"), name
 
 
@@ -117,7 +117,7 @@ def _numbers(frame: Any, names: Sequence[str], kind: type, source: str) -> npt.N
 def _baseline(
     kind: str, column: FloatArray, name: str, data: RankingData
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """A baseline's scores of the documents, or what it reached on the queries."""
+    """A baseline's scores of the documents, or the metric that it reached on the queries."""
     if kind == FEATURE:
         return np.where(np.isnan(column), BELOW_ALL, column), None
     if not np.isfinite(column).all():
@@ -128,5 +128,5 @@ def _baseline(
     differ = np.flatnonzero(column != reached[data.query_of_row])
     if differ.size:
         query = data.queries[data.query_of_row[differ[0]]]
-        raise SurefootError(f"{data.source}: column {name!r} must have one value a query; query {query} has several")
+        raise SurefootError(f"{data.source}: column {name!r} must have one value per query; query {query} has several")
     return None, reached

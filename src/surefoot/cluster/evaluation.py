@@ -1,4 +1,4 @@
-"""Ranking and evaluating on the workers: what comes back is one number a system and query."""
+"""Ranking and evaluating on the workers: what comes back is one number per system and query."""
 
 from __future__ import annotations
 
@@ -8,51 +8,47 @@ from typing import Any
 
 import numpy as np
 
-from surefoot.cluster.columns import Part
+from surefoot.cluster.columns import Shard
 from surefoot.errors import SurefootError, listed
-from surefoot.learn.boosting import Lambda
 from surefoot.learn.metrics import is_empty
 from surefoot.learn.models import NEEDS_QUERIES, Model
-from surefoot.learn.training import Settings
-from surefoot.learn.validation import Judge
+from surefoot.learn.settings import Settings
+from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray, Scores
 
 
 def features_of(model: Model) -> list[str]:
-    """The columns that a model looks at; features without names are called by their numbers."""
+    """The columns that a model uses; features without names are called by their numbers."""
     data = model.card["data"]
     first = data["first_feature"] or 0
-    return list(data["feature_names"] or [str(first + place) for place in range(data["features"])])
+    return list(data["feature_names"] or [str(first + index) for index in range(data["features"])])
 
 
-def by_row(model: Model) -> Model:
-    """The model, if it scores a document without a look at the others of its query."""
-    if "lean" in model.card:
-        raise SurefootError(f"{NEEDS_QUERIES}; take scores, or a model that does not lean")
+def validate_by_row(model: Model) -> Model:
+    """The model, if it scores a document without the others of its query."""
+    if model.needs_queries:
+        raise SurefootError(f"{NEEDS_QUERIES}; take scores, or a model that is not interpolated")
     return model
 
 
-def predicted(model: Model, frame: Any) -> FloatArray:
-    """The score of each row of a pandas frame; see `by_row`."""
+def predict_rows(model: Model, frame: Any) -> FloatArray:
+    """The score of each row of a pandas frame; see `validate_by_row`."""
     missing = [name for name in features_of(model) if name not in frame.columns]
     if missing:
         raise SurefootError(f"the table lacks the model's features {listed(missing)}; name its columns so")
     return model.predict(frame[features_of(model)].to_numpy(dtype=np.float32, na_value=np.nan))
 
 
-def evaluated(part: Part, model: Model, name: str) -> Scores | None:
-    """The model beside its baselines on the queries of one part; None if none of them counts."""
-    card = model.card
-    lambdas = Lambda(**card["lambda"])
-    metric = Settings(lambdas=lambdas, cutoff=int(card["metric"].partition("@")[2] or 1)).reported()
-    data = part.data
-    if not len(data) or (lambdas.empty == "drop" and is_empty(data.labels, data.bounds).all()):
+def evaluate_shard(shard: Shard, model: Model, name: str) -> Scores | None:
+    """The model beside its baselines on the queries of one shard; None if none of them counts."""
+    settings, data = Settings(**model.card["settings"]), shard.data
+    if not len(data) or (settings.empty == "drop" and is_empty(data.labels, data.bounds).all()):
         return None
-    return Judge(data, metric, part.baselines, empty=lambdas.empty).scores(name, model.by_place().predict(data))
+    return Validation.of(settings, data, shard.baselines).scores(name, model.by_index().predict(data))
 
 
-def together(parts: Iterable[Scores | None]) -> Scores:
-    """The scores of all parts, in their order."""
+def concat_scores(parts: Iterable[Scores | None]) -> Scores:
+    """The scores of all shards, in their order."""
     known = [part for part in parts if part is not None]
     if not known:
         raise SurefootError("no query has a relevant document")

@@ -1,7 +1,7 @@
 """Training, ranking and evaluating on a Spark cluster.
 
 Training is one barrier stage: Spark starts all its tasks at once, and if one is lost it starts all of them again, so a
-training that ends has never gone on with fewer workers than it began with.
+training never goes on with fewer workers than it began with.
 """
 
 from __future__ import annotations
@@ -12,68 +12,119 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from surefoot.cluster.columns import Columns, Part
-from surefoot.cluster.evaluation import by_row, evaluated, features_of, predicted, together
-from surefoot.cluster.partitioning import Cut, cut
-from surefoot.cluster.worker import ELSEWHERE, Plan, finished, start_tracker, take_part
+from surefoot.cluster.columns import Columns, Shard
+from surefoot.cluster.evaluation import concat_scores, evaluate_shard, features_of, predict_rows, validate_by_row
+from surefoot.cluster.partitioning import Partitioning, partition_queries
+from surefoot.cluster.worker import ELSEWHERE, WorkerRequest, combine, start_tracker, train_worker
 from surefoot.errors import SurefootError
 from surefoot.learn.models import Model
-from surefoot.learn.training import Settings, Trained
+from surefoot.learn.settings import Settings
+from surefoot.learn.training_run import Trained
 from surefoot.scores import Scores
 
-TABLE, PART, ROW = "__table", "__part", "__row"
-"""Columns that travel with the rows: whether they are for training or validation, whose they are, their order."""
+TABLE, SHARD, ROW = "__table", "__shard", "__row"
+"""Columns added to the rows: whether they are for training or validation, their shard, their order."""
 
 
 def train(
     frame: Any,
-    settings: Settings,
     baseline: str | Sequence[str] | None = None,
-    valid: Any = None,
+    settings: Settings | None = None,
     *,
     workers: int,
+    valid: Any = None,
     query: str = "qid",
     label: str = "label",
     features: Sequence[str] | None = None,
     init_model: Model | None = None,
     callbacks: Sequence[Any] = (),
 ) -> Trained:
-    """Train a ranker on so many tasks of a Spark cluster, as `surefoot.learn.training.train` does on one machine.
+    """Train a ranker on some tasks of a Spark cluster, as `surefoot.learn.train` does on one machine.
 
-    A row of ``frame`` is a document; ``baseline`` and the columns are as in `surefoot.cluster.columns.Columns`. Rows
-    may come in any order: each query's go to one task, in the order of the frame, and that they all arrived is
-    checked. The frame is read twice; persist it if that is slow. ``callbacks`` are XGBoost's, run in each task::
+    Rows may come in any order: those of a query go to one task, in the order of the frame, and it is checked that all
+    arrived. The frame is read twice; persist it if that is slow.
 
-        trained = train(spark.read.parquet("log"), Settings("ucro", 2, engine="xgboost"), "feature:bm25", workers=16)
-        trained.model.save("model")
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        One row per document.
+    baseline : str or list of str, optional
+        ``feature:NAME``, ``scores:NAME`` or ``values:NAME``; see `surefoot.cluster.columns.Columns`.
+    settings : Settings, optional
+        What to train; the engine is XGBoost.
+    workers : int
+        The number of tasks.
+    valid : pyspark.sql.DataFrame, optional
+        Queries to choose the best iteration on.
+    query, label : str
+        The columns of query ids and labels.
+    features : list of str, optional
+        The columns of features; by default all that are nothing else.
+    init_model : Model, optional
+        A model whose trees stay; new ones are added.
+    callbacks : sequence
+        Callbacks of XGBoost, run in each task.
+
+    Returns
+    -------
+    Trained
+
+    Examples
+    --------
+    >>> frame = spark.read.parquet("log")  # doctest: +SKIP
+    >>> trained = train(frame, "feature:bm25", Settings(alpha=2, engine="xgboost"), workers=16)  # doctest: +SKIP
+    >>> trained.model.save("model")  # doctest: +SKIP
     """
     columns = Columns.among(frame.columns, query, label, features, baseline)
-    cuts = [None if table is None else _cut(table, columns, workers) for table in (frame, valid)]
-    plan = Plan(settings, cuts[0], cuts[1], None if init_model is None else init_model.text, callbacks)  # type: ignore[arg-type]
-    rows = _placed(frame, columns, plan.cut, 0)
-    if plan.valid is not None:
-        rows = rows.union(_placed(valid, columns, plan.valid, 1))
+    request = WorkerRequest(
+        settings or Settings(engine="xgboost"),
+        _partition(frame, columns, workers),
+        None if valid is None else _partition(valid, columns, workers),
+        None if init_model is None else init_model.text,
+        callbacks,
+    )
+    rows = _with_shard(frame, columns, request.partitioning, 0)
+    if request.valid is not None:
+        rows = rows.union(_with_shard(valid, columns, request.valid, 1))
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import BarrierTaskContext
 
         context = BarrierTaskContext.get()
-        yield _packed(context.partitionId(), _member(context, plan, columns, batches))
+        yield _pack(context.partitionId(), _train_task(context, request, columns, batches))
 
-    return finished(_collected(_moved(rows, columns, workers), work, barrier=True), "a Spark table")
+    return combine(_collect(_repartition(rows, columns, workers), work, barrier=True), "a Spark table")
 
 
 def predict(model: Model, frame: Any, name: str = "score") -> Any:
-    """The frame with one more column, the score of each document."""
+    """The frame with one more column, the score of each document.
+
+    Parameters
+    ----------
+    model : Model
+        One that scores documents one by one: not interpolated with its baseline.
+    frame : pyspark.sql.DataFrame
+        One row per document.
+    name : str
+        The name of the new column.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+
+    Examples
+    --------
+    >>> predict(model, frame).write.parquet("ranked")  # doctest: +SKIP
+    """
     from pyspark.sql.types import DoubleType, StructField, StructType
 
-    by_row(model)
+    validate_by_row(model)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow  # type: ignore[import-untyped]
 
         for batch in batches:
-            yield batch.append_column(name, pyarrow.array(predicted(model, batch.to_pandas())))
+            yield batch.append_column(name, pyarrow.array(predict_rows(model, batch.to_pandas())))
 
     return frame.mapInArrow(work, StructType([*frame.schema.fields, StructField(name, DoubleType())]))
 
@@ -88,109 +139,133 @@ def scores(
     query: str = "qid",
     label: str = "label",
 ) -> Scores:
-    """The model beside its baselines, query by query. Only this matrix leaves the executors."""
+    """The model beside its baselines, query by query. Only this matrix leaves the executors.
+
+    Parameters
+    ----------
+    model : Model
+        The model to evaluate.
+    frame : pyspark.sql.DataFrame
+        One row per document.
+    baseline : str or list of str, optional
+        As in `train`.
+    name : str
+        The model's name among the systems.
+    workers : int
+        The number of tasks.
+    query, label : str
+        The columns of query ids and labels.
+
+    Returns
+    -------
+    Scores
+
+    Examples
+    --------
+    >>> surefoot.evaluate(scores(model, frame, "feature:bm25", workers=16), "feature:bm25")  # doctest: +SKIP
+    """
     columns = Columns.among(frame.columns, query, label, features_of(model), baseline)
-    rows = _placed(frame, columns, _cut(frame, columns, workers), 0)
+    rows = _with_shard(frame, columns, _partition(frame, columns, workers), 0)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
         context: Any = TaskContext.get()
         try:
-            found: Any = evaluated(_parts(columns, batches)[0], model, name)
+            found: Any = evaluate_shard(_shards(columns, batches)[0], model, name)
         except SurefootError as mistake:
             found = mistake
-        yield _packed(context.partitionId(), found)
+        yield _pack(context.partitionId(), found)
 
-    return together(_collected(_moved(rows, columns, workers), work, barrier=False))
+    return concat_scores(_collect(_repartition(rows, columns, workers), work, barrier=False))
 
 
-def _cut(frame: Any, columns: Columns, parts: int) -> Cut:
+def _partition(frame: Any, columns: Columns, n_shards: int) -> Partitioning:
     counts = frame.groupBy(columns.query).count().toArrow()
     queries, sizes = (column.to_numpy() for column in counts.columns)
     if counts.column(0).null_count:
         raise SurefootError(f"column {columns.query!r} of queries has missing values")
-    return cut(queries, sizes, parts)
+    return partition_queries(queries, sizes, n_shards)
 
 
-def _placed(frame: Any, columns: Columns, cut: Cut, table: int) -> Any:
-    """The columns that are needed, with where each row belongs."""
+def _with_shard(frame: Any, columns: Columns, partitioning: Partitioning, table: int) -> Any:
+    """The columns that are needed, with the table and shard of each row."""
     from pyspark.sql import functions
 
     query = functions.col(columns.query)
-    borders = functions.array(*(functions.lit(border) for border in cut.borders.tolist()))
-    part = (
+    borders = functions.array(*(functions.lit(border) for border in partitioning.borders.tolist()))
+    shard = (
         functions.size(functions.filter(borders, lambda border: border <= query))
-        if cut.borders.size
+        if partitioning.borders.size
         else functions.lit(0)
     )
     return frame.select(
         *columns.needed,
         functions.lit(table).alias(TABLE),
-        part.cast("int").alias(PART),
+        shard.cast("int").alias(SHARD),
         functions.monotonically_increasing_id().alias(ROW),
     )
 
 
-def _moved(rows: Any, columns: Columns, workers: int) -> Any:
-    return rows.repartitionById(workers, PART).sortWithinPartitions(TABLE, columns.query, ROW)
+def _repartition(rows: Any, columns: Columns, workers: int) -> Any:
+    return rows.repartitionById(workers, SHARD).sortWithinPartitions(TABLE, columns.query, ROW)
 
 
-def _parts(columns: Columns, batches: Iterator[Any]) -> tuple[Part, Part]:
+def _shards(columns: Columns, batches: Iterator[Any]) -> tuple[Shard, Shard]:
     """The rows of a task: those to train on, and those to validate on."""
     import pandas  # type: ignore[import-untyped]
 
     frames = [batch.to_pandas() for batch in batches]
     rows = pandas.concat(frames) if frames else pandas.DataFrame({name: [] for name in (*columns.needed, TABLE)})
-    return columns.part(rows[rows[TABLE] == 0]), columns.part(rows[rows[TABLE] == 1])
+    return columns.shard(rows[rows[TABLE] == 0]), columns.shard(rows[rows[TABLE] == 1])
 
 
-def _member(context: Any, plan: Plan, columns: Columns, batches: Iterator[Any]) -> Any:
-    """What a task of the barrier stage brings back: its outcome, or the user's mistake.
+def _train_task(context: Any, request: WorkerRequest, columns: Columns, batches: Iterator[Any]) -> Any:
+    """The result of a task of the barrier stage, or the user's mistake.
 
-    A mistake thrown on an executor would arrive as a page of Java, after Spark had tried again in vain.
+    An exception raised on an executor would arrive as a page of Java, after Spark had tried again in vain.
     """
     try:
-        parts, mistake = _parts(columns, batches), None
+        (shard, valid), mistake = _shards(columns, batches), None
     except SurefootError as error:
         mistake = error
-    if any(json.loads(word) for word in context.allGather(json.dumps(mistake is not None))):
+    if any(json.loads(text) for text in context.allGather(json.dumps(mistake is not None))):
         return mistake or SurefootError(ELSEWHERE)
-    member = context.partitionId()
+    rank, n_shards = context.partitionId(), request.partitioning.n_shards
     host = context.getTaskInfos()[0].address.split(":")[0]
-    tracker = json.loads(context.allGather(json.dumps(None if member else start_tracker(plan.cut.parts, host)))[0])
+    tracker = json.loads(context.allGather(json.dumps(None if rank else start_tracker(n_shards, host)))[0])
     try:
-        return take_part(plan, tracker, member, parts[0], parts[1] if plan.valid else None, context.cpus())
+        return train_worker(request, tracker, rank, shard, valid if request.valid else None, context.cpus())
     except SurefootError as error:
         return error
 
 
-def _packed(place: int, found: Any) -> Any:
+def _pack(index: int, found: Any) -> Any:
     import pyarrow
 
     return pyarrow.RecordBatch.from_pydict(
-        {"place": pyarrow.array([place], pyarrow.int32()), "found": [pickle.dumps(found)]}
+        {"index": pyarrow.array([index], pyarrow.int32()), "found": [pickle.dumps(found)]}
     )
 
 
-def _collected(rows: Any, work: Any, barrier: bool) -> list[Any]:
-    """What all tasks bring back, in order.
+def _collect(rows: Any, work: Any, barrier: bool) -> list[Any]:
+    """The results of all tasks, in order.
 
-    Spark doesn't try a barrier stage again if it is the last of its job, so another one gathers what it brings.
+    Spark doesn't retry a barrier stage that is the last of its job, so another one gathers the results.
     """
-    found = rows.mapInArrow(work, "place int, found binary", barrier=barrier).repartition(1)
+    found = rows.mapInArrow(work, "index int, found binary", barrier=barrier).repartition(1)
     try:
         packed = found.collect()
     except Exception as error:  # of Java, Python or the network, in classes that depend on how Spark is reached
         raise SurefootError(f"Spark gave up ({_reason(error)}); nothing was made: try again") from error
-    outcomes = [pickle.loads(bytes(row["found"])) for row in sorted(packed, key=lambda row: row["place"])]
-    mistakes = sorted((one for one in outcomes if isinstance(one, SurefootError)), key=lambda e: str(e) == ELSEWHERE)
+    results = [pickle.loads(bytes(row["found"])) for row in sorted(packed, key=lambda row: row["index"])]
+    mistakes = sorted((one for one in results if isinstance(one, SurefootError)), key=lambda e: str(e) == ELSEWHERE)
     if mistakes:
         raise mistakes[0]
-    return outcomes
+    return results
 
 
 def _reason(error: Exception) -> str:
-    """The last line of a report by Java and Python that names an error."""
+    """The last line of a Java and Python traceback that names an error."""
     lines = re.findall(r"^\s*(?:[\w.]+\.)?(\w+(?:Error|Exception): .+)$", str(error), re.MULTILINE)
     return lines[-1].strip() if lines else type(error).__name__

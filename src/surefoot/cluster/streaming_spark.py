@@ -1,4 +1,4 @@
-"""Large logs on a Spark cluster: a task a file, and statistics that add up."""
+"""Evaluation of Parquet files on a Spark cluster: one task for each file, and statistics that add up."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from surefoot.errors import SurefootError
 
 
 def fold_on_spark(session: Any) -> Fold:
-    """Where `surefoot.analysis.streaming.evaluate_logs` works: on the cluster of a ``SparkSession``.
+    """Where `surefoot.analysis.streaming.evaluate_parquet` works: on the cluster of a ``SparkSession``.
 
     All executors must see the files under the same paths, and have Surefoot and pyarrow installed. Statistics are added
-    in the order of the files, so the figures are those of a single machine to the last bit::
+    in the order of the files, so the values are those of a single machine to the last bit::
 
-        evaluate_logs("/shared/log", "old", [1, 5], fold=fold_on_spark(session))
+        evaluate_parquet("/shared/scores", "old", [1, 5], fold=fold_on_spark(session))
     """
 
     def fold(paths: Sequence[str], statistic: Callable[[str], Any]) -> Any:
         def work(batches: Iterator[Any]) -> Iterator[Any]:
             for batch in batches:
-                for place, path in zip(*batch.to_pydict().values(), strict=True):
-                    yield batch.from_pydict({"place": [place], "found": [pickle.dumps(_attempt(statistic, path))]})
+                for index, path in zip(*batch.to_pydict().values(), strict=True):
+                    yield batch.from_pydict({"index": [index], "found": [pickle.dumps(_attempt(statistic, path))]})
 
-        files = session.createDataFrame(list(enumerate(paths)), "place long, path string")
-        parted = files.repartitionByRange(len(paths), "place")
-        rows = parted.mapInArrow(work, "place long, found binary").collect()
-        return reduce(add, map(_unpacked, sorted(rows)))
+        files = session.createDataFrame(list(enumerate(paths)), "index long, path string")
+        parted = files.repartitionByRange(len(paths), "index")
+        rows = parted.mapInArrow(work, "index long, found binary").collect()
+        return reduce(add, map(_unpickle, sorted(rows)))
 
     return fold
 
 
 def _attempt(statistic: Callable[[str], Any], path: str) -> Any:
-    """The statistic, or the user's mistake: thrown on a worker it would arrive as a page of Java."""
+    """The statistic, or the user's error as a value: raised on a worker it would arrive inside a Java traceback."""
     try:
         return statistic(path)
     except SurefootError as error:
         return error
 
 
-def _unpacked(row: Any) -> Any:
+def _unpickle(row: Any) -> Any:
     found = pickle.loads(row["found"])
     if isinstance(found, SurefootError):
         raise found

@@ -1,4 +1,4 @@
-"""What each worker of a cluster does in a training: the same as one machine, with sums over all workers.
+"""A worker of a cluster: it runs the training of one machine on its shard, with sums over all workers.
 
 The workers are joined by XGBoost's own collective, which also adds up the histograms. Every worker must call it
 equally often, whatever its rows, even if it has none; so nothing here depends on what a worker holds.
@@ -6,67 +6,106 @@ equally often, whatever its rows, even if it has none; so nothing here depends o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Thread
 from typing import Any
 
 import numpy as np
 
-from surefoot.cluster.columns import Part
-from surefoot.cluster.partitioning import Cut
-from surefoot.errors import SurefootError, counted
+from surefoot.cluster.columns import Shard
+from surefoot.cluster.partitioning import Partitioning
+from surefoot.errors import SurefootError, choose, counted
 from surefoot.io.atomic import digest_of
-from surefoot.learn import training
-from surefoot.learn.boosting import Lambda, RiskObjective
-from surefoot.learn.engines import xgboost as xgboost_engine
-from surefoot.learn.lesson import Lesson
-from surefoot.learn.models import Model
-from surefoot.learn.objectives import Tail
-from surefoot.learn.training import Settings, Trained
-from surefoot.learn.validation import Judge
+from surefoot.learn.comm import Comm
+from surefoot.learn.engines import engine_of
+from surefoot.learn.objectives import OBJECTIVES, LambdaMART, register
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import engine_message
+from surefoot.learn.training_run import Trained, TrainingRun
 from surefoot.scores import FloatArray
 
-PATIENCE = 300
+TIMEOUT = 300
 """Seconds that workers wait for each other at the beginning."""
 
 ELSEWHERE = "another worker found a mistake"
 
 
-def over_all(sums: FloatArray) -> FloatArray:
-    """Sums over all workers."""
-    from xgboost import collective
+@dataclass(frozen=True)
+class Collective:
+    """The workers of a cluster, joined by XGBoost's collective; see `surefoot.learn.comm.Comm`."""
 
-    return np.asarray(collective.allreduce(np.asarray(sums, dtype=np.float64), collective.Op.SUM))
+    def sum(self, values: FloatArray) -> FloatArray:
+        from xgboost import collective
+
+        return np.asarray(collective.allreduce(np.asarray(values, dtype=np.float64), collective.Op.SUM))
+
+    def max(self, values: FloatArray) -> FloatArray:
+        from xgboost import collective
+
+        return np.asarray(collective.allreduce(np.asarray(values, dtype=np.float64), collective.Op.MAX))
+
+    def gather(self, columns: FloatArray) -> FloatArray:
+        """An allgather by a sum: each worker fills in its own columns, and the rest is 0."""
+        from xgboost import collective
+
+        counts = np.zeros(collective.get_world_size())
+        counts[collective.get_rank()] = columns.shape[1]
+        ends = np.cumsum(self.sum(counts)).astype(np.int64)
+        end = ends[collective.get_rank()]
+        everyone = np.zeros((columns.shape[0], ends[-1]))
+        everyone[:, end - columns.shape[1] : end] = columns
+        return self.sum(everyone).reshape(everyone.shape)
+
+    @contextmanager
+    def raise_together(self) -> Iterator[None]:
+        mistake = None
+        try:
+            yield
+        except SurefootError as error:
+            mistake = error
+        (mistakes,) = self.sum(np.array([mistake is not None]))
+        if mistake is not None:
+            raise mistake
+        if mistakes:
+            raise SurefootError(ELSEWHERE)
+
+
+def validate_cluster_settings(settings: Settings) -> type[LambdaMART]:
+    """The class of the objective, if a cluster can train these settings."""
+    if settings.engine != "xgboost" or settings.n_bags > 1:
+        raise SurefootError("a cluster trains one XGBoost model; set engine to xgboost, and n_bags to 1")
+    if settings.baseline_weight:
+        raise SurefootError("a model trained on a cluster is not interpolated; set baseline_weight to 0")
+    kind = OBJECTIVES[choose(settings.objective, OBJECTIVES, "objective")]
+    if kind.ranks_queries:
+        raise SurefootError(
+            f"objective {kind.name} has to rank all queries, which sums over workers can't; train it on one machine, "
+            "or take ucro or saro"
+        )
+    return kind
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """What all workers are told. ``everywhere`` is what makes the objective's figures those of all workers."""
+class WorkerRequest:
+    """What all workers are told: the settings and the class of the objective, where the shards begin, and the rest."""
 
     settings: Settings
-    cut: Cut
-    valid: Cut | None = None
+    partitioning: Partitioning
+    valid: Partitioning | None = None
     init_model: str | None = None
     callbacks: Sequence[Any] = ()
-    everywhere: Callable[[FloatArray], FloatArray] = over_all
+    comm: Comm = field(default_factory=Collective)
+    objective: type[LambdaMART] = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.settings.engine != "xgboost":
-            raise SurefootError(f"clusters train by XGBoost: choose the engine xgboost, not {self.settings.engine}")
-        if self.settings.lean:
-            raise SurefootError("a model trained on a cluster does not lean on its baseline; set lean to 0")
-        if self.settings.objective == Tail.name:
-            raise SurefootError(
-                "objective tail has to rank all queries, which sums over workers can't; train it on one machine, or "
-                "take ucro or saro"
-            )
+        object.__setattr__(self, "objective", validate_cluster_settings(self.settings))
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a worker brings back; the model itself comes from the first one only, the others vouch for it."""
+class WorkerResult:
+    """The result of a worker; the model comes from the first one only, the others send its hash."""
 
     digest: str
     fingerprint: str
@@ -74,18 +113,18 @@ class Outcome:
 
 
 def start_tracker(workers: int, host: str) -> dict[str, Any]:
-    """Start what brings the workers together, and return how they find it."""
+    """Start the tracker that brings the workers together, and return how they find it."""
     from xgboost.tracker import RabitTracker
 
-    tracker = RabitTracker(n_workers=workers, host_ip=host, sortby="task", timeout=PATIENCE)
+    tracker = RabitTracker(n_workers=workers, host_ip=host, sortby="task", timeout=TIMEOUT)
     tracker.start()
     found = dict(tracker.worker_args())
-    Thread(target=_keep, args=(tracker,), daemon=True).start()
+    Thread(target=_keep_alive, args=(tracker,), daemon=True).start()
     return found
 
 
-def _keep(tracker: Any) -> None:
-    """Keep the tracker until the training ends. If it ends badly, the workers tell why."""
+def _keep_alive(tracker: Any) -> None:
+    """Keep the tracker until the training ends. If it fails, the workers report why."""
     from xgboost.core import XGBoostError
 
     for step in (tracker.wait_for, tracker.free):
@@ -93,40 +132,38 @@ def _keep(tracker: Any) -> None:
             step()
 
 
-def take_part(
-    plan: Plan, tracker: Mapping[str, Any], member: int, part: Part, valid: Part | None, threads: int
-) -> Outcome:
-    """Train with all others that take part."""
-    with _joined(tracker, member):
-        settings = replace(plan.settings, threads=plan.settings.threads or threads, lambdas=_lambdas(plan, part))
-        objective = _prepared(plan, settings, part, valid)
-        _check(plan.cut, part)
-        judge = None
-        if plan.valid is not None and valid is not None:
-            _check(plan.valid, valid)
-            judge = SharedJudge(valid.data, settings.reported(), valid.baselines, *training.figures_of(settings))
-        lesson = SharedLesson(objective, part.data, training.watch_of(settings, judge, None), judge)
-        before = None if plan.init_model is None else xgboost_engine.loaded(plan.init_model)
-        text = xgboost_engine.train(lesson, training.params_of(settings), before, plan.callbacks)
-        text = text if part.data.labels.size else _named(text, part.data.feature_names)
-        card = training.card_of(settings, lesson)
-        if judge is not None:
-            card["validation"] = judge(Model(settings.engine, text, card).predict(judge.data))
-    digest = digest_of(text)
-    if member:
-        return Outcome(digest, part.data.fingerprint)
-    card["data"] |= {"queries": plan.cut.queries, "documents": plan.cut.documents}
-    trained = Trained(Model(settings.engine, text, card), lesson.watch.history, lesson.watch.best_iteration)
-    return Outcome(digest, part.data.fingerprint, trained)
+def train_worker(
+    request: WorkerRequest, tracker: Mapping[str, Any], rank: int, shard: Shard, valid: Shard | None, n_jobs: int
+) -> WorkerResult:
+    """Train together with the other workers."""
+    register(request.objective)  # one of the user's is known where the training was started only
+    settings = replace(request.settings, n_jobs=request.settings.n_jobs or n_jobs)
+    with _joined(tracker, rank):
+        run = TrainingRun.of(
+            shard.data,
+            shard.baselines,
+            settings,
+            valid=None if valid is None else valid.data,
+            valid_baseline=None if valid is None else valid.baselines,
+            comm=request.comm,
+            init_model=None if request.init_model is None else engine_of("xgboost").load(request.init_model),
+            callbacks=request.callbacks,
+        )
+        _validate_totals(request.partitioning, shard)
+        if request.valid is not None and valid is not None:
+            _validate_totals(request.valid, valid)
+        trained = run.train()
+    digest = digest_of(trained.model.text)
+    return WorkerResult(digest, shard.data.fingerprint, None if rank else _with_totals(trained, request.partitioning))
 
 
 @contextmanager
-def _joined(tracker: Mapping[str, Any], member: int) -> Iterator[None]:
+def _joined(tracker: Mapping[str, Any], rank: int) -> Iterator[None]:
     """In the collective with the others. Leaving it after an error must not hide that error by another."""
     from xgboost import collective
     from xgboost.core import XGBoostError
 
-    collective.init(**tracker, dmlc_task_id=f"{member:06}")
+    collective.init(**tracker, dmlc_task_id=f"{rank:06}")
     try:
         yield
     except BaseException:
@@ -136,108 +173,41 @@ def _joined(tracker: Mapping[str, Any], member: int) -> Iterator[None]:
     collective.finalize()
 
 
-def _lambdas(plan: Plan, part: Part) -> Lambda:
-    """The scale of ERR is that of all workers' labels."""
-    from xgboost import collective
-
-    lambdas = plan.settings.lambdas
-    highest = collective.allreduce(np.array([part.data.labels.max(initial=0)], np.float64), collective.Op.MAX)
-    return replace(lambdas, top=int(highest[0])) if lambdas.metric == "err" and lambdas.top is None else lambdas
-
-
-def _prepared(plan: Plan, settings: Settings, part: Part, valid: Part | None) -> RiskObjective:
-    """The objective, ready for a worker's rows. If one worker finds a mistake, none goes on to wait for it."""
-    mistake = None
-    try:
-        training.settled(settings, part.data)
-        xgboost_engine.checked(settings.params)
-        objective = RiskObjective(
-            settings.objective, settings.alpha, part.baselines, settings.lambdas, settings.threads, plan.everywhere,
-            **settings.options,
-        )  # fmt: skip
-        objective.bind(part.data)
-        if valid is not None:
-            settings.reported().gains(valid.data.labels, valid.data.bounds)
-    except SurefootError as error:
-        mistake = error
-    (mistakes,) = over_all(np.array([mistake is not None]))
-    if mistake is not None:
-        raise mistake
-    if mistakes:
-        raise SurefootError(ELSEWHERE)
-    return objective
-
-
-def _check(cut: Cut, part: Part) -> None:
+def _validate_totals(partitioning: Partitioning, shard: Shard) -> None:
     """Whether the workers hold each query once and whole: their queries, added up, are as many as there are."""
-    queries, documents = over_all(np.array([len(part.data), part.data.labels.size]))
-    if (queries, documents) != (cut.queries, cut.documents):
+    queries, documents = Collective().sum(np.array([len(shard.data), shard.data.labels.size]))
+    if (queries, documents) != (partitioning.queries, partitioning.documents):
         raise SurefootError(
             f"the workers hold {counted(int(queries), 'query')} and {counted(int(documents), 'document')}, but the "
-            f"table has {cut.queries:,} and {cut.documents:,}; it changes while it is read, or queries were cut"
+            f"table has {partitioning.queries:,} and {partitioning.documents:,}; it changes while it is read, or "
+            "queries were split"
         )
 
 
-def _named(text: str, names: Sequence[str] | None) -> str:
-    """A model with its features' names, which XGBoost leaves out on a worker that saw no rows."""
-    booster = xgboost_engine.loaded(text)
-    booster.feature_names = None if names is None else list(names)
-    return xgboost_engine.text_of(booster, booster.num_boosted_rounds())
+def _with_totals(trained: Trained, partitioning: Partitioning) -> Trained:
+    totals = {"queries": partitioning.queries, "documents": partitioning.documents}
+    return _with_data(trained, totals)
 
 
-def finished(outcomes: Sequence[Outcome], source: str) -> Trained:
-    """The model of a training, if all workers have the same."""
-    (trained,) = (outcome.trained for outcome in outcomes if outcome.trained is not None)
-    if len({outcome.digest for outcome in outcomes}) > 1:
+def _with_data(trained: Trained, changes: Mapping[str, Any], **more: Any) -> Trained:
+    """The training with changes to what its card says of the data, and more keys."""
+    card = trained.model.card
+    return replace(trained, model=replace(trained.model, card={**card, "data": {**card["data"], **changes}, **more}))
+
+
+def combine(results: Sequence[WorkerResult], source: str, fingerprint: str | None = None) -> Trained:
+    """The training of all workers, if they have the same model."""
+    (trained,) = (result.trained for result in results if result.trained is not None)
+    if len({result.digest for result in results}) > 1:
         raise SurefootError("the workers ended with different models; run the same packages on all of them")
-    card = dict(trained.model.card)
-    fingerprint = digest_of("\n".join(outcome.fingerprint for outcome in outcomes))
-    card["data"] = {**card["data"], "source": source, "fingerprint": fingerprint}
-    card["workers"] = len(outcomes)
-    return replace(trained, model=replace(trained.model, card=card))
+    shards = digest_of("\n".join(result.fingerprint for result in results))
+    return _with_data(trained, {"source": source, "fingerprint": fingerprint or shards}, workers=len(results))
 
 
-def reason_of(errors: Sequence[BaseException | None]) -> str:
-    """What went wrong, in one line: not what the others noticed, that one had left the collective."""
+def failure_reason(errors: Sequence[BaseException | None]) -> str:
+    """What went wrong, in one line: not that the others noticed a worker leave the collective."""
     causes = [error for error in errors if isinstance(error, Exception) and "/collective/" not in str(error)]
     if not causes:
         return "the workers lost touch with each other"
-    said = training.reason_of(causes[0]) if str(causes[0]).strip() else ""
-    return f"{type(causes[0]).__name__}: {said}".removesuffix(": ")
-
-
-class SharedJudge(Judge):
-    """A judge of the validation queries of all workers: all of them know the metric of each query."""
-
-    def _settled(self, values: FloatArray) -> FloatArray:
-        here = super()._settled(values) if self._kept().any() else values[:, :0]
-        everyone = gathered(here)
-        if not everyone.shape[1]:
-            raise SurefootError(f"{self.data.source}: no query has a relevant document")
-        return everyone
-
-
-class SharedLesson(Lesson):
-    """A lesson that tells the figures of the training queries of all workers."""
-
-    def training_figures(self) -> dict[str, float]:
-        objective = self.objective
-        x = objective.x[objective.counted]
-        b = objective.baselines[:, objective.counted]
-        d = x - b.mean(axis=0) if b.shape[0] else np.zeros_like(x)
-        valued = d + objective.objective.alpha * np.minimum(d, 0)
-        count, total, value, losses = over_all(np.array([x.size, x.sum(), valued.sum(), (d < 0).sum()]))
-        figures = {"mean": float(total / count)}
-        return figures | ({"urisk": float(value / count), "losses": int(losses)} if b.shape[0] else {})
-
-
-def gathered(values: FloatArray) -> FloatArray:
-    """The columns of all workers side by side: each fills in its own, and the rest of the sum is 0."""
-    from xgboost import collective
-
-    counts = np.zeros(collective.get_world_size())
-    counts[collective.get_rank()] = values.shape[1]
-    ends = np.cumsum(over_all(counts)).astype(np.int64)
-    everyone = np.zeros((values.shape[0], ends[-1]))
-    everyone[:, ends[collective.get_rank()] - values.shape[1] : ends[collective.get_rank()]] = values
-    return over_all(everyone).reshape(everyone.shape)
+    message = engine_message(causes[0]) if str(causes[0]).strip() else ""
+    return f"{type(causes[0]).__name__}: {message}".removesuffix(": ")

@@ -1,4 +1,4 @@
-"""Measures that are left to ir_measures."""
+"""Measures that ir_measures computes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from surefoot.io.trec import Qrels, Run
 
 
 class ForeignMeasures:
-    """Measures of ir_measures over one set of qrels; runs are taken one at a time."""
+    """Measures of ir_measures over one set of qrels; a lock lets in one run at a time."""
 
     def __init__(self, measures: Sequence[Measure], qrels: Qrels) -> None:
         self._measures = measures
-        self._topics = {topic: place for place, topic in enumerate(qrels.topics)}
+        self._topics = {topic: index for index, topic in enumerate(qrels.topics)}
         self._rows = {measure.origin: row for row, measure in enumerate(measures)}
         self._lock = Lock()
-        self._evaluator = self._made(qrels) if measures else None
+        self._evaluator = self._make_evaluator(qrels) if measures else None
 
-    def _made(self, qrels: Qrels) -> Any:
+    def _make_evaluator(self, qrels: Qrels) -> Any:
         import ir_measures
 
         try:
@@ -39,7 +39,7 @@ class ForeignMeasures:
         )
 
     def values(self, run: Run) -> FloatArray:
-        """Measures × topics of a run; topics that were not retrieved have the value that ir_measures gives them."""
+        """Measures × topics of a run; topics that were not retrieved have the value that ir_measures gives."""
         values = np.zeros((len(self._measures), len(self._topics)))
         if self._evaluator is None:
             return values
@@ -68,5 +68,5 @@ def _ranking(run: Run) -> Iterator[Any]:
     from ir_measures import ScoredDoc
 
     for topic, documents, _ in run.by_topic():
-        for place, document in enumerate(documents):
-            yield ScoredDoc(topic, document, float(len(documents) - place))
+        for rank, document in enumerate(documents):
+            yield ScoredDoc(topic, document, float(len(documents) - rank))

@@ -1,19 +1,19 @@
-"""The effectiveness measures of one topic, compiled, and their use over a whole run.
+"""Compiled effectiveness measures of one topic, and of all topics of a run.
 
 A measure is a function of ``grades``, those of the ranked documents, and where it is normalised of ``judged``, the
 grades of all judged documents, highest first. Documents without judgement have the grade UNJUDGED and count as not
-relevant; a cutoff of ALL is none. What is below a grade of 1 has no gain.
+relevant; a cutoff of ALL is none. Grades below 1 have no gain.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from surefoot._numba import kernel
 from surefoot._typing import Array
-from surefoot.io.tokens import EMPTY, find, text_of
+from surefoot.io.tokens import EMPTY, Token, Tokens, find, text_of
 
 UNJUDGED = -(1 << 31)
 ALL = (1 << 62) - 1
@@ -43,10 +43,10 @@ def err(grades: Array, cutoff: int) -> float:
     0.21875
     """
     value, unsatisfied = 0.0, 1.0
-    for place in range(min(grades.size, cutoff)):
-        if grades[place] > 0:
-            satisfied = (2.0 ** grades[place] - 1.0) / 2.0**LARGEST_ERR_GRADE
-            value += unsatisfied * satisfied / (place + 1)
+    for index in range(min(grades.size, cutoff)):
+        if grades[index] > 0:
+            satisfied = (2.0 ** grades[index] - 1.0) / 2.0**LARGEST_ERR_GRADE
+            value += unsatisfied * satisfied / (index + 1)
             unsatisfied *= 1.0 - satisfied
     return value
 
@@ -59,10 +59,10 @@ def dcg(grades: Array, cutoff: int, exponential: bool) -> float:
     1.5
     """
     value = 0.0
-    for place in range(min(grades.size, cutoff)):
-        if grades[place] > 0:
-            gain = 2.0 ** grades[place] - 1.0 if exponential else np.float64(grades[place])
-            value += gain / np.log2(place + 2.0)
+    for index in range(min(grades.size, cutoff)):
+        if grades[index] > 0:
+            gain = 2.0 ** grades[index] - 1.0 if exponential else np.float64(grades[index])
+            value += gain / np.log2(index + 2.0)
     return value
 
 
@@ -92,10 +92,10 @@ def ap(grades: Array, judged: Array, cutoff: int, rel: int) -> float:
     0.5555555555555555
     """
     found, total = 0, 0.0
-    for place in range(min(grades.size, cutoff)):
-        if grades[place] >= rel:
+    for index in range(min(grades.size, cutoff)):
+        if grades[index] >= rel:
             found += 1
-            total += found / (place + 1)
+            total += found / (index + 1)
     return total / count_relevant(judged, rel) if found > 0 else 0.0
 
 
@@ -108,9 +108,9 @@ def rr(grades: Array, cutoff: int, rel: int) -> float:
     >>> rr(np.array([0, 0, 1, 1]), 10, 1)
     0.3333333333333333
     """
-    for place in range(min(grades.size, cutoff)):
-        if grades[place] >= rel:
-            return 1.0 / (place + 1)
+    for index in range(min(grades.size, cutoff)):
+        if grades[index] >= rel:
+            return 1.0 / (index + 1)
     return 0.0
 
 
@@ -118,14 +118,14 @@ def rr(grades: Array, cutoff: int, rel: int) -> float:
 def hits(grades: Array, cutoff: int, rel: int) -> int:
     """The number of relevant documents among the first k."""
     found = 0
-    for place in range(min(grades.size, cutoff)):
-        found += grades[place] >= rel
+    for index in range(min(grades.size, cutoff)):
+        found += grades[index] >= rel
     return found
 
 
 @kernel
 def precision(grades: Array, cutoff: int, rel: int) -> float:
-    """P@k, the share of relevant documents among the first k; of k, even if fewer are retrieved.
+    """P@k, the fraction of relevant documents among the first k; of k, even if fewer are retrieved.
 
     van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
 
@@ -137,7 +137,7 @@ def precision(grades: Array, cutoff: int, rel: int) -> float:
 
 @kernel
 def recall(grades: Array, judged: Array, cutoff: int, rel: int) -> float:
-    """R@k, the share of the relevant documents that is among the first k; 0 if nothing is relevant.
+    """R@k, the fraction of the relevant documents that is among the first k; 0 if nothing is relevant.
 
     van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
 
@@ -159,8 +159,8 @@ def rbp(grades: Array, cutoff: int, rel: int, persistence: float) -> float:
     0.625
     """
     value, weight = 0.0, 1.0 - persistence
-    for place in range(min(grades.size, cutoff)):
-        if grades[place] >= rel:
+    for index in range(min(grades.size, cutoff)):
+        if grades[index] >= rel:
             value += weight
         weight *= persistence
     return value
@@ -168,7 +168,7 @@ def rbp(grades: Array, cutoff: int, rel: int, persistence: float) -> float:
 
 @kernel
 def graded_rbp(grades: Array, cutoff: int, highest: int, persistence: float) -> float:
-    """RBP without ``rel``: a document adds its share of the highest grade in the qrels, as TREC-COVID computed it.
+    """RBP without ``rel``: a document adds its grade over the highest in the qrels, as TREC-COVID computed it.
 
     RBP = (1 - p) sum over ranks i of p^(i - 1) g_i / highest.
 
@@ -176,9 +176,9 @@ def graded_rbp(grades: Array, cutoff: int, highest: int, persistence: float) -> 
     0.375
     """
     value, weight = 0.0, (1.0 - persistence) / highest
-    for place in range(min(grades.size, cutoff)):
-        if grades[place] > 0:
-            value += weight * grades[place]
+    for index in range(min(grades.size, cutoff)):
+        if grades[index] > 0:
+            value += weight * grades[index]
         weight *= persistence
     return value
 
@@ -203,41 +203,60 @@ def measure(kind: int, grades: Array, judged: Array, cutoff: int, rel: int, pers
     return rbp(grades, cutoff, rel, persistence)
 
 
-@kernel
-def measure_run(run: Any, qrels: Any, topic_of: Array, plan: Any, grades: Array, values: Array) -> None:
-    """Fill in ``values[measure, topic]`` from a run and qrels, given as the tuples of their arrays.
+class RunArrays(NamedTuple):
+    """The arrays of a `Run`."""
 
-    ``topic_of`` gives the qrels' number of each of the run's topics, or -1. ``grades`` is room for the grades of a
-    topic, as far down as any measure of the plan looks.
+    data: Array
+    bounds: Array
+    start: Array
+    length: Array
+    codes: Array
+
+
+class QrelsArrays(NamedTuple):
+    """The arrays of `Qrels`."""
+
+    data: Array
+    bounds: Array
+    start: Array
+    length: Array
+    codes: Array
+    grades: Array
+    tables: Array
+    slots: Array
+
+
+class Plan(NamedTuple):
+    """The measures to compute: kind, cutoff, lowest relevant grade and persistence of each."""
+
+    kinds: Array
+    cutoffs: Array
+    rels: Array
+    persistences: Array
+
+
+@kernel
+def measure_run(run: RunArrays, qrels: QrelsArrays, topic_of: Array, plan: Plan, grades: Array, values: Array) -> None:
+    """Fill in ``values[measure, topic]`` from a run and qrels.
+
+    ``topic_of`` is the index in the qrels of each topic of the run, or -1. ``grades`` is overwritten; it has room for
+    the documents of a topic down to the largest cutoff.
     """
-    data, bounds, start, length, codes = run
-    judged_data, judged_bounds, judged_start, judged_length, judged_codes, judged_grades, tables, slots = qrels
-    kinds, cutoffs, rels, persistences = plan
-    text, judged_text = text_of(data), text_of(judged_data)
-    for place in range(topic_of.size):
-        topic = topic_of[place]
+    text = text_of(run.data)
+    keys = Tokens(text_of(qrels.data), qrels.start, qrels.length, qrels.codes)
+    for run_topic in range(topic_of.size):
+        topic = topic_of[run_topic]
         if topic < 0:
             continue
-        table = slots[tables[topic, 0] : tables[topic, 0] + tables[topic, 1]]
-        judged = judged_grades[judged_bounds[topic] : judged_bounds[topic + 1]]
-        count = min(grades.size, bounds[place + 1] - bounds[place])
+        first, tables = run.bounds[run_topic], qrels.tables
+        table = qrels.slots[tables[topic, 0] : tables[topic, 0] + tables[topic, 1]]
+        judged = qrels.grades[qrels.bounds[topic] : qrels.bounds[topic + 1]]
+        count = min(grades.size, run.bounds[run_topic + 1] - first)
         for rank in range(count):
-            item = bounds[place] + rank
-            found = table[
-                find(
-                    table,
-                    text,
-                    start[item],
-                    length[item],
-                    codes[item],
-                    judged_text,
-                    judged_start,
-                    judged_length,
-                    judged_codes,
-                )
-            ]
-            grades[rank] = UNJUDGED if found == EMPTY else judged_grades[found]
-        for index in range(kinds.size):
-            values[index, topic] = measure(
-                kinds[index], grades[:count], judged, cutoffs[index], rels[index], persistences[index]
+            item = first + rank
+            found = table[find(table, Token(text, run.start[item], run.length[item], run.codes[item]), keys)]
+            grades[rank] = UNJUDGED if found == EMPTY else qrels.grades[found]
+        for row in range(plan.kinds.size):
+            values[row, topic] = measure(
+                plan.kinds[row], grades[:count], judged, plan.cutoffs[row], plan.rels[row], plan.persistences[row]
             )

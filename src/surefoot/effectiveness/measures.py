@@ -1,6 +1,6 @@
 """Measures by name, with the names, parameters and defaults of ir_measures: ``nDCG@10``, ``AP(rel=2)``.
 
-The common ones are computed here; whatever else ir_measures knows is left to it.
+The common ones are computed by Surefoot, all others by ir_measures.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _KINDS = {
     "RBP": kernels.RBP,
 }
 LARGEST_GRADE = {kernels.ERR: kernels.LARGEST_ERR_GRADE, kernels.NDCG_EXP: 62}
-"""Beyond these grades a measure is undefined, or its gains too large for exact sums."""
+"""The largest grades for which a measure is defined, or its gains can be summed exactly."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """An effectiveness measure; its name says all about it.
+    """An effectiveness measure; its name determines it.
 
     ``kind`` is the number of the kernel that computes it, or None if ir_measures does.
 
@@ -58,10 +58,10 @@ def parse_measure(measure: object) -> Measure:
     if isinstance(measure, Measure):
         return measure
     origin = measure if hasattr(measure, "validate_params") else _build(*_split(str(measure)))
-    return _described(origin)
+    return _measure_of(origin)
 
 
-def _described(origin: Any) -> Measure:
+def _measure_of(origin: Any) -> Measure:
     params = {name: origin.params[name] for name in origin.SUPPORTED_PARAMS if name in origin.params}
     kind = _KINDS.get(origin.NAME)
     if origin.NAME == "nDCG" and "gains" not in params:
@@ -101,7 +101,7 @@ def _split(text: str) -> tuple[str, dict[str, Any], Any]:
 
 
 def _build(name: str, params: dict[str, Any], at: Any) -> Any:
-    """An ir_measures object with its parameters checked."""
+    """An ir_measures object with validated parameters."""
     from ir_measures import measures
 
     known = {alias.lower(): measure for alias, measure in measures.registry.items()}
@@ -123,13 +123,13 @@ def _build(name: str, params: dict[str, Any], at: Any) -> Any:
     ordered = {}
     for param, info in origin.SUPPORTED_PARAMS.items():
         if param in given:
-            ordered[param] = _checked(origin.NAME, param, info, given[param])
+            ordered[param] = _validate_parameter(origin.NAME, param, info, given[param])
         elif info.required:
             raise SurefootError(f"{origin.NAME} needs its {param}, such as {_example(origin, param)}")
     return type(origin)(**ordered)
 
 
-def _checked(name: str, param: str, info: Any, value: Any) -> Any:
+def _validate_parameter(name: str, param: str, info: Any, value: Any) -> Any:
     if info.dtype is float and type(value) is int:
         value = float(value)
     allowed = info.validate(value) and not (info.dtype is int and isinstance(value, bool))

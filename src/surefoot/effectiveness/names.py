@@ -40,7 +40,7 @@ def canonical(name: str) -> str:
 
 
 def looks_like_measure(name: str) -> bool:
-    """Whether a word names a measure that evaluation tools print.
+    """Whether a name is that of a measure that evaluation tools print.
 
     >>> [looks_like_measure(word) for word in ("map", "P@10", "nDCG(dcg='exp-log2')@20", "151")]
     [True, True, True, False]
@@ -49,9 +49,9 @@ def looks_like_measure(name: str) -> bool:
 
 
 def find_measure(wanted: str | None, present: Sequence[str], gdeval: bool = False) -> int:
-    """Where the wanted measure is among those present; without a wish there must be only one.
+    """The index of a measure among those present; if none is wanted there must be only one.
 
-    gdeval's NDCG has the gain 2^grade - 1 under the bare name, so there it answers to its full name.
+    gdeval calls nDCG with the gain 2^grade - 1 just ndcg, so in its output that matches the full name.
 
     >>> find_measure("AP", ["ndcg_cut_10", "map"])
     1

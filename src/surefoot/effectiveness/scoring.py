@@ -1,4 +1,4 @@
-"""From runs and qrels to Scores."""
+"""Scores of runs on the topics of qrels."""
 
 from __future__ import annotations
 
@@ -33,12 +33,33 @@ def score_runs(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Scores:
-    r"""Score runs by one measure: a row for each run, a column for each topic of the qrels, in their order.
+    r"""Score runs by one effectiveness measure, on the topics of the qrels.
 
-    Topics that are judged but not retrieved count 0, retrieved topics without judgements are left out; both are said
-    in ``notes``. Runs are named after their files, or with ``names="tag"`` by their tags. ``progress`` is called with
-    the number of runs done. The number of ``workers``, threads, changes nothing but the time.
+    Topics that are judged but not retrieved count 0; retrieved topics without judgements are left out. The notes of
+    the result name both.
 
+    Parameters
+    ----------
+    runs
+        One or more TREC run files, compressed or not.
+    qrels
+        The file of the judgements, or `Qrels` that `read_qrels` read.
+    measure
+        A measure as ir_measures names it, such as ``nDCG@10``, ``AP(rel=2)``, ``RR``.
+    names
+        ``"file"`` names runs after their files, ``"tag"`` by their tags.
+    workers
+        The number of threads (by default up to 8); it does not change the result.
+    progress
+        Called after each run with the number of runs done, the number of runs, and a message.
+
+    Returns
+    -------
+    Scores
+        Runs × topics.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "qrels.txt").write_text("q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n")
@@ -59,7 +80,30 @@ def score_runs_by(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Scores]:
-    """Score runs by several measures, reading each run once: Scores by the measure's name, as `score_runs`."""
+    r"""Score runs by several effectiveness measures, reading each run once.
+
+    Parameters
+    ----------
+    runs, qrels, names, workers, progress
+        As in `score_runs`.
+    measures
+        The measures.
+
+    Returns
+    -------
+    dict
+        `Scores` by the name of the measure.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "qrels.txt").write_text("q1 0 d1 1\nq1 0 d2 0\n")
+    >>> _ = (folder / "bm25.run").write_text("q1 Q0 d2 1 7.5 x\nq1 Q0 d1 2 3.5 x\n")
+    >>> found = score_runs_by(folder / "bm25.run", folder / "qrels.txt", ["RR", "P@1"])
+    >>> {name: scores["bm25"].tolist() for name, scores in found.items()}
+    {'RR': [0.5], 'P@1': [0.0]}
+    """
     choose(names, ("file", "tag"), "names")
     paths = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
     if not paths:
@@ -70,9 +114,9 @@ def score_runs_by(
         raise SurefootError("no measures to score by; name at least one, such as nDCG@10")
     chosen = list({measure.name: measure for measure in map(parse_measure, wanted)}.values())
     judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
-    panel = _Panel(chosen, judged)
+    prepared = _Measures(chosen, judged)
     rows = []
-    for done, row in enumerate(_in_threads(lambda path: panel.row(path, names), paths, workers), start=1):
+    for done, row in enumerate(_in_threads(lambda path: prepared.row(path, names), paths, workers), start=1):
         rows.append(row)
         if progress is not None:
             progress(done, len(paths), "Scoring runs")
@@ -81,24 +125,24 @@ def score_runs_by(
     notes = _notes(rows, judged)
     return {
         measure.name: Scores(
-            np.stack([row.values[place] for row in rows]),
+            np.stack([row.values[index] for row in rows]),
             systems,
             judged.topics,
             measure.name,
             [*notes, *_notes_on(measure, judged)],
         )
-        for place, measure in enumerate(chosen)
+        for index, measure in enumerate(chosen)
     }
 
 
 def will_compile() -> bool:
-    """Whether scoring will first wait some seconds for the compiler; then it is worth a word to the user."""
+    """Whether scoring has to compile its kernels first, which takes some seconds."""
     return not is_compiled(kernels.measure_run)
 
 
 @dataclass(frozen=True)
 class _Row:
-    """What one run contributes: measures × topics, and the topics that it and the qrels don't share."""
+    """The scores of one run (measures × topics), and the topics that only the qrels or only the run has."""
 
     name: str
     values: FloatArray
@@ -106,21 +150,22 @@ class _Row:
     not_judged: list[str]
 
 
-class _Panel:
-    """Measures over one set of qrels, made ready for any number of runs."""
+class _Measures:
+    """Measures over one set of qrels, prepared for any number of runs."""
 
     def __init__(self, measures: Sequence[Measure], qrels: Qrels) -> None:
         for measure in measures:
             _refuse_high_grades(measure, qrels)
         self._qrels = qrels
-        self._topics = {topic: place for place, topic in enumerate(qrels.topics)}
+        self._topics = {topic: index for index, topic in enumerate(qrels.topics)}
         self._count = len(measures)
-        self._native = [place for place, measure in enumerate(measures) if measure.kind is not None]
-        self._foreign = [place for place, measure in enumerate(measures) if measure.kind is None]
-        native = [measures[place] for place in self._native]
-        self._others = ForeignMeasures([measures[place] for place in self._foreign], qrels)
+        self._native = [index for index, measure in enumerate(measures) if measure.kind is not None]
+        self._foreign = [index for index, measure in enumerate(measures) if measure.kind is None]
+        native = [measures[index] for index in self._native]
+        self._others = ForeignMeasures([measures[index] for index in self._foreign], qrels)
         self._depth = max((measure.cutoff for measure in native), default=0)
-        self._plan = (
+        self._arrays = kernels.QrelsArrays(*(getattr(qrels, name) for name in kernels.QrelsArrays._fields))
+        self._plan = kernels.Plan(
             np.array([measure.kind for measure in native], np.int64),
             np.array([measure.cutoff for measure in native], np.int64),
             np.array([_level(measure, qrels) for measure in native], np.int64),
@@ -149,19 +194,9 @@ class _Panel:
 
     def _native_values(self, run: Run, topic_of: Any) -> FloatArray:
         values = np.zeros((len(self._native), len(self._topics)))
-        qrels = self._qrels
         kernels.measure_run(
-            (run.data, run.bounds, run.start, run.length, run.codes),
-            (
-                qrels.data,
-                qrels.bounds,
-                qrels.start,
-                qrels.length,
-                qrels.codes,
-                qrels.grades,
-                qrels.tables,
-                qrels.slots,
-            ),
+            kernels.RunArrays(run.data, run.bounds, run.start, run.length, run.codes),
+            self._arrays,
             topic_of,
             self._plan,
             np.empty(min(self._depth, int(np.diff(run.bounds).max())), np.int32),
@@ -171,7 +206,7 @@ class _Panel:
 
 
 def _in_threads(function: Callable[[PathLike], _Row], paths: Sequence[PathLike], workers: int | None) -> Iterator[_Row]:
-    """The function of each path, in order; kernels and decompression leave the interpreter free for other threads."""
+    """The function of each path, in order; kernels and decompression release the interpreter lock."""
     if workers is not None and workers < 1:
         raise SurefootError(f"workers must be at least 1; got {workers}")
     with ThreadPoolExecutor(min(workers or min(os.cpu_count() or 1, MOST_WORKERS), len(paths))) as pool:
@@ -191,7 +226,7 @@ def _refuse_doubles(names: Sequence[str], paths: Sequence[PathLike]) -> None:
 
 
 def _level(measure: Measure, qrels: Qrels) -> int:
-    """The lowest relevant grade; the highest of the qrels where gains are shares of it."""
+    """The lowest relevant grade; for graded RBP the highest grade of the qrels, by which gains are divided."""
     return max(1, int(qrels.grades.max())) if measure.kind == kernels.RBP_GRADED else measure.rel
 
 

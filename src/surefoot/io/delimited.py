@@ -1,4 +1,4 @@
-"""CSV and TSV tables: parsed by polars, and walked through again only to say where something is wrong."""
+"""CSV and TSV tables, parsed by polars; they are parsed a second time only to find the line of an error."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import Long, recognise
-from surefoot.io.score_file import Source
+from surefoot.io.score_file import ScoreFile
 
 
 @dataclass(frozen=True)
 class Header:
-    """The first line that isn't blank, split."""
+    """The cells of the first line that is not blank."""
 
     cells: tuple[str, ...]
     separator: str
     lines: int
-    """How many lines of the file lie before the first row."""
+    """The number of lines before the first row."""
     end: int
-    """Where in the file the first row starts."""
+    """The offset of the first row."""
 
 
 def header_of(data: bytes) -> Header:
@@ -44,8 +44,8 @@ def header_of(data: bytes) -> Header:
     return Header(cells, separator, data.count(b"\n", 0, end), end)
 
 
-def read_delimited(path: PathLike, data: bytes) -> Source:
-    """The table in a CSV or TSV file."""
+def read_delimited(path: PathLike, data: bytes) -> ScoreFile:
+    """Read a CSV or TSV file."""
     header = header_of(data)
     try:
         layout = recognise(header.cells)
@@ -57,7 +57,7 @@ def read_delimited(path: PathLike, data: bytes) -> Source:
     frame = _without_blank_lines(_parsed(path, data, header, set(scores)))
     if _may_be_short(data, header, frame):
         _check_widths(path, data, header)
-    return Source(
+    return ScoreFile(
         path,
         PolarsTable(frame, header.cells),
         layout,
@@ -66,11 +66,11 @@ def read_delimited(path: PathLike, data: bytes) -> Source:
 
 
 def _parsed(path: PathLike, data: bytes, header: Header, numeric: Collection[int]) -> polars.DataFrame:
-    """The rows, scores as numbers if all of them are numbers, else as text for a closer look later."""
+    """The rows; scores are numbers if all of them are, else text to be parsed later."""
     problem: Exception | None = None
     for numbers in (numeric, ()):
         schema = {
-            str(place): polars.Float64() if place in numbers else polars.String() for place in range(len(header.cells))
+            str(index): polars.Float64() if index in numbers else polars.String() for index in range(len(header.cells))
         }
         try:
             return polars.read_csv(
@@ -100,7 +100,7 @@ def _filled(cells: Collection[object]) -> bool:
 
 
 def _may_be_short(data: bytes, header: Header, frame: polars.DataFrame) -> bool:
-    """Whether some line may have too few cells: polars fills those up with nulls and says nothing."""
+    """Whether some line may have too few cells, which polars silently fills with nulls."""
     if not frame.to_series(-1).has_nulls():
         return False
     marks = data.count(header.separator.encode(), header.end)
@@ -115,7 +115,7 @@ def _check_widths(path: PathLike, data: bytes, header: Header) -> None:
 
 
 def _records(path: PathLike, data: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines that aren't blank, header included, each with its number."""
+    """The lines that are not blank, including the header, each with its number."""
     reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), delimiter=separator)
     line = 1
     try:

@@ -1,4 +1,4 @@
-"""What is wrong with a file of lines: found out in plain Python, once something is."""
+"""Error messages for runs and qrels: the kernels detect that a line is wrong, plain Python finds out why."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ LARGEST_GRADE = 1e9
 
 
 @dataclass(frozen=True)
-class Layout:
-    """The fields of a line, separated by white space, and which of them is the number."""
+class LineFormat:
+    """The format of a file: the fields of a line, and which of them is the number."""
 
     kind: str
     fields: str
     number: str
+
+    def __str__(self) -> str:
+        return f"a {self.kind} has lines of {self.fields}"
 
     @property
     def count(self) -> int:
@@ -28,8 +31,8 @@ class Layout:
         return len(self.fields.split())
 
 
-RUN = Layout("run", "topic Q0 document rank score tag", "score")
-QRELS = Layout("qrels file", "topic iteration document grade", "grade")
+RUN = LineFormat("run", "topic Q0 document rank score tag", "score")
+QRELS = LineFormat("qrels file", "topic iteration document grade", "grade")
 
 
 def line_number(text: bytes, offset: int) -> int:
@@ -38,14 +41,14 @@ def line_number(text: bytes, offset: int) -> int:
 
 
 def fields_at(text: bytes, offset: int) -> list[bytes]:
-    """The fields of the line at an offset, in which no field begins before byte 0 of the line."""
+    """The fields of the line at an offset."""
     begin = text.rfind(b"\n", 0, offset) + 1
     end = text.find(b"\n", offset)
     return text[begin : end if end >= 0 else len(text)].removeprefix(BYTE_ORDER_MARK).split()
 
 
-def refuse_other_than_utf8(path: PathLike, text: bytes, layout: Layout) -> None:
-    """Say where a text stops being UTF-8. It is looked at piece by piece, since it may be large."""
+def validate_utf8(path: PathLike, text: bytes, line_format: LineFormat) -> None:
+    """Raise at the first byte that is not UTF-8; the text is decoded in chunks, since it may be large."""
     decoder = getincrementaldecoder("utf-8")()
     for begin in range(0, len(text), CHUNK):
         kept = len(decoder.getstate()[0])
@@ -55,45 +58,49 @@ def refuse_other_than_utf8(path: PathLike, text: bytes, layout: Layout) -> None:
             offset = begin - kept + error.start
             raise InputError(
                 path,
-                f"expected UTF-8 text, found byte 0x{text[offset]:02x}; a {layout.kind} has lines of {layout.fields}",
+                f"expected UTF-8 text, found byte 0x{text[offset]:02x}; {line_format}",
                 line_number(text, offset),
             ) from None
 
 
-def malformed(path: PathLike, text: bytes, offset: int, layout: Layout) -> InputError:
-    """Say why a line isn't one of the layout."""
+def malformed(path: PathLike, text: bytes, offset: int, line_format: LineFormat) -> InputError:
+    """The error of a line that does not have the fields of the format."""
     fields, line = fields_at(text, offset), line_number(text, offset)
     control = next((byte for byte in b"".join(fields) if byte < 32), None)
     if control is not None:
         return InputError(
             path,
-            f"expected text, found byte 0x{control:02x}; a {layout.kind} has lines of {layout.fields}",
+            f"expected text, found byte 0x{control:02x}; {line_format}",
             line,
         )
-    other = next((o for o in (RUN, QRELS) if o is not layout and o.count == len(fields)), None)
+    other = next((o for o in (RUN, QRELS) if o is not line_format and o.count == len(fields)), None)
     hint = f"; is it a {other.kind}?" if other else ""
-    return InputError(path, f"expected {layout.count} fields ({layout.fields}), found {len(fields)}{hint}", line)
+    return InputError(
+        path, f"expected {line_format.count} fields ({line_format.fields}), found {len(fields)}{hint}", line
+    )
 
 
-def number_at(path: PathLike, text: bytes, offset: int, layout: Layout) -> float:
-    """The number of the line at an offset, which must be finite, and whole if it is a grade."""
-    word = fields_at(text, offset)[layout.fields.split().index(layout.number)]
+def number_at(path: PathLike, text: bytes, offset: int, line_format: LineFormat) -> float:
+    """The number in the line at an offset, which must be finite, and an integer if it is a grade."""
+    field = fields_at(text, offset)[line_format.fields.split().index(line_format.number)]
     try:
-        value = float(word) if b"_" not in word else math.nan
+        value = float(field) if b"_" not in field else math.nan
     except ValueError:
         value = math.nan
-    if layout is QRELS and not (value.is_integer() and abs(value) <= LARGEST_GRADE):
+    if line_format is QRELS and not (value.is_integer() and abs(value) <= LARGEST_GRADE):
         expected = "a whole number"
     elif not math.isfinite(value):
         expected = "a finite number"
     else:
         return value
-    found = word.decode(errors="replace")
-    raise InputError(path, f"expected {expected} as the {layout.number}, found {found!r}", line_number(text, offset))
+    found = field.decode(errors="replace")
+    raise InputError(
+        path, f"expected {expected} as the {line_format.number}, found {found!r}", line_number(text, offset)
+    )
 
 
 def repeated(path: PathLike, text: bytes, earlier: int, again: int) -> InputError:
-    """Say which document a topic has twice."""
+    """The error of a document that occurs twice in a topic."""
     topic, _, document, *_ = (field.decode() for field in fields_at(text, again))
     return InputError(
         path,

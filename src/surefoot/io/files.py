@@ -1,4 +1,4 @@
-"""Bytes of any file: plain, compressed (told by its first bytes, not its name), or standard input."""
+"""Reading files: plain, compressed (detected by the first bytes, not the name), or standard input."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUN_ENDINGS = (".run", ".txt", ".trec", ".res")
 
 
 def read_bytes(path: PathLike) -> bytes:
-    """The whole content of a file, unpacked; ``-`` is standard input."""
+    """The content of a file, decompressed; ``-`` is standard input."""
     data = _raw(path)
     kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
     if kind is None:
@@ -35,7 +35,7 @@ def read_bytes(path: PathLike) -> bytes:
 
 
 def name_of(path: PathLike, endings: tuple[str, ...] = RUN_ENDINGS) -> str:
-    """What a system is called after its file: one compression ending off, then one of the known endings.
+    """The name of a system after its file: without one compression suffix, and then one of the known suffixes.
 
     >>> name_of("runs/indriCASP.run.gz"), name_of("PL2c1.0.gz"), name_of("-")
     ('indriCASP', 'PL2c1.0', 'stdin')
@@ -80,7 +80,7 @@ def _unpack_zst(data: bytes) -> bytes:
 
 
 def _unpack_frames(start: Callable[[], Any], data: bytes) -> bytes:
-    """Frames one after another; a cut-off or second one counts, unlike in the libraries' one-call forms."""
+    """Decompress consecutive frames; the libraries' own functions miss a second frame or a truncated one."""
     parts = []
     while data:
         frame = start()

@@ -1,4 +1,4 @@
-"""Scores from pandas and polars frames. pandas is only ever met here when the user brings it."""
+"""Scores from pandas and polars frames; pandas is not imported here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.io.layouts import CellError, Labels, Rows, Table, block_of, recognise, role_of
+from surefoot.io.layouts import CellError, Labels, Rows, Table, matrix_of, recognise, role_of
 from surefoot.scores import Missing, Scores
 
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
@@ -28,12 +28,12 @@ def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "
     Scores(2 systems × 2 topics of nDCG@10)
     """
     table = table_of(frame)
-    block = block_of(table, recognise(table.columns), measure)
-    return Scores.align(block.rows(), measure or block.measure or "score", missing, block.notes)
+    matrix = matrix_of(table, recognise(table.columns), measure)
+    return Scores.align(matrix.rows(), measure or matrix.measure or "score", missing, matrix.notes)
 
 
 def table_of(frame: Any) -> Table:
-    """The frame as a table to take labels and numbers from."""
+    """The frame as a `Table`."""
     library = type(frame).__module__.partition(".")[0]
     if isinstance(frame, polars.LazyFrame):
         frame = frame.collect()
@@ -47,7 +47,7 @@ def table_of(frame: Any) -> Table:
 
 
 class PolarsTable:
-    """A polars frame as a `Table`; ``columns`` are given where the frame's own names had to differ."""
+    """A polars frame as a `Table`; ``columns`` replaces the names of the frame."""
 
     def __init__(self, frame: polars.DataFrame, columns: Sequence[str] | None = None) -> None:
         self.frame = frame
@@ -83,7 +83,7 @@ class PolarsTable:
 
 
 class PandasTable:
-    """A pandas frame as a `Table`, what its index tells brought into the columns."""
+    """A pandas frame as a `Table`; index levels that name topics or systems become columns."""
 
     def __init__(self, frame: Any) -> None:
         if frame.columns.nlevels > 1:
@@ -100,8 +100,8 @@ class PandasTable:
         chosen = self.frame.iloc[slice(None) if rows is None else rows, list(columns)]
         if not all(dtype.kind in "fiub" for dtype in set(chosen.dtypes)):
             parsed = (
-                _parsed(polars.Series([_text(item) for item in chosen.iloc[:, place]]), self.columns[column], rows)
-                for place, column in enumerate(columns)
+                _parsed(polars.Series([_text(item) for item in chosen.iloc[:, index]]), self.columns[column], rows)
+                for index, column in enumerate(columns)
             )
             values = np.column_stack([series.to_numpy() for series in parsed])
         else:
@@ -113,27 +113,27 @@ def _index_into_columns(frame: Any) -> Any:
     if frame.columns.name is not None and frame.index.name is None and frame.index.nlevels == 1:
         other = {"system": "topic", "topic": "system"}.get(role_of(_label(frame.columns.name)) or "")
         frame = frame.rename_axis(index=other) if other else frame
-    telling = [name for name in frame.index.names if name is not None and role_of(_label(name))]
-    missing = [name for name in telling if name not in frame.columns]
+    labelled = [name for name in frame.index.names if name is not None and role_of(_label(name))]
+    missing = [name for name in labelled if name not in frame.columns]
     return frame.reset_index(level=missing) if missing else frame
 
 
 def _label(name: object) -> str:
-    """A label as text: topic 151.0, out of a column that had gaps, is topic 151."""
+    """A label as text: topic 151.0, from a column with missing values, is topic 151."""
     whole = isinstance(name, float | np.floating) and float(name).is_integer()
     return str(int(name)) if whole else str(name).strip()  # type: ignore[call-overload]
 
 
 def _labels(codes: npt.NDArray[np.integer], names: Iterable[object], column: str) -> Labels:
     texts = [_label(name) for name in names]
-    place: dict[Hashable, int] = {}
-    merged = np.array([place.setdefault(text, len(place)) for text in texts], dtype=np.int64)
+    code_of: dict[Hashable, int] = {}
+    merged = np.array([code_of.setdefault(text, len(code_of)) for text in texts], dtype=np.int64)
     empty = codes < 0
-    if "" in place:
-        empty |= merged[codes] == place[""]
+    if "" in code_of:
+        empty |= merged[codes] == code_of[""]
     if empty.any():
         raise CellError(int(np.argmax(empty)), f"the {column} is empty")
-    return Labels(codes if len(place) == len(texts) else merged[codes], tuple(str(text) for text in place))
+    return Labels(codes if len(code_of) == len(texts) else merged[codes], tuple(str(text) for text in code_of))
 
 
 def _text(item: object) -> str | None:
@@ -158,7 +158,7 @@ def _finite(values: FloatArray, columns: Sequence[str], rows: Rows | None) -> Fl
     """The values, if none is infinite."""
     infinite = np.isinf(values)
     if infinite.any():
-        place, column = np.argwhere(infinite)[0].tolist()
-        row = place if rows is None else int(rows[place])
-        raise CellError(row, f"column {columns[column]!r}: expected a finite number, found {values[place, column]}")
+        index, column = np.argwhere(infinite)[0].tolist()
+        row = index if rows is None else int(rows[index])
+        raise CellError(row, f"column {columns[column]!r}: expected a finite number, found {values[index, column]}")
     return values

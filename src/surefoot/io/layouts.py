@@ -1,4 +1,4 @@
-"""How tables hold scores: wide (a row a topic, or a row a system) or long (a row a score); in frames and files."""
+"""Layouts of score tables: wide (one row for each topic, or for each system) or long (one row for each score)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROUNDING = 1e-3
 
 
 class CellError(SurefootError):
-    """Something wrong in one row of a table; who knows the row's line in a file says that instead."""
+    """An error in one row of a table; a reader that knows the row's line in a file reports the line instead."""
 
     def __init__(self, row: int, message: str) -> None:
         self.row, self.message = row, message
@@ -43,7 +43,7 @@ class CellError(SurefootError):
 
 @dataclass(frozen=True)
 class Labels:
-    """A column of labels: the distinct names in order of appearance, and the name's number for every row."""
+    """A column of labels: the distinct names in order of appearance, and the index of each row's name."""
 
     codes: npt.NDArray[np.integer]
     names: tuple[str, ...]
@@ -58,7 +58,7 @@ class Labels:
 
 
 class Table(Protocol):
-    """What is asked of a frame, whatever library it comes from."""
+    """A frame of any library."""
 
     @property
     def columns(self) -> tuple[str, ...]: ...
@@ -83,7 +83,7 @@ class Wide:
 
 @dataclass(frozen=True)
 class Long:
-    """One score a row, or one a measure; ``summaries`` are the topics that the tool is known to add."""
+    """Each row has one score, or one for each measure; ``summaries`` are rows that the evaluation tool adds."""
 
     topic: int
     system: int | None
@@ -102,8 +102,8 @@ Layout = Wide | Long
 
 
 @dataclass(frozen=True)
-class Block:
-    """Systems × topics out of one table, NaN where a score is missing."""
+class ScoreMatrix:
+    """Systems × topics of one table, NaN where a score is missing."""
 
     systems: tuple[str, ...]
     topics: tuple[str, ...]
@@ -117,20 +117,20 @@ class Block:
 
 
 def role_of(name: str) -> Role | None:
-    """What a column of that name holds.
+    """The role of a column of that name.
 
     >>> role_of("Query ID"), role_of("runid"), role_of("bm25")
     ('topic', 'system', None)
     """
-    return _ROLES.get(_word(name))
+    return _ROLES.get(_normalise(name))
 
 
-def _word(name: str) -> str:
+def _normalise(name: str) -> str:
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def recognise(columns: Sequence[str]) -> Layout:
-    """The layout that a header tells of.
+    """The layout of a table with this header.
 
     >>> recognise(["topic", "bm25", "dense"])
     Wide(rows='topic')
@@ -161,37 +161,37 @@ def _is_long(roles: Sequence[Role | None]) -> bool:
 
 def _long(columns: Sequence[str], roles: Sequence[Role | None]) -> Long:
     def first(role: Role) -> int | None:
-        places = [place for place, found in enumerate(roles) if found == role]
-        return min(places, key=lambda place: NAMES[role].index(_word(columns[place])), default=None)
+        found = [index for index, other in enumerate(roles) if other == role]
+        return min(found, key=lambda index: NAMES[role].index(_normalise(columns[index])), default=None)
 
     topic, system, measure, value = (first(role) for role in NAMES)
     if topic is None:
         raise SurefootError("there is no column of topics")
-    values = (value,) if value is not None else tuple(place for place, role in enumerate(roles) if role is None)
+    values = (value,) if value is not None else tuple(index for index, role in enumerate(roles) if role is None)
     if not values or (measure is not None and value is None):
         raise SurefootError(f"a column of scores is needed beside {', '.join(columns)}: call it 'value'")
     used = {topic, system, measure, *values}
-    gdeval = [_word(name) for name in columns[:2]] == ["runid", "topic"]
+    gdeval = [_normalise(name) for name in columns[:2]] == ["runid", "topic"]
     return Long(
         topic,
         system,
         measure,
         values,
-        ignored=tuple(name for place, name in enumerate(columns) if place not in used),
+        ignored=tuple(name for index, name in enumerate(columns) if index not in used),
         summaries=frozenset({"amean"}) if gdeval else frozenset(),
         gdeval=gdeval,
     )
 
 
-def block_of(table: Table, layout: Layout, measure: str | None = None, system: str | None = None) -> Block:
+def matrix_of(table: Table, layout: Layout, measure: str | None = None, system: str | None = None) -> ScoreMatrix:
     """The scores of one measure in a table; ``system`` is for tables that name none."""
     if table.height == 0:
         raise SurefootError("there is a header but no row of scores")
-    block = _wide_block(table, layout) if isinstance(layout, Wide) else _long_block(table, layout, measure, system)
-    return _without_margins(block)
+    matrix = _wide_matrix(table, layout) if isinstance(layout, Wide) else _long_matrix(table, layout, measure, system)
+    return _without_margins(matrix)
 
 
-def _wide_block(table: Table, layout: Wide) -> Block:
+def _wide_matrix(table: Table, layout: Wide) -> ScoreMatrix:
     across: Role = "system" if layout.rows == "topic" else "topic"
     labels, heads = table.labels(0), table.columns[1:]
     if len(labels.names) < table.height:
@@ -204,11 +204,11 @@ def _wide_block(table: Table, layout: Wide) -> Block:
         raise SurefootError(f"column {heads.index('') + 2} has no name in the header; it should be a {across}")
     values = table.numbers(range(1, len(table.columns)))
     if layout.rows == "topic":
-        return Block(heads, labels.names, values.T, None)
-    return Block(labels.names, heads, values, None)
+        return ScoreMatrix(heads, labels.names, values.T, None)
+    return ScoreMatrix(labels.names, heads, values, None)
 
 
-def _long_block(table: Table, layout: Long, wanted: str | None, default_system: str | None) -> Block:
+def _long_matrix(table: Table, layout: Long, wanted: str | None, default_system: str | None) -> ScoreMatrix:
     if layout.system is None and default_system is None:
         raise SurefootError("there is no column of systems; name one 'system', 'run' or 'name'")
     topics = table.labels(layout.topic)
@@ -228,7 +228,7 @@ def _long_block(table: Table, layout: Long, wanted: str | None, default_system: 
     values = np.full(shape, np.nan)
     values.reshape(-1)[cells] = table.numbers([column], None if len(rows) == table.height else rows)[:, 0]
     notes = (f"columns left unread: {', '.join(layout.ignored)}",) if layout.ignored else ()
-    return Block(systems.names, topics.names, values, measure, notes)
+    return ScoreMatrix(systems.names, topics.names, values, measure, notes)
 
 
 def _topic_rows(topics: Labels, summaries: frozenset[str]) -> Rows:
@@ -261,27 +261,27 @@ def _first_double(codes: npt.NDArray[np.integer]) -> int:
     return int(order[again].min())
 
 
-def _without_margins(block: Block) -> Block:
-    """The block without its rows and columns of means and totals, if that is what they are; a note says so."""
-    marginal_systems = [name.lower() in SUMMARIES for name in block.systems]
-    marginal_topics = [name.lower() in SUMMARIES for name in block.topics]
+def _without_margins(matrix: ScoreMatrix) -> ScoreMatrix:
+    """The matrix without rows and columns that are means or totals of the others; a note names them."""
+    marginal_systems = [name.lower() in SUMMARIES for name in matrix.systems]
+    marginal_topics = [name.lower() in SUMMARIES for name in matrix.topics]
     if not any(marginal_systems) and not any(marginal_topics):
-        return block
-    system_margin = _margin(block.values[:, ~np.array(marginal_topics)], marginal_systems)
-    topic_margin = _margin(block.values[~np.array(marginal_systems)].T, marginal_topics)
+        return matrix
+    system_margin = _margin(matrix.values[:, ~np.array(marginal_topics)], marginal_systems)
+    topic_margin = _margin(matrix.values[~np.array(marginal_systems)].T, marginal_topics)
     notes = [
-        f"{names[place]!r} left out: not a {kind} but the {what} of the others"
-        for kind, names, margin in (("system", block.systems, system_margin), ("topic", block.topics, topic_margin))
-        for place, what in margin.items()
+        f"{names[index]!r} left out: not a {kind} but the {what} of the others"
+        for kind, names, margin in (("system", matrix.systems, system_margin), ("topic", matrix.topics, topic_margin))
+        for index, what in margin.items()
     ]
-    systems = [place for place in range(len(block.systems)) if place not in system_margin]
-    topics = [place for place in range(len(block.topics)) if place not in topic_margin]
-    return Block(
-        tuple(block.systems[place] for place in systems),
-        tuple(block.topics[place] for place in topics),
-        block.values[np.ix_(systems, topics)],
-        block.measure,
-        (*block.notes, *notes),
+    systems = [index for index in range(len(matrix.systems)) if index not in system_margin]
+    topics = [index for index in range(len(matrix.topics)) if index not in topic_margin]
+    return ScoreMatrix(
+        tuple(matrix.systems[index] for index in systems),
+        tuple(matrix.topics[index] for index in topics),
+        matrix.values[np.ix_(systems, topics)],
+        matrix.measure,
+        (*matrix.notes, *notes),
     )
 
 

@@ -1,7 +1,7 @@
-"""Parsed ranking data kept on disk, so that a file is parsed once: its arrays, to be mapped into memory.
+"""A cache of parsed ranking data: the arrays of each file, to be mapped into memory.
 
-An entry is named after its source's path and holds the source's size and time of change, so that a changed source
-replaces it. It begins with a line of magic and a line of JSON that says where each array lies.
+An entry is named after a hash of its source's path and holds the source's size and modification time, by which a
+changed source is detected. It begins with a magic line and a header in JSON with the offset of each array.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 MAGIC = b"surefoot ranking data 1\n"
 ALIGNED = 64
 SMALLEST = 1 << 20
-"""Texts of fewer bytes are parsed as fast as they are looked up."""
+"""Smaller texts are parsed as fast as they are looked up."""
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The place of one source's data in the cache, and the state that the source is in."""
+    """The cache file of one source, and the size and modification time of the source."""
 
     file: Path
     source: str
@@ -49,7 +49,7 @@ class Entry:
 
     @classmethod
     def of(cls, path: PathLike) -> Entry | None:
-        """The entry of a file; none for standard input, pipes and what isn't there."""
+        """The entry of a file; None for standard input, pipes and files that do not exist."""
         source = os.path.realpath(path)
         try:
             state = Path(source).stat()
@@ -61,10 +61,10 @@ class Entry:
         return cls(cache_folder() / "parsed" / name, source, state.st_size, state.st_mtime_ns)
 
     def load(self, source: str) -> RankingData | None:
-        """What is kept, if it is whole and of the source as it is now.
+        """The cached data, if the entry is complete and the source has not changed.
 
-        The arrays are mapped copy-on-write: they are read when they are used, and what is written to them stays in
-        this process.
+        The arrays are mapped copy-on-write: they are read when they are used, and writing to them does not change the
+        file.
         """
         try:
             with self.file.open("rb") as file:
@@ -81,7 +81,7 @@ class Entry:
             return None
 
     def save(self, data: RankingData) -> None:
-        """Keep data if the source is still as it was before it was read. A disk that won't take it does no harm."""
+        """Cache data unless the source changed while it was read. A full or read-only disk is no error."""
         try:
             if Entry.of(self.source) != self:
                 return
@@ -92,13 +92,13 @@ class Entry:
             return
 
     def _write(self, draft: Path, arrays: Arrays, first_feature: int) -> None:
-        places, offset = {}, 0
+        offsets, offset = {}, 0
         for name, array in arrays.items():
-            places[name] = array.dtype.str, array.shape, offset
+            offsets[name] = array.dtype.str, array.shape, offset
             offset += _padded(array.nbytes)
         head = {"size": self.size, "changed": self.changed, "first_feature": first_feature, "bytes": offset}
         with draft.open("wb") as file:
-            file.write(_framed(json.dumps(head | {"arrays": places}).encode()))
+            file.write(_framed(json.dumps(head | {"arrays": offsets}).encode()))
             for array in arrays.values():
                 file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
                 file.write(bytes(_padded(array.nbytes) - array.nbytes))
@@ -110,7 +110,7 @@ def _framed(head: bytes) -> bytes:
 
 
 def _head(content: mmap.mmap) -> dict[str, Any]:
-    """What an entry says of itself; its arrays' offsets are made those from the beginning of the file."""
+    """The header of an entry; the offsets of the arrays are counted from the beginning of the file."""
     begin = len(MAGIC) + 18
     size, checksum = (int(word, 16) for word in content[len(MAGIC) : begin].split())
     text = content[begin : begin + size]
@@ -168,7 +168,7 @@ def _data(arrays: Arrays, first_feature: int, source: str) -> RankingData:
 
 
 def series_of(lines: str) -> polars.Series:
-    """A series of words, out of a text with a word a line."""
+    """The lines of a text as a series."""
     import polars
 
     return polars.Series([lines]).str.split("\n").explode()

@@ -1,12 +1,12 @@
-"""LETOR lines from their bytes, compiled: first what frames the features of each line, then the features.
+"""Compiled parsing of LETOR lines, in two passes over chunks of whole lines that threads process in parallel.
 
-The first walk finds labels, queries, document ids and where the features of each line are, so that the second can
-put every value where it belongs. Both are given a stretch of whole lines, and threads share out the stretches.
+The first pass finds labels, queries, document ids and where the features of each line are, so that the second can
+write every value directly to its cell.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ MOST_FEATURES = 10_000_000
 LARGEST_LABEL = float(1 << 24)  # whole numbers up to here are exact in float32
 
 FINE, BAD_LABEL, BAD_QUERY, BAD_FEATURE, BAD_VALUE, TWICE, OPEN = range(7)
-"""What a line may have wrong; an open value is left to Python."""
+"""Problems of a line; OPEN marks a value that Python has to parse."""
 
 QID = np.uint64(int.from_bytes(b"qid:", "little"))
 DOCID = np.uint64(int.from_bytes(b"docid", "little"))
@@ -58,7 +58,43 @@ WEIGHTS_2_AND_4 = np.uint64(1 + (10_000 << 32))
 WHOLE_POWERS = np.array([10**power for power in range(8)], np.uint64)
 SIGNS = np.array([1.0, -1.0])
 FAST_REACH = 32
-"""How many bytes `short_pair` may look at."""
+"""How many bytes `short_pair` may read."""
+
+
+class Rows(NamedTuple):
+    """What each line holds: its label, where its features start and stop, how many there are, and its document id."""
+
+    labels: Array
+    start: Array
+    stop: Array
+    pairs: Array
+    document: Array
+    document_size: Array
+
+
+class Blocks(NamedTuple):
+    """Runs of lines of one query: where its id starts, the id's size, and the first row."""
+
+    start: Array
+    size: Array
+    row: Array
+
+
+class FeatureRows(NamedTuple):
+    """Where the features of each row start and stop, how many there are, and the row of the matrix they belong to."""
+
+    start: Array
+    stop: Array
+    pairs: Array
+    target: Array
+
+
+class Pairs(NamedTuple):
+    """Features and values of a sparse matrix by row (CSR)."""
+
+    bounds: Array
+    indices: Array
+    values: Array
 
 
 @inlined
@@ -108,7 +144,7 @@ def word_end(text: Text, at: int) -> int:
 
 @inlined
 def label_of(text: Text, at: int, end: int) -> float:
-    """The label that a token says, or -1."""
+    """The label that a token stands for, or -1."""
     number = parse_number(text, at, end)
     return number if 0 <= number <= LARGEST_LABEL and number == np.rint(number) else -1.0
 
@@ -150,13 +186,11 @@ def outer_features(text: Text, at: int, end: int) -> tuple[int, int]:
 
 
 @kernel
-def walk_lines(
-    data: Array, at: int, end: int, rows: tuple[Array, ...], blocks: tuple[Array, ...]
-) -> tuple[int, int, int, int, int, int]:
-    """Fill in the rows (label; start, end and number of features; start and size of the document id) and blocks.
+def parse_lines(data: Array, at: int, end: int, rows: Rows, blocks: Blocks) -> tuple[int, int, int, int, int, int]:
+    """Fill in the rows and the blocks of lines of one query, which are overwritten.
 
-    A block is a run of lines of one query: start and size of its id, first row. Returns how many rows and blocks
-    there are, the lowest and the highest feature if lines are in order, what is wrong if anything, and where.
+    Returns the number of rows and of blocks, the lowest and the highest feature if each line has its features in
+    order, the problem if any, and its offset.
     """
     text = Text(data.ctypes.data, end)
     labels, start, stop, pairs, document, document_size = rows
@@ -209,7 +243,7 @@ def leading_digits(word: Any) -> Any:
 
 @inlined
 def whole_number(word: Any, size: Any) -> Any:
-    """The number that the first ``size`` digits of a word say, at most 7: neighbours are joined three times."""
+    """The number that the first ``size`` digits of a word stand for, at most 7: neighbours are joined three times."""
     digits = ((word ^ ZEROS) << (np.uint64(56) - np.uint64(8) * size)) << np.uint64(8)
     digits = digits * np.uint64(10) + (digits >> np.uint64(8))
     odd = (digits & PAIRS_OF_DIGITS) * WEIGHTS_1_AND_3
@@ -219,7 +253,7 @@ def whole_number(word: Any, size: Any) -> Any:
 
 @inlined
 def short_pair(text: Text, at: int, end: int) -> tuple[bool, int, float]:
-    """Whether a pair is as simple as 17:-0.471076, and if so its feature and value, found without a branch.
+    """Whether a pair is as simple as 17:-0.471076, and if so its feature and value, without branches.
 
     Seven digits before and after the point make a mantissa below 2^53, so that one division rounds as float() does.
     """
@@ -246,35 +280,35 @@ def short_pair(text: Text, at: int, end: int) -> tuple[bool, int, float]:
 
 @inlined
 def any_pair(text: Text, at: int, stop: int) -> tuple[int, int, float, int]:
-    """End, feature and value of any pair, and what is wrong with it."""
-    end, feature, place = min(token_end(text, at), stop), 0, at
-    while place < end and byte_at(text.address, place) - np.uint8(48) <= 9 and feature <= MOST_FEATURES:
-        feature = feature * 10 + signed(byte_at(text.address, place) - np.uint8(48))
-        place += 1
-    if place in (at, end) or byte_at(text.address, place) != COLON or feature > MOST_FEATURES:
+    """End, feature and value of any pair, and its problem."""
+    end, feature, cursor = min(token_end(text, at), stop), 0, at
+    while cursor < end and byte_at(text.address, cursor) - np.uint8(48) <= 9 and feature <= MOST_FEATURES:
+        feature = feature * 10 + signed(byte_at(text.address, cursor) - np.uint8(48))
+        cursor += 1
+    if cursor in (at, end) or byte_at(text.address, cursor) != COLON or feature > MOST_FEATURES:
         return end, feature, np.nan, BAD_FEATURE
-    place += 1
-    if place == end:
+    cursor += 1
+    if cursor == end:
         return end, feature, np.nan, BAD_VALUE
-    if end - place <= 4:
-        word = short_word(text, place, end - place) | (SMALL_LETTERS >> np.uint64(64 - 8 * (end - place)))
+    if end - cursor <= 4:
+        word = short_word(text, cursor, end - cursor) | (SMALL_LETTERS >> np.uint64(64 - 8 * (end - cursor)))
         if word in (NULL, NAN, NA):
             return end, feature, np.nan, FINE
-    value = parse_number(text, place, end)
+    value = parse_number(text, cursor, end)
     return end, feature, value, OPEN if np.isnan(value) else FINE
 
 
 @kernel
 def sort_pairs(indices: Array, values: Array) -> bool:
-    """Put the pairs of a line in the order of features, by Shell's sort; whether one occurs twice."""
+    """Sort the pairs of a line by feature, in cursor (Shell sort); returns whether a feature occurs twice."""
     gap = indices.size // 2
     while gap > 0:
         for begin in range(gap, indices.size):
-            index, value, place = indices[begin], values[begin], begin
-            while place >= gap and indices[place - gap] > index:
-                indices[place], values[place] = indices[place - gap], values[place - gap]
-                place -= gap
-            indices[place], values[place] = index, value
+            index, value, slot = indices[begin], values[begin], begin
+            while slot >= gap and indices[slot - gap] > index:
+                indices[slot], values[slot] = indices[slot - gap], values[slot - gap]
+                slot -= gap
+            indices[slot], values[slot] = index, value
         gap = max(1, gap * 5 // 11) if gap > 1 else 0
     return bool(np.any(indices[1:] == indices[:-1]))
 
@@ -283,12 +317,12 @@ def sort_pairs(indices: Array, values: Array) -> bool:
 def read_pairs(
     text: Text, at: int, stop: int, first: int, indices: Array, values: Array, open_pairs: Array, opened: int
 ) -> tuple[int, int, int, int]:
-    """Fill in the pairs of a line; returns how many, how many are open by now, what is wrong, and where."""
+    """Fill in the pairs of a line; returns how many, how many are open so far, the problem, and its offset."""
     count, last, in_order = 0, -1, True
     while at < stop:
         begin, end, fits, feature, value = at, at, False, 0, 0.0
         if at + FAST_REACH <= text.size:
-            end = near_end(text, at)  # before the numbers, which the processor then reads beside the next pair
+            end = near_end(text, at)  # first, so that parsing the numbers overlaps with the next pair
             fits, feature, value = short_pair(text, at, end)
         if not fits:
             end, feature, value, problem = any_pair(text, at, stop)
@@ -316,27 +350,26 @@ def read_features(
     data: Array,
     row: int,
     end: int,
-    rows: tuple[Array, ...],
+    rows: FeatureRows,
     first: int,
     matrix: Array,
-    pairs: tuple[Array, ...],
+    pairs: Pairs,
     open_pairs: Array,
 ) -> tuple[int, int, int, int, int, int]:
-    """Fill in the features of some rows, each (start, end, number of features, place) at its place.
+    """Fill in the features of the rows from ``row`` to ``end``.
 
-    ``pairs`` (bounds, indices, values) are those of a sparse matrix; or they have room for one line, without bounds,
-    and go from there into ``matrix``. Stops when the open values might not fit, to go on from there. Returns the row
-    reached, the number of open values, the lowest and highest column, what is wrong if anything, and where.
+    ``pairs`` are those of a sparse matrix; or they have room for one line and no bounds, and are copied from there to
+    ``matrix``. Stops when the open values might not fit, to be continued. Returns the row reached, the number of open
+    values, the lowest and highest column, the problem if any, and its offset.
     """
     text = text_of(data)
-    start, stop, most, places = rows
     bounds, indices, values = pairs
     opened, lowest, highest = 0, 0, -1
-    while row < end and opened + most[row] <= len(open_pairs):
-        place = places[row]
-        base = bounds[place] if bounds.size else 0
+    while row < end and opened + rows.pairs[row] <= len(open_pairs):
+        target = rows.target[row]
+        base = bounds[target] if bounds.size else 0
         count, opened, problem, at = read_pairs(
-            text, start[row], stop[row], first, indices[base:], values[base:], open_pairs, opened
+            text, rows.start[row], rows.stop[row], first, indices[base:], values[base:], open_pairs, opened
         )
         if problem != FINE:
             return row, opened, lowest, highest, problem, at
@@ -344,18 +377,18 @@ def read_features(
             lowest, highest = min(lowest, indices[base]), max(highest, indices[base + count - 1])
         if not bounds.size and lowest >= 0 and highest < matrix.shape[1]:
             for pair in range(count):
-                matrix[place, indices[pair]] = values[pair]
+                matrix[target, indices[pair]] = values[pair]
         row += 1
     return row, opened, lowest, highest, FINE, 0
 
 
 @kernel
 def gather_words(data: Array, start: Array, size: Array, words: Array) -> None:
-    """Copy stretches of bytes one after another, a line end between them."""
+    """Copy ranges of bytes one after another, with a newline between them."""
     at = 0
     for item in range(start.size):
-        for place in range(size[item]):
-            words[at + place] = data[start[item] + place]
+        for index in range(size[item]):
+            words[at + index] = data[start[item] + index]
         at += size[item]
         if at < words.size:
             words[at] = NEWLINE

@@ -1,7 +1,7 @@
-"""The text of a LETOR file turned into ranking data, and what is wrong with it where that can't be done.
+"""Parsing the text of a LETOR file, and its error messages.
 
-Stretches of whole lines are shared out among threads. A first walk finds all but the features, and where those are; so
-the second puts each value straight where it belongs, also if queries are scattered.
+Threads process chunks of whole lines, in two passes: the first finds everything but the features, and where those are;
+the second writes each value directly to its cell, also if the lines of a query are scattered.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError
-from surefoot.io import letor_kernels as compiled
-from surefoot.io import trec_kernels as kernels
+from surefoot.io import letor_kernels as kernels
 from surefoot.io.diagnostics import line_number
 from surefoot.io.files import BYTE_ORDER_MARK
 from surefoot.io.letor_cache import series_of
+from surefoot.io.trec_kernels import number_topics
 from surefoot.learn.data import RankingData
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ TOO_LARGE = 2.0**128 - 2.0**103
 
 @dataclass(frozen=True)
 class _Lines:
-    """What frames the features of each line, as offsets and sizes in the text; and the runs of rows of one query."""
+    """All of each line but its features, as offsets and sizes in the text; and the runs of rows of one query."""
 
     labels: Floats
     start: IntArray
@@ -56,9 +56,12 @@ class _Lines:
 
 @dataclass(frozen=True)
 class _Target:
-    """Where features go: a dense matrix, or the parts of a sparse one (``bounds`` is empty if it is dense)."""
+    """The matrix to fill: dense, or the parts of a sparse one (``bounds`` is empty if it is dense).
 
-    places: IntArray
+    ``targets`` is the row of the matrix that each line belongs to.
+    """
+
+    targets: IntArray
     first: int
     width: int
     matrix: Floats
@@ -67,32 +70,32 @@ class _Target:
     values: Floats
 
     @classmethod
-    def of(cls, pairs: Indices, places: IntArray, first: int, last: int) -> _Target:
+    def of(cls, pairs: Indices, targets: IntArray, first: int, last: int) -> _Target:
         rows, width, total = pairs.size, last - first + 1, int(pairs.sum())
         dense, sparse = 4 * rows * width, 8 * total + 4 * (rows + 1)
         if dense <= max(SMALLEST_SPARSE, SPARSE_GAIN * sparse):
             matrix, nothing = np.zeros((rows, width), np.float32), np.empty(0, np.int64)
-            return cls(places, first, width, matrix, nothing, np.empty(0, np.int32), np.empty(0, np.float32))
+            return cls(targets, first, width, matrix, nothing, np.empty(0, np.int32), np.empty(0, np.float32))
         bounds = np.zeros(rows + 1, np.int64)
-        bounds[places + 1] = pairs
+        bounds[targets + 1] = pairs
         np.cumsum(bounds, out=bounds)
         matrix = np.empty((0, width), np.float32)
-        return cls(places, first, width, matrix, bounds, np.empty(total, np.int32), np.empty(total, np.float32))
+        return cls(targets, first, width, matrix, bounds, np.empty(total, np.int32), np.empty(total, np.float32))
 
-    def room(self, most: int) -> tuple[IntArray, Indices, Floats]:
-        """Where pairs are put: in their place if sparse, else in a line of their own for each thread."""
+    def buffer(self, most: int) -> kernels.Pairs:
+        """Where a thread writes pairs: the sparse matrix itself, or a buffer for one line of the dense one."""
         if self.bounds.size:
-            return self.bounds, self.indices, self.values
-        return self.bounds, np.empty(most, np.int32), np.empty(most, np.float32)
+            return kernels.Pairs(self.bounds, self.indices, self.values)
+        return kernels.Pairs(self.bounds, np.empty(most, np.int32), np.empty(most, np.float32))
 
     def put(self, rows: IntArray, features: IntArray, values: Floats) -> None:
-        """Put values into rows whose other values are there."""
-        places, columns = self.places[rows], features - self.first
+        """Write values to rows that have all their other values."""
+        targets, columns = self.targets[rows], features - self.first
         if not self.bounds.size:
-            self.matrix[places, columns] = values
+            self.matrix[targets, columns] = values
             return
-        for place, column, value in zip(places, columns, values, strict=True):
-            begin, end = self.bounds[place : place + 2]
+        for target, column, value in zip(targets, columns, values, strict=True):
+            begin, end = self.bounds[target : target + 2]
             self.values[begin + np.searchsorted(self.indices[begin:end], column)] = value
 
     def result(self) -> Matrix:
@@ -100,13 +103,13 @@ class _Target:
             return self.matrix
         from scipy import sparse
 
-        shape = self.places.size, self.width
+        shape = self.targets.size, self.width
         return sparse.csr_array((self.values, self.indices, self.bounds), shape=shape)
 
 
 @dataclass(frozen=True)
 class LetorText:
-    """The text of one file, on its way to ranking data; ``workers`` threads share the work."""
+    """The text of one file, to be parsed by ``workers`` threads."""
 
     path: PathLike
     text: bytes
@@ -115,14 +118,14 @@ class LetorText:
     def read(self) -> RankingData:
         lines, first, last = self._lines()
         queries, bounds, order = self._queries(lines)
-        documents, labels, places = None, lines.labels, np.arange(lines.labels.size)
+        documents, labels, targets = None, lines.labels, np.arange(lines.labels.size)
         if lines.document_size.all():
             documents = series_of(self._words(lines.document, lines.document_size))
         if order is not None:
             documents = None if documents is None else documents[order]
             labels = labels[order]
-            places[order] = np.arange(order.size)
-        features, first = self._features(lines, places, first, last)
+            targets[order] = np.arange(order.size)
+        features, first = self._features(lines, targets, first, last)
         return RankingData(features, labels, bounds, queries, documents, first_feature=first, source=str(self.path))
 
     @property
@@ -131,7 +134,7 @@ class LetorText:
 
     def _lines(self) -> tuple[_Lines, int, int]:
         """The lines, and the range of their features if each has them in order."""
-        found = self._in_threads(self._walk, self._edges())
+        found = self._in_threads(self._parse_chunk, self._edges())
         columns = [np.concatenate(parts) for parts in zip(*(columns for columns, _, _ in found), strict=True)]
         if not columns or not columns[0].size:
             raise InputError(self.path, f"holds no data; {LINES}")
@@ -141,23 +144,24 @@ class LetorText:
         return lines, min(first for _, first, _ in found), max(last for _, _, last in found)
 
     def _edges(self) -> list[int]:
-        """Offsets that cut the text into stretches of whole lines."""
+        """Offsets that divide the text into chunks of whole lines."""
         edges = [len(BYTE_ORDER_MARK) if self.text.startswith(BYTE_ORDER_MARK) else 0]
         while edges[-1] < len(self.text):
             edges.append(self.text.find(b"\n", edges[-1] + CHUNK) + 1 or len(self.text))
         return edges
 
     def _in_threads(self, function: Callable[[int, int], _Found], edges: Sequence[int]) -> list[_Found]:
-        """The function of each stretch, in order; an error is that of the first stretch that has one."""
+        """The function of each chunk, in order; an error is that of the first chunk that has one."""
         with ThreadPoolExecutor(self.workers) as pool:
             return list(pool.map(function, edges[:-1], edges[1:]))
 
-    def _walk(self, begin: int, end: int) -> tuple[list[npt.NDArray[Any]], int, int]:
-        most = (end - begin) // SHORTEST_LINE + 1  # memory that isn't written to isn't taken
-        rows = [np.empty(most, dtype) for dtype in (np.float32, np.int64, np.int64, np.int32, np.int64, np.int64)]
-        blocks = [np.empty(most, np.int64) for _ in range(3)]
-        count, runs, first, last, problem, at = compiled.walk_lines(self._data, begin, end, tuple(rows), tuple(blocks))
-        if problem != compiled.FINE:
+    def _parse_chunk(self, begin: int, end: int) -> tuple[list[npt.NDArray[Any]], int, int]:
+        most = (end - begin) // SHORTEST_LINE + 1  # memory that is never written to is not allocated
+        dtypes = (np.float32, np.int64, np.int64, np.int32, np.int64, np.int64)
+        rows = kernels.Rows(*(np.empty(most, dtype) for dtype in dtypes))
+        blocks = kernels.Blocks(*(np.empty(most, np.int64) for _ in range(3)))
+        count, runs, first, last, problem, at = kernels.parse_lines(self._data, begin, end, rows, blocks)
+        if problem != kernels.FINE:
             raise self._error(problem, at)
         query, query_size, query_row = (column[:runs].copy() for column in blocks)
         rows_of_query = np.diff(query_row, append=count)
@@ -169,7 +173,7 @@ class LetorText:
         query_of = np.empty(runs, np.int32)
         slots = np.full(1 << max(3, (2 * runs - 1).bit_length()), -1, np.int32)
         start, size = lines.block.copy(), lines.block_size.copy()
-        count = kernels.number_topics(self._data, start, size, slots, query_of)
+        count = number_topics(self._data, start, size, slots, query_of)
         bounds = np.zeros(count + 1, np.int64)
         np.add.at(bounds, query_of + 1, lines.block_rows)
         scattered = np.any(query_of[1:] < query_of[:-1])
@@ -177,9 +181,9 @@ class LetorText:
         return tuple(self._words(start[:count], size[:count]).split("\n")), np.cumsum(bounds), order
 
     def _words(self, start: IntArray, size: IntArray) -> str:
-        """Stretches of the text, a line each."""
+        """Ranges of the text, one on each line."""
         words = np.empty(int(size.sum()) + size.size - 1, np.uint8)
-        compiled.gather_words(self._data, start, size, words)
+        kernels.gather_words(self._data, start, size, words)
         content = words.tobytes()
         try:
             return content.decode()
@@ -191,45 +195,46 @@ class LetorText:
                 line_number(self.text, at),
             ) from None
 
-    def _features(self, lines: _Lines, places: IntArray, first: int, last: int) -> tuple[Matrix, int]:
-        """The features, and the number of the first. The range given is that of lines in order.
+    def _features(self, lines: _Lines, targets: IntArray, first: int, last: int) -> tuple[Matrix, int]:
+        """The features, and the number of the first one.
 
-        Where others have features outside it the lines are read a second time, with room for all.
+        The range given is that of lines with features in order. If others have features outside it, the lines are
+        read a second time with room for all.
         """
-        target = _Target.of(lines.pairs, places, first, last)
+        target = _Target.of(lines.pairs, targets, first, last)
         edges = np.searchsorted(lines.start, self._edges()).tolist()
         found = self._in_threads(lambda begin, end: self._fill(lines, target, begin, end), edges)
         lowest, highest = min(low for low, _ in found), max(high for _, high in found)
         if lowest < 0 or highest >= target.width:
-            return self._features(lines, places, first + min(lowest, 0), first + max(highest, target.width - 1))
+            return self._features(lines, targets, first + min(lowest, 0), first + max(highest, target.width - 1))
         return target.result(), first
 
     def _fill(self, lines: _Lines, target: _Target, row: int, end: int) -> tuple[int, int]:
-        """Put the features of some rows where they belong; returns the lowest and highest column."""
+        """Fill in the features of some rows; returns the lowest and highest column."""
         most = int(lines.pairs[row:end].max(initial=0))
-        room, open_pairs = target.room(most), np.empty((max(most, 1024), 2), np.int64)
-        rows = lines.start, lines.stop, lines.pairs, target.places
+        pairs, open_pairs = target.buffer(most), np.empty((max(most, 1024), 2), np.int64)
+        rows = kernels.FeatureRows(lines.start, lines.stop, lines.pairs, target.targets)
         lowest, highest = 0, -1
         while row < end:
-            row, opened, low, high, problem, at = compiled.read_features(
-                self._data, row, end, rows, target.first, target.matrix, room, open_pairs
+            row, opened, low, high, problem, at = kernels.read_features(
+                self._data, row, end, rows, target.first, target.matrix, pairs, open_pairs
             )
             lowest, highest = min(lowest, low), max(highest, high)
-            features, values = self._settle(open_pairs[:opened])
-            if problem != compiled.FINE:
+            features, values = self._parse_open_pairs(open_pairs[:opened])
+            if problem != kernels.FINE:
                 raise self._error(problem, at)
             if lowest >= 0 and highest < target.width:
                 target.put(np.searchsorted(lines.start, open_pairs[:opened, 0], "right") - 1, features, values)
         return lowest, highest
 
-    def _settle(self, open_pairs: IntArray) -> tuple[IntArray, Floats]:
-        """Features and values of pairs that the kernel left to Python."""
+    def _parse_open_pairs(self, open_pairs: IntArray) -> tuple[IntArray, Floats]:
+        """Features and values of pairs that the kernel left open."""
         features, values = [], []
         for begin, end in open_pairs.tolist():
             feature, _, word = self.text[begin:end].partition(b":")
             value = _number(word)
             if not abs(value) < TOO_LARGE:
-                raise self._error(compiled.BAD_VALUE, begin)
+                raise self._error(kernels.BAD_VALUE, begin)
             features.append(int(feature))
             values.append(value)
         return np.array(features, np.int64), np.array(values).astype(np.float32)
@@ -243,7 +248,7 @@ class LetorText:
     def _error(self, problem: int, at: int) -> InputError:
         """What is wrong at an offset, and what to do."""
         line = line_number(self.text, at)
-        if problem == compiled.TWICE:
+        if problem == kernels.TWICE:
             return InputError(self.path, f"feature {self._double(at)} occurs twice in the line; keep one of them", line)
         return InputError(self.path, _reason(problem, self._word(at)), line)
 
@@ -252,29 +257,29 @@ class LetorText:
         begin = self.text.rfind(b"\n", 0, at) + 1
         words = self.text[begin:at].split()[2:]
         features = [int(word.partition(b":")[0]) for word in words]
-        return next(feature for place, feature in enumerate(features) if feature in features[:place])
+        return next(feature for index, feature in enumerate(features) if feature in features[:index])
 
 
 def _reason(problem: int, word: str) -> str:
     """What is wrong with a word, and what to do."""
     found = f"found {word[:60]!r}" if word else "found the end of the line"
     feature, colon, value = word.partition(":")
-    if problem == compiled.BAD_LABEL:
+    if problem == kernels.BAD_LABEL:
         return f"expected a whole number of 0 or more as the label, {found}; {LINES}"
-    if problem == compiled.BAD_QUERY:
+    if problem == kernels.BAD_QUERY:
         return f"expected qid:ID after the label, {found}; {LINES}"
-    if problem == compiled.BAD_VALUE:
+    if problem == kernels.BAD_VALUE:
         kind = "a finite number within float32" if not math.isnan(_number(value.encode())) else "a number"
         return f"expected {kind} as the value of feature {feature}, {found}; write NULL if it is missing"
     if not colon:
         return f"expected feature:value, {found}; {LINES}"
     if feature.isdecimal():
-        return f"features may be numbered up to {compiled.MOST_FEATURES:,}, {found}; number them without large gaps"
+        return f"features may be numbered up to {kernels.MOST_FEATURES:,}, {found}; number them without large gaps"
     return f"expected a whole number of 0 or more before the colon, {found}; {LINES}"
 
 
 def _number(word: bytes) -> float:
-    """What float() says, NaN where it refuses; digits grouped by _ are Python's own."""
+    """What float() gives, NaN where it fails; digits grouped by _ are not numbers outside Python."""
     try:
         return float(word) if b"_" not in word else math.nan
     except ValueError:

@@ -1,4 +1,4 @@
-"""Small files that give each name another: to each system its baseline, to each topic its segment."""
+"""Small files: the baseline of each system, the segment or the text of each topic, lists of names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,28 @@ from surefoot.io.layouts import NAMES
 
 
 def read_map(path: PathLike, what: str) -> dict[str, str]:
-    """A CSV of two columns with a header, ``system`` and ``what``, as a mapping."""
+    r"""Read a CSV of two columns, such as the baseline of each system.
+
+    Parameters
+    ----------
+    path
+        The file; a header of ``system`` and ``what`` is optional.
+    what
+        The name of the second column.
+
+    Returns
+    -------
+    dict
+        The second column by the first.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "baselines.csv")
+    >>> _ = file.write_text("system,baseline\nnew,old\n")
+    >>> read_map(file, "baseline")
+    {'new': 'old'}
+    """
     mapping: dict[str, str] = {}
     for line, cells in _lines(path, f"a CSV of system,{what}"):
         if len(cells) != 2 or not all(cells):
@@ -29,34 +50,90 @@ def read_map(path: PathLike, what: str) -> dict[str, str]:
 
 
 def read_segments(path: PathLike, column: str | None = None) -> dict[str, str]:
-    """The segment of each topic: a CSV of topic,segment, or one with a header and a column for each grouping.
+    r"""Read the segment of each topic.
 
-    ``column`` names the grouping where there are several. A topic whose cell is empty has no segment.
+    Parameters
+    ----------
+    path
+        A CSV of topic and segment, or one with a header and several columns of segments.
+    column
+        The column to read, if there are several.
+
+    Returns
+    -------
+    dict
+        The segment by topic; a topic whose cell is empty is left out.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "segments.csv")
+    >>> _ = file.write_text("topic,intent,length\nq1,navigational,short\nq2,informational,long\n")
+    >>> read_segments(file, "intent")
+    {'q1': 'navigational', 'q2': 'informational'}
     """
     lines = list(_lines(path, "a CSV of topic,segment"))
     header = ["topic", "segment"]
     if lines and lines[0][1][0].lower() in NAMES["topic"]:
         header = lines.pop(0)[1]
-    place = _place(path, header, column)
+    index = _column_index(path, header, column)
     segments: dict[str, str] = {}
     for line, cells in lines:
         if len(cells) != len(header) or not cells[0]:
             raise InputError(path, f"expected {','.join(header)}; found {len(cells)} columns", line)
         _refuse_second(path, line, "topic", cells[0], segments)
-        segments[cells[0]] = cells[place]
+        segments[cells[0]] = cells[index]
     if not any(segments.values()):
         raise InputError(path, f"expected lines of {','.join(header)}; found none")
     return {topic: segment for topic, segment in segments.items() if segment}
 
 
 def read_names(path: PathLike) -> list[str]:
-    """Names, one a line; empty lines and what follows a ``#`` at a line's start are left out."""
+    r"""Read a list of names.
+
+    Parameters
+    ----------
+    path
+        A text file with one name on each line; empty lines and lines that begin with ``#`` are skipped.
+
+    Returns
+    -------
+    list
+        The names.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "protected.txt")
+    >>> _ = file.write_text("# ours\nq1\nq7\n")
+    >>> read_names(file)
+    ['q1', 'q7']
+    """
     lines = (line.strip() for line in _text(path, "a name on each line").splitlines())
     return [line for line in lines if line and not line.startswith("#")]
 
 
 def read_queries(path: PathLike) -> dict[str, str]:
-    """The text of each topic: lines of topic, a tab, and the text."""
+    r"""Read the text of each topic.
+
+    Parameters
+    ----------
+    path
+        Lines of a topic, a tab and the text of the query.
+
+    Returns
+    -------
+    dict
+        The text by topic.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "queries.tsv")
+    >>> _ = file.write_text("q1\thow to tie a tie\n")
+    >>> read_queries(file)
+    {'q1': 'how to tie a tie'}
+    """
     queries: dict[str, str] = {}
     for number, line in enumerate(_text(path, "lines of topic, tab, text").splitlines(), start=1):
         topic, tab, text = line.partition("\t")
@@ -69,7 +146,7 @@ def read_queries(path: PathLike) -> dict[str, str]:
     return queries
 
 
-def _place(path: PathLike, header: list[str], column: str | None) -> int:
+def _column_index(path: PathLike, header: list[str], column: str | None) -> int:
     groupings = header[1:]
     if column is not None:
         return header.index(choose(column, groupings, f"{path}: the column of segments"))

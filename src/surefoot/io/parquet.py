@@ -1,4 +1,4 @@
-"""Parquet tables, with the index that pandas keeps in a last column or only in the file's metadata."""
+"""Parquet tables, with the index that pandas writes as the last column or only as metadata."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from surefoot._typing import PathLike
 from surefoot.errors import InputError
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import recognise, role_of
-from surefoot.io.score_file import Source, in_file
+from surefoot.io.score_file import ScoreFile, in_file
 
 MAGIC = b"PAR1"
 
 
-def read_parquet(path: PathLike, data: bytes) -> Source:
-    """The table in a Parquet file."""
+def read_parquet(path: PathLike, data: bytes) -> ScoreFile:
+    """Read a Parquet file."""
     try:
         frame = polars.read_parquet(io.BytesIO(data))
         metadata = polars.read_parquet_metadata(io.BytesIO(data))
@@ -28,7 +28,7 @@ def read_parquet(path: PathLike, data: bytes) -> Source:
     if frame.width and role_of(frame.columns[0]) is None and role_of(frame.columns[-1]) is not None:
         frame = frame.select(frame.columns[-1:] + frame.columns[:-1])
     with in_file(path):
-        return Source(path, PolarsTable(frame), recognise(frame.columns))
+        return ScoreFile(path, PolarsTable(frame), recognise(frame.columns))
 
 
 def _with_range_index(frame: polars.DataFrame, pandas_metadata: str) -> polars.DataFrame:

@@ -13,7 +13,7 @@ from html import escape
 from typing import Any, TextIO
 
 from surefoot.errors import choose
-from surefoot.results import Emphasis, Result, plain
+from surefoot.results import Highlights, Result, plain
 
 Cells = dict[str, list[str]]
 
@@ -62,7 +62,6 @@ def render(result: Result, format: str = "table", *, width: int | None = None, c
     | bm25 | -0.2500 | – |
     <BLANKLINE>
     `demo|alpha=5`
-
     """
     if choose(format, FORMATS, "format") == "table":
         return _table(result, _terminal_width(sys.stdout) if width is None else width, color)
@@ -112,17 +111,17 @@ def _json(result: Result) -> str:
 def _table(result: Result, width: int | None, color: bool) -> str:
     from surefoot.io.terminal import terminal_table
 
-    emphasis = result.emphasis()
-    cells = _marked(_cells(result), emphasis, DAGGER, filler=" ")
-    best = {name: column.tolist() for name, column in emphasis.best.items()}
+    highlights = result.highlights()
+    cells = _marked(_cells(result), highlights, DAGGER, filler=" ")
+    best = {name: column.tolist() for name, column in highlights.best.items()}
     return terminal_table(cells, _text_columns(result), best, _notes(result), result.signature, width, color)
 
 
 def html_table(result: Result) -> str:
     """A result as an HTML table, for notebooks."""
-    emphasis = result.emphasis()
+    highlights = result.highlights()
     cells = {name: [escape(cell) for cell in column] for name, column in _cells(result).items()}
-    cells = _bold(_marked(cells, emphasis, DAGGER), emphasis, "<b>{}</b>")
+    cells = _bold(_marked(cells, highlights, DAGGER), highlights, "<b>{}</b>")
     head = "".join(f"<th>{escape(name)}</th>" for name in cells)
     rows = "".join(
         f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in zip(*cells.values(), strict=True)
@@ -133,9 +132,9 @@ def html_table(result: Result) -> str:
 
 
 def _markdown(result: Result) -> str:
-    is_text, emphasis = _text_columns(result), result.emphasis()
+    is_text, highlights = _text_columns(result), result.highlights()
     escaped = {name: [_markdown_cell(cell) for cell in column] for name, column in _cells(result).items()}
-    cells = _bold(_marked(escaped, emphasis, DAGGER), emphasis, "**{}**")
+    cells = _bold(_marked(escaped, highlights, DAGGER), highlights, "**{}**")
     header = [_markdown_cell(name) for name in cells]
     lines = [header, [":---" if text else "---:" for text in is_text], *zip(*cells.values(), strict=True)]
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -149,9 +148,9 @@ def _markdown_cell(text: str) -> str:
 
 def _latex(result: Result) -> str:
     alignment = "".join("l" if text else "r" for text in _text_columns(result))
-    emphasis = result.emphasis()
+    highlights = result.highlights()
     escaped = {name: [_latex_cell(cell) for cell in column] for name, column in _cells(result).items()}
-    cells = _bold(_marked(escaped, emphasis, "$^{\\dagger}$"), emphasis, "\\textbf{{{}}}")
+    cells = _bold(_marked(escaped, highlights, "$^{\\dagger}$"), highlights, "\\textbf{{{}}}")
     lines = [
         f"\\begin{{tabular}}{{{alignment}}}",
         "\\toprule",
@@ -179,29 +178,29 @@ def _latex_cell(text: str) -> str:
     return f"{{{escaped[0]}}}{escaped[1:]}" if escaped[:1] in ("[", "*") else escaped
 
 
-def _marked(cells: Cells, emphasis: Emphasis, mark: str, filler: str = "") -> Cells:
-    """The cells with a mark after what is significant; a filler after the others keeps the digits aligned."""
+def _marked(cells: Cells, highlights: Highlights, mark: str, filler: str = "") -> Cells:
+    """The cells with a mark behind what is significant; a filler behind the others keeps digits in line."""
     marked = {
         name: [cell + (mark if found else filler) for cell, found in zip(cells[name], column.tolist(), strict=True)]
-        for name, column in emphasis.significant.items()
+        for name, column in highlights.significant.items()
         if column.any()
     }
     return {**cells, **marked}
 
 
-def _bold(cells: Cells, emphasis: Emphasis, form: str) -> Cells:
+def _bold(cells: Cells, highlights: Highlights, form: str) -> Cells:
     bold = {
         name: [form.format(cell) if best else cell for cell, best in zip(cells[name], column.tolist(), strict=True)]
-        for name, column in emphasis.best.items()
+        for name, column in highlights.best.items()
     }
     return {**cells, **bold}
 
 
 def _notes(result: Result) -> tuple[str, ...]:
     """The notes, and what the dagger means where there is one."""
-    emphasis = result.emphasis()
-    used = any(column.any() for column in emphasis.significant.values())
-    return (*result.notes, f"{DAGGER} {emphasis.legend}") if used else result.notes
+    highlights = result.highlights()
+    used = any(column.any() for column in highlights.significant.values())
+    return (*result.notes, f"{DAGGER} {highlights.legend}") if used else result.notes
 
 
 def _one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A file of scores once it is parsed: a table, its layout, and the way back from its rows to the file's lines."""
+"""A parsed file of scores: a table, its layout, and the line of each row."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.files import RUN_ENDINGS, name_of
-from surefoot.io.layouts import Block, CellError, Layout, Table, Wide, block_of, role_of
+from surefoot.io.layouts import CellError, Layout, ScoreMatrix, Table, Wide, matrix_of, role_of
 
 ENDINGS = (*RUN_ENDINGS, ".eval", ".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".out")
 
 
 @dataclass(frozen=True)
-class Source:
-    """One file. ``system`` is what its scores belong to when the table itself names no system."""
+class ScoreFile:
+    """A parsed file. ``system`` is the name of its system if the table does not name any."""
 
     path: PathLike
     table: Table
@@ -30,20 +30,20 @@ class Source:
 
     @property
     def nameless(self) -> bool:
-        """Whether the table holds a single measure and doesn't say which."""
+        """Whether the table has a single measure without a name."""
         if isinstance(self.layout, Wide):
             return True
         return self.layout.measure is None and role_of(self.table.columns[self.layout.values[0]]) == "value"
 
-    def block(self, measure: str | None) -> Block:
+    def matrix(self, measure: str | None) -> ScoreMatrix:
         """The scores of one measure."""
         with in_file(self.path, self.line_of):
-            return block_of(self.table, self.layout, measure, self.system or self.name)
+            return matrix_of(self.table, self.layout, measure, self.system or self.name)
 
 
 @contextmanager
 def in_file(path: PathLike, line_of: Callable[[int], int | None] | None = None) -> Iterator[None]:
-    """Say the file, and the line if it is known, of what goes wrong inside."""
+    """Add the file, and the line if it is known, to errors raised inside."""
     try:
         yield
     except InputError:

@@ -14,24 +14,46 @@ from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io import parquet
 from surefoot.io.delimited import header_of, read_delimited
 from surefoot.io.files import BYTE_ORDER_MARK, STDIN, read_bytes
-from surefoot.io.layouts import Block, role_of
-from surefoot.io.score_file import Source, in_file
+from surefoot.io.layouts import ScoreMatrix, role_of
+from surefoot.io.score_file import ScoreFile, in_file
 from surefoot.io.trec_output import (
     is_evaluator_line,
     read_evaluator_lines,
     read_json_lines,
-    refuse_other_lines,
+    refuse_other_files,
 )
 from surefoot.scores import Missing, Scores
 
 
 def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None, missing: Missing = "error") -> Scores:
-    """Scores of one measure from one or more files; the kind of each is told by its content.
+    r"""Read the scores of one measure from one or more files.
 
-    Wide tables (CSV, TSV, Parquet) say by their first header cell what a row is: ``topic`` (``qid``, ...) or
-    ``system`` (``run``, ``name``, ...). Long ones have a system, a topic and a value, or a column a measure;
-    ``measure`` picks one. Output of trec_eval and ir_measures (both with -q), gdeval and ndeval is taken as it is.
-    Several files give several systems, their topics aligned by name; ``missing`` is the rule of `Scores.align`.
+    The format of each file is detected by its content. In a wide table (CSV, TSV, Parquet) the first header cell says
+    what a row is: ``topic`` (or ``qid``, ...) or ``system`` (or ``run``, ``name``, ...). A long one has columns of
+    systems, topics and values, or one column for each measure. Output of trec_eval and ir_measures (both with -q),
+    gdeval and ndeval is read as it is.
+
+    Parameters
+    ----------
+    paths
+        One or more files, compressed or not; ``-`` is standard input. Topics are aligned by name.
+    measure
+        The measure to read, if the files have several, and the name of the measure in the result.
+    missing
+        What to do with topics that some system lacks: ``"error"``, ``"zero"`` or ``"drop"``, as in `Scores.align`.
+
+    Returns
+    -------
+    Scores
+        Systems × topics.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "ndcg10.csv")
+    >>> _ = file.write_text("topic,bm25,dense\nq1,0.2,0.3\nq2,0.4,0.1\n")
+    >>> read_scores(file, "nDCG@10")
+    Scores(2 systems × 2 topics of nDCG@10)
     """
     return next(iter(read_scores_by(paths, [] if measure is None else [measure], missing).values()))
 
@@ -39,15 +61,36 @@ def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None
 def read_scores_by(
     paths: PathLike | Iterable[PathLike], measures: Sequence[str] = (), missing: Missing = "error"
 ) -> dict[str, Scores]:
-    """Scores of each measure named, under that name; with none named, of the only one that the files hold."""
-    files: list[PathLike] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    if not files:
+    r"""Read the scores of several measures, parsing each file once.
+
+    Parameters
+    ----------
+    paths, missing
+        As in `read_scores`.
+    measures
+        The measures to read; if none is named, the only one of the files.
+
+    Returns
+    -------
+    dict
+        `Scores` by the name of the measure.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "scores.csv")
+    >>> _ = file.write_text("system,topic,AP,RR\nbm25,q1,0.2,1\nbm25,q2,0.4,0.5\n")
+    >>> {name: scores["bm25"].tolist() for name, scores in read_scores_by(file, ["RR", "AP"]).items()}
+    {'RR': [1.0, 0.5], 'AP': [0.2, 0.4]}
+    """
+    names: list[PathLike] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not names:
         raise SurefootError("name at least one file of scores")
-    sources = [open_source(path) for path in files]
+    files = [parse_score_file(path) for path in names]
     if len(measures) > 1:
-        _refuse_nameless(sources)
+        _refuse_nameless(files)
     wanted: Sequence[str | None] = measures or [None]
-    all_scores = (_put_together(sources, measure, missing) for measure in wanted)
+    all_scores = (_combine(files, measure, missing) for measure in wanted)
     return {scores.measure: scores for scores in all_scores}
 
 
@@ -65,12 +108,12 @@ def scores_csv(scores: Scores) -> str:
     return out.getvalue()
 
 
-def open_source(path: PathLike) -> Source:
-    """Parse a file of scores, whatever its kind."""
+def parse_score_file(path: PathLike) -> ScoreFile:
+    """Parse a file of scores of any format."""
     data = read_bytes(path)
     if data.startswith(parquet.MAGIC):
         return parquet.read_parquet(path, data)
-    data = _checked_text(path, data)
+    data = _validate_text(path, data)
     first = re.search(rb"[^\s][^\n]*", data)
     if not first:
         raise InputError(path, "is empty; a table of scores was expected")
@@ -80,12 +123,12 @@ def open_source(path: PathLike) -> Source:
     if is_evaluator_line(line):
         return read_evaluator_lines(path, data)
     if role_of(header_of(data).cells[0]) is None:
-        refuse_other_lines(path, line)
+        refuse_other_files(path, line)
     return read_delimited(path, data)
 
 
-def _checked_text(path: PathLike, data: bytes) -> bytes:
-    """The data if it is UTF-8 text, old lone carriage returns made newlines."""
+def _validate_text(path: PathLike, data: bytes) -> bytes:
+    """The data if it is UTF-8 text; if lines end in carriage returns alone, these become newlines."""
     data = data.removeprefix(BYTE_ORDER_MARK)
     if b"\0" in data:
         raise InputError(path, "holds binary data, not a table of scores as UTF-8 text")
@@ -104,54 +147,54 @@ def _checked_text(path: PathLike, data: bytes) -> bytes:
     return data
 
 
-def _refuse_nameless(sources: Sequence[Source]) -> None:
-    for source in sources:
-        if source.nameless:
-            raise InputError(source.path, "holds one measure without its name, so several can't be asked of it")
+def _refuse_nameless(files: Sequence[ScoreFile]) -> None:
+    for file in files:
+        if file.nameless:
+            raise InputError(file.path, "holds one measure without its name, so several can't be asked of it")
 
 
-def _put_together(sources: Sequence[Source], measure: str | None, missing: Missing) -> Scores:
-    blocks = [source.block(measure) for source in sources]
-    _refuse_doubles(sources, blocks)
-    notes = dict.fromkeys(note for block in blocks for note in block.notes)
-    notes |= dict.fromkeys(_taken_on_trust(source, measure) for source in sources if _must_be_trusted(source, measure))
-    rows = (row for block in blocks for row in block.rows())
-    scores_of = measure or _common_measure(sources, blocks)
-    if len(sources) > 1:
+def _combine(files: Sequence[ScoreFile], measure: str | None, missing: Missing) -> Scores:
+    matrices = [file.matrix(measure) for file in files]
+    _refuse_doubles(files, matrices)
+    notes = dict.fromkeys(note for matrix in matrices for note in matrix.notes)
+    notes |= dict.fromkeys(_taken_on_trust(file, measure) for file in files if _must_be_trusted(file, measure))
+    rows = (row for matrix in matrices for row in matrix.rows())
+    scores_of = measure or _common_measure(files, matrices)
+    if len(files) > 1:
         return Scores.align(rows, scores_of, missing, notes)
-    with in_file(sources[0].path):
+    with in_file(files[0].path):
         return Scores.align(rows, scores_of, missing, notes)
 
 
-def _must_be_trusted(source: Source, measure: str | None) -> bool:
-    """Whether neither the table nor its file's name says that it holds the measure."""
+def _must_be_trusted(file: ScoreFile, measure: str | None) -> bool:
+    """Whether neither the table nor the name of its file confirms the measure."""
 
     def bare(name: str) -> str:
         return re.sub(r"[^a-z0-9]", "", canonical(name))
 
-    return measure is not None and source.nameless and bare(measure) not in bare(source.name)
+    return measure is not None and file.nameless and bare(measure) not in bare(file.name)
 
 
-def _taken_on_trust(source: Source, measure: str | None) -> str:
-    return f"{source.name} does not name its measure; it was taken to be {measure}, as was said"
+def _taken_on_trust(file: ScoreFile, measure: str | None) -> str:
+    return f"{file.name} does not name its measure; it was taken to be {measure}, as was said"
 
 
-def _refuse_doubles(sources: Sequence[Source], blocks: Sequence[Block]) -> None:
+def _refuse_doubles(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix]) -> None:
     home: dict[str, PathLike] = {}
-    for source, block in zip(sources, blocks, strict=True):
-        for system in block.systems:
+    for file, matrix in zip(files, matrices, strict=True):
+        for system in matrix.systems:
             if system in home:
-                raise InputError(source.path, f"system {system!r} is in {home[system]} too; systems' names must differ")
-        home.update(dict.fromkeys(block.systems, source.path))
+                raise InputError(file.path, f"system {system!r} is in {home[system]} too; systems' names must differ")
+        home.update(dict.fromkeys(matrix.systems, file.path))
 
 
-def _common_measure(sources: Sequence[Source], blocks: Sequence[Block]) -> str:
-    """The files' own name for their measure; a single table without one is named after its file."""
-    named = {canonical(block.measure): block.measure for block in reversed(blocks) if block.measure is not None}
+def _common_measure(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix]) -> str:
+    """The name of the measure in the files; for a single table without one, the name of the file."""
+    named = {canonical(matrix.measure): matrix.measure for matrix in reversed(matrices) if matrix.measure is not None}
     if len(named) > 1:
-        held = [f"{block.measure} in {source.path}" for source, block in zip(sources, blocks, strict=True)]
+        held = [f"{matrix.measure} in {file.path}" for file, matrix in zip(files, matrices, strict=True)]
         raise SurefootError(f"the files hold different measures ({listed(held)}); name one that all of them have")
     if named:
         return next(iter(named.values()))
-    alone = len(sources) == 1 and str(sources[0].path) != STDIN
-    return sources[0].name if alone else "score"
+    alone = len(files) == 1 and str(files[0].path) != STDIN
+    return files[0].name if alone else "score"

@@ -1,4 +1,4 @@
-"""The terminal table: at most as wide as the terminal, by stacking columns and never by cutting numbers."""
+"""Tables for terminals: where one is too wide, its columns are stacked in panels; numbers are never cut."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Columns = Mapping[str, Sequence[str]]
 GAP = 2
 NARROWEST = 30
 LABELS = frozenset({"alpha", "topic"})
-"""Columns that say what a row is, besides those of text."""
+"""Columns that identify a row, besides those of text."""
 
 
 def terminal_table(
@@ -28,9 +28,9 @@ def terminal_table(
     width: int | None,
     color: bool,
 ) -> str:
-    """The table, the best of each column in bold, and below it what was assumed and the signature.
+    """The table with the best value of each column in bold, and below it the notes and the signature.
 
-    Where it is too wide, columns that say the same in every row go to a line above, and the others are stacked in
+    Where it is too wide, columns that are constant move to a line above the table, and the others are stacked in
     panels that each repeat the labels of the rows.
     """
     limit = None if width is None else max(width, NARROWEST)
@@ -50,14 +50,14 @@ def terminal_table(
     )
     if heading:
         console.print(Text(heading, style="bold"), overflow="fold")
-    for place, panel in enumerate(panels):
-        console.print(*[""] * bool(place), _rich_table(panel, texts, best, text_cap), sep="\n")
+    for index, panel in enumerate(panels):
+        console.print(*[""] * bool(index), _rich_table(panel, texts, best, text_cap), sep="\n")
     lines = [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]
     return "\n".join([*lines, "", *_caption(notes, signature, limit, color)]) + "\n"
 
 
 def _caption(notes: Sequence[str], signature: str, limit: int | None, color: bool) -> list[str]:
-    """Notes wrapped, the signature in one piece so that it can be copied."""
+    """The wrapped notes, and the signature on one line so that it can be copied."""
     wrapped = [line for note in notes for line in textwrap.wrap(f"note: {note}", limit or 100, subsequent_indent="  ")]
     return [f"\x1b[2m{line}\x1b[0m" if color else line for line in (*wrapped, signature)]
 

@@ -1,6 +1,7 @@
-"""Tokens in bytes, compiled: where they end, their hashes, the numbers they say. No string is made.
+"""Compiled functions for tokens in bytes: their ends, hashes and numbers, without making strings.
 
-A token ends at a byte up to 32; bytes beyond ASCII are text. Eight bytes are looked at together where possible.
+A token ends before a byte of at most 32; bytes beyond ASCII belong to tokens. Eight bytes are processed together where
+possible.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 ALL_BITS = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(23)])
-"""Those that float64 holds exactly."""
+"""The powers that float64 represents exactly."""
 
 
 @instruction
@@ -42,8 +43,8 @@ def word_at(typingctx: Any, text: Any, at: Any) -> Any:
 
 def _load(bits: int) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = builder.add(*arguments)
-        return builder.load(builder.inttoptr(place, ir.IntType(bits).as_pointer()), align=1)
+        address = builder.add(*arguments)
+        return builder.load(builder.inttoptr(address, ir.IntType(bits).as_pointer()), align=1)
 
     return generate
 
@@ -59,10 +60,28 @@ def low_zeros(typingctx: Any, word: Any) -> Any:
 
 
 class Text(NamedTuple):
-    """The bytes of a file, by their address; whoever makes one keeps the bytes alive."""
+    """The bytes of a file, by their address; the caller keeps the bytes alive."""
 
     address: int
     size: int
+
+
+class Token(NamedTuple):
+    """A token of a text: where it starts, its size and its hash."""
+
+    text: Text
+    start: int
+    size: int
+    code: Any
+
+
+class Tokens(NamedTuple):
+    """Many tokens of a text: where each starts, its size and its hash."""
+
+    text: Text
+    start: Array
+    length: Array
+    codes: Array
 
 
 @inlined
@@ -105,14 +124,14 @@ def short_word(text: Text, at: int, size: int) -> Any:
     if at + 8 <= text.size:
         return word_at(text.address, at) & (ALL_BITS >> np.uint64(64 - 8 * size)) if size > 0 else np.uint64(0)
     word = np.uint64(0)
-    for place in range(size):
-        word |= np.uint64(byte_at(text.address, at + place)) << np.uint64(8 * place)
+    for index in range(size):
+        word |= np.uint64(byte_at(text.address, at + index)) << np.uint64(8 * index)
     return word
 
 
 @inlined
 def hash_of(text: Text, at: int, size: int) -> Any:
-    """A hash of a stretch of bytes; its low bits are well mixed."""
+    """A hash of a range of bytes, whose low bits are well mixed."""
     code = np.uint64(size) * MIX
     while size > 8:
         code = (code ^ word_at(text.address, at)) * MIX
@@ -124,30 +143,32 @@ def hash_of(text: Text, at: int, size: int) -> Any:
 
 
 @inlined
-def same(text: Text, at: int, other: Text, place: int, size: int) -> bool:
-    """Whether two stretches of bytes of one size are equal."""
+def same(text: Text, at: int, other: Text, other_at: int, size: int) -> bool:
+    """Whether two ranges of bytes of one size are equal."""
     while size > 8:
-        if word_at(text.address, at) != word_at(other.address, place):
+        if word_at(text.address, at) != word_at(other.address, other_at):
             return False
         at += 8
-        place += 8
+        other_at += 8
         size -= 8
-    return bool(short_word(text, at, size) == short_word(other, place, size))
+    return bool(short_word(text, at, size) == short_word(other, other_at, size))
 
 
 @inlined
-def find(
-    slots: Array, text: Text, at: int, size: int, code: Any, other: Text, start: Array, length: Array, codes: Array
-) -> int:
-    """The slot of an open-addressing table that holds a key, or the empty one where it belongs.
+def find(slots: Array, token: Token, keys: Tokens) -> int:
+    """The slot of an open-addressing hash table whose key equals a token, or the empty slot where it belongs.
 
-    The key is a stretch of ``text``; the slots hold indices of stretches of ``other``.
+    The slots hold indices of ``keys``, or EMPTY.
     """
     mask: int = slots.size - 1
-    slot = int(code) & mask
+    slot = int(token.code) & mask
     while True:
         item = slots[slot]
-        if item == EMPTY or (codes[item] == code and length[item] == size and same(text, at, other, start[item], size)):
+        if item == EMPTY or (
+            keys.codes[item] == token.code
+            and keys.length[item] == token.size
+            and same(token.text, token.start, keys.text, keys.start[item], token.size)
+        ):
             return slot
         slot = (slot + 1) & mask
 
@@ -157,7 +178,7 @@ def exact_number(mantissa: Any, exponent: int) -> float:
     """The mantissa × 10^exponent, rounded as float() rounds; NaN where that takes more than float64 arithmetic.
 
     A mantissa below 2^53 and a power of ten up to 22 are exact, so one division or product rounds right (Clinger,
-    PLDI 1990). Longer mantissas are divided in twice the precision, and left alone if close to a rounding border.
+    PLDI 1990). Longer mantissas are divided in twice the precision; NaN if the result is close to a rounding border.
     """
     if exponent < -22 or exponent > 22:
         return np.nan
@@ -186,7 +207,7 @@ def exact_number(mantissa: Any, exponent: int) -> float:
 
 @inlined
 def parse_exponent(text: Text, at: int, end: int) -> int:
-    """The power of ten of a token's rest, such as e-5."""
+    """The power of ten that the rest of a token stands for, such as e-5."""
     if byte_at(text.address, at) != LETTER_E and byte_at(text.address, at) != SMALL_E:
         return BAD_EXPONENT
     at += 1
@@ -196,8 +217,8 @@ def parse_exponent(text: Text, at: int, end: int) -> int:
     if at == end or end - at > 4:
         return BAD_EXPONENT
     power = 0
-    for place in range(at, end):
-        digit = byte_at(text.address, place) - np.uint8(48)
+    for index in range(at, end):
+        digit = byte_at(text.address, index) - np.uint8(48)
         if digit > 9:
             return BAD_EXPONENT
         power = power * 10 + int(digit)
@@ -206,7 +227,7 @@ def parse_exponent(text: Text, at: int, end: int) -> int:
 
 @inlined
 def parse_number(text: Text, at: int, end: int) -> float:
-    """The number that a token says; NaN if it takes Python to tell."""
+    """The number that a token stands for; NaN if it has to be parsed by Python."""
     negative = byte_at(text.address, at) == MINUS
     if negative or byte_at(text.address, at) == PLUS:
         at += 1

@@ -16,23 +16,22 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, choose, counted
-from surefoot.io import diagnostics as problems
+from surefoot.io import diagnostics
 from surefoot.io import trec_kernels as kernels
-from surefoot.io.diagnostics import QRELS, RUN, Layout
+from surefoot.io.diagnostics import QRELS, RUN, LineFormat
 from surefoot.io.files import BYTE_ORDER_MARK, name_of, read_bytes
 
 if TYPE_CHECKING:
     import polars
 
 Names = Literal["file", "tag"]
-Columns = tuple[IntArray, npt.NDArray[np.int32], npt.NDArray[np.uint64], FloatArray]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DocumentLists:
     """Documents by topic, each with a number, highest first; ties in descending order of the ids' bytes.
 
-    Topics are in the order in which the file first names them; the documents of topic ``t`` are at the places from
+    Topics are in the order in which the file first names them; the documents of topic ``t`` are those from index
     ``bounds[t]`` to ``bounds[t + 1]``. An id is the ``length`` bytes from ``start`` of the file's content; ``codes``
     are hashes of the ids.
     """
@@ -103,9 +102,9 @@ class Run(DocumentLists):
             return tag
         raise InputError(
             self.path,
-            f"expected the first line's tag {tag!r}, found {problems.fields_at(self.text, other)[-1].decode()!r}; "
+            f"expected the first line's tag {tag!r}, found {diagnostics.fields_at(self.text, other)[-1].decode()!r}; "
             "give the run one tag or name it after its file",
-            problems.line_number(self.text, other),
+            diagnostics.line_number(self.text, other),
         )
 
     def to_frame(self) -> polars.DataFrame:
@@ -117,7 +116,7 @@ class Run(DocumentLists):
 class Qrels(DocumentLists):
     """The judged documents of each topic, highest grade first, and a hash table of them for each topic.
 
-    The table of topic ``t`` is the ``tables[t, 1]`` slots from ``tables[t, 0]`` on; a slot holds a document's place.
+    The table of topic ``t`` is the ``tables[t, 1]`` slots from ``tables[t, 0]`` on; a slot holds a document's index.
     """
 
     tables: IntArray
@@ -134,10 +133,24 @@ class Qrels(DocumentLists):
 
 
 def read_run(path: PathLike, names: Names = "file") -> Run:
-    r"""Read a run: lines of ``topic Q0 document rank score tag``. The scores rank; the ranks are ignored.
+    r"""Read a run: lines of ``topic Q0 document rank score tag``.
 
-    The run is named after its file, or with ``names="tag"`` by its tag.
+    Documents are ranked by score, ties by document id; the ranks in the file are ignored.
 
+    Parameters
+    ----------
+    path
+        The file, compressed or not; ``-`` is standard input.
+    names
+        ``"file"`` names the run after its file, ``"tag"`` by its tag.
+
+    Returns
+    -------
+    Run
+        The ranking of each topic.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "bm25.run")
     >>> _ = file.write_text("q1 Q0 d7 1 2.5 mine\nq1 Q0 d3 2 9.5 mine\n")
@@ -148,15 +161,27 @@ def read_run(path: PathLike, names: Names = "file") -> Run:
     choose(names, ("file", "tag"), "names")
     lists = _read(path, RUN)
     sizes = _table_sizes(lists.bounds)
-    # The tables only tell repeated documents, so one piece of memory serves all topics in turn.
+    # The tables only detect repeated documents, so all topics use the same memory.
     _fill_tables(lists, np.stack([np.zeros_like(sizes), sizes], axis=1), np.empty(sizes.max(), np.int32))
     run = Run(**vars(lists), name=name_of(path))
     return run if names == "file" else Run(**vars(lists), name=run.tag)
 
 
 def read_qrels(path: PathLike) -> Qrels:
-    r"""Read judgements: lines of ``topic iteration document grade``. The iteration is ignored.
+    r"""Read judgements: lines of ``topic iteration document grade``; the iteration is ignored.
 
+    Parameters
+    ----------
+    path
+        The file, compressed or not; ``-`` is standard input.
+
+    Returns
+    -------
+    Qrels
+        The judged documents of each topic.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "qrels.txt")
     >>> _ = file.write_text("q1 0 d3 0\nq1 0 d7 2\nq2 0 d1 -2\n")
@@ -171,57 +196,51 @@ def read_qrels(path: PathLike) -> Qrels:
     return Qrels(**vars(lists), tables=tables, slots=slots)
 
 
-def _read(path: PathLike, layout: Layout) -> DocumentLists:
+def _read(path: PathLike, line_format: LineFormat) -> DocumentLists:
     text = read_bytes(path)
     data = np.frombuffer(text, np.uint8)
     line_ends, beyond_ascii = kernels.count_lines(data)
     if beyond_ascii:
-        problems.refuse_other_than_utf8(path, text, layout)
-    columns, blocks = _walk(path, text, data, line_ends + 1, layout)
-    topics, bounds, order = _group(text, data, columns[0].size, blocks)
+        diagnostics.validate_utf8(path, text, line_format)
+    documents, blocks = _parse(path, text, data, line_ends + 1, line_format)
+    topics, bounds, order = _group(text, data, documents.start.size, blocks)
     del blocks  # scattered topics make as many blocks as lines
     if order is not None:
-        start, length, codes, numbers = columns
-        columns = start[order], length[order], codes[order], numbers[order]
+        documents = kernels.Documents(*(column[order] for column in documents))
     longest = np.diff(bounds).max()
-    kernels.rank_topics(
-        data, bounds, *columns, (np.empty(longest, np.int64), *(np.empty(longest, c.dtype) for c in columns))
-    )
-    return DocumentLists(str(path), text, topics, bounds, *columns)
+    spare = kernels.Documents(*(np.empty(longest, column.dtype) for column in documents))
+    kernels.rank_topics(data, bounds, documents, np.empty(longest, np.int64), spare)
+    return DocumentLists(str(path), text, topics, bounds, *documents)
 
 
-def _walk(
-    path: PathLike, text: bytes, data: npt.NDArray[np.uint8], most: int, layout: Layout
-) -> tuple[Columns, tuple[IntArray, IntArray, IntArray]]:
-    """Start, length, hash and number of each document; start, length and first line of each block of one topic."""
-    columns = np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most, np.uint64), np.empty(most)
-    blocks = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    lines, count, bad = kernels.walk_lines(data, _begin(text), layout is RUN, columns, blocks)
-    start, length, codes, numbers = columns
-    _settle_numbers(path, text, start[:lines], numbers[:lines], layout)
+def _parse(
+    path: PathLike, text: bytes, data: npt.NDArray[np.uint8], most: int, line_format: LineFormat
+) -> tuple[kernels.Documents, kernels.Blocks]:
+    """The documents and the blocks of lines of one topic; there are at most ``most`` lines."""
+    documents = kernels.Documents(*(np.empty(most, dtype) for dtype in (np.int64, np.int32, np.uint64, np.float64)))
+    blocks = kernels.Blocks(*(np.empty(most, np.int64) for _ in range(3)))
+    lines, count, bad = kernels.parse_lines(data, _begin(text), line_format is RUN, documents, blocks)
+    documents = kernels.Documents(*(column[:lines] for column in documents))
+    _parse_open_numbers(path, text, documents, line_format)
     if bad >= 0:
-        raise problems.malformed(path, text, bad, layout)
+        raise diagnostics.malformed(path, text, bad, line_format)
     if lines == 0:
-        raise InputError(path, f"holds no lines; a {layout.kind} has lines of {layout.fields}")
-    topic, size, first = blocks
-    return (start[:lines], length[:lines], codes[:lines], numbers[:lines]), (
-        topic[:count],
-        size[:count],
-        first[:count],
-    )
+        raise InputError(path, f"holds no lines; {line_format}")
+    return documents, kernels.Blocks(*(column[:count] for column in blocks))
 
 
-def _settle_numbers(path: PathLike, text: bytes, start: IntArray, numbers: FloatArray, layout: Layout) -> None:
-    """Let Python read the numbers that the kernel left open as NaN, and refuse what is no score or grade."""
+def _parse_open_numbers(path: PathLike, text: bytes, documents: kernels.Documents, line_format: LineFormat) -> None:
+    """Parse the numbers that the kernel left open as NaN, in place, and refuse what is no score or grade."""
+    numbers = documents.numbers
     doubtful = ~np.isfinite(numbers)
-    if layout is QRELS:
-        doubtful |= (numbers != np.rint(numbers)) | (np.abs(numbers) > problems.LARGEST_GRADE)
+    if line_format is QRELS:
+        doubtful |= (numbers != np.rint(numbers)) | (np.abs(numbers) > diagnostics.LARGEST_GRADE)
     for line in np.flatnonzero(doubtful):
-        numbers[line] = problems.number_at(path, text, int(start[line]), layout)
+        numbers[line] = diagnostics.number_at(path, text, int(documents.start[line]), line_format)
 
 
 def _group(
-    text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: tuple[IntArray, IntArray, IntArray]
+    text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: kernels.Blocks
 ) -> tuple[tuple[str, ...], IntArray, IntArray | None]:
     """The topics, where each one's documents end, and the order that brings them together if they are scattered."""
     start, length, first = blocks
@@ -246,11 +265,10 @@ def _table_sizes(bounds: IntArray) -> IntArray:
 
 
 def _fill_tables(lists: DocumentLists, tables: IntArray, slots: npt.NDArray[np.int32]) -> None:
-    earlier, again = kernels.index_topics(
-        lists.data, lists.bounds, tables, lists.start, lists.length, lists.codes, slots
-    )
+    documents = kernels.Documents(lists.start, lists.length, lists.codes, lists.numbers)
+    earlier, again = kernels.index_topics(lists.data, lists.bounds, documents, tables, slots)
     if earlier >= 0:
-        raise problems.repeated(lists.path, lists.text, earlier, again)
+        raise diagnostics.repeated(lists.path, lists.text, earlier, again)
 
 
 def _begin(text: bytes) -> int:

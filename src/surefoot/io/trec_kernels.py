@@ -1,11 +1,12 @@
-"""Runs and qrels from their bytes, compiled.
+"""Compiled parsing of runs and qrels.
 
-Both kinds of file are lists of documents by topic: a line's first field is the topic, its third the document, and a
-number follows; so the same walks serve both. Places in a file are kept as offset and length, and each document has
-the hash of its bytes.
+Both are lists of documents by topic: the first field of a line is the topic, the third the document, and a number
+follows, so the same kernels serve both. Fields are kept as offsets and lengths, documents also as hashes.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from surefoot.io.tokens import (
     HASH,
     NEWLINE,
     Text,
+    Token,
+    Tokens,
     byte_at,
     find,
     hash_of,
@@ -25,6 +28,23 @@ from surefoot.io.tokens import (
     text_of,
     token_end,
 )
+
+
+class Documents(NamedTuple):
+    """Documents in the order of the lines: where their ids start, the ids' lengths and hashes, and their numbers."""
+
+    start: Array
+    length: Array
+    codes: Array
+    numbers: Array
+
+
+class Blocks(NamedTuple):
+    """Runs of lines of one topic: where the topic's id starts, its length, and the first line."""
+
+    start: Array
+    length: Array
+    line: Array
 
 
 @kernel
@@ -69,16 +89,12 @@ def split_line(text: Text, at: int, is_run: bool) -> tuple[int, int, int, int, i
 
 
 @kernel
-def walk_lines(
-    data: Array, at: int, is_run: bool, documents: tuple[Array, ...], blocks: tuple[Array, ...]
-) -> tuple[int, int, int]:
-    """Fill in the documents (start, length, hash, number) and the blocks of lines of one topic (start, length, line).
+def parse_lines(data: Array, at: int, is_run: bool, documents: Documents, blocks: Blocks) -> tuple[int, int, int]:
+    """Fill in the documents and the blocks, which are overwritten.
 
     Returns the number of documents, the number of blocks, and the offset of the first malformed line or -1.
     """
     text = text_of(data)
-    start, length, codes, numbers = documents
-    block_start, block_length, block_line = blocks
     line, block, topic, topic_size = 0, 0, 0, -1
     while True:
         at = next_line(text, at)
@@ -90,12 +106,12 @@ def walk_lines(
             return line, block, at
         if topic_end - at != topic_size or not same(text, at, text, topic, topic_size):
             topic, topic_size = at, topic_end - at
-            block_start[block], block_length[block], block_line[block] = topic, topic_size, line
+            blocks.start[block], blocks.length[block], blocks.line[block] = topic, topic_size, line
             block += 1
-        start[line] = document
-        length[line] = document_end - document
-        codes[line] = hash_of(text, document, document_end - document)
-        numbers[line] = parse_number(text, number, number_end)
+        documents.start[line] = document
+        documents.length[line] = document_end - document
+        documents.codes[line] = hash_of(text, document, document_end - document)
+        documents.numbers[line] = parse_number(text, number, number_end)
         line += 1
         at = end
 
@@ -121,17 +137,17 @@ def other_tag(data: Array, at: int) -> tuple[int, int, int]:
 def number_topics(data: Array, start: Array, length: Array, slots: Array, topics: Array) -> int:
     """Give each block of lines the number of its topic, by first appearance; returns how many topics there are.
 
-    ``start`` and ``length`` are shortened in place to one entry a topic.
+    ``start`` and ``length`` are overwritten with one entry for each topic.
     """
     text = text_of(data)
-    codes = np.empty(start.size, np.uint64)
+    keys = Tokens(text, start, length, np.empty(start.size, np.uint64))
     count = 0
     for block in range(start.size):
         at, size = start[block], length[block]
         code = hash_of(text, at, size)
-        slot = find(slots, text, at, size, code, text, start, length, codes)
+        slot = find(slots, Token(text, at, size, code), keys)
         if slots[slot] == EMPTY:
-            start[count], length[count], codes[count] = at, size, code
+            start[count], length[count], keys.codes[count] = at, size, code
             slots[slot] = count
             count += 1
         topics[block] = slots[slot]
@@ -139,89 +155,93 @@ def number_topics(data: Array, start: Array, length: Array, slots: Array, topics
 
 
 @inlined
-def goes_before(text: Text, start: Array, length: Array, numbers: Array, one: int, two: int) -> bool:
+def goes_before(text: Text, documents: Documents, one: int, two: int) -> bool:
     """Whether a document ranks before another: higher number, then later in the order of bytes, as in trec_eval."""
+    start, length, numbers = documents.start, documents.length, documents.numbers
     if numbers[one] != numbers[two]:
         return bool(numbers[one] > numbers[two])
-    for place in range(min(length[one], length[two])):
-        if byte_at(text.address, start[one] + place) != byte_at(text.address, start[two] + place):
-            return bool(byte_at(text.address, start[one] + place) > byte_at(text.address, start[two] + place))
+    for index in range(min(length[one], length[two])):
+        if byte_at(text.address, start[one] + index) != byte_at(text.address, start[two] + index):
+            return bool(byte_at(text.address, start[one] + index) > byte_at(text.address, start[two] + index))
     return bool(length[one] >= length[two])
 
 
 @inlined
-def is_ranked(text: Text, start: Array, length: Array, numbers: Array, first: int, end: int) -> bool:
+def is_ranked(text: Text, documents: Documents, first: int, end: int) -> bool:
     """Whether these documents are in ranking order."""
-    for place in range(first + 1, end):
-        falling = numbers[place - 1] > numbers[place]
-        if not falling and not goes_before(text, start, length, numbers, place - 1, place):
+    for index in range(first + 1, end):
+        falling = documents.numbers[index - 1] > documents.numbers[index]
+        if not falling and not goes_before(text, documents, index - 1, index):
             return False
     return True
 
 
 @inlined
-def merge_sort(text: Text, start: Array, length: Array, numbers: Array, first: int, order: Array, spare: Array) -> None:
-    """Put the documents from ``first`` on in ranking order, as places in ``order``; what is in order costs little."""
+def merge_sort(text: Text, documents: Documents, first: int, order: Array, spare: Array) -> None:
+    """Fill ``order`` with the indices of the documents from ``first`` on in ranking order; ``spare`` is overwritten."""
     n = order.size
-    for place in range(n):
-        order[place] = first + place
+    for index in range(n):
+        order[index] = first + index
     width = 1
     while width < n:
         for left in range(0, n - width, 2 * width):
             middle, right = left + width, min(left + 2 * width, n)
-            if goes_before(text, start, length, numbers, order[middle - 1], order[middle]):
+            if goes_before(text, documents, order[middle - 1], order[middle]):
                 continue
-            for place in range(left, middle):
-                spare[place] = order[place]
-            one, two, place = left, middle, left
+            for index in range(left, middle):
+                spare[index] = order[index]
+            one, two, index = left, middle, left
             while one < middle:
-                if two == right or goes_before(text, start, length, numbers, spare[one], order[two]):
-                    order[place] = spare[one]
+                if two == right or goes_before(text, documents, spare[one], order[two]):
+                    order[index] = spare[one]
                     one += 1
                 else:
-                    order[place] = order[two]
+                    order[index] = order[two]
                     two += 1
-                place += 1
+                index += 1
         width *= 2
 
 
 @kernel
-def rank_topics(
-    data: Array, bounds: Array, start: Array, length: Array, codes: Array, numbers: Array, spare: Array
-) -> None:
-    """Sort each topic's documents into ranking order, in place; the rows of ``spare`` have room for any topic."""
+def rank_topics(data: Array, bounds: Array, documents: Documents, order: Array, spare: Documents) -> None:
+    """Sort the documents of each topic into ranking order, in place.
+
+    ``order`` and ``spare`` are overwritten; they have room for the largest topic.
+    """
     text = text_of(data)
-    order, new_start, new_length, new_codes, new_numbers = spare
     for topic in range(bounds.size - 1):
         first, size = bounds[topic], bounds[topic + 1] - bounds[topic]
-        if is_ranked(text, start, length, numbers, first, first + size):
+        if is_ranked(text, documents, first, first + size):
             continue
-        merge_sort(text, start, length, numbers, first, order[:size], new_start)
-        for place in range(size):
-            item = order[place]
-            new_start[place], new_length[place] = start[item], length[item]
-            new_codes[place], new_numbers[place] = codes[item], numbers[item]
-        for place in range(size):
-            start[first + place], length[first + place] = new_start[place], new_length[place]
-            codes[first + place], numbers[first + place] = new_codes[place], new_numbers[place]
+        merge_sort(text, documents, first, order[:size], spare.start)
+        for index in range(size):
+            copy_document(documents, order[index], spare, index)
+        for index in range(size):
+            copy_document(spare, index, documents, first + index)
+
+
+@inlined
+def copy_document(source: Documents, item: int, target: Documents, index: int) -> None:
+    """Copy one document of ``source`` to ``target``."""
+    target.start[index], target.length[index] = source.start[item], source.length[item]
+    target.codes[index], target.numbers[index] = source.codes[item], source.numbers[item]
 
 
 @kernel
-def index_topics(
-    data: Array, bounds: Array, tables: Array, start: Array, length: Array, codes: Array, slots: Array
-) -> tuple[int, int]:
-    """Enter each topic's documents in a table of its own: ``slots`` from ``tables[t, 0]`` on, of size ``tables[t, 1]``.
+def index_topics(data: Array, bounds: Array, documents: Documents, tables: Array, slots: Array) -> tuple[int, int]:
+    """Fill the hash table of each topic's documents: the ``tables[t, 1]`` slots from ``tables[t, 0]`` on.
 
-    Returns the offsets of the first document that occurs again, and of where it does; or -1 and the end of the data.
+    Returns the offsets of the two occurrences of the first repeated document, or -1 and the end of the data.
     """
-    text = text_of(data)
+    text, start = text_of(data), documents.start
+    keys = Tokens(text, start, documents.length, documents.codes)
     earlier, again = -1, text.size
     for topic in range(bounds.size - 1):
         table = slots[tables[topic, 0] : tables[topic, 0] + tables[topic, 1]]
         for slot in range(table.size):
             table[slot] = EMPTY
         for item in range(bounds[topic], bounds[topic + 1]):
-            slot = find(table, text, start[item], length[item], codes[item], text, start, length, codes)
+            slot = find(table, Token(text, start[item], keys.length[item], keys.codes[item]), keys)
             if table[slot] != EMPTY:
                 low, high = start[item], start[table[slot]]
                 low, high = min(low, high), max(low, high)

@@ -1,4 +1,4 @@
-"""What evaluation tools print per topic: lines of trec_eval -q and ir_measures -q, and JSON lines."""
+"""Scores per topic as evaluation tools print them: lines of trec_eval -q and ir_measures -q, and JSON lines."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from surefoot.effectiveness.names import looks_like_measure
 from surefoot.errors import InputError
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import Long, recognise, role_of
-from surefoot.io.score_file import Source, in_file
+from surefoot.io.score_file import ScoreFile, in_file
 
 SUMMARY = "all"
 COLUMNS = {4: "judgements (qrels)", 6: "a TREC run"}
 
 
 def is_evaluator_line(line: str) -> bool:
-    """Whether a line is three words as trec_eval and ir_measures print them.
+    """Whether a line has the three fields that trec_eval and ir_measures print.
 
     >>> [is_evaluator_line(line) for line in ("map   151 0.2", "151 nDCG@10 0.2", "runid all BM25", "system 1 2")]
     [True, True, True, False]
     """
-    words = line.split()
-    if len(words) != 3:
+    fields = line.split()
+    if len(fields) != 3:
         return False
-    return words[:2] == ["runid", SUMMARY] or (_is_number(words[2]) and role_of(words[0]) is None)
+    return fields[:2] == ["runid", SUMMARY] or (_is_number(fields[2]) and role_of(fields[0]) is None)
 
 
-def refuse_other_lines(path: PathLike, line: str) -> None:
-    """Say what a file is that holds no scores per topic, where its first line shows it."""
-    words = line.split()
-    if len(words) == 2 and looks_like_measure(words[0]) and _is_number(words[1]):
+def refuse_other_files(path: PathLike, line: str) -> None:
+    """Raise if the first line is that of a run, of qrels, or of summaries only."""
+    fields = line.split()
+    if len(fields) == 2 and looks_like_measure(fields[0]) and _is_number(fields[1]):
         raise InputError(path, "there are only summary lines; scores per topic are needed (-q in ir_measures)", 1)
-    if len(words) in COLUMNS and _is_number(words[3]):
-        what = COLUMNS[len(words)]
+    if len(fields) in COLUMNS and _is_number(fields[3]):
+        what = COLUMNS[len(fields)]
         raise InputError(path, f"looks like {what}, not scores; runs are scored together with judgements", 1)
 
 
-def read_evaluator_lines(path: PathLike, data: bytes) -> Source:
-    """``measure topic value`` (trec_eval) or ``topic measure value`` (ir_measures), a line each."""
+def read_evaluator_lines(path: PathLike, data: bytes) -> ScoreFile:
+    """Read lines of ``measure topic value`` (trec_eval) or ``topic measure value`` (ir_measures)."""
     lines = polars.Series("line", data.decode("utf-8").split("\n"))
     words = lines.str.extract_groups(r"^\s*(\S+)\s+(\S+)\s+(\S+)\s*$").struct.unnest()
     filled = lines.str.contains(r"\S")
@@ -55,7 +55,7 @@ def read_evaluator_lines(path: PathLike, data: bytes) -> Source:
     frame = words.filter(filled)
     line_numbers = filled.arg_true().to_numpy() + 1
     trec_eval = _measure_comes_first(frame)
-    return Source(
+    return ScoreFile(
         path,
         PolarsTable(frame, ("measure", "topic", "value") if trec_eval else ("topic", "measure", "value")),
         Long(
@@ -67,15 +67,15 @@ def read_evaluator_lines(path: PathLike, data: bytes) -> Source:
 
 
 def _measure_comes_first(frame: polars.DataFrame) -> bool:
-    """trec_eval prints the measure first, ir_measures the topic; the summary's place or the words tell."""
-    first, second = (frame.to_series(place).unique() for place in (0, 1))
+    """Whether the measure comes first, as in trec_eval; detected by the position of the summary or by the names."""
+    first, second = (frame.to_series(column).unique() for column in (0, 1))
     summary_first, summary_second = SUMMARY in first, SUMMARY in second
     if summary_first != summary_second:
         return summary_second
-    return _share_of_measures(first.to_list()) >= _share_of_measures(second.to_list())
+    return _fraction_of_measures(first.to_list()) >= _fraction_of_measures(second.to_list())
 
 
-def _share_of_measures(words: Sequence[str]) -> float:
+def _fraction_of_measures(words: Sequence[str]) -> float:
     return float(np.mean([looks_like_measure(word) for word in words]))
 
 
@@ -85,21 +85,21 @@ def _run_tag(frame: polars.DataFrame) -> str | None:
     return str(tags[0]) if len(tags) else None
 
 
-def read_json_lines(path: PathLike, data: bytes) -> Source:
-    """One JSON object a line, as ``ir_measures --output_format jsonl`` prints; also with a system in each."""
+def read_json_lines(path: PathLike, data: bytes) -> ScoreFile:
+    """Read one JSON object on each line, as ``ir_measures --output_format jsonl`` prints; each may name a system."""
     try:
         frame = polars.read_ndjson(io.BytesIO(data), infer_schema_length=None)
     except PolarsError:
-        frame = _slowly(path, data)
+        frame = _parse_in_python(path, data)
     with in_file(path):
         layout = recognise(frame.columns)
     if isinstance(layout, Long) and layout.system is None:
         layout = Long(layout.topic, None, layout.measure, layout.values, summaries=frozenset({SUMMARY}))
-    return Source(path, PolarsTable(frame), layout, line_of=lambda row: _filled_lines(data)[row][0])
+    return ScoreFile(path, PolarsTable(frame), layout, line_of=lambda row: _filled_lines(data)[row][0])
 
 
-def _slowly(path: PathLike, data: bytes) -> polars.DataFrame:
-    """The objects by Python's own parser, which takes NaN and knows the line of what it can't take."""
+def _parse_in_python(path: PathLike, data: bytes) -> polars.DataFrame:
+    """The objects as parsed by Python, which accepts NaN and allows errors to name the line."""
     records = []
     for number, line in _filled_lines(data):
         try:
@@ -118,9 +118,9 @@ def _filled_lines(data: bytes) -> list[tuple[int, bytes]]:
     return [(number, line) for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
 
 
-def _is_number(word: str) -> bool:
+def _is_number(text: str) -> bool:
     try:
-        float(word)
+        float(text)
     except ValueError:
         return False
     return True

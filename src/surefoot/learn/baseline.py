@@ -1,4 +1,4 @@
-"""Baselines of a training set: who each query's ranking is compared with, however the user names it."""
+"""Baselines of a training set: the rankings that each query is compared with, however the user names them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ import numpy.typing as npt
 
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.learn.data import RankingData
-from surefoot.learn.metrics import Metric
+from surefoot.learn.metrics import QueryMetric
 from surefoot.scores import FloatArray
 
 Missing = Literal["error", "last"]
-WORDS = ("feature", "run", "scores", "model")
+KINDS = ("feature", "run", "scores", "model")
 BELOW_ALL = -1e300
 
 
 @dataclass(frozen=True, eq=False)
 class Baselines:
-    """What each baseline gives each document (rows), or only what metric it reached on each query.
+    """The scores that each baseline gives to the documents, or only the metric that it reached on each query.
 
-    ``rows[i]`` are the scores of baseline ``names[i]``, None where only ``reached[i]``, a value a query, is known.
+    ``rows[i]`` are the scores of baseline ``names[i]``, None where only ``reached[i]``, one value per query, is known.
     """
 
     names: tuple[str, ...]
@@ -34,13 +34,11 @@ class Baselines:
     reached: tuple[FloatArray | None, ...]
     notes: tuple[str, ...] = ()
 
-    def values(self, metric: Metric, data: RankingData) -> FloatArray:
+    def values(self, metric: QueryMetric) -> FloatArray:
         """The metric of each baseline (rows) on each query."""
-        found = [
-            known if rows is None else metric(rows, data.labels, data.bounds)
-            for rows, known in zip(self.rows, self.reached, strict=True)
-        ]
-        return np.stack(found) if found else np.zeros((0, len(data)))  # type: ignore[arg-type]
+        found = [known if rows is None else metric(rows) for rows, known in zip(self.rows, self.reached, strict=True)]
+        queries = metric.bounds.size - 1
+        return metric.fill_empty(np.stack(found)) if found else np.zeros((0, queries))  # type: ignore[arg-type]
 
     @cached_property
     def fingerprint(self) -> str:
@@ -66,15 +64,29 @@ def names_any_set(given: Any) -> bool:
 
 
 def baselines_of(given: Any, data: RankingData, missing: Missing = "error") -> Baselines:
-    """Baselines from what the user gives; None is none, a list or dictionary is several.
+    """Baselines from what the user gives.
 
-    A text names one: ``feature:25`` (its number in the file, or its name), ``run:FILE`` (a TREC run, matched by query
-    and document id), ``scores:FILE`` (one score a document, one a line), ``model:FOLDER``. An array has a score for
-    each document, or a metric value for each query; a matrix has a row for each baseline. A document that a run lacks
-    is an error, or with ``missing="last"`` ranks below all that the run has.
+    Parameters
+    ----------
+    given
+        None for no baseline; a list or dictionary for several. A text names one: ``feature:25`` (its number in the
+        file, or its name), ``run:FILE`` (a TREC run, matched by query and document id), ``scores:FILE`` (one score
+        per document, one per line), ``model:FOLDER``. An array has a score for each document, or a metric value for
+        each query; a matrix has a row for each baseline.
+    data : RankingData
+        The documents to be scored.
+    missing : {"error", "last"}
+        Whether a document that a run lacks is an error, or ranks below all that the run has.
 
+    Returns
+    -------
+    Baselines
+
+    Examples
+    --------
+    >>> from surefoot.learn.metrics import Metric
     >>> data = RankingData.of([[1.0], [2.0], [3.0]], [0, 1, 0], qid=["a", "a", "b"])
-    >>> baselines_of("feature:0", data).values(Metric(cutoff=10), data)
+    >>> baselines_of("feature:0", data).values(Metric(cutoff=10).bind(data.labels, data.bounds))
     array([[1., 0.]])
     """
     choose(missing, ("error", "last"), "missing")
@@ -88,10 +100,10 @@ def baselines_of(given: Any, data: RankingData, missing: Missing = "error") -> B
         parts = [_named(str(given), data, missing)]
     elif isinstance(given, Sequence) and given and isinstance(given[0], str | Path | np.ndarray | Mapping):
         parts = [
-            _renamed(baselines_of(one, data, missing), f"baseline{place + 1}")
+            _renamed(baselines_of(one, data, missing), f"baseline{index + 1}")
             if isinstance(one, np.ndarray)
             else baselines_of(one, data, missing)
-            for place, one in enumerate(given)
+            for index, one in enumerate(given)
         ]
     else:
         parts = [_array(given, data)]
@@ -121,7 +133,7 @@ def _array(given: Any, data: RankingData) -> Baselines:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise SurefootError(
-            f"a baseline is one of {', '.join(f'{word}:...' for word in WORDS)} or an array; got {given!r:.60}"
+            f"a baseline is one of {', '.join(f'{kind}:...' for kind in KINDS)} or an array; got {given!r:.60}"
         ) from None
     if not np.isfinite(values).all():
         raise SurefootError("a baseline's scores must be finite numbers")
@@ -141,10 +153,10 @@ def _array(given: Any, data: RankingData) -> Baselines:
     )
 
 
-def _named(word: str, data: RankingData, missing: Missing) -> Baselines:
-    kind, colon, rest = word.partition(":")
-    if not colon or kind not in WORDS or not rest:
-        raise SurefootError(f"a baseline is given as {', '.join(f'{word}:...' for word in WORDS)}; got {word!r}")
+def _named(name: str, data: RankingData, missing: Missing) -> Baselines:
+    kind, colon, rest = name.partition(":")
+    if not colon or kind not in KINDS or not rest:
+        raise SurefootError(f"a baseline is given as {', '.join(f'{kind}:...' for kind in KINDS)}; got {name!r}")
     notes: tuple[str, ...] = ()
     if kind == "feature":
         rows = data.column(rest).astype(np.float64)
@@ -157,7 +169,7 @@ def _named(word: str, data: RankingData, missing: Missing) -> Baselines:
         from surefoot.learn.models import load_model
 
         rows = load_model(rest).predict(data)
-    return Baselines((word if kind == "feature" else Path(rest).name,), (rows,), (None,), notes)
+    return Baselines((name if kind == "feature" else Path(rest).name,), (rows,), (None,), notes)
 
 
 def _run_scores(path: str, data: RankingData, missing: Missing) -> tuple[FloatArray, tuple[str, ...]]:
@@ -194,11 +206,11 @@ def _score_file(path: str, data: RankingData) -> FloatArray:
     if len(lines) != data.labels.size:
         raise InputError(path, f"holds {counted(len(lines), 'score')} for {counted(data.labels.size, 'document')}")
     rows: npt.NDArray[np.float64] = np.empty(len(lines))
-    for place, text in enumerate(lines):
+    for index, text in enumerate(lines):
         try:
-            rows[place] = float(text)
+            rows[index] = float(text)
         except ValueError:
-            rows[place] = np.nan
-        if not np.isfinite(rows[place]):
-            raise InputError(path, f"expected a finite number, found {text.decode(errors='replace')!r}", place + 1)
+            rows[index] = np.nan
+        if not np.isfinite(rows[index]):
+            raise InputError(path, f"expected a finite number, found {text.decode(errors='replace')!r}", index + 1)
     return rows

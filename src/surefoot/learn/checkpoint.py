@@ -1,4 +1,4 @@
-"""Checkpoints of a training: one file, written whole, from which a killed training goes on to the same model."""
+"""The checkpoint of a training: one file, written atomically, from which it resumes to the same model."""
 
 from __future__ import annotations
 
@@ -11,60 +11,72 @@ from typing import Any
 
 from surefoot.errors import InputError
 from surefoot.io.atomic import digest_of, write_text
+from surefoot.learn.requests import refuse_other_request
 
 EVERY = 120.0
 """Seconds between checkpoints."""
 
 
 @dataclass(frozen=True)
-class Checkpoint:
-    """A training that is not finished: the trees so far, what each brought, and what the objective estimated."""
+class Stage:
+    """A boosted model, complete or not: its text, the measures of each iteration, what the objective estimated."""
 
-    plan: Mapping[str, Any]
-    model: str
-    history: list[dict[str, float]]
-    state: dict[str, float]
+    model: str = ""
+    history: list[dict[str, float]] = field(default_factory=list)
+    state: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
-class Keeper:
-    """Keeps checkpoints of one training in one file."""
+class Checkpoint:
+    """Saves a training in one file: its complete bags, and how far the current one is. Without a path, nowhere.
 
-    path: Path
-    plan: Mapping[str, Any]
+    ``request`` is all that the model depends on; a file of another request is refused.
+    """
+
+    path: Path | None
+    request: Mapping[str, Any]
     every: float = EVERY
-    _last: float = field(default_factory=time.monotonic)
+    bags: list[Stage] = field(default_factory=list)
+    current: Stage = field(default_factory=Stage)
+    _saved: float = field(default_factory=time.monotonic)
 
     @property
     def due(self) -> bool:
         """Whether it is time for the next checkpoint."""
-        return time.monotonic() - self._last >= self.every
+        return self.path is not None and time.monotonic() - self._saved >= self.every
 
-    def save(self, model: str, history: list[dict[str, float]], state: dict[str, float]) -> None:
-        """Write a checkpoint in place of the last one."""
+    def save(self, current: Stage) -> None:
+        """Write the complete bags and the current one."""
+        if self.path is None:
+            return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(asdict(Checkpoint(dict(self.plan), model, history, state)))
+        content = {"request": self.request, "bags": [asdict(bag) for bag in self.bags], **asdict(current)}
+        text = json.dumps(content)
         write_text(self.path, f"{digest_of(text)}\n{text}\n")
-        self._last = time.monotonic()
+        self._saved = time.monotonic()
 
-    def load(self) -> Checkpoint | None:
-        """The last checkpoint, if there is one. That of a training with other data or settings is refused."""
+    def finish_bag(self, bag: Stage) -> None:
+        """Keep a complete bag; the next one begins anew."""
+        self.bags.append(bag)
+        self.current = Stage()
+        self.save(self.current)
+
+    def load(self) -> None:
+        """Take up what an earlier run saved, if it did. That of a training with other data or settings is refused."""
         try:
-            digest, _, text = self.path.read_text("utf-8", errors="replace").strip().partition("\n")
-        except FileNotFoundError:
-            return None
+            digest, _, text = self.path.read_text("utf-8", errors="replace").strip().partition("\n")  # type: ignore[union-attr]
+        except (FileNotFoundError, AttributeError):
+            return
         if digest != digest_of(text):
             raise InputError(self.path, "is damaged, or no checkpoint of a training; remove it and train anew")
-        kept = Checkpoint(**json.loads(text))
-        mine = json.loads(json.dumps(dict(self.plan)))
-        other = [key for key in sorted({*mine, *kept.plan}) if mine.get(key) != kept.plan.get(key)]
-        if other:
-            raise InputError(
-                self.path,
-                f"belongs to a training with another {', '.join(other)}; give the same, or remove it and train anew",
-            )
-        return kept
+        saved = json.loads(text)
+        refuse_other_request(
+            self.path, saved.pop("request"), self.request, "give the same, or remove it and train anew"
+        )
+        self.bags = [Stage(**bag) for bag in saved.pop("bags")]
+        self.current = Stage(**saved)
 
     def remove(self) -> None:
-        """Begin anew: what an earlier training left is of no use."""
-        self.path.unlink(missing_ok=True)
+        """Delete the file."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)

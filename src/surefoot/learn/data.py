@@ -33,12 +33,29 @@ ROLES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankingData:
-    """Documents (rows) by query: the rows of query ``q`` are those from ``bounds[q]`` to ``bounds[q + 1]``.
+    """Documents (rows) by query.
 
-    ``features`` is a float32 matrix, dense, or a scipy CSR array where most of it is zero; a missing value is NaN.
-    Features are numbered from ``first_feature`` on, as in the file that they come from. ``documents`` are the ids of
-    the rows, where they are known.
+    Parameters
+    ----------
+    features : array
+        A float32 matrix, dense, or a scipy CSR array where most of it is zero; a missing value is NaN.
+    labels : array
+        The grade of each row.
+    bounds : array
+        The rows of query ``q`` are those from ``bounds[q]`` to ``bounds[q + 1]``.
+    queries : tuple of str
+        The ids of the queries.
+    documents : polars.Series, optional
+        The ids of the rows, where they are known.
+    feature_names : tuple of str, optional
+        The names of the features, where they have any.
+    first_feature : int
+        The number of the first feature, as in the file that it comes from.
+    source : str
+        What messages call the data.
 
+    Examples
+    --------
     >>> data = RankingData.of([[1.0], [2.0], [3.0]], [0, 1, 0], qid=["a", "b", "a"])
     >>> data
     RankingData(2 queries, 3 documents, 1 feature)
@@ -97,7 +114,28 @@ class RankingData:
         feature_names: Sequence[str] | None = None,
         source: str = "data",
     ) -> RankingData:
-        """Data of arrays, a row a document; rows of a query that are scattered are brought together, in their order."""
+        """Data of arrays, one row per document; scattered rows of a query are brought together, in order.
+
+        Parameters
+        ----------
+        features : array, frame or sparse matrix
+            The features; anything that numpy takes as a matrix.
+        labels : array
+            A grade of 0 or more for each row.
+        qid : iterable
+            The query of each row.
+        documents : iterable, optional
+            The id of each row.
+        feature_names : sequence of str, optional
+            The names of the columns.
+        source : str
+            What messages call the data.
+
+        Returns
+        -------
+        RankingData
+            With features numbered from 0.
+        """
         matrix = as_matrix(features, source)
         targets = np.asarray(labels, dtype=np.float32)
         names, codes = queries_of(qid)
@@ -121,10 +159,21 @@ class RankingData:
 
     @classmethod
     def from_frame(cls, frame: Any, source: str = "frame") -> RankingData:
-        """Data of a pandas or polars frame, a row a document: columns of query, label, document id if any, features.
+        """Data of a pandas or polars frame, one row per document: query, label, document id if any, features.
 
-        The first three may have any of their usual names; all other columns are features, and must be numbers.
+        Parameters
+        ----------
+        frame : pandas.DataFrame or polars.DataFrame
+            The first three may have any of their usual names; all other columns are features, and must be numbers.
+        source : str
+            What messages call the data.
 
+        Returns
+        -------
+        RankingData
+
+        Examples
+        --------
         >>> import polars
         >>> frame = polars.DataFrame({"qid": [7, 7], "docno": ["a", "b"], "rel": [1, 0], "bm25": [2.5, None]})
         >>> data = RankingData.from_frame(frame)
@@ -137,7 +186,7 @@ class RankingData:
         roles = [_role(name) for name in table.columns]
         query, label = (_only(table.columns, roles, role, source) for role in ("topic", "label"))
         document = _only(table.columns, roles, "document", source) if "document" in roles else None
-        features = [place for place, role in enumerate(roles) if role is None]
+        features = [index for index, role in enumerate(roles) if role is None]
         if not features:
             raise SurefootError(f"{source}: no column of features beside {listed(table.columns)}")
         qid = table.labels(query)
@@ -147,7 +196,7 @@ class RankingData:
             table.numbers([label])[:, 0],
             np.array(qid.names)[qid.codes],
             None if ids is None else np.array(ids.names)[ids.codes],
-            [table.columns[place] for place in features],
+            [table.columns[index] for index in features],
             source,
         )
 
@@ -158,11 +207,11 @@ class RankingData:
 
     @cached_property
     def query_of_row(self) -> Ints:
-        """The place of each row's query."""
+        """The index of each row's query."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
-    def place(self, feature: int | str) -> int:
-        """The column of a feature, by its number in the file or its name."""
+    def column_index(self, feature: int | str) -> int:
+        """The column of a feature, counted from 0, by its number in the file or its name."""
         names = self.feature_names or ()
         last = self.first_feature + self.features.shape[1] - 1
         if isinstance(feature, str) and feature in names:
@@ -174,29 +223,29 @@ class RankingData:
 
     def column(self, feature: int | str) -> Floats:
         """One feature, by its number in the file or its name."""
-        return self.column_at(self.place(feature))
+        return self.column_at(self.column_index(feature))
 
-    def column_at(self, place: int) -> Floats:
-        """One feature, by its place, counted from 0."""
-        found = self.features[:, [place]]
+    def column_at(self, index: int) -> Floats:
+        """One feature, by its column, counted from 0."""
+        found = self.features[:, [index]]
         return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float32)[:, 0]
 
     def rows(self, queries: npt.ArrayLike) -> Ints:
-        """The places of the documents of these queries, in the order in which `select` puts them."""
-        places = _places(queries)
-        sizes = self.sizes[places]
+        """The row numbers of the documents of these queries, in the order in which `select` puts them."""
+        chosen = _indices(queries)
+        sizes = self.sizes[chosen]
         before = np.cumsum(sizes) - sizes
-        return np.asarray(np.arange(sizes.sum()) + np.repeat(self.bounds[places] - before, sizes), dtype=np.int64)
+        return np.asarray(np.arange(sizes.sum()) + np.repeat(self.bounds[chosen] - before, sizes), dtype=np.int64)
 
     def select(self, queries: npt.ArrayLike) -> RankingData:
-        """The queries at these places, in this order; or those that a mask marks."""
-        places = _places(queries)
-        rows = self.rows(places)
+        """The queries of these indices, in this order; or those that a mask marks."""
+        chosen = _indices(queries)
+        rows = self.rows(chosen)
         return RankingData(
             self.features[rows],
             self.labels[rows],
-            np.concatenate([[0], np.cumsum(self.sizes[places])]),
-            tuple(self.queries[place] for place in places),
+            np.concatenate([[0], np.cumsum(self.sizes[chosen])]),
+            tuple(self.queries[index] for index in chosen),
             None if self.documents is None else self.documents[rows],
             self.feature_names,
             self.first_feature,
@@ -249,27 +298,27 @@ def as_matrix(features: Any, source: str = "data") -> Matrix:
     except (TypeError, ValueError) as error:
         raise SurefootError(f"{source}: features must be numbers ({error})") from None
     if matrix.ndim != 2:
-        raise SurefootError(f"{source}: features must be a matrix, a row a document; got {matrix.ndim} dimensions")
+        raise SurefootError(f"{source}: features must be a matrix, one row per document; got {matrix.ndim} dimensions")
     return np.ascontiguousarray(matrix)
 
 
 def _role(name: str) -> str | None:
     """What a column of a frame holds; none if it is a feature."""
-    word = _word(name)
-    return next((role for role, names in ROLES.items() if word in names), None)
+    normal = _normalise_name(name)
+    return next((role for role, names in ROLES.items() if normal in names), None)
 
 
-def _word(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _only(columns: Sequence[str], roles: Sequence[str | None], role: str, source: str) -> int:
     """The column of a role; of several, as a query's id beside its text, that whose name is first in the list."""
-    places = [place for place, found in enumerate(roles) if found == role]
-    if not places:
+    indices = [index for index, found in enumerate(roles) if found == role]
+    if not indices:
         what = "queries" if role == "topic" else f"{role}s"
         raise SurefootError(f"{source}: no column of {what} among {listed(columns)}; name it {ROLES[role][0]!r}")
-    return min(places, key=lambda place: ROLES[role].index(_word(columns[place])))
+    return min(indices, key=lambda index: ROLES[role].index(_normalise_name(columns[index])))
 
 
 def _stacked(matrices: Sequence[Matrix]) -> Matrix:
@@ -298,18 +347,18 @@ def _series(documents: Iterable[object]) -> polars.Series:
     return polars.Series([str(document) for document in documents], dtype=polars.String)
 
 
-def _places(queries: npt.ArrayLike) -> Ints:
+def _indices(queries: npt.ArrayLike) -> Ints:
     given = np.asarray(queries)
     return np.flatnonzero(given) if given.dtype == bool else given.astype(np.int64)
 
 
 def queries_of(qid: Iterable[object]) -> tuple[tuple[str, ...], Ints]:
-    """The distinct query ids in the order in which they first appear, and the place of each row's."""
+    """The distinct query ids in the order in which they first appear, and the index of each row's."""
     ids = np.asarray(qid if isinstance(qid, np.ndarray) else list(qid))
     if ids.ndim != 1:
-        raise SurefootError(f"qid must be one id a row; got an array of shape {ids.shape}")
+        raise SurefootError(f"qid must be one id per row; got an array of shape {ids.shape}")
     if ids.dtype.kind in "fO" and (missing := np.flatnonzero((ids != ids) | (ids == np.array(None)))).size:
-        raise SurefootError(f"qid must be one id a row; row {missing[0] + 1} has none")
+        raise SurefootError(f"qid must be one id per row; row {missing[0] + 1} has none")
     distinct, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)

@@ -1,4 +1,4 @@
-"""Watching a training: what each iteration brought, when to stop, what is left to do."""
+"""The history of a training: the measures after each iteration, which was best, when to stop."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from surefoot.learn.validation import HIGHER
+from surefoot.errors import SurefootError
+from surefoot.learn.settings import Settings
+from surefoot.learn.validation import MEAN, Validation, higher_is_better, validate_stop_on
 
-STRETCH = 50
-"""Iterations between two points at which an engine's random numbers start afresh, so that one can go on there."""
+RESEED_EVERY = 50
+"""The RNG of an engine is reseeded after so many iterations, so that a resumed run equals an uninterrupted one."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a training stands; ``figures`` are those of the validation queries, or of the training queries."""
+    """How far a training is; ``measures`` are those of the validation queries, or else of the training queries."""
 
     iteration: int
-    rounds: int
-    figures: Mapping[str, float]
+    n_iterations: int
+    measures: Mapping[str, float]
     seconds_left: float
 
 
@@ -27,61 +29,77 @@ Report = Callable[[Progress], None]
 
 
 @dataclass
-class Watch:
-    """The history of a training, and its early stopping on one figure.
+class History:
+    """The measures after each iteration, and early stopping on one of them.
 
-    Training stops when ``patience`` iterations brought nothing better; the best iteration is the model.
+    Training stops when ``patience`` iterations brought nothing better; the best iteration is the model. Without
+    validation (``stop_on`` is None) the last iteration is the best.
     """
 
-    rounds: int
-    stop_on: str = "mean"
+    n_iterations: int
+    stop_on: str | None = None
     patience: int | None = None
     report: Report | None = None
-    history: list[dict[str, float]] = field(default_factory=list)
-    validated: bool = False
+    iterations: list[dict[str, float]] = field(default_factory=list)
     finished: bool = False
     _started: float = field(default_factory=time.monotonic)
-    _begun: int = 0
+    _resumed: int = 0
 
-    def resume(self, history: list[dict[str, float]], random: bool = False) -> None:
-        """Go on after these iterations; if it is random, after the last of them that ended a stretch."""
-        self.history[:] = history
-        self.finished = len(history) >= self.rounds or self._gave_up()
+    @classmethod
+    def of(cls, settings: Settings, validation: Validation | None, report: Report | None = None) -> History:
+        """An empty history of a training that stops as the settings say."""
+        if validation is None:
+            validate_stopping(settings, has_valid=False)
+            return cls(settings.n_estimators, report=report)
+        compared = bool(validation.baselines.names)
+        stop_on = validate_stop_on(settings.stop_on or ("urisk" if compared else MEAN), compared)
+        return cls(settings.n_estimators, stop_on, settings.early_stopping_rounds, report)
+
+    def resume(self, iterations: list[dict[str, float]], random: bool = False) -> None:
+        """Go on after these iterations; if training is random, after the last at which the RNG was reseeded."""
+        self.iterations[:] = iterations
+        self.finished = len(iterations) >= self.n_iterations or self._gave_up()
         if random and not self.finished:
-            del self.history[len(history) - len(history) % STRETCH :]
-        self._begun = len(self.history)
+            del self.iterations[len(iterations) - len(iterations) % RESEED_EVERY :]
+        self._resumed = len(self.iterations)
 
-    def after(self, figures: Mapping[str, float], trees: int) -> bool:
-        """Take note of an iteration and of the trees so far; returns whether to stop."""
-        self.history.append({**figures, "trees": trees})
+    def append(self, measures: Mapping[str, float], trees: int) -> bool:
+        """Record an iteration and the number of trees so far; returns whether to stop."""
+        self.iterations.append({**measures, "trees": trees})
         if self.report is not None:
-            self.report(Progress(len(self.history), self.rounds, figures, self._seconds_left()))
-        self.finished = len(self.history) >= self.rounds or self._gave_up()
+            self.report(Progress(len(self.iterations), self.n_iterations, measures, self._seconds_left()))
+        self.finished = len(self.iterations) >= self.n_iterations or self._gave_up()
         return self.finished
 
     def _gave_up(self) -> bool:
-        return self.patience is not None and len(self.history) - self.best_iteration >= self.patience
+        return self.patience is not None and len(self.iterations) - self.best_iteration >= self.patience
 
     @property
     def best_iteration(self) -> int:
-        """The iteration with the best model; the last, if nothing was validated."""
-        if not self.validated or not self.history:
-            return len(self.history)
-        sign = 1 if HIGHER[self.stop_on] else -1
-        worth = [sign * figures[self.stop_on] for figures in self.history]
-        worth = [-math.inf if math.isnan(value) else value for value in worth]
-        return worth.index(max(worth)) + 1
+        """The iteration with the best model, counted from 1; the first of equal ones."""
+        if self.stop_on is None or not self.iterations:
+            return len(self.iterations)
+        sign = 1 if higher_is_better(self.stop_on) else -1
+        values = [sign * measures[self.stop_on] for measures in self.iterations]
+        values = [-math.inf if math.isnan(value) else value for value in values]
+        return values.index(max(values)) + 1
 
     @property
     def trees(self) -> int:
         """The trees so far; LightGBM grows none in an iteration that finds nothing to split."""
-        return int(self.history[-1]["trees"]) if self.history else 0
+        return int(self.iterations[-1]["trees"]) if self.iterations else 0
 
     @property
     def best_trees(self) -> int:
         """The trees of the best model."""
-        return int(self.history[self.best_iteration - 1]["trees"]) if self.history else 0
+        return int(self.iterations[self.best_iteration - 1]["trees"]) if self.iterations else 0
 
     def _seconds_left(self) -> float:
-        done = len(self.history) - self._begun
-        return (time.monotonic() - self._started) / done * (self.rounds - len(self.history))
+        done = len(self.iterations) - self._resumed
+        return (time.monotonic() - self._started) / done * (self.n_iterations - len(self.iterations))
+
+
+def validate_stopping(settings: Settings, has_valid: bool) -> None:
+    """Early stopping, or keeping the best iteration, needs validation queries."""
+    if not has_valid and (settings.early_stopping_rounds is not None or settings.stop_on is not None):
+        raise SurefootError("early stopping, or keeping the best iteration, needs validation queries; give --valid")

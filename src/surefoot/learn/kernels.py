@@ -1,179 +1,221 @@
-"""The lambdas of LambdaMART, compiled: the pull of every pair of documents of every query.
+"""The gradients of LambdaMART, compiled: sums over all pairs of documents of every query.
 
-A query is walked rank by rank. For the document at a rank, short loops over all ranks below it fill buffers that
-stay in the processor's first cache: the signed change of the metric if the two documents swapped places; what the
-objective makes of it; the pair's pull on both. None takes an exponential (one a document is enough:
-1 / (1 + exp(a - b)) = B / (A + B)) and the numbers are float32, so vector units do most of the work. Differences of
-nearby numbers are taken of a float32 and its remainder, which loses nothing.
+A query is walked rank by rank. For the document at a rank, short loops over all ranks below it fill buffers that stay
+in the L1 cache: the signed change of the metric if the two documents swapped ranks; the weight that the objective
+gives to it; the gradient and hessian of the pair. None takes an exponential (one per document is enough:
+1 / (1 + exp(a - b)) = B / (A + B)) and the numbers are float32, so SIMD units do most of the work. Differences of
+nearby numbers are taken of a float32 and its remainder, which loses no precision.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surefoot._numba import inlined, kernel, vectorised
-from surefoot.learn.metric_kernels import NDCG, change_of, metric_of, prepare
-from surefoot.learn.weight_kernels import weigh
+from surefoot.learn.metric_kernels import NDCG, metric_change, prepare, ranking_metric
+from surefoot.learn.weight_kernels import PairWeights, lambda_weights
 
 Array = Any  # numpy arrays; numba finds the element types itself
 
 WIDEST = 40.0
-"""Of an exponent on either side of the middle: float32 holds e^±80, and a pair that far apart has no pull left."""
+"""Of an exponent on either side of the middle: float32 holds e^±80, and a pair that far apart has no gradient left."""
 
-BUFFERS, SUMS = 10, 3
-"""Rows of scratch space: float32 ones, and float64 ones for the metrics with sums over ranks."""
+FLOAT32_BUFFERS, FLOAT64_BUFFERS = 10, 3
+"""Rows of scratch space; the float64 ones are for the metrics with sums over ranks."""
+
+
+class Rankings(NamedTuple):
+    """The documents of all queries and how they are ranked.
+
+    The documents of query q are the rows from ``bounds[q]`` to ``bounds[q + 1]``; within these, ``order`` holds
+    offsets from the first by rank. `rank_queries` overwrites ``order``.
+    """
+
+    scores: Array
+    bounds: Array
+    order: Array
+    gains: Array
+    discounts: Array
+    metric: int
+
+
+class PairLoop(NamedTuple):
+    """Which pairs are walked and how they are normalised: `PairOptions` as the kernels take them."""
+
+    truncation: int
+    sigmoid: float
+    norm: bool
+
+
+class Buffers(NamedTuple):
+    """Scratch space of one thread, overwritten for every query, as wide as the longest query."""
+
+    float32: Array
+    float64: Array
+
+
+class Gradients(NamedTuple):
+    """The output, overwritten: a gradient and a hessian for each document."""
+
+    gradient: Array
+    hessian: Array
 
 
 @kernel
-def rank_queries(
-    scores: Array, bounds: Array, order: Array, gains: Array, discounts: Array, metric: int, first: int, end: int,
-    values: Array,
-) -> None:  # fmt: skip
-    """Bring ``order`` up to date with the scores, descending, ties by row; and the metric of each query."""
+def rank_queries(rankings: Rankings, first: int, end: int, values: Array) -> None:
+    """Rank the documents of the queries from ``first`` to ``end`` by score, descending, ties by row.
+
+    Overwrites ``rankings.order`` and, with the metric of each query, ``values``.
+    """
     for query in range(first, end):
-        begin, stop = bounds[query], bounds[query + 1]
-        places = order[begin:stop]
-        sort(scores[begin:stop], places)
-        values[query] = metric_of(gains[begin:stop], places, discounts, metric)
+        begin, stop = rankings.bounds[query], rankings.bounds[query + 1]
+        order = rankings.order[begin:stop]
+        sort(rankings.scores[begin:stop], order)
+        values[query] = ranking_metric(rankings.gains[begin:stop], order, rankings.discounts, rankings.metric)
 
 
 @inlined
-def sort(scores: Array, places: Array) -> None:
-    """Sort places by score, descending, then by place; cheap if little has changed since the last time."""
-    moves, most = 0, 16 * places.size
-    for rank in range(1, places.size):
-        place = places[rank]
-        score = scores[place]
+def sort(scores: Array, order: Array) -> None:
+    """Sort offsets in place by score, descending, then by offset; cheap if little has changed since the last time."""
+    moves, most = 0, 16 * order.size
+    for rank in range(1, order.size):
+        offset = order[rank]
+        score = scores[offset]
         at = rank
         while at > 0:
-            other = places[at - 1]
-            if scores[other] > score or (scores[other] == score and other < place):
+            other = order[at - 1]
+            if scores[other] > score or (scores[other] == score and other < offset):
                 break
-            places[at] = other
+            order[at] = other
             at -= 1
-        places[at] = place
+        order[at] = offset
         moves += rank - at
         if moves > most:  # far from sorted
-            places[:] = np.argsort(-scores, kind="mergesort")
+            order[:] = np.argsort(-scores, kind="mergesort")
             return
 
 
 @kernel
-def add_lambdas(
-    scores: Array, bounds: Array, order: Array, gains: Array, discounts: Array, metric: int, form: int, own: Array,
-    world: Array, truncation: int, sigmoid: float, norm: bool, first: int, end: int, scratch: Array, sums: Array,
-    gradients: Array, hessians: Array,
-) -> None:  # fmt: skip
-    """Gradients and hessians of the queries from ``first`` to ``end``, whose ``order`` is up to date.
+def lambda_gradients(
+    rankings: Rankings, weights: PairWeights, loop: PairLoop, first: int, end: int, buffers: Buffers, out: Gradients
+) -> None:
+    """Overwrite ``out`` for the documents of the queries from ``first`` to ``end``, whose order is up to date.
 
-    ``own`` holds the objective's figures of each query, ``world`` those that all share. Normalisation, as LightGBM's
-    lambdarank does it, looks at the plain metric: what the objective adds must not be divided away again.
+    Normalisation, as LightGBM's lambdarank does it, uses the plain metric: the objective's weights must not be
+    divided away again.
     """
+    scratch, sums = buffers.float32, buffers.float64
+    discounts, metric, sigmoid, norm = rankings.discounts, rankings.metric, loop.sigmoid, loop.norm
     for query in range(first, end):
-        begin, stop = bounds[query], bounds[query + 1]
+        begin, stop = rankings.bounds[query], rankings.bounds[query + 1]
         n = stop - begin
         if n == 0:
             continue
-        # Row by row: a slice of several rows would have no fixed stride, which keeps vector units away.
-        g, e, high, low = scratch[0][:n], scratch[1][:n], scratch[2][:n], scratch[3][:n]
-        pull, curve = scratch[4][:n], scratch[5][:n]
-        change, weight, apart, bend = scratch[6][:n], scratch[7][:n], scratch[8][:n], scratch[9][:n]
-        spread = gather(scores[begin:stop], order[begin:stop], gains[begin:stop], sigmoid, scratch)
+        order = rankings.order[begin:stop]
+        # Row by row: a slice of several rows would have no fixed stride, which prevents vectorisation.
+        gain, power, high, low = scratch[0][:n], scratch[1][:n], scratch[2][:n], scratch[3][:n]
+        gradient, hessian = scratch[4][:n], scratch[5][:n]
+        change, weight, loss, curvature = scratch[6][:n], scratch[7][:n], scratch[8][:n], scratch[9][:n]
+        spread = by_rank(rankings.scores[begin:stop], order, rankings.gains[begin:stop], sigmoid, scratch)
         if metric != NDCG:
-            prepare(g, metric, sums)
+            prepare(gain, metric, sums)
         damped = norm and spread > 0
         total = 0.0
-        for rank in range(min(n - 1, truncation)):
+        for rank in range(min(n - 1, loop.truncation)):
             below = n - 1 - rank
-            change_of(metric, g, discounts, sums, rank, change[:below])
-            weigh(form, own[query], world, change[:below], weight[:below])
-            distance(high, low, rank, damped, apart[:below])
-            mine = e[rank]
+            metric_change(metric, gain, discounts, sums, rank, change[:below])
+            lambda_weights(weights.form, weights.per_query[query], weights.shared, change[:below], weight[:below])
+            damping(high, low, rank, damped, loss[:below])
+            own = power[rank]
             if sigmoid * spread > 2 * WIDEST:
-                mine = relative(high, low, sigmoid, rank, e)
-            total += lose(mine, e[rank + 1 :], change[:below], apart[:below], bend[:below])
-            add_pairs(weight[:below], apart[:below], bend[:below], pull, curve, rank)
+                own = relative(high, low, sigmoid, rank, power)
+            total += pair_losses(own, power[rank + 1 :], change[:below], loss[:below], curvature[:below])
+            add_pairs(weight[:below], loss[:below], curvature[:below], gradient, hessian, rank)
         total *= 2 * sigmoid
         scale = sigmoid * (np.log2(1 + total) / total if norm and total > 0 else 1.0)
         for rank in range(n):
-            row = begin + order[begin + rank]
-            gradients[row] = pull[rank] * np.float32(scale)
-            hessians[row] = curve[rank] * np.float32(scale * sigmoid)
+            row = begin + order[rank]
+            out.gradient[row] = gradient[rank] * np.float32(scale)
+            out.hessian[row] = hessian[rank] * np.float32(scale * sigmoid)
 
 
 @inlined
-def gather(scores: Array, places: Array, gains: Array, sigmoid: float, scratch: Array) -> float:
-    """Fill the buffers by rank; returns how far apart the scores are."""
-    g, e, high, low, pull, curve = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
-    best, worst = scores[places[0]], scores[places[places.size - 1]]
+def by_rank(scores: Array, order: Array, gains: Array, sigmoid: float, scratch: Array) -> float:
+    """Overwrite the buffers of a query, by rank; returns the difference between the highest and lowest score."""
+    gain, power, high, low, gradient, hessian = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
+    best, worst = scores[order[0]], scores[order[order.size - 1]]
     middle = 0.5 * (best + worst)
-    for rank in range(places.size):
-        place = places[rank]
-        score = scores[place] - middle
-        g[rank] = gains[place]
+    for rank in range(order.size):
+        offset = order[rank]
+        score = scores[offset] - middle
+        gain[rank] = gains[offset]
         high[rank] = score
         low[rank] = score - np.float64(high[rank])
-        e[rank] = np.exp(np.float32(min(max(sigmoid * score, -WIDEST), WIDEST)))
-        pull[rank] = 0.0
-        curve[rank] = 0.0
+        power[rank] = np.exp(np.float32(min(max(sigmoid * score, -WIDEST), WIDEST)))
+        gradient[rank] = 0.0
+        hessian[rank] = 0.0
     return float(best - worst)
 
 
 @inlined
-def distance(high: Array, low: Array, rank: int, damped: bool, apart: Array) -> None:
-    """What normalisation divides each pair by: how far the scores are apart, and a little more; else 1."""
+def damping(high: Array, low: Array, rank: int, damped: bool, divisor: Array) -> None:
+    """Overwrite ``divisor`` with what normalisation divides each pair by: 0.01 + the score difference; else 1."""
     if not damped:
-        apart[:] = np.float32(1.0)
+        divisor[:] = np.float32(1.0)
         return
     damp, own_high, own_low = np.float32(0.01), high[rank], low[rank]
     highs, lows = high[rank + 1 :], low[rank + 1 :]
-    for other in range(apart.size):
-        apart[other] = damp + ((own_high - highs[other]) + (own_low - lows[other]))
+    for other in range(divisor.size):
+        divisor[other] = damp + ((own_high - highs[other]) + (own_low - lows[other]))
 
 
 @inlined
-def relative(high: Array, low: Array, sigmoid: float, rank: int, e: Array) -> Any:
-    """Exponentials relative to the document at this rank, where one exponential a document can't hold them all."""
-    for other in range(rank + 1, e.size):
-        apart = (high[rank] - high[other]) + (low[rank] - low[other])
-        e[other] = np.exp(-np.float32(min(sigmoid * apart, 2 * WIDEST)))
+def relative(high: Array, low: Array, sigmoid: float, rank: int, power: Array) -> Any:
+    """Overwrite ``power`` below a rank with exponentials relative to the document at that rank; returns its own, 1.
+
+    For score differences so large that one exponential per document can't hold them all.
+    """
+    for other in range(rank + 1, power.size):
+        difference = (high[rank] - high[other]) + (low[rank] - low[other])
+        power[other] = np.exp(-np.float32(min(sigmoid * difference, 2 * WIDEST)))
     return np.float32(1.0)
 
 
 @vectorised
-def lose(mine: float, e: Array, change: Array, apart: Array, bend: Array) -> Any:
-    """What each pair pulls with, signed, in place of ``apart``, and how that bends; returns the sum of plain pulls.
+def pair_losses(own: float, power: Array, change: Array, loss: Array, curvature: Array) -> Any:
+    """The signed loss of each pair and its curvature, apart from the weight; returns the sum of |change| × loss.
 
-    Two loops over few arrays each, this and `add_pairs`: with more the compiler gives up to prove them apart.
+    ``loss`` holds the divisors of `damping` and is overwritten, as is ``curvature``. Two loops over few arrays each,
+    this and `add_pairs`: with more arrays the compiler can't prove that they don't overlap.
     """
     zero, one = np.float32(0.0), np.float32(1.0)
     total = zero
     for other in range(change.size):
-        theirs = e[other]
-        share = one / ((mine + theirs) * apart[other])
+        theirs = power[other]
+        inverse = one / ((own + theirs) * loss[other])
         up = change[other] > zero
-        wrong = mine if up else theirs
-        right = theirs if up else mine
-        loss = wrong * share
-        total += abs(change[other]) * loss
-        bend[other] = loss * right * share * apart[other]
-        apart[other] = loss if up else -loss
+        wrong = own if up else theirs
+        right = theirs if up else own
+        pair_loss = wrong * inverse
+        total += abs(change[other]) * pair_loss
+        curvature[other] = pair_loss * right * inverse * loss[other]
+        loss[other] = pair_loss if up else -pair_loss
     return total
 
 
 @vectorised
-def add_pairs(weight: Array, loss: Array, bend: Array, pull: Array, curve: Array, rank: int) -> None:
-    """Add the pulls of all pairs of one document with those below it."""
-    own_pull, own_curve = np.float32(0.0), np.float32(0.0)
-    pulls, curves = pull[rank + 1 :], curve[rank + 1 :]
+def add_pairs(weight: Array, loss: Array, curvature: Array, gradient: Array, hessian: Array, rank: int) -> None:
+    """Add all pairs of one document with those below it to ``gradient`` and ``hessian``."""
+    own_gradient, own_hessian = np.float32(0.0), np.float32(0.0)
+    gradients, hessians = gradient[rank + 1 :], hessian[rank + 1 :]
     for other in range(weight.size):
-        force = weight[other] * loss[other]
-        curved = weight[other] * bend[other]
-        own_pull += force
-        own_curve += curved
-        pulls[other] -= force
-        curves[other] += curved
-    pull[rank] += own_pull
-    curve[rank] += own_curve
+        slope = weight[other] * loss[other]
+        curved = weight[other] * curvature[other]
+        own_gradient += slope
+        own_hessian += curved
+        gradients[other] -= slope
+        hessians[other] += curved
+    gradient[rank] += own_gradient
+    hessian[rank] += own_hessian

@@ -19,11 +19,11 @@ NDCG, AP, RR, ERR = 0, 1, 2, 3
 
 
 @inlined
-def metric_of(gains: Array, places: Array, discounts: Array, metric: int) -> float:
-    """The metric of one ranking."""
+def ranking_metric(gains: Array, order: Array, discounts: Array, metric: int) -> float:
+    """The metric of one ranking; ``order`` holds the documents' offsets by rank."""
     total, seen, left = 0.0, 0.0, 1.0
-    for rank in range(places.size):
-        gain = gains[places[rank]]
+    for rank in range(order.size):
+        gain = gains[order[rank]]
         if metric == NDCG:
             total += gain * (discounts[0, rank] + np.float64(discounts[1, rank]))
         elif metric == AP:
@@ -40,7 +40,7 @@ def metric_of(gains: Array, places: Array, discounts: Array, metric: int) -> flo
 
 @inlined
 def prepare(gains: Array, metric: int, sums: Array) -> None:
-    """Sums over ranks that make each change a matter of a few operations.
+    """Overwrite ``sums`` with sums over ranks, by which each change takes a few operations.
 
     AP: what a document contributes by its rank alone, and the relevant ones so far. RR: the ranks of the first two
     relevant documents. ERR: the chance to get as far as each rank, and the metric down to it.
@@ -69,8 +69,8 @@ def prepare(gains: Array, metric: int, sums: Array) -> None:
 
 
 @inlined
-def change_of(metric: int, gains: Array, discounts: Array, sums: Array, rank: int, change: Array) -> None:
-    """Fill in the change of the metric for a swap with each rank below."""
+def metric_change(metric: int, gains: Array, discounts: Array, sums: Array, rank: int, change: Array) -> None:
+    """Overwrite ``change`` with the change of the metric for a swap with each rank below ``rank``."""
     if metric == NDCG:
         change_ndcg(gains, discounts, rank, change)
     elif metric == AP:
@@ -92,7 +92,7 @@ def change_ndcg(gains: Array, discounts: Array, rank: int, change: Array) -> Non
 
 @inlined
 def change_ap(gains: Array, sums: Array, rank: int, change: Array) -> None:
-    """A relevant document goes up, past others that each gain a place; or it goes down."""
+    """A relevant document goes up, past others that each gain a rank; or it goes down."""
     seen = sums[1, rank]
     own = gains[rank]
     harmonic = sums[0, rank] + seen / (rank + 1) + own / (rank + 1.0)  # of ranks up to this one
@@ -128,7 +128,7 @@ def change_err(gains: Array, sums: Array, rank: int, change: Array) -> None:
     others, reaches, totals = gains[rank + 1 :], sums[0][rank + 1 :], sums[1][rank + 1 :]
     for other in range(change.size):
         their = np.float64(others[other])
-        ratio = (own - their) / (1 - own)  # how much more of the users get past this rank, in shares of before
+        ratio = (own - their) / (1 - own)  # how many more users get past this rank, as a fraction of before
         here = reach * (their - own) / (rank + 1)
         between = (totals[other] - passed) * ratio
         there = reaches[other] * ((1 + ratio) * own - their) / (rank + 2 + other)

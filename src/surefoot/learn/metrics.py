@@ -1,26 +1,26 @@
-"""The metrics that rankers are trained for and judged by, query by query."""
+"""The metrics that rankers are trained for and evaluated by, query by query."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import SurefootError, choose
 from surefoot.learn import metric_kernels
-from surefoot.learn.kernels import rank_queries
+from surefoot.learn.kernels import Rankings, rank_queries
+from surefoot.learn.settings import Empty, MetricName, PairOptions, Settings
 from surefoot.scores import FloatArray
 
 Ints = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.float32]
-Name = Literal["ndcg", "map", "mrr", "err"]
-Empty = Literal["zero", "one", "drop"]
+Mask = npt.NDArray[np.bool_]
 
 CODES = {"ndcg": metric_kernels.NDCG, "map": metric_kernels.AP, "mrr": metric_kernels.RR, "err": metric_kernels.ERR}
 MOST_GRADES = 31
-"""Beyond it 2^label passes what a float32 gradient can tell apart; LightGBM's limit too."""
+"""Beyond it 2^label exceeds the precision of a float32 gradient; LightGBM's limit too."""
 HIGHEST_OF_ERR = 24
 """Beyond it a float32 can't tell the chance that the best document satisfies from 1."""
 
@@ -32,40 +32,48 @@ class Metric:
     ``ndcg``: gains 2^label - 1 (or ``label_gain``), discounts 1 / log2(1 + rank). In training the ideal is that of the
     first ``ideal`` ranks while discounts run to the end of the list, as in LightGBM, so a query can pass 1; with a
     ``cutoff`` both stop there, which is the NDCG@k of papers. ``map`` and ``mrr``: label 1 and above is relevant.
-    ``err``: ``top`` is the highest grade of the scale.
+    ``err``: ``max_label`` is the highest grade of the scale.
 
     >>> Metric(cutoff=2)(np.array([0.1, 0.9, 0.5]), np.array([1, 0, 2]), np.array([0, 3]))
     array([0.52129603])
     """
 
-    name: Name = "ndcg"
+    name: MetricName = "ndcg"
     ideal: int | None = None
     cutoff: int | None = None
     label_gain: tuple[float, ...] | None = None
-    top: int | None = None
+    max_label: int | None = None
 
     def __post_init__(self) -> None:
         choose(self.name, CODES, "metric")
         if self.name != "ndcg" and (self.label_gain is not None or self.cutoff is not None):
             raise SurefootError(f"a cutoff or label_gain belongs to ndcg, not to {self.name}")
 
+    @classmethod
+    def trained(cls, options: PairOptions) -> Metric:
+        """The metric whose changes are used in training."""
+        return cls(options.metric, options.truncation, None, options.label_gain, options.max_label)
+
+    @classmethod
+    def reported(cls, settings: Settings) -> Metric:
+        """The metric that is reported and stopped on."""
+        cutoff = settings.cutoff if settings.metric == "ndcg" else None
+        return cls(settings.metric, None, cutoff, settings.label_gain, settings.max_label)
+
     def __str__(self) -> str:
         return f"{self.name}@{self.cutoff}" if self.cutoff else self.name
 
+    def bind(self, labels: npt.ArrayLike, bounds: Ints, empty: Empty = "zero") -> QueryMetric:
+        """The metric of these queries, with all that does not depend on scores computed once."""
+        grades = np.asarray(labels, dtype=np.float32)
+        longest = int(np.diff(bounds).max(initial=1))
+        return QueryMetric(
+            self, bounds, self.gains(grades, bounds), self.discounts(longest), is_empty(grades, bounds), empty
+        )
+
     def __call__(self, scores: npt.ArrayLike, labels: npt.ArrayLike, bounds: Ints) -> FloatArray:
         """The metric of each query when its documents are ranked by score, ties in the order of the rows."""
-        given = np.ascontiguousarray(scores, dtype=np.float64)
-        if given.size != bounds[-1]:
-            raise SurefootError(f"{bounds[-1]:,} documents need as many scores; got {given.size:,}")
-        if np.isnan(given).any():
-            raise SurefootError(f"the score of document {int(np.argmax(np.isnan(given))) + 1:,} is not a number")
-        values = np.empty(bounds.size - 1)
-        sizes = np.diff(bounds)
-        order = (np.arange(bounds[-1]) - np.repeat(bounds[:-1], sizes)).astype(np.int32)
-        gains = self.gains(np.asarray(labels, dtype=np.float32), bounds)
-        discounts = self.discounts(int(sizes.max(initial=0)))
-        rank_queries(given, bounds, order, gains, discounts, self.code, 0, values.size, values)
-        return values
+        return self.bind(labels, bounds)(scores)
 
     @property
     def code(self) -> int:
@@ -81,7 +89,7 @@ class Metric:
             inverse[inverse > 1e290] = 0.0
             return np.asarray(gain * np.repeat(inverse, np.diff(bounds)))
         if self.name == "err":
-            top = self.top if self.top is not None else int(grades.max(initial=0))
+            top = self.max_label if self.max_label is not None else int(grades.max(initial=0))
             if top > HIGHEST_OF_ERR:
                 raise SurefootError(f"err takes labels up to {HIGHEST_OF_ERR}; got {top}: map them to fewer grades")
             return np.asarray((np.exp2(np.minimum(grades, top)) - 1) / np.exp2(top))
@@ -105,6 +113,53 @@ class Metric:
         return np.stack([high, (exact - high).astype(np.float32)])
 
 
+@dataclass(frozen=True, eq=False)
+class QueryMetric:
+    """A metric bound to the labels of some queries; see `Metric.bind`.
+
+    ``is_empty`` marks the queries without relevant documents, ``empty`` says what they count.
+    """
+
+    metric: Metric
+    bounds: Ints
+    gains: FloatArray
+    discounts: npt.NDArray[np.float32]
+    is_empty: Mask
+    empty: Empty = "zero"
+
+    def __call__(self, scores: npt.ArrayLike) -> FloatArray:
+        """The metric of each query when its documents are ranked by score, ties in the order of the rows."""
+        given = np.ascontiguousarray(scores, dtype=np.float64)
+        if given.size != self.bounds[-1]:
+            raise SurefootError(f"{self.bounds[-1]:,} documents need as many scores; got {given.size:,}")
+        if np.isnan(given).any():
+            raise SurefootError(f"the score of document {int(np.argmax(np.isnan(given))) + 1:,} is not a number")
+        values = np.empty(self.bounds.size - 1)
+        rank_queries(self.rankings(given, self.first_order()), 0, values.size, values)
+        return self.fill_empty(values)
+
+    def rankings(self, scores: FloatArray, order: npt.NDArray[np.int32]) -> Rankings:
+        """What the kernels take; they overwrite the order."""
+        return Rankings(scores, self.bounds, order, self.gains, self.discounts, self.metric.code)
+
+    def first_order(self) -> npt.NDArray[np.int32]:
+        """Each query's documents in the order of the rows."""
+        return (np.arange(self.bounds[-1]) - np.repeat(self.bounds[:-1], np.diff(self.bounds))).astype(np.int32)
+
+    def fill_empty(self, values: FloatArray) -> FloatArray:
+        """Values of queries (last axis) as they count: 1 for empty queries, if they count as 1."""
+        if self.empty != "one":
+            return values
+        filled = values.copy()
+        filled[..., self.is_empty] = 1.0
+        return filled
+
+    @cached_property
+    def counted(self) -> Mask:
+        """Which queries count."""
+        return ~self.is_empty if self.empty == "drop" else np.ones(self.is_empty.size, np.bool_)
+
+
 def _ideal(gain: FloatArray, bounds: Ints, depth: int | None) -> FloatArray:
     """The DCG of each query's best ranking, down to a depth."""
     query = np.repeat(np.arange(bounds.size - 1), np.diff(bounds))
@@ -116,7 +171,7 @@ def _ideal(gain: FloatArray, bounds: Ints, depth: int | None) -> FloatArray:
     return np.bincount(query, weights=counted, minlength=bounds.size - 1).astype(np.float64)
 
 
-def is_empty(labels: npt.ArrayLike, bounds: Ints) -> npt.NDArray[np.bool_]:
+def is_empty(labels: npt.ArrayLike, bounds: Ints) -> Mask:
     """Which queries have no relevant document."""
     relevant = np.concatenate([[0], np.cumsum(np.asarray(labels) > 0)])
     return np.asarray(relevant[bounds[1:]] == relevant[bounds[:-1]])

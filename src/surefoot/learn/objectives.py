@@ -1,57 +1,51 @@
 """Risk-sensitive objectives for LambdaMART: what a swap of two documents is worth.
 
-Plain LambdaMART weighs a pair by |dM|, the change of the query's metric M if the two documents swapped places. An
-objective turns dM into dM', looking at where the query stands against its baselines; the kernels then walk the pairs
-(`surefoot.learn.weight_kernels` has the forms that they know). At alpha = 0 every objective is LambdaMART,
-but `smooth` and `georisk`, which bend or look at Z at any alpha.
+Plain LambdaMART weighs a pair by |dM|, the change of the query's metric M if the two documents swapped ranks. An
+objective turns dM into dM', depending on the query's metric and that of its baselines; the kernels then walk the pairs
+(`surefoot.learn.weight_kernels` has the forms that they know). At alpha = 0 every objective is LambdaMART, except
+`smooth`, which is not linear at any alpha, and `georisk`, which depends on Z at any alpha.
 
 In the formulas x is the model's metric on query q, b the baseline's, d = x - b, c the number of queries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import erfcx, ndtr
 
 from surefoot.errors import SurefootError, choose, counted
-from surefoot.learn.weight_kernels import CUBIC, FACTOR, GEO, LINE, OWN, STEP, WORLD
+from surefoot.learn.baseline import Baselines
+from surefoot.learn.comm import Comm, Local
+from surefoot.learn.metrics import QueryMetric
+from surefoot.learn.pair_weights import by_factor, by_line, by_step, columns_of, row_of
+from surefoot.learn.weight_kernels import CUBIC, GEO, PairWeights
 from surefoot.risk import tail_count
 from surefoot.risk.values import Linear, Smooth
 from surefoot.scores import FloatArray
 
-Singles = npt.NDArray[np.float32]
-Weighing = tuple[int, Singles, Singles]
-"""The form that turns dM into dM', its figures of each query, and those that all queries share."""
-
 MILLS = np.sqrt(np.pi / 2)
 
 
-def on_one_machine(sums: FloatArray) -> FloatArray:
-    """Sums over all queries, where one process holds them all."""
-    return sums
-
-
 @dataclass
-class Standing:
-    """Where the model and its baselines stand before an iteration: a metric value for each query that counts.
+class QueryMetrics:
+    """The metric of each query that counts, of the model (``x``) and of its baselines (rows), before an iteration.
 
-    ``started`` is False before the first tree, when the ranking says nothing yet. ``everywhere`` turns sums over the
-    queries at hand into sums over all; an objective calls `total` equally often wherever its queries are.
+    ``started`` is False before the first tree, when the ranking says nothing yet. An objective calls `sum` equally
+    often on every worker of a cluster, whatever its queries.
     """
 
     x: FloatArray
     baselines: FloatArray
     started: bool = True
-    everywhere: Callable[[FloatArray], FloatArray] = on_one_machine
+    comm: Comm = field(default_factory=Local)
 
-    def total(self, *figures: FloatArray) -> list[float]:
-        """The sum of each figure over all queries, on whichever machine they are."""
-        return [float(total) for total in self.everywhere(np.array([figure.sum() for figure in figures]))]
+    def sum(self, *columns: FloatArray) -> list[float]:
+        """The sum of each column over all queries, on whichever worker they are."""
+        return [float(total) for total in self.comm.sum(np.array([column.sum() for column in columns]))]
 
     @property
     def b(self) -> FloatArray:
@@ -66,24 +60,40 @@ class Standing:
 
 @dataclass
 class LambdaMART:
-    """dM' = dM: the mean of the metric, whatever the baselines.
+    """dM' = dM: the mean of the metric, whatever the baselines. The base class of all objectives.
 
     Burges, *From RankNet to LambdaRank to LambdaMART: an overview*, Microsoft Research 2010.
+
+    Parameters
+    ----------
+    alpha : float
+        The risk sensitivity, without effect here.
+
+    Examples
+    --------
+    >>> LambdaMART().lambda_weights(QueryMetrics(np.array([0.5]), np.zeros((0, 1)))).per_query[0, 0]
+    np.float32(1.0)
     """
 
     alpha: float = 0.0
     name: ClassVar[str] = "lambdamart"
     fewest_baselines: ClassVar[int] = 0
+    ranks_queries: ClassVar[bool] = False
+    """Whether it compares all queries with each other, which sums over workers can't do."""
 
     def __post_init__(self) -> None:
-        Linear(self.alpha)  # checks it
+        Linear(self.alpha)  # validates it
 
-    def weigh(self, standing: Standing) -> Weighing:
-        return by_factor(np.ones(standing.x.size))
+    def metric(self, trained: QueryMetric, baselines: Baselines) -> QueryMetric:
+        """The metric whose changes are used: the one that is trained for, unless the objective mixes others in."""
+        return trained
+
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
+        return by_factor(np.ones(metrics.x.size))
 
     @property
     def state(self) -> dict[str, float]:
-        """What was estimated on the way and must be kept to go on from a checkpoint."""
+        """What was estimated in training and must be saved in a checkpoint."""
         return {}
 
     @state.setter
@@ -104,8 +114,8 @@ class UCRO(LambdaMART):
     name: ClassVar[str] = "ucro"
     fewest_baselines: ClassVar[int] = 1
 
-    def weigh(self, standing: Standing) -> Weighing:
-        d = standing.x - standing.b
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
+        d = metrics.x - metrics.b
         return by_line(self.alpha, d, -d)
 
 
@@ -119,8 +129,8 @@ class UCROEq9(UCRO):
 
     name: ClassVar[str] = "ucro-eq9"
 
-    def weigh(self, standing: Standing) -> Weighing:
-        return by_step(self.alpha, standing.x - standing.b)
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
+        return by_step(self.alpha, metrics.x - metrics.b)
 
 
 @dataclass
@@ -135,11 +145,11 @@ class SmoothUCRO(UCRO):
     name: ClassVar[str] = "smooth"
 
     def __post_init__(self) -> None:
-        Smooth(self.alpha, self.lower, self.upper)  # checks them
+        Smooth(self.alpha, self.lower, self.upper)  # validates them
 
-    def weigh(self, standing: Standing) -> Weighing:
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
         coefficients = Smooth(self.alpha, self.lower, self.upper).coefficients
-        return CUBIC, _columns(standing.x - standing.b), _row(*coefficients)
+        return PairWeights(CUBIC, columns_of(metrics.x - metrics.b), row_of(*coefficients))
 
 
 @dataclass
@@ -161,19 +171,19 @@ class SARO(UCRO):
         super().__post_init__()
         choose(self.spread, ("sd", "se"), "spread")
 
-    def weigh(self, standing: Standing) -> Weighing:
-        d = standing.x - self.baseline(standing)
-        return by_line(self.alphas(d, standing), d, -d)
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
+        d = metrics.x - self.baseline(metrics)
+        return by_line(self.alphas(d, metrics), d, -d)
 
-    def baseline(self, standing: Standing) -> FloatArray:
-        return standing.b
+    def baseline(self, metrics: QueryMetrics) -> FloatArray:
+        return metrics.b
 
-    def alphas(self, d: FloatArray, standing: Standing) -> FloatArray:
+    def alphas(self, d: FloatArray, metrics: QueryMetrics) -> FloatArray:
         """alpha'_q; half of alpha for all queries while there is nothing to tell them apart."""
         values = Linear(self.alpha)(d)
-        count, total = standing.total(np.ones_like(d), values)
-        (squares,) = standing.total((values - total / max(count, 1)) ** 2)
-        if not standing.started:
+        count, total = metrics.sum(np.ones_like(d), values)
+        (squares,) = metrics.sum((values - total / max(count, 1)) ** 2)
+        if not metrics.started:
             self.kept_spread = None  # a training begins, perhaps not the first with this objective
         elif self.each or self.kept_spread is None:
             self.kept_spread = float(np.sqrt(squares / (count - 1))) if count > 1 else 0.0
@@ -197,9 +207,9 @@ class SAROEq9(SARO):
 
     name: ClassVar[str] = "saro-eq9"
 
-    def weigh(self, standing: Standing) -> Weighing:
-        d = standing.x - self.baseline(standing)
-        return by_step(self.alphas(d, standing), d)
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
+        d = metrics.x - self.baseline(metrics)
+        return by_step(self.alphas(d, metrics), d)
 
 
 @dataclass
@@ -208,9 +218,9 @@ class FARO(SARO):
 
     name: ClassVar[str] = "faro"
 
-    def weigh(self, standing: Standing) -> Weighing:
-        d = standing.x - self.baseline(standing)
-        return by_factor(1 + self.alphas(d, standing))
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
+        d = metrics.x - self.baseline(metrics)
+        return by_factor(1 + self.alphas(d, metrics))
 
 
 @dataclass
@@ -219,8 +229,8 @@ class TStarFARO(FARO):
 
     name: ClassVar[str] = "tstar-faro"
 
-    def baseline(self, standing: Standing) -> FloatArray:
-        return np.asarray(standing.baselines.mean(axis=0))
+    def baseline(self, metrics: QueryMetrics) -> FloatArray:
+        return np.asarray(metrics.baselines.mean(axis=0))
 
 
 @dataclass
@@ -233,14 +243,15 @@ class Tail(UCRO):
 
     share: float = 0.1
     name: ClassVar[str] = "tail"
+    ranks_queries: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.share <= 1:
             raise SurefootError(f"share must lie above 0 and at most at 1; got {self.share:g}")
 
-    def weigh(self, standing: Standing) -> Weighing:
-        d = standing.x - standing.b
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
+        d = metrics.x - metrics.b
         if d.size == 0:
             return by_line(self.alpha, d, -d)
         count = int(tail_count(d.size, self.share))
@@ -265,15 +276,18 @@ class Churn(LambdaMART):
     name: ClassVar[str] = "churn"
     fewest_baselines: ClassVar[int] = 1
 
-    def mix(self, gains: FloatArray, baseline: FloatArray, bounds: npt.NDArray[np.int64]) -> FloatArray:
-        """Gains of relevance and of agreement in one: a swap changes both by gains times discounts."""
+    def metric(self, trained: QueryMetric, baselines: Baselines) -> QueryMetric:
+        """Gains of relevance and of agreement added up: a swap changes both by gains times discounts."""
+        if trained.metric.name != "ndcg":
+            raise SurefootError(f"churn mixes gains of ndcg; it can't be trained for {trained.metric.name}")
+        bounds = trained.bounds
         queries = np.repeat(np.arange(bounds.size - 1), np.diff(bounds))
-        ranked = np.lexsort((-baseline, queries))  # stable: ties in the order of the rows
+        ranked = np.lexsort((-baselines.ranking(), queries))  # stable: ties in the order of the rows
         discount = 1 / np.log2(2 + np.arange(queries.size) - bounds[queries])
         agreement = np.empty_like(discount)
         agreement[ranked] = discount
         ideal = np.bincount(queries, weights=discount**2)
-        return np.asarray(gains + self.alpha * agreement / ideal[queries])
+        return replace(trained, gains=trained.gains + self.alpha * agreement / ideal[queries])
 
 
 @dataclass
@@ -290,22 +304,22 @@ class GeoRisk(LambdaMART):
     name: ClassVar[str] = "georisk"
     fewest_baselines: ClassVar[int] = 1
 
-    def weigh(self, standing: Standing) -> Weighing:
-        x = standing.x
-        column = x + standing.baselines.sum(axis=0)
-        S, N, c = standing.total(x, column, np.ones_like(x))
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
+        x = metrics.x
+        column = x + metrics.baselines.sum(axis=0)
+        S, N, c = metrics.sum(x, column, np.ones_like(x))
         e = S * column / N if N > 0 else np.zeros_like(x)
         root = np.sqrt(e)
         inverse = np.divide(1, root, out=np.zeros_like(root), where=root > 0)
         z = (x - e) * inverse
         falls = np.where(z < 0, 1 + self.alpha, 1.0) * (x + e) * inverse / 2
-        Z, K = standing.total(Linear(self.alpha)(z), falls)
+        Z, K = metrics.sum(Linear(self.alpha)(z), falls)
         if S <= 0:
             return by_factor(np.ones(x.size))  # GeoRisk is 0, and so is every change of it
         linear = S + column - e if self.full else S * (N - column) / N
         others = -(K - falls) * (1 / S - 1 / N) if self.full else np.zeros_like(x)
-        own = _columns(x, root, inverse, linear, np.maximum(z, 0), np.maximum(-z, 0), others)
-        return GEO, own, _row(self.alpha, float(self.full), N, S, c, *_log_phi(Z / c))
+        own = columns_of(x, root, inverse, linear, np.maximum(z, 0), np.maximum(-z, 0), others)
+        return PairWeights(GEO, own, row_of(self.alpha, float(self.full), N, S, c, *_log_phi(Z / c)))
 
 
 @dataclass
@@ -325,39 +339,47 @@ def _log_phi(z: float) -> tuple[float, float, float, float]:
     return float(first), float(second / 2), float(third / 6), float(fourth / 24)
 
 
-def by_factor(factor: FloatArray) -> Weighing:
-    """Every swap of a query counts ``factor`` times."""
-    return FACTOR, _columns(factor), _row()
+OBJECTIVES: dict[str, type[LambdaMART]] = {}
+"""All objectives by name."""
+
+Kind = TypeVar("Kind", bound=type[LambdaMART])
 
 
-def by_line(extra: npt.ArrayLike, above: FloatArray, below: FloatArray) -> Weighing:
-    """Change below a kink counts 1 + ``extra`` times; the query is so far above it, or below."""
-    extras = np.broadcast_to(extra, above.shape)
-    return LINE, _columns(extras, np.maximum(above, 0), np.clip(below, 0, 1e30)), _row()
+def register(kind: Kind) -> Kind:
+    """Make an objective known by its name; to be used as a class decorator.
+
+    Parameters
+    ----------
+    kind : class
+        A dataclass derived from `LambdaMART` or another objective, with a ``name`` of its own and a method
+        ``lambda_weights``.
+
+    Returns
+    -------
+    class
+        The same class.
+
+    Examples
+    --------
+    >>> @register
+    ... @dataclass
+    ... class Hard(LambdaMART):
+    ...     '''A query counts the more the worse it does.'''
+    ...     name = "hard"
+    ...     def lambda_weights(self, metrics):
+    ...         return by_factor(1 + self.alpha * (1 - metrics.x))
+    >>> objective_of("hard", alpha=2)
+    Hard(alpha=2)
+    """
+    known = OBJECTIVES.get(kind.name)
+    if known is not None and (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+        raise SurefootError(f"there is an objective {kind.name} already; give yours another name")
+    OBJECTIVES[kind.name] = kind
+    return kind
 
 
-def by_step(extra: npt.ArrayLike, d: FloatArray) -> Weighing:
-    """A swap that ends below the baseline counts 1 + ``extra`` times."""
-    return STEP, _columns(np.broadcast_to(extra, d.shape), d), _row()
-
-
-def _columns(*figures: npt.ArrayLike) -> Singles:
-    first = np.asarray(figures[0])
-    own = np.zeros((first.size, OWN), np.float32)
-    for place, figure in enumerate(figures):
-        own[:, place] = figure
-    return own
-
-
-def _row(*figures: float) -> Singles:
-    return np.array([*figures, *[0.0] * (WORLD - len(figures))], dtype=np.float32)
-
-
-KINDS: tuple[type[LambdaMART], ...] = (
-    *(LambdaMART, UCRO, UCROEq9, SmoothUCRO, SARO, SAROEq9, FARO),
-    *(TStarFARO, GeoRisk, GeoRiskFull, Tail, Churn),
-)
-OBJECTIVES = {kind.name: kind for kind in KINDS}
+for _kind in (LambdaMART, UCRO, UCROEq9, SmoothUCRO, SARO, SAROEq9, FARO, TStarFARO, GeoRisk, GeoRiskFull, Tail, Churn):
+    register(_kind)
 
 
 def objective_of(name: str, alpha: float, **options: Any) -> LambdaMART:

@@ -1,24 +1,23 @@
-"""`RiskRanker`: a scikit-learn estimator that learns to rank without stumbling."""
+"""`RiskRanker`: a scikit-learn estimator of risk-sensitive rankers."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot.errors import SurefootError
-from surefoot.learn.bagging import SAFE, SAFE_BAGS, train_bags
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.boosting import Lambda
 from surefoot.learn.data import RankingData, queries_of
-from surefoot.learn.metrics import Empty, Name
-from surefoot.learn.models import INSTALL, NEEDS_QUERIES, Model
-from surefoot.learn.training import DEFAULT_SHARE, Settings, tree_params
-from surefoot.learn.validation import Judge
+from surefoot.learn.engines import INSTALL
+from surefoot.learn.models import Model
+from surefoot.learn.recipes import SAFE
+from surefoot.learn.settings import FIELDS, Empty, EngineName, MetricName, Settings
+from surefoot.learn.training import train
+from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray, Scores
 
 try:
@@ -28,96 +27,131 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"{INSTALL} (no {error.name})", name=error.name) from None
 
 ACCEPTED = {"dtype": np.float32, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
+DEFAULT = Settings()
+SKLEARN_NAMES = {"seed": "random_state"}
+"""Settings that have another name in scikit-learn."""
 
 
 class RiskRanker(BaseEstimator):  # type: ignore[misc]
     """LambdaMART under a risk-sensitive objective, by LightGBM or XGBoost.
 
-    ``objective`` is a name of `surefoot.learn.objectives`, ``alpha`` its risk sensitivity, ``options`` its own
-    options. ``metric``, ``truncation`` (None: all pairs), ``sigmoid``, ``norm``, ``label_gain`` and ``empty`` say how
-    pairs are walked (see `Lambda`); ``cutoff`` is that of the reported NDCG. ``params`` go to the engine as they are.
-    With validation queries, training keeps the iteration that is best by ``stop_on``: mean, urisk (the default with
-    a baseline), trisk, georisk, tail, frisk, freward, losses or loss20. ``bags`` trainings are averaged, and ``lean``
-    is how much the model leans on its baseline's ranking (see `surefoot.learn.bagging` and `surefoot.learn.leaning`).
-    ``n_jobs``: threads; None or -1: all cores.
+    Parameters
+    ----------
+    objective : str
+        A name of `surefoot.learn.objectives`.
+    alpha : float
+        The risk sensitivity: a loss weighs 1 + alpha.
+    **settings
+        The fields of `Settings` with the same defaults; ``random_state`` is its ``seed``. ``objective_options`` and
+        ``params`` may be None.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(20), 10)
     >>> y = (X[:, 0] + X[:, 1] > 0.5).astype(int)
     >>> ranker = RiskRanker("ucro", alpha=2, n_estimators=20, num_leaves=4)
-    >>> figures = ranker.fit(X, y, qid=qid, baseline="feature:0").judge(X, y, qid=qid, baseline="feature:0")
-    >>> figures["mean"] > 0.95, figures["urisk"] > 0
+    >>> measures = ranker.fit(X, y, qid=qid, baseline="feature:0").evaluate(X, y, qid=qid, baseline="feature:0")
+    >>> measures["mean"] > 0.95, measures["urisk"] > 0
     (True, True)
     """
 
     def __init__(
         self,
-        objective: str = "ucro",
-        alpha: float = 1.0,
+        objective: str = DEFAULT.objective,
+        alpha: float = DEFAULT.alpha,
         *,
-        options: Mapping[str, Any] | None = None,
-        metric: Name = "ndcg",
-        cutoff: int = 10,
-        truncation: int | None = 30,
-        sigmoid: float = 1.0,
-        norm: bool = True,
-        label_gain: Sequence[float] | None = None,
-        empty: Empty = "zero",
-        n_estimators: int = 100,
-        learning_rate: float = 0.1,
-        num_leaves: int = 31,
-        min_child_samples: int = 20,
-        early_stopping_rounds: int | None = None,
-        stop_on: str | None = None,
-        bags: int = 1,
-        lean: float = 0.0,
-        engine: Literal["lightgbm", "xgboost"] = "lightgbm",
+        objective_options: Mapping[str, Any] | None = None,
+        metric: MetricName = DEFAULT.metric,
+        cutoff: int = DEFAULT.cutoff,
+        truncation: int | None = DEFAULT.truncation,
+        sigmoid: float = DEFAULT.sigmoid,
+        norm: bool = DEFAULT.norm,
+        label_gain: Sequence[float] | None = DEFAULT.label_gain,
+        max_label: int | None = DEFAULT.max_label,
+        empty: Empty = DEFAULT.empty,
+        engine: EngineName = DEFAULT.engine,
+        n_estimators: int = DEFAULT.n_estimators,
+        num_leaves: int = DEFAULT.num_leaves,
+        learning_rate: float = DEFAULT.learning_rate,
+        min_child_samples: int = DEFAULT.min_child_samples,
+        early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
+        stop_on: str | None = DEFAULT.stop_on,
+        n_bags: int = DEFAULT.n_bags,
+        baseline_weight: float = DEFAULT.baseline_weight,
         params: Mapping[str, Any] | None = None,
-        random_state: int | None = None,
-        n_jobs: int | None = None,
+        random_state: int | None = DEFAULT.seed,
+        n_jobs: int | None = DEFAULT.n_jobs,
     ) -> None:
         self.objective = objective
         self.alpha = alpha
-        self.options = options
+        self.objective_options = objective_options
         self.metric = metric
         self.cutoff = cutoff
         self.truncation = truncation
         self.sigmoid = sigmoid
         self.norm = norm
         self.label_gain = label_gain
+        self.max_label = max_label
         self.empty = empty
+        self.engine = engine
         self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
         self.num_leaves = num_leaves
+        self.learning_rate = learning_rate
         self.min_child_samples = min_child_samples
         self.early_stopping_rounds = early_stopping_rounds
         self.stop_on = stop_on
-        self.bags = bags
-        self.lean = lean
-        self.engine = engine
+        self.n_bags = n_bags
+        self.baseline_weight = baseline_weight
         self.params = params
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     @classmethod
-    def safe(cls, **changes: Any) -> RiskRanker:
-        """A recipe to begin with: ``docs/recipe.md`` shows what it did on three collections."""
-        params = dict(SAFE.params)
-        own = {
-            "objective": SAFE.objective,
-            "alpha": SAFE.alpha,
-            "n_estimators": SAFE.n_estimators,
-            "early_stopping_rounds": SAFE.early_stopping_rounds,
-            "stop_on": SAFE.stop_on,
-            "bags": SAFE_BAGS,
-            "lean": SAFE.lean,
-            "learning_rate": params.pop("learning_rate"),
-            "num_leaves": params.pop("num_leaves"),
-            "min_child_samples": params.pop("min_child_samples"),
-            "random_state": params.pop("seed"),
-            "params": {**params, **changes.pop("params", {})},
-        }
+    def from_settings(cls, settings: Settings, **changes: Any) -> RiskRanker:
+        """A ranker with these settings.
+
+        Parameters
+        ----------
+        settings : Settings
+            Such as `surefoot.learn.SAFE`.
+        **changes
+            Parameters that differ; ``params`` are added to those of the settings.
+
+        Returns
+        -------
+        RiskRanker
+
+        Examples
+        --------
+        >>> RiskRanker.from_settings(Settings("saro"), n_estimators=20)
+        RiskRanker(n_estimators=20, objective='saro')
+        """
+        own = {SKLEARN_NAMES.get(name, name): getattr(settings, name) for name in FIELDS}
+        changes["params"] = {**settings.params, **(changes.get("params") or {})}
+        for name in ("params", "objective_options"):
+            own[name] = dict(changes.pop(name, own[name])) or None
         return cls(**{**own, **changes})
+
+    @classmethod
+    def safe(cls, **changes: Any) -> RiskRanker:
+        """The recipe `surefoot.learn.SAFE`: ``docs/recipe.md`` shows what it did on three collections.
+
+        Parameters
+        ----------
+        **changes
+            Parameters that differ; ``params`` are added to those of the recipe.
+
+        Returns
+        -------
+        RiskRanker
+
+        Examples
+        --------
+        >>> RiskRanker.safe(n_bags=3).baseline_weight
+        0.6
+        """
+        return cls.from_settings(SAFE, **changes)
 
     def fit(
         self,
@@ -132,100 +166,163 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         callbacks: Sequence[Callable[[Any], None]] = (),
         categorical_feature: Any = "auto",
     ) -> RiskRanker:
-        """Learn from documents (rows) with labels and query ids; without ``qid`` all rows are one query.
+        """Learn from documents (rows) with labels.
 
-        ``baseline`` as in `surefoot.learn.baseline.baselines_of`: a feature, a run, a model, scores of the rows or
-        values of the queries. ``eval_set`` is a triple of features, labels and query ids to validate on, and
-        ``eval_baseline`` its baseline if that can't be named once for both.
+        Parameters
+        ----------
+        X : array, frame or sparse matrix
+            The features.
+        y : array
+            The labels: grades of 0 or more.
+        qid : array, optional
+            The query of each row; without it all rows are one query.
+        baseline
+            Anything that `surefoot.learn.baselines_of` takes: a feature, a run, a model, scores of the rows or values
+            of the queries.
+        eval_set : tuple, optional
+            Features, labels and query ids to validate on.
+        eval_baseline
+            The baseline of ``eval_set``, if ``baseline`` does not name one on both.
+        sample_weight : array, optional
+            A weight for each row or each query.
+        init_model : RiskRanker, booster or path, optional
+            A model whose trees stay; new ones are added.
+        callbacks : sequence
+            Callbacks of the engine.
+        categorical_feature
+            As in LightGBM.
+
+        Returns
+        -------
+        RiskRanker
+            The ranker itself, with ``model_``, ``history_`` and ``best_iteration_``.
         """
         matrix, y = validate_data(self, X, y, **ACCEPTED)
         data, order = self._data(matrix, y, qid)
-        valid = None if eval_set is None else self._data(self._matrix(eval_set[0]), *eval_set[1:])
-        trained = train_bags(
-            self._settings(),
-            self.bags,
+        valid, valid_order = None, order
+        if eval_set is not None:
+            valid, valid_order = self._data(self._matrix(eval_set[0]), *eval_set[1:])
+        trained = train(
             data,
             _in_order(baseline, order),
-            None if valid is None else valid[0],
-            None if valid is None else _in_order(eval_baseline, valid[1]),
-            weight=_weight(sample_weight, matrix, len(data), order),
+            self.settings(),
+            valid=valid,
+            valid_baseline=_in_order(eval_baseline, valid_order),
+            sample_weight=_weight(sample_weight, matrix, len(data), order),
             init_model=init_model.model_.booster if isinstance(init_model, RiskRanker) else init_model,
             callbacks=callbacks,
-            categorical=categorical_feature,
+            categorical_feature=categorical_feature,
         )
-        self.model_: Model = trained.model.by_place()
+        self.model_: Model = trained.model.by_index()
         self.history_ = trained.history
         self.best_iteration_ = trained.best_iteration
         return self
 
     def predict(self, X: Any, qid: Iterable[object] | None = None) -> FloatArray:
-        """The score of each document; a ranker that leans must know their queries."""
+        """The score of each document.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix
+            The features.
+        qid : array, optional
+            The query of each row; a ranker that is interpolated with its baseline needs it.
+
+        Returns
+        -------
+        array
+            A score for each row.
+        """
         check_is_fitted(self, "model_")
         matrix = self._matrix(X)
-        if "lean" not in self.model_.card:
-            return self.model_.predict(matrix)
         if qid is None:
-            raise SurefootError(f"{NEEDS_QUERIES}; give qid")
+            return self.model_.predict(matrix)
         data, order = self._data(matrix, np.zeros(matrix.shape[0]), qid)
         scores = np.empty(order.size)
         scores[order] = self.model_.predict(data)
         return scores
 
-    def judge(
+    def evaluate(
         self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None, baseline: Any = None
     ) -> dict[str, float]:
-        """The mean of the reported metric and, with a baseline, the risk figures on these queries."""
-        judge = self._judge(X, y, qid, baseline)
-        return judge(self.model_.predict(judge.data))
+        """The mean of the reported metric and, with a baseline, the risk on these queries.
+
+        Parameters
+        ----------
+        X, y, qid, baseline
+            As in `fit`.
+
+        Returns
+        -------
+        dict
+            mean and, with a baseline, urisk, trisk, georisk, tail, frisk, freward, losses and loss20.
+        """
+        validation = self._validation(X, y, qid, baseline)
+        return validation(self.model_.predict(validation.data))
 
     def scores(
         self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None, baseline: Any = None, name: str = "ranker"
     ) -> Scores:
-        """The ranker and its baselines as `Scores`, query by query."""
-        judge = self._judge(X, y, qid, baseline)
-        return judge.scores(name, self.model_.predict(judge.data))
+        """The ranker and its baselines, query by query.
+
+        Parameters
+        ----------
+        X, y, qid, baseline
+            As in `fit`.
+        name : str
+            The ranker's name among the systems.
+
+        Returns
+        -------
+        Scores
+            For `surefoot.evaluate` and all that follows it.
+        """
+        validation = self._validation(X, y, qid, baseline)
+        return validation.scores(name, self.model_.predict(validation.data))
 
     def score(self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None) -> float:
-        """The mean of the reported metric, for model selection."""
-        return self.judge(X, y, qid)["mean"]
+        """The mean of the reported metric, for model selection.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in `fit`.
+
+        Returns
+        -------
+        float
+        """
+        return self.evaluate(X, y, qid)["mean"]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the model and its card; `surefoot predict` and `load_model` read them.
 
-        LightGBM or XGBoost read the model too, without what a ranker that leans adds to its scores.
+        Parameters
+        ----------
+        folder : path
+            Where to write. LightGBM or XGBoost can read the model file too; it does not contain the baseline term of
+            a ranker that is interpolated with its baseline.
         """
         check_is_fitted(self, "model_")
         self.model_.save(folder)
 
-    def _judge(self, X: Any, y: npt.ArrayLike, qid: Any, baseline: Any) -> Judge:
+    def settings(self) -> Settings:
+        """The parameters as `Settings`.
+
+        Returns
+        -------
+        Settings
+        """
+        given = {name: getattr(self, SKLEARN_NAMES.get(name, name)) for name in FIELDS}
+        for name in ("params", "objective_options"):
+            given[name] = dict(given[name] or {})
+        return Settings(**{**given, "seed": given["seed"] or 0})
+
+    def _validation(self, X: Any, y: npt.ArrayLike, qid: Any, baseline: Any) -> Validation:
         check_is_fitted(self, "model_")
         data, order = self._data(self._matrix(X), y, qid)
-        settings = self._settings()
-        lambdas = replace(settings.lambdas, top=self.model_.card["lambda"]["top"])
-        share = settings.options.get("share", DEFAULT_SHARE)
-        given = baselines_of(_in_order(baseline, order), data)
-        metric = replace(settings, lambdas=lambdas).reported()
-        return Judge(data, metric, given, self.alpha, share, self.empty)
-
-    def _settings(self) -> Settings:
-        gains = None if self.label_gain is None else tuple(self.label_gain)
-        trees = tree_params(
-            self.engine, self.learning_rate, self.num_leaves, self.min_child_samples, self.random_state or 0
-        )
-        return Settings(
-            self.objective,
-            self.alpha,
-            dict(self.options or {}),
-            Lambda(self.metric, self.truncation, self.sigmoid, self.norm, gains, None, self.empty),
-            self.cutoff,
-            self.n_estimators,
-            {**trees, **(self.params or {})},
-            self.early_stopping_rounds,
-            self.stop_on,
-            self.engine,
-            None if self.n_jobs == -1 else self.n_jobs,
-            self.lean,
-        )
+        settings = replace(self.settings(), max_label=self.model_.card["settings"]["max_label"])
+        return Validation.of(settings, data, baselines_of(_in_order(baseline, order), data))
 
     def _matrix(self, X: Any) -> Any:
         """Features for the fitted model, or for the one that is being fitted."""
@@ -246,7 +343,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
 
 
 def _weight(given: Any, X: Any, queries: int, order: npt.NDArray[np.intp]) -> Any:
-    """Weights of queries as they are; weights of rows, checked as scikit-learn does, in the order of the rows."""
+    """Weights of queries as they are; weights of rows, validated as scikit-learn does, in the order of the rows."""
     if given is None or np.asarray(given).shape == (queries,):
         return given
     return _check_sample_weight(given, X, ensure_non_negative=True)[order]

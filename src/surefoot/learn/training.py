@@ -1,258 +1,123 @@
-"""Training a ranker: settings and data in, a model with its card out. Every way to train goes through here."""
+"""Training a ranker: data and settings in, a model with its card out. Every way to train goes through here."""
 
 from __future__ import annotations
 
-import math
-import platform
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from hashlib import blake2b
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from surefoot._version import __version__
-from surefoot.errors import SurefootError, choose
-from surefoot.learn.baseline import Missing, baselines_of, names_any_set
-from surefoot.learn.boosting import Lambda, RiskObjective
-from surefoot.learn.checkpoint import EVERY, Keeper
+from surefoot.errors import SurefootError
+from surefoot.learn.baseline import Missing
+from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.data import RankingData
-from surefoot.learn.early_stopping import Report, Watch
-from surefoot.learn.leaning import leans_on, leant
-from surefoot.learn.lesson import Lesson
-from surefoot.learn.metrics import Empty, Metric
-from surefoot.learn.models import Model, engine_of
-from surefoot.learn.validation import MEAN, Judge, known_figure
-from surefoot.results import plain
+from surefoot.learn.early_stopping import Report
+from surefoot.learn.models import CARD
+from surefoot.learn.settings import Settings
+from surefoot.learn.training_run import Trained, TrainingRun
 
-ENGINES = ("lightgbm", "xgboost")
-THREADS = {"lightgbm": "num_threads", "xgboost": "nthread"}
-DEFAULT_SHARE = 0.1
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to train, apart from the data.
-
-    ``options`` are the objective's own, ``params`` the engine's. ``cutoff`` is that of the NDCG that is reported and
-    stopped on. ``stop_on`` is a figure of the validation queries: by default the U_Risk that is trained for, at the
-    same alpha, or the mean without a baseline. ``lean`` is how much the model leans on its baseline in the end, see
-    `surefoot.learn.leaning`.
-    """
-
-    objective: str = "lambdamart"
-    alpha: float = 1.0
-    options: Mapping[str, Any] = field(default_factory=dict)
-    lambdas: Lambda = field(default_factory=Lambda)
-    cutoff: int = 10
-    n_estimators: int = 100
-    params: Mapping[str, Any] = field(default_factory=dict)
-    early_stopping_rounds: int | None = None
-    stop_on: str | None = None
-    engine: str = "lightgbm"
-    threads: int | None = None
-    lean: float = 0.0
-
-    def reported(self) -> Metric:
-        """The metric that is reported."""
-        lambdas = self.lambdas
-        cutoff = self.cutoff if lambdas.metric == "ndcg" else None
-        return Metric(lambdas.metric, cutoff=cutoff, label_gain=lambdas.label_gain, top=lambdas.top)
-
-
-def tree_params(engine: str, rate: float, leaves: int, docs_per_leaf: int, seed: int) -> dict[str, Any]:
-    """The usual settings of trees in an engine's own words. XGBoost has no least number of documents in a leaf."""
-    if engine == "xgboost":
-        return {"learning_rate": rate, "max_leaves": leaves, "seed": seed}
-    return {"learning_rate": rate, "num_leaves": leaves, "min_child_samples": docs_per_leaf, "seed": seed}
-
-
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """A model, and what each iteration brought on the validation queries (or, without any, on the training ones)."""
-
-    model: Model
-    history: list[dict[str, float]]
-    best_iteration: int
+CHECKPOINT = "checkpoint.json"
 
 
 def train(
-    settings: Settings,
     data: RankingData,
     baseline: Any = None,
+    settings: Settings | None = None,
+    *,
     valid: RankingData | None = None,
     valid_baseline: Any = None,
-    *,
-    weight: Any = None,
+    sample_weight: Any = None,
     init_model: Any = None,
     callbacks: Sequence[Callable[[Any], None]] = (),
-    categorical: Any = "auto",
+    categorical_feature: Any = "auto",
     missing: Missing = "error",
-    checkpoint: Path | None = None,
+    output: str | os.PathLike[str] | None = None,
     resume: bool = False,
-    every: float = EVERY,
-    keep: bool = False,
+    checkpoint_every: float = EVERY,
     report: Report | None = None,
 ) -> Trained:
     """Train a ranker.
 
-    ``baseline`` is that of the training set, ``valid_baseline`` that of the validation set; by default what names one
-    on both, such as ``feature:25``. With ``checkpoint`` the training can be killed at any time and goes on with
-    ``resume`` to the same model; ``keep`` leaves a last checkpoint there, for a training that is part of another.
+    Parameters
+    ----------
+    data : RankingData
+        The queries to learn from.
+    baseline
+        What must not be done worse than: anything that `baselines_of` takes, such as ``"feature:25"``.
+    settings : Settings, optional
+        What to train; see `Settings`.
+    valid : RankingData, optional
+        Queries to choose the best iteration on. Where it has fewer features than ``data``, or more, both get the
+        features of both, the missing ones 0, as in LETOR files.
+    valid_baseline
+        The baseline of ``valid``; by default ``baseline``, if that names one on any queries.
+    sample_weight : array, optional
+        A weight for each document or each query.
+    init_model : path or booster, optional
+        A model of the engine whose trees stay; new ones are added.
+    callbacks : sequence
+        Callbacks of the engine.
+    categorical_feature
+        As in LightGBM.
+    missing : {"error", "last"}
+        What to do with documents that a run lacks.
+    output : path, optional
+        A folder for the model and its card. A checkpoint is saved there, so that a killed training can be resumed.
+    resume : bool
+        Go on from the checkpoint in ``output`` to the same model. Without it a checkpoint there is an error.
+    checkpoint_every : float
+        Seconds between checkpoints.
+    report : callable, optional
+        Called with a `Progress` after each iteration.
+
+    Returns
+    -------
+    Trained
+        The model, the measures of each iteration, and the best iteration.
+
+    Examples
+    --------
+    >>> data = RankingData.of([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1], qid=[1, 1, 2, 2])
+    >>> trained = train(data, "feature:0", Settings(n_estimators=3, min_child_samples=1))
+    >>> len(trained.history), trained.model.predict(data).shape
+    (3, (4,))
     """
-    settings = settled(settings, data)
-    engine = engine_of(settings.engine)
-    if settings.lean:
-        leans_on(baseline, data if valid is None else valid)  # says at once what would fail after the training
-    objective = RiskObjective(
-        settings.objective,
-        settings.alpha,
-        baselines_of(baseline, data, missing),
-        settings.lambdas,
-        settings.threads,
-        **settings.options,
-    )
-    objective.bind(data, weight)
-    judge = judge_of(settings, data, baseline, valid, valid_baseline, missing)
-    watch = watch_of(settings, judge, report)
-    keeper = None
+    checkpoint = None
+    if output is not None:
+        validate_output(output, resume)
+        checkpoint = Path(output) / CHECKPOINT
+    run = TrainingRun.of(
+        data, baseline, settings, valid=valid, valid_baseline=valid_baseline, sample_weight=sample_weight,
+        missing=missing, init_model=init_model, callbacks=callbacks, categorical_feature=categorical_feature,
+    )  # fmt: skip
+    trained = train_run(run, report, checkpoint=checkpoint, resume=resume, checkpoint_every=checkpoint_every)
     if checkpoint is not None:
-        keeper = Keeper(checkpoint, _plan(settings, objective, data, judge, init_model, categorical), every)
-        if not resume:
-            keeper.remove()
-    lesson = Lesson(objective, data, watch, judge, keeper)
+        trained.model.save(checkpoint.parent)
+        checkpoint.unlink(missing_ok=True)
+    return trained
+
+
+def train_run(run: TrainingRun, report: Report | None = None, **more: Any) -> Trained:
+    """Train a run on this machine; errors of the engine are told in one line."""
     try:
-        text = engine.train(lesson, params_of(settings), init_model, callbacks, categorical)
-    except KeyboardInterrupt:
-        lesson.keep_now()
-        raise
-    except engine.failure() as error:
-        raise SurefootError(f"{settings.engine}: {reason_of(error)}") from None
-    if keep:
-        lesson.keep_now()
-    model = Model(settings.engine, text, card_of(settings, lesson))
-    return Trained(finished(model, settings, data, baseline, judge), watch.history, watch.best_iteration)
+        return run.train(report, **more)
+    except run.engine.error as error:
+        raise SurefootError(f"{run.settings.engine}: {engine_message(error)}") from None
 
 
-def finished(model: Model, settings: Settings, data: RankingData, baseline: Any, judge: Judge | None) -> Model:
-    """The model that leans as it should, with the figures of the validation queries in its card."""
-    if settings.lean:
-        # A ranker is surer of the queries that it was trained on than it should be.
-        model = leant(model, settings.lean, data if judge is None else judge.data, baseline)
-    if judge is None:
-        return model
-    return replace(model, card={**model.card, "validation": judge(model.predict(judge.data))})
+def validate_output(output: str | os.PathLike[str], resume: bool = False) -> None:
+    """Refuse to resume what is not there, and to overwrite what could be resumed."""
+    folder = Path(output)
+    checkpoint = folder / CHECKPOINT
+    if resume and not checkpoint.exists():
+        state = "is finished" if (folder / CARD).exists() else "has no checkpoint yet"
+        raise SurefootError(f"{folder} {state}; train without --resume")
+    if checkpoint.exists() and not resume:
+        raise SurefootError(f"{checkpoint} is of a training that was stopped; go on with --resume, or remove it")
 
 
-def settled(settings: Settings, data: RankingData) -> Settings:
-    """Settings that are complete and allowed; the scale of ERR is that of the training data."""
-    choose(settings.engine, ENGINES, "engine")
-    for name in ("n_estimators", "early_stopping_rounds", "cutoff", "threads"):
-        number = getattr(settings, name)
-        if number is not None and number < 1:
-            raise SurefootError(f"{name} must be 1 or more; got {number}")
-    if not 0 <= settings.lean < math.inf:
-        raise SurefootError(f"lean must be 0 or more; got {settings.lean:g}")
-    lambdas = settings.lambdas
-    if lambdas.metric == "err" and lambdas.top is None:
-        lambdas = replace(lambdas, top=int(data.labels.max(initial=0)))
-    return replace(settings, lambdas=lambdas)
-
-
-def params_of(settings: Settings) -> dict[str, Any]:
-    """The engine's parameters, the number of threads among them."""
-    threads = {} if settings.threads is None else {THREADS[settings.engine]: settings.threads}
-    return {**threads, **settings.params}
-
-
-def judge_of(
-    settings: Settings,
-    data: RankingData,
-    baseline: Any,
-    valid: RankingData | None,
-    valid_baseline: Any,
-    missing: Missing = "error",
-) -> Judge | None:
-    """Who judges a model on the validation queries, if there are any."""
-    if valid is None:
-        return None
-    settings = settled(settings, data)
-    if valid_baseline is None and not names_any_set(baseline):
-        raise SurefootError(
-            "the baseline is given for the training queries alone; give that of the validation queries too"
-        )
-    theirs = baselines_of(baseline if valid_baseline is None else valid_baseline, valid, missing)
-    return Judge(valid, settings.reported(), theirs, *figures_of(settings))
-
-
-def figures_of(settings: Settings) -> tuple[float, float, Empty]:
-    """The alpha and the tail of a validation's figures, and what a query without relevant documents counts."""
-    return settings.alpha, settings.options.get("share", DEFAULT_SHARE), settings.lambdas.empty
-
-
-def watch_of(settings: Settings, judge: Judge | None, report: Report | None) -> Watch:
-    """Who watches a training, and on which figure it stops."""
-    if judge is None:
-        if settings.early_stopping_rounds is not None or settings.stop_on is not None:
-            raise SurefootError("stopping early, or at the best iteration, needs validation queries; give some")
-        return Watch(settings.n_estimators, report=report)
-    compared = bool(judge.baselines.names)
-    stop_on = known_figure(settings.stop_on or ("urisk" if compared else MEAN), compared)
-    return Watch(settings.n_estimators, stop_on, settings.early_stopping_rounds, report, validated=True)
-
-
-def _plan(
-    settings: Settings, objective: RiskObjective, data: RankingData, judge: Judge | None, init_model: Any, more: Any
-) -> dict[str, Any]:
-    """What must be the same for a training to go on."""
-    return {
-        **plain(asdict(replace(settings, threads=None))),
-        "version": [__version__, _version(settings.engine)],
-        "training data": data.fingerprint,
-        "baseline": objective.baseline.fingerprint,
-        "weight": None if objective.weight is None else blake2b(objective.weight.tobytes()).hexdigest(),
-        "validation data": None if judge is None else judge.data.fingerprint,
-        "validation baseline": None if judge is None else judge.baselines.fingerprint,
-        "init_model": init_model is not None,
-        "categorical_feature": str(more),
-    }
-
-
-def card_of(settings: Settings, lesson: Lesson) -> dict[str, Any]:
-    """What a model was trained for, and from what."""
-    data, watch = lesson.data, lesson.watch
-    return {
-        "surefoot": __version__,
-        "python": platform.python_version(),
-        "engine": {"name": settings.engine, "version": _version(settings.engine)},
-        "objective": settings.objective,
-        "alpha": settings.alpha,
-        "options": dict(settings.options),
-        "baselines": list(lesson.objective.baseline.names),
-        "notes": list(lesson.objective.baseline.notes),
-        "lambda": asdict(settings.lambdas),
-        "metric": str(settings.reported()),
-        "trees": watch.best_trees,
-        "stopped_on": watch.stop_on if watch.validated else None,
-        "params": dict(settings.params),
-        "data": {
-            "source": data.source,
-            "fingerprint": data.fingerprint,
-            "queries": len(data),
-            "documents": int(data.labels.size),
-            "features": int(data.features.shape[1]),
-            "first_feature": data.first_feature,
-            "feature_names": data.feature_names,
-        },
-    }
-
-
-def _version(engine: str) -> str:
-    return str(import_module(engine).__version__)
-
-
-def reason_of(error: Exception) -> str:
+def engine_message(error: Exception) -> str:
     """What an engine says went wrong, without where in its own source."""
     first = next(line for line in str(error).splitlines() if line.strip())
     return re.sub(r"^\[[\d:]+\] \S+: | at /\S+, line \d+ \.$", "", first).strip()

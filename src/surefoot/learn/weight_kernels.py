@@ -1,12 +1,13 @@
-"""What an objective makes of a change of the metric, compiled. Few forms serve all objectives.
+"""The weight of a change of the metric under an objective, compiled. A few forms serve all objectives.
 
-``own`` holds the objective's figures of the query, ``world`` those of all queries; which they are, each form says. A
-weight is never negative: it is the size of the objective's change where that has the sign of the metric's, else 0.
+``own`` holds the objective's parameters for the query, ``shared`` those for all queries; each form says which they
+are. A weight is never negative: it is the size of the objective's change where that has the sign of the metric's,
+else 0.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,20 +16,32 @@ from surefoot._numba import inlined, vectorised
 Array = Any  # numpy arrays; numba finds the element types itself
 
 FACTOR, LINE, STEP, CUBIC, GEO = 0, 1, 2, 3, 4
-OWN, WORLD = 8, 9
-"""How many figures of a query, and of all, a form may use."""
+PER_QUERY, GLOBAL = 8, 9
+"""How many parameters of a query, and of all queries, a form may use."""
+
+
+class PairWeights(NamedTuple):
+    """How an objective turns changes of the metric into weights: a form, and its parameters as float32.
+
+    ``per_query`` has a row of `PER_QUERY` parameters for each query, ``shared`` the `GLOBAL` ones of all queries.
+    """
+
+    form: int
+    per_query: Array
+    shared: Array
+
 
 LOG = (np.float32(1 / 2), np.float32(1 / 3), np.float32(1 / 4), np.float32(1 / 5))
 EXP = (np.float32(1 / 4), np.float32(1 / 24), np.float32(1 / 192), np.float32(1 / 1920))
 """Series of log(1 + t) / t, signs alternating, and of 2 (exp(u / 2) - 1) / u, after their first term, 1."""
 
 EDGE = np.float32(1e-6)
-"""A swap that ends nearer to the baseline ends at it: often it makes the very ranking of the baseline."""
+"""A swap that ends closer to the baseline than this counts as ending at it: often it restores its ranking."""
 
 
 @inlined
-def weigh(form: int, own: Array, world: Array, change: Array, weight: Array) -> None:
-    """Fill in the weight of each change."""
+def lambda_weights(form: int, own: Array, shared: Array, change: Array, weight: Array) -> None:
+    """Overwrite ``weight`` with the weight of each change."""
     if form == FACTOR:
         by_factor(own, change, weight)
     elif form == LINE:
@@ -36,9 +49,9 @@ def weigh(form: int, own: Array, world: Array, change: Array, weight: Array) -> 
     elif form == STEP:
         by_step(own, change, weight)
     elif form == CUBIC:
-        by_cubic(own, world, change, weight)
+        by_cubic(own, shared, change, weight)
     else:
-        by_georisk(own, world, change, weight)
+        by_georisk(own, shared, change, weight)
 
 
 @inlined
@@ -65,10 +78,10 @@ def by_step(own: Array, change: Array, weight: Array) -> None:
 
 
 @inlined
-def by_cubic(own: Array, world: Array, change: Array, weight: Array) -> None:
-    """The cubic a d³ + b d² + c d with ``world`` = a, b, c; the query's difference to the baseline is ``own[0]``."""
+def by_cubic(own: Array, shared: Array, change: Array, weight: Array) -> None:
+    """The cubic a d³ + b d² + c d with ``shared`` = a, b, c; the query's difference to the baseline is ``own[0]``."""
     d, zero, two, three = own[0], np.float32(0.0), np.float32(2.0), np.float32(3.0)
-    a, b, c = world[0], world[1], world[2]
+    a, b, c = shared[0], shared[1], shared[2]
     for at in range(change.size):
         step = change[at]
         slope = a * (three * d * (d + step) + step * step) + b * (two * d + step) + c
@@ -76,11 +89,11 @@ def by_cubic(own: Array, world: Array, change: Array, weight: Array) -> None:
 
 
 @vectorised
-def by_georisk(own: Array, world: Array, change: Array, weight: Array) -> None:
+def by_georisk(own: Array, shared: Array, change: Array, weight: Array) -> None:
     """The change of GeoRisk times 2 c GeoRisk / Phi(Z / c), so that it is the metric's own where Z does not move.
 
     ``own``: x, √e, 1/√e (0 where e = 0), the part of e's change that is linear in x's, z above 0, z below 0, and how
-    the other queries' z move. ``world``: alpha, 1 if S counts in e, N, S, c, and the series of log Phi around Z / c.
+    the other queries' z move. ``shared``: alpha, 1 if S counts in e, N, S, c, and the series of log Phi around Z / c.
 
     A swap moves Z / c, S and N by about 1 / c of themselves, so short series replace what would be slow: those of
     1 / (N + dM), of log Phi, of log(1 + dM / S) and of the exponential of half their sum. With a handful of queries
@@ -88,9 +101,9 @@ def by_georisk(own: Array, world: Array, change: Array, weight: Array) -> None:
     """
     zero, one, most, tiny = np.float32(0), np.float32(1), np.float32(4), np.float32(1e-30)
     x, root, inverse, linear, above, below, others = own[0], own[1], own[2], own[3], own[4], own[5], own[6]
-    alpha, whole, total = world[0], world[1], world[3]
-    per_grand, per_total, per_query = one / world[2], one / total, one / world[4]
-    first, second, third, fourth = world[5], world[6], world[7], world[8]
+    alpha, whole, total = shared[0], shared[1], shared[3]
+    per_grand, per_total, per_query = one / shared[2], one / total, one / shared[4]
+    first, second, third, fourth = shared[5], shared[6], shared[7], shared[8]
     e, lost = root * root, x * inverse
     for at in range(change.size):
         step = change[at]

@@ -14,7 +14,8 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.release_gate.rules import Rules
 from surefoot.scores import Scores
-from surefoot.stats.inference import correct, critical_value, t_inference
+from surefoot.stats.corrections import correct
+from surefoot.stats.inference import critical_value, t_inference
 
 Verdict = Literal["pass", "warn", "fail"]
 VERDICTS: tuple[Verdict, ...] = ("pass", "warn", "fail")

@@ -65,7 +65,6 @@ def accept(scores: Scores, result: GateResult, before: Accepted | None = None, m
     >>> scores = Scores([[0.5, 0.4], [0.5, 0.6]], ["old", "new"], ["q1", "q2"])
     >>> accept(scores, gate(scores, "old", candidate="new")).scores
     {'q1': 0.5, 'q2': 0.6}
-
     """
     own = dict(zip(scores.topics, scores[result.candidate].tolist(), strict=True))
     old = {} if before is None else before.scores
@@ -117,7 +116,6 @@ def gate_accepted(
     >>> accepted = accept(scores, gate(scores, "old", candidate="old"))
     >>> gate_accepted(scores, accepted, candidate="new").verdict
     'pass'
-
     """
     if scores.measure != accepted.measure:
         raise SurefootError(
@@ -184,7 +182,6 @@ def write_accepted(path: PathLike, accepted: Accepted) -> None:
     >>> write_accepted(path, Accepted("new", "nDCG@10", "gate|...", {"q1": 0.5}))
     >>> read_accepted(path).scores
     {'q1': 0.5}
-
     """
     content = {
         "format": FORMAT,
@@ -209,7 +206,6 @@ def read_accepted(path: PathLike) -> Accepted:
     -------
     Accepted
         What was accepted; `write_accepted` has an example.
-
     """
     try:
         found = json.loads(read_bytes(path).decode("utf-8"))

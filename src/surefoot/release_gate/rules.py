@@ -52,7 +52,6 @@ class Rules:
     --------
     >>> Rules(alpha=0, protected=["q1"]).protected
     ('q1',)
-
     """
 
     alpha: float = _option(1.0, "risk sensitivity of the rule risk: a loss weighs 1 + alpha")

@@ -59,7 +59,6 @@ class GateResult(Result):
         Means, wins, losses and ties against each baseline.
     worst
         The queries that lost most against each baseline, at most five of each.
-
     """
 
     candidate: str
@@ -131,7 +130,6 @@ def gate(
     >>> result = gate(Scores([old, new], ["old", "new"], range(8)), "old", candidate="new")
     >>> result.verdict, result.worst[0].topic
     ('fail', '2')
-
     """
     baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
     if not baselines:

@@ -1,128 +1,293 @@
-"""Sufficient statistics of score differences: small, mergeable, and enough for every alpha at once.
+"""Sufficient statistics of scores: small, additive over topics, and enough for every measure and every alpha.
 
-Linear values stretch the losses and leave the gains alone. So the count, mean and squared deviations of the gains
-and of the losses, each on their own, give U_Risk, its standard error and T_Risk for any alpha without looking at
-the topics again; and what two chunks of topics know adds up to what the whole knows.
+Linear values scale the losses by 1 + alpha and leave the gains alone. So sums over the gains and over the losses, kept
+apart, give each measure at any alpha without another look at the topics. Each statistic can be weighted: ``weights``
+are resamples × topics, how often a resample draws each topic. Bootstrap, jackknife (a 0 among ones), chunks of a file
+and workers of a cluster are then the same sums.
+
+Values that are not linear need a look at the topics for each alpha; ``values`` maps each alpha to its value function,
+and the results are kept as ``branches``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
 
+from surefoot._typing import BoolArray, FloatArray
+from surefoot.errors import SurefootError
+from surefoot.risk.moments import Moments, Statistic, WeightedMoments, chunks, memoised
 from surefoot.risk.values import Value
-from surefoot.scores import FloatArray
 
-CHUNK = 1 << 21
-"""How many numbers are worked on at once: bounds the memory, and stays near the caches."""
+Values = Mapping[float, Value]
+LINEAR: Values = {}
+"""No branches: linear values have closed forms in alpha."""
+
+LARGE_LOSS = 0.2 + 1e-9
+"""A loss of more than 20 % of the baseline's score; the margin keeps rounding from counting one of exactly 20 %."""
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Count, mean and sum of squared deviations along the last axis of a sample.
+class Mean(Statistic):
+    """The number of topics and the sum of the scores.
 
-    >>> whole = Moments.of(np.array([1.0, 2.0]), np.array([True, True])) + Moments.of(np.array([6.0]), np.array([True]))
-    >>> float(whole.mean), float(whole.sd)
-    (3.0, 2.6457513110645907)
+    >>> both = Mean.of(np.array([[1.0, 2.0]])) + Mean.of(np.array([[6.0]]))
+    >>> both.value
+    array([3.])
     """
 
     n: FloatArray
-    mean: FloatArray
-    m2: FloatArray
-    noise: FloatArray
-    """A spread up to here is rounding: differences of scores carry the rounding of the scores, not their own."""
+    total: FloatArray
 
     @classmethod
-    def of(cls, x: FloatArray, where: npt.NDArray[np.bool_], noise: npt.ArrayLike = 0.0) -> Moments:
-        """The moments of the entries of x picked by ``where``."""
-        n = np.count_nonzero(where, axis=-1).astype(np.float64)
-        mean = (x * where).sum(axis=-1) / np.maximum(n, 1)
-        deviation = x - mean[..., np.newaxis]
-        deviation *= where  # a product and a sum run several times faster than numpy's own masked sum
-        return cls(n, mean, np.einsum("...i,...i->...", deviation, deviation), np.asarray(noise, dtype=np.float64))
-
-    def __add__(self, other: Moments) -> Moments:
-        """The moments of both samples together (Chan, Golub and LeVeque 1983): no term can cancel another."""
-        n = self.n + other.n
-        some = np.maximum(n, 1)
-        gap = other.mean - self.mean
-        mean = np.where(self.n == 0, other.mean, self.mean + gap * other.n / some)
-        m2 = self.m2 + other.m2 + gap**2 * (self.n * other.n / some)
-        return Moments(n, mean, m2, np.maximum(self.noise, other.noise))
-
-    def scaled(self, factor: FloatArray) -> Moments:
-        """The moments of the sample times a factor (or each of several: those come as the leading axes)."""
-        column = factor.reshape(factor.shape + (1,) * np.ndim(self.mean))
-        return Moments(self.n, column * self.mean, column**2 * self.m2, column * self.noise)
+    def of(cls, system: FloatArray, weights: FloatArray | None = None) -> Mean:
+        """Sums along the last axis (topics)."""
+        total = system.sum(axis=-1) if weights is None else system @ weights.T
+        return cls(_topics(system, total, weights), total)
 
     @property
-    def sd(self) -> FloatArray:
-        """The standard deviation (ddof = 1); NaN for fewer than two, 0 where all that varies is rounding."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            sd = np.sqrt(self.m2 / np.where(self.n > 1, self.n - 1, np.nan))
-        return np.where(sd <= np.maximum(1e-13 * np.abs(self.mean), self.noise), 0.0, sd)
-
-    @property
-    def se(self) -> FloatArray:
-        """The standard error of the mean."""
-        return self.sd / np.sqrt(np.maximum(self.n, 1))
+    def value(self) -> FloatArray:
+        """The mean."""
+        return self.total / self.n
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """All that the single-baseline measures need to know of a system (or several) against a baseline."""
+class Comparison(Statistic):
+    """A system (or several) against a baseline: moments of gains and of losses, wins, large losses.
 
-    gains: Moments
-    losses: Moments
+    >>> compared = Comparison.of(np.array([0.2, 0.5]), np.array([0.4, 0.1]))
+    >>> float(compared.frisk), float(compared.freward), compared.at([0, 1, 5]).mean
+    (0.1, 0.2, array([ 0.1,  0. , -0.4]))
+    """
+
+    gains: Moments | WeightedMoments
+    losses: Moments | WeightedMoments
     wins: FloatArray
     loss20: FloatArray
+    branches: dict[float, Moments | WeightedMoments] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, system: FloatArray, baseline: FloatArray) -> Comparison:
+    def of(
+        cls, system: FloatArray, baseline: FloatArray, weights: FloatArray | None = None, values: Values = LINEAR
+    ) -> Comparison:
         """Compare along the last axis (topics), by chunks."""
-        return reduce(add, (cls._of_chunk(*pair) for pair in _pairs(system, baseline)))
+        if weights is not None:
+            return cls._weighted(system, baseline, weights, values)
+        return reduce(add, (cls._of_chunk(*pair, values) for pair in _pairs(system, baseline)))
 
     @classmethod
-    def _of_chunk(cls, system: FloatArray, baseline: FloatArray) -> Comparison:
+    def _of_chunk(cls, system: FloatArray, baseline: FloatArray, values: Values) -> Comparison:
         d = system - baseline
         loss = d < 0
-        # (s - b) / b < -0.2, with a hair of room so that a loss of exactly 20 % does not count through rounding.
-        large = (d < -(0.2 + 1e-9) * baseline) & (baseline > 0)
         noise = rounding(system, baseline)
         return cls(
             gains=Moments.of(d, ~loss, noise),
             losses=Moments.of(d, loss, noise),
             wins=np.count_nonzero(d > 0, axis=-1).astype(np.float64),
-            loss20=np.count_nonzero(large, axis=-1).astype(np.float64),
+            loss20=np.count_nonzero(_large(d, baseline), axis=-1).astype(np.float64),
+            branches={alpha: Moments.of(value(d), noise=noise) for alpha, value in values.items()},
         )
 
-    def __add__(self, other: Comparison) -> Comparison:
-        return Comparison(
-            self.gains + other.gains,
-            self.losses + other.losses,
-            self.wins + other.wins,
-            self.loss20 + other.loss20,
+    @classmethod
+    def _weighted(cls, system: FloatArray, baseline: FloatArray, weights: FloatArray, values: Values) -> Comparison:
+        d = system - baseline
+        gains, losses = np.maximum(d, 0.0), np.minimum(d, 0.0)
+        drawn = weights.T
+        wins, lost, large = _weighted_counts(np.stack([d > 0, d < 0, _large(d, baseline)]), weights)
+        n = np.broadcast_to(weights.sum(axis=1), lost.shape)
+        branches: dict[float, Moments | WeightedMoments] = {}
+        if values:
+            valued = np.stack([value(d) for value in values.values()], axis=1)
+            totals, squares = valued @ drawn, valued**2 @ drawn
+            branches = {
+                alpha: WeightedMoments(n, totals[:, index], squares[:, index]) for index, alpha in enumerate(values)
+            }
+        return cls(
+            gains=WeightedMoments(n - lost, gains @ drawn, gains**2 @ drawn),
+            losses=WeightedMoments(lost, losses @ drawn, losses**2 @ drawn),
+            wins=wins,
+            loss20=large,
+            branches=branches,
         )
 
-    def at(self, alpha: npt.ArrayLike) -> Moments:
-        """The moments of the linear values x = v(d) at each alpha, which comes as the leading axes."""
-        return self.gains + self.losses.scaled(1 + np.asarray(alpha, dtype=np.float64))
+    @memoised
+    def at(self, sweep: FloatArray) -> Moments | WeightedMoments:
+        """The moments of the values x = v(s - b) at each alpha, which is the leading axis."""
+        if not self.branches:
+            return self.gains + self.losses.scaled(1 + sweep)  # type: ignore[operator]
+        first, *others = (self.branches[one] for one in sweep.ravel().tolist())
+        return first.map(lambda *arrays: np.stack(arrays).reshape(sweep.shape + arrays[0].shape), *others)  # type: ignore[arg-type]
 
     @property
     def topics(self) -> FloatArray:
-        """How many topics were compared."""
+        """The number of topics compared."""
         return self.gains.n + self.losses.n
 
+    @property
+    def ties(self) -> FloatArray:
+        """The number of topics without a difference."""
+        return self.topics - self.wins - self.losses.n
 
-def chunks(topics: int, rows: int) -> Iterator[slice]:
-    """Slices of topics so that rows × topics stays within `CHUNK` numbers."""
-    width = max(1, CHUNK // max(rows, 1))
-    return (slice(start, start + width) for start in range(0, topics, width))
+    @property
+    def frisk(self) -> FloatArray:
+        """F_Risk: the mean of the losses, 0 for the other topics."""
+        return np.abs(self.losses.total) / self.topics
+
+    @property
+    def freward(self) -> FloatArray:
+        """F_Reward: the mean of the gains, 0 for the other topics."""
+        return self.gains.total / self.topics
+
+
+@dataclass(frozen=True)
+class Expectation(Statistic):
+    """Systems against what their own totals and those of the topics make one expect: sums of z above and below 0.
+
+    z = (x - e) / sqrt(e) with e_ij = S_i T_j / N, S_i the total of system i, T_j of topic j, N of all.
+
+    >>> Expectation.of(np.array([[0.05, 0.55], [0.40, 0.20]])).zrisk([1.0]).round(3)
+    array([[-0.452, -0.203]])
+    """
+
+    n: FloatArray
+    total: FloatArray
+    gains: FloatArray
+    losses: FloatArray
+    branches: dict[float, FloatArray] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        matrix: FloatArray,
+        weights: FloatArray | None = None,
+        shares: FloatArray | None = None,
+        totals: FloatArray | None = None,
+        values: Values = LINEAR,
+    ) -> Expectation:
+        """Sum over the topics of a matrix of systems × topics (further axes may lead).
+
+        ``shares`` are the margins S_i / N where the matrix holds only some of the topics (and a first pass over all
+        topics found them), ``totals`` the margins T_j where it holds only some of the systems.
+        """
+        if totals is None:
+            totals = matrix.sum(axis=-2, keepdims=True)
+        if weights is not None:
+            return cls._weighted(matrix, weights, totals.reshape(-1), values)
+        if shares is None:
+            shares = shares_of(matrix)
+        total = matrix.sum(axis=-1)
+        gains, losses = np.zeros(total.shape), np.zeros(total.shape)
+        branches = {alpha: np.zeros(total.shape) for alpha in values}
+        for part in chunks(matrix.shape[-1], total.size):
+            x, expected = matrix[..., part], shares[..., np.newaxis] * totals[..., part]
+            difference, root = x - expected, _divisor(expected)
+            z = difference / root
+            gains += np.maximum(z, 0).sum(axis=-1)
+            losses += np.minimum(z, 0).sum(axis=-1)
+            for alpha, value in values.items():
+                branches[alpha] += (value(difference) / root).sum(axis=-1)
+        return cls(_topics(matrix, total), total, gains, losses, branches)
+
+    @classmethod
+    def _weighted(cls, matrix: FloatArray, weights: FloatArray, totals: FloatArray, values: Values) -> Expectation:
+        """A topic's total does not depend on the weights; a system's total and the grand total do."""
+        grand, total = weights @ totals, matrix @ weights.T
+        share = total / np.where(grand > 0, grand, 1.0)
+        n = _topics(matrix, total, weights)
+        if values:
+            branches = {
+                alpha: _weighted_values(matrix, weights, totals, share, value) for alpha, value in values.items()
+            }
+            undefined = np.full(total.shape, np.nan)
+            return cls(n, total, undefined, undefined, branches)
+        from surefoot.risk.kernels import weighted_z  # loads numba, which most uses do not need
+
+        root = np.sqrt(totals)
+        gains, losses = weighted_z(weights, matrix / np.where(root > 0, root, 1.0), root, np.sqrt(share))
+        return cls(n, total, gains, losses)
+
+    @memoised
+    def zrisk(self, sweep: FloatArray) -> FloatArray:
+        """Z_Risk at each alpha, which is the leading axis."""
+        if not self.branches:
+            return np.asarray(self.gains + np.multiply.outer(1 + sweep, self.losses))
+        found = np.stack([self.branches[one] for one in sweep.ravel().tolist()])
+        return found.reshape(sweep.shape + found.shape[1:])
+
+    def georisk(self, zrisk: FloatArray) -> FloatArray:
+        """GeoRisk = sqrt(S / c × Phi(Z_Risk / c)), Phi the normal distribution function."""
+        return np.asarray(np.sqrt(self.total / self.n * ndtr(zrisk / self.n)))
+
+
+@dataclass(frozen=True)
+class Tail(Statistic):
+    """The mean difference over the worst topics. Not additive: it needs all topics at once."""
+
+    value: FloatArray
+
+    @classmethod
+    def of(
+        cls, system: FloatArray, baseline: FloatArray, weights: FloatArray | None = None, fraction: float = 0.1
+    ) -> Tail:
+        """The mean over the worst ceil(fraction × c) topics (the last axis), or over those of each resample."""
+        d = system - baseline
+        rows = d.reshape(-1, d.shape[-1])
+        if weights is None:
+            count = int(tail_count(d.shape[-1], fraction))
+            means = [np.partition(row, count - 1)[:count].mean() for row in rows]
+            return cls(np.reshape(means, d.shape[:-1]))
+        return cls(np.stack([_weighted_tail(row, weights, fraction) for row in rows]))
+
+    def __add__(self, other: Self) -> Self:
+        raise SurefootError("tail risk needs all topics at once; it cannot be added up from parts")
+
+
+def tail_count(topics: npt.ArrayLike, fraction: float) -> FloatArray:
+    """The number of topics in a tail: ceil(fraction × c), rounded first because 0.07 × 100 exceeds 7 in floating point.
+
+    >>> int(tail_count(100, 0.07)), int(tail_count(50, 0.05))
+    (7, 3)
+    """
+    return np.asarray(np.ceil(np.round(fraction * np.asarray(topics, dtype=np.float64), 9)))
+
+
+def shares_of(matrix: FloatArray) -> FloatArray:
+    """S_i / N: the fraction of all scores that is the system's; 0 where all scores are 0."""
+    total = matrix.sum(axis=(-2, -1), keepdims=True)[..., 0]
+    return np.asarray(matrix.sum(axis=-1) / np.where(total > 0, total, 1.0))
+
+
+def zscores_of(matrix: FloatArray, expected: FloatArray) -> FloatArray:
+    """Z = (x - e) / sqrt(e); 0 where the expected score is 0."""
+    return (matrix - expected) / _divisor(expected)
+
+
+def rounding(system: FloatArray, baseline: FloatArray) -> FloatArray:
+    """An upper bound of the rounding in the differences: 1e-13 of the largest score."""
+    return np.asarray(1e-13 * np.maximum(np.abs(system).max(axis=-1), np.abs(baseline).max(axis=-1)))
+
+
+def _divisor(expected: FloatArray) -> FloatArray:
+    """sqrt(e), or infinity where e is 0, so that z is 0 there."""
+    root = np.sqrt(expected)
+    return np.where(root > 0, root, np.inf)
+
+
+def _topics(system: FloatArray, total: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """The number of topics (drawn), in the shape of the totals."""
+    n = float(system.shape[-1]) if weights is None else weights.sum(axis=1)
+    return np.broadcast_to(n, total.shape)
+
+
+def _large(d: FloatArray, baseline: FloatArray) -> BoolArray:
+    return (d < -LARGE_LOSS * baseline) & (baseline > 0)
 
 
 def _pairs(system: FloatArray, baseline: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -131,12 +296,26 @@ def _pairs(system: FloatArray, baseline: FloatArray) -> Iterator[tuple[FloatArra
         yield system[..., part], baseline[..., part]
 
 
-def moments_of_values(system: FloatArray, baseline: FloatArray, value: Value) -> Moments:
-    """The moments of x = v(d) for one value function, by chunks of topics."""
-    parts = ((value(s - b), rounding(s, b)) for s, b in _pairs(system, baseline))
-    return reduce(add, (Moments.of(x, np.ones(x.shape, dtype=np.bool_), noise) for x, noise in parts))
+def _weighted_counts(masks: BoolArray, weights: FloatArray) -> FloatArray:
+    """How many of the drawn topics each mask selects; single precision is exact for counts, and twice as fast."""
+    return (masks.astype(np.float32) @ weights.astype(np.float32).T).astype(np.float64)
 
 
-def rounding(system: FloatArray, baseline: FloatArray) -> FloatArray:
-    """What rounding may put into the differences, with room to spare: 1e-13 of the largest score."""
-    return np.asarray(1e-13 * np.maximum(np.abs(system).max(axis=-1), np.abs(baseline).max(axis=-1)))
+def _weighted_values(
+    matrix: FloatArray, weights: FloatArray, totals: FloatArray, share: FloatArray, value: Value
+) -> FloatArray:
+    """The weighted sums of v(x - e) / sqrt(e), systems × resamples."""
+    z = np.empty(share.shape)
+    for resample, drawn in enumerate(weights):
+        expected = share[:, resample, np.newaxis] * totals
+        z[:, resample] = (value(matrix - expected) / _divisor(expected)) @ drawn
+    return z
+
+
+def _weighted_tail(d: FloatArray, weights: FloatArray, fraction: float) -> FloatArray:
+    """The mean over the worst topics of each resample: topics in order, each as often as there is room for it."""
+    count = tail_count(weights.sum(axis=1), fraction)
+    order = np.argsort(d, kind="stable")
+    drawn = weights[:, order]
+    room = count[:, np.newaxis] - (np.cumsum(drawn, axis=1) - drawn)
+    return np.asarray(np.clip(room, 0, drawn) @ d[order] / count)

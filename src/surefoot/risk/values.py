@@ -1,8 +1,8 @@
-"""Value functions: what a score difference is worth. One idea under the measures and the learning objectives.
+"""Value functions: what a score difference is worth, for measures and learning objectives alike.
 
-A value function v maps a difference d in [-1, 1] to its value, v(0) = 0 and v strictly increases; so whatever is
-built on it never punishes an improvement. Measures take a *family*: anything that makes a value function of an
-alpha, such as `Linear`, `Smooth` or what `Smooth.fitted` returns.
+A value function v maps a difference d in [-1, 1] to its value; v(0) = 0 and v is strictly increasing, so that a
+measure built on it never penalises an improvement. Measures take a *family*: a callable that makes the value function
+of an alpha, such as `Linear`, `Smooth` or the result of `Smooth.fitted`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.scores import FloatArray
 
 
 class Value(Protocol):
@@ -26,6 +26,12 @@ class Value(Protocol):
 
 
 Family = Callable[[float], Value]
+"""Makes the value function of an alpha."""
+
+
+def value_functions(family: Family, alpha: npt.ArrayLike) -> dict[float, Value]:
+    """The value function of each alpha; none for linear values, whose measures have closed forms in alpha."""
+    return {} if family is Linear else {one: family(one) for one in np.ravel(alpha).tolist()}
 
 
 @dataclass(frozen=True)
@@ -34,14 +40,22 @@ class Linear:
 
     Wang, Bennett and Collins-Thompson, *Robust ranking models via risk-sensitive optimization*, SIGIR 2012.
 
+    Parameters
+    ----------
+    alpha
+        The additional weight of losses.
+
+    Examples
+    --------
     >>> Linear(alpha=5)(np.array([-0.1, 0.0, 0.1]))
     array([-0.6,  0. ,  0.1])
+
     """
 
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_alpha(self.alpha)
+        _validate_alpha(self.alpha)
 
     def __call__(self, d: FloatArray) -> FloatArray:
         return np.where(d < 0, (1 + self.alpha) * d, d)
@@ -52,13 +66,22 @@ class Smooth:
     """A cubic without the kink at 0: small differences count for little, large losses for 1 + alpha.
 
     The least-squares cubic through (-1, -(1 + alpha)), (lower, -0.05), (0, 0), (upper, 0.05) and (1, 1), its
-    intercept then dropped. ``lower`` and ``upper`` are the 1.5 IQR fences of the score differences; the defaults
-    are those of the TREC 2012 runs in the paper. A fit that is not strictly increasing on [-1, 1] is refused.
+    intercept then dropped. A fit that is not strictly increasing on [-1, 1] is refused.
 
     Benham, Moffat and Culpepper, *On the pluses and minuses of risk*, ECIR 2020 (their alpha-hat is 1 + alpha).
 
+    Parameters
+    ----------
+    alpha
+        The additional weight of large losses.
+    lower, upper
+        The 1.5 IQR fences of the score differences; the defaults are those of the TREC 2012 runs in the paper.
+
+    Examples
+    --------
     >>> [round(c, 5) for c in Smooth(alpha=1).coefficients]
     [1.38426, -0.51659, 0.11578]
+
     """
 
     alpha: float = 1.0
@@ -66,7 +89,7 @@ class Smooth:
     upper: float = 0.292
 
     def __post_init__(self) -> None:
-        _check_alpha(self.alpha)
+        _validate_alpha(self.alpha)
         if not -1 < self.lower < 0 < self.upper < 1:
             raise SurefootError(
                 f"a smooth value function needs fences -1 < lower < 0 < upper < 1; got {self.lower:g} and "
@@ -125,7 +148,7 @@ def fences(differences: npt.ArrayLike) -> tuple[float, float]:
     return float(first - reach), float(third + reach)
 
 
-def _check_alpha(alpha: float) -> None:
+def _validate_alpha(alpha: float) -> None:
     if not 0 <= alpha < np.inf:
         raise SurefootError(f"alpha must be a number of 0 or more; got {alpha:g}")
 

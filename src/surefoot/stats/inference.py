@@ -1,4 +1,4 @@
-"""What is real and what is noise: t inference, the jackknife, topic by topic, corrections for many tests."""
+"""Student's t inference over topics, topic by topic, and the jackknife."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtrit
 
-from surefoot.errors import SurefootError, choose
-from surefoot.risk import t_of, value_moments
-from surefoot.risk.statistics import CHUNK, Moments, rounding
+from surefoot._typing import FloatArray
+from surefoot.errors import SurefootError
+from surefoot.risk.functions import value_moments
+from surefoot.risk.moments import CHUNK, Moments, WeightedMoments
+from surefoot.risk.statistics import rounding
 from surefoot.risk.values import Family, Linear
-from surefoot.scores import FloatArray
 
 LEVEL = 0.05
 """The significance level used throughout, two-sided."""
@@ -42,31 +43,41 @@ def t_inference(
 ) -> TInference:
     """Is U_Risk different from 0? Student's t with c - 1 degrees of freedom (SIGIR 2014).
 
-    The null hypothesis is E[v(d)] = 0. At alpha = 0 that says the means are equal; at alpha > 0 it says that the gains
-    make up for the losses *times* 1 + alpha, which symmetric differences do not. So a significantly negative T_Risk at
-    alpha = 5 says that the risk is not paid for at that exchange rate, not that the system is worse.
+    The null hypothesis is E[v(d)] = 0. At alpha = 0 it says that the means are equal; at alpha > 0, that the gains make
+    up for the losses *times* 1 + alpha, which symmetric differences do not. So a significantly negative T_Risk at
+    alpha = 5 says that the gains do not pay for the risk at that exchange rate, not that the system is worse.
 
+    Parameters
+    ----------
+    system, baseline
+        Scores on the same topics, one system or several.
+    alpha
+        The additional weight of losses; one or several.
+    value
+        The family of value functions.
+    level
+        The significance level of the interval, two-sided.
+
+    Returns
+    -------
+    TInference
+        U_Risk, its standard error and interval, T_Risk and p.
+
+    Examples
+    --------
     >>> float(t_inference([0.2, 0.5, 0.3], [0.4, 0.1, 0.2], alpha=0).p.round(3))
     0.622
+
     """
     return t_inference_of(value_moments(system, baseline, alpha, value), level)
 
 
-def t_inference_of(moments: Moments, level: float = LEVEL) -> TInference:
+def t_inference_of(moments: Moments | WeightedMoments, level: float = LEVEL) -> TInference:
     """The t inference of values whose moments are known."""
     topics = int(np.max(moments.n))
-    t, critical = t_of(moments), critical_value(topics, level)
-    reach = np.where(np.isnan(t), np.nan, critical * moments.se)
-    return TInference(
-        urisk=moments.mean,
-        se=moments.se,
-        trisk=t,
-        p=2 * stdtr(np.maximum(topics - 1, 1), -np.abs(t)),
-        df=topics - 1,
-        critical=critical,
-        low=moments.mean - reach,
-        high=moments.mean + reach,
-    )
+    mean, se, t, critical = moments.mean, moments.se, moments.t, critical_value(topics, level)
+    reach = np.where(np.isnan(t), np.nan, critical * se)
+    return TInference(mean[()], se[()], t[()], moments.p[()], topics - 1, critical, mean - reach, mean + reach)
 
 
 def critical_value(topics: int, level: float = LEVEL) -> float:
@@ -94,17 +105,34 @@ def topic_inference(
 ) -> TopicInference:
     """Which topics carry the risk? T_R = x_q / s_x and T_J = sqrt(c / (c - 1)) (x_q - mean x) / s_x.
 
-    T_J has the sign that the figure and the text of SIGIR 2014 use; its eq. 23 as printed has the opposite one. NaN
-    where all x are alike.
+    T_J has the sign that the plot and the text of SIGIR 2014 use; its eq. 23 as printed has the opposite one. NaN
+    where all x are equal.
 
+    Parameters
+    ----------
+    system, baseline
+        Scores of one system and one baseline on the same topics.
+    alpha
+        The additional weight of losses.
+    value
+        The family of value functions.
+
+    Returns
+    -------
+    TopicInference
+        The value, T_R and T_J of each topic.
+
+    Examples
+    --------
     >>> topic_inference([0.2, 0.5, 0.3], [0.4, 0.1, 0.3], alpha=0).tj.round(3)
     array([-1.069,  1.336, -0.267])
+
     """
     own, base = np.asarray(system, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
     if own.ndim != 1 or own.shape != base.shape:
         raise SurefootError(f"one system and one baseline on the same topics are needed; got {own.shape}, {base.shape}")
     x = value(alpha)(own - base)
-    moments = Moments.of(x, np.ones(x.shape, dtype=np.bool_), (1 + alpha) * rounding(own, base))
+    moments = Moments.of(x, noise=(1 + alpha) * rounding(own, base))
     spread = moments.sd if moments.sd > 0 else np.nan
     topics = x.shape[-1]
     return TopicInference(x, x / spread, np.sqrt(topics / max(topics - 1, 1)) * (x - moments.mean) / spread)
@@ -112,7 +140,7 @@ def topic_inference(
 
 @dataclass(frozen=True)
 class Jackknife:
-    """What leaving out one topic at a time says of a statistic. Topics lead ``leave_one_out`` and ``pseudo_values``."""
+    """A statistic with each topic left out in turn. Topics lead ``leave_one_out`` and ``pseudo_values``."""
 
     estimate: FloatArray
     leave_one_out: FloatArray
@@ -125,14 +153,28 @@ class Jackknife:
 def jackknife(statistic: Callable[[FloatArray], FloatArray], sample: npt.ArrayLike) -> Jackknife:
     """The jackknife of any statistic of a sample whose last axis are the topics.
 
-    ``statistic`` maps an array (…, topics) to an array without the last axis, as all measures do; further axes may
-    lead, and the topics' samples come as one. For U_Risk the standard error is s_x / sqrt(c) exactly; for others it is
-    a number of its own. Quenouille 1956, Tukey 1958; SIGIR 2014 section 4.2.
+    For U_Risk the standard error is s_x / sqrt(c) exactly. Quenouille 1956, Tukey 1958; SIGIR 2014 section 4.2.
 
+    Parameters
+    ----------
+    statistic
+        Maps an array (…, topics) to an array without the last axis, as all measures do. It is called with many samples
+        at once, which are then the leading axis.
+    sample
+        The array whose last axis are the topics.
+
+    Returns
+    -------
+    Jackknife
+        Estimate, bias, pseudo-values and standard error.
+
+    Examples
+    --------
     >>> from surefoot.risk import georisk
     >>> scores = np.array([[0.05, 0.15, 0.55], [0.40, 0.35, 0.20]])
     >>> jackknife(lambda x: georisk(x, alpha=1), scores).se.round(4)
     array([0.1065, 0.0425])
+
     """
     whole = np.asarray(sample, dtype=np.float64)
     topics = whole.shape[-1]
@@ -160,45 +202,3 @@ def _leave_one_out(sample: FloatArray) -> Iterator[FloatArray]:
     for start in range(0, topics, at_once):
         out = np.arange(start, min(start + at_once, topics))[:, np.newaxis]
         yield np.moveaxis(sample[..., others + (others >= out)], -2, 0)
-
-
-def correct(p: npt.ArrayLike, method: str) -> FloatArray:
-    """The p values adjusted for all tests in the array together; NaN (no test) stays and does not count.
-
-    ``holm`` and ``bonferroni`` bound the chance of any false alarm, ``bh`` (Benjamini and Hochberg 1995) the share of
-    false alarms among the alarms.
-
-    >>> correct([0.01, 0.04, 0.03], "holm")
-    array([0.03, 0.06, 0.06])
-    """
-    choose(method, ("holm", "bonferroni", "bh"), "correct")
-    raw = np.asarray(p, dtype=np.float64)
-    adjusted = np.full(raw.shape, np.nan)
-    tested = np.isfinite(raw)
-    adjusted[tested] = np.minimum(_CORRECTIONS[method](raw[tested]), 1.0)
-    return adjusted
-
-
-def _bonferroni(p: FloatArray) -> FloatArray:
-    return p * p.size
-
-
-def _holm(p: FloatArray) -> FloatArray:
-    order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
-    return _unsorted(steps, order)
-
-
-def _benjamini_hochberg(p: FloatArray) -> FloatArray:
-    order = np.argsort(p, kind="stable")[::-1]
-    steps = np.minimum.accumulate(p[order] * p.size / np.arange(p.size, 0, -1))
-    return _unsorted(steps, order)
-
-
-def _unsorted(steps: FloatArray, order: npt.NDArray[np.intp]) -> FloatArray:
-    result = np.empty_like(steps)
-    result[order] = steps
-    return result
-
-
-_CORRECTIONS = {"bonferroni": _bonferroni, "holm": _holm, "bh": _benjamini_hochberg}

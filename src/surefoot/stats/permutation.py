@@ -1,4 +1,4 @@
-"""Is there a system effect at all? Permutation tests of risk beside Student's t and Wilcoxon's test.
+"""Is there a system effect? Permutation tests of risk, Student's t and Wilcoxon's test.
 
 The null hypothesis of the permutation tests: on each topic, the two scores could as well have come the other way round.
 Exchanging them flips the sign of the difference d, so what U_Risk would be without a system effect is known, at any
@@ -8,29 +8,25 @@ or "worse" for the system alone being worse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, stdtr
+from scipy.special import stdtr
 
-from surefoot.analysis.design import Baseline, Population, Setting, signature_of
-from surefoot.analysis.figures import Columns
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose
-from surefoot.results import Result
-from surefoot.risk import alphas_of, sweep_of
-from surefoot.risk.statistics import CHUNK
-from surefoot.risk.values import Family, Linear
-from surefoot.scores import FloatArray, Scores
-from surefoot.stats.inference import correct as corrected
+from surefoot.risk.alphas import validate_alphas
+from surefoot.risk.measures import GEORISK, Risk
+from surefoot.risk.moments import CHUNK
+from surefoot.risk.values import Family, Linear, Value, value_functions
 from surefoot.stats.inference import t_inference
 
 ALTERNATIVES = ("two-sided", "worse")
-TESTS = ("trisk", "t", "wilcoxon", "flip", "max", "swap")
 ROUNDING = 1e-12
-"""Statistics that differ by less than this share are taken to be equal."""
+"""Statistics that differ by less than this are taken to be equal."""
 
 
 def t_test(
@@ -42,13 +38,30 @@ def t_test(
 ) -> FloatArray:
     """The p of T_Risk under E[v(d)] = 0; at alpha = 0, of the paired t test.
 
+    Parameters
+    ----------
+    system, baseline
+        Scores on the same topics, one system or several.
+    alpha, value
+        The additional weight of losses, one or several, and the family of value functions.
+    alternative
+        ``"two-sided"``, or ``"worse"`` for the system.
+
+    Returns
+    -------
+    FloatArray
+        p for each alpha (if several) and system.
+
+    Examples
+    --------
     >>> float(t_test([0.2, 0.5, 0.3], [0.4, 0.1, 0.2]).round(3))
     0.622
+
     """
     found = t_inference(system, baseline, alpha, value)
     if choose(alternative, ALTERNATIVES, "alternative") == "two-sided":
         return found.p
-    return np.asarray(stdtr(max(found.df, 1), found.trisk))
+    return np.asarray(stdtr(max(found.df, 1), found.trisk))[()]
 
 
 def wilcoxon_test(system: npt.ArrayLike, baseline: npt.ArrayLike, alternative: str = "two-sided") -> FloatArray:
@@ -58,8 +71,23 @@ def wilcoxon_test(system: npt.ArrayLike, baseline: npt.ArrayLike, alternative: s
     rank. The null distribution is exact for up to 50 topics without ties, else normal with the correction for ties. NaN
     where no topic differs.
 
+    Parameters
+    ----------
+    system, baseline
+        Scores on the same topics, one system or several.
+    alternative
+        ``"two-sided"``, or ``"worse"`` for the system.
+
+    Returns
+    -------
+    FloatArray
+        p for each system.
+
+    Examples
+    --------
     >>> float(wilcoxon_test([0.2, 0.5, 0.3, 0.7], [0.4, 0.1, 0.2, 0.4]))
     0.375
+
     """
     from scipy.stats import wilcoxon
 
@@ -67,13 +95,13 @@ def wilcoxon_test(system: npt.ArrayLike, baseline: npt.ArrayLike, alternative: s
     side: Literal["less", "two-sided"] = "less" if alternative == "worse" else "two-sided"
     d = _differences(system, baseline).round(12)
     p = np.full(d.shape[:-1], np.nan)
-    for place in np.ndindex(p.shape):
-        some = d[place][d[place] != 0]
+    for index in np.ndindex(p.shape):
+        some = d[index][d[index] != 0]
         if some.size:
             exact = some.size <= 50 and np.unique(np.abs(some)).size == some.size
             method: Literal["exact", "approx"] = "exact" if exact else "approx"
-            p[place] = wilcoxon(some, alternative=side, method=method).pvalue
-    return p
+            p[index] = wilcoxon(some, alternative=side, method=method).pvalue
+    return p[()]
 
 
 @dataclass(frozen=True)
@@ -108,12 +136,31 @@ def flip_test(
     If there are no more flips than ``n_resamples`` all are counted and p is exact, else p = (1 + count) / (1 + n). NaN
     where no topic differs.
 
+    Parameters
+    ----------
+    system, baseline
+        Scores on the same topics, one system or several.
+    alpha, value
+        The additional weight of losses, one or several, and the family of value functions.
+    alternative
+        ``"two-sided"``, or ``"worse"`` for the system.
+    n_resamples, seed
+        How many flips are drawn if not all are counted, and from which seed.
+
+    Returns
+    -------
+    FlipTest
+        U_Risk, its mean over all flips, p, and p adjusted for all systems.
+
+    Examples
+    --------
     >>> found = flip_test([0.2, 0.5, 0.3, 0.7], [0.4, 0.1, 0.2, 0.4], alpha=5)
     >>> float(found.urisk.round(6)), float(found.centre.round(6)), float(found.p), found.exact
     (-0.1, -0.625, 0.375, True)
+
     """
     choose(alternative, ALTERNATIVES, "alternative")
-    d, sweep = _differences(system, baseline), alphas_of(alpha)
+    d, sweep = _differences(system, baseline), validate_alphas(alpha)
     odd, even = _odd_and_even(d, sweep, value)
     # Linear values make the same test at every alpha, so one of them is enough.
     tested = odd.reshape(sweep.size, -1, d.shape[-1])[: 1 if value is Linear else None]
@@ -122,8 +169,8 @@ def flip_test(
     return FlipTest(
         urisk=(odd + even).mean(axis=-1),
         centre=even.mean(axis=-1),
-        p=np.broadcast_to(p, (sweep.size, p.shape[1])).reshape(shape),
-        p_max=np.broadcast_to(p_max, (sweep.size, p.shape[1])).reshape(shape),
+        p=np.broadcast_to(p, (sweep.size, p.shape[1])).reshape(shape)[()],
+        p_max=np.broadcast_to(p_max, (sweep.size, p.shape[1])).reshape(shape)[()],
         exact=exact,
     )
 
@@ -159,7 +206,7 @@ def _flipped(odd: FloatArray, alternative: str, n: int, seed: int) -> tuple[Floa
 
 @dataclass(frozen=True)
 class SwapTest:
-    """The difference of two systems' GeoRisk and its p, at each alpha."""
+    """The difference of two systems in a measure and its p, at each alpha."""
 
     difference: FloatArray
     p: FloatArray
@@ -173,6 +220,7 @@ def swap_test(
     alpha: npt.ArrayLike = 1.0,
     value: Family = Linear,
     *,
+    measure: Risk = GEORISK,
     alternative: str = "two-sided",
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -182,45 +230,70 @@ def swap_test(
     On each topic the two rows exchange their scores or not. The topics' totals and the grand total stay as they are;
     the two systems' totals, expectations and GeoRisk don't. Counting and p as in `flip_test`.
 
+    Parameters
+    ----------
+    matrix
+        Scores of systems × topics, 0 or more.
+    row, other
+        The rows of the two systems.
+    alpha, value
+        The additional weight of losses, one or several, and the family of value functions.
+    measure
+        The measure compared, one that needs a population.
+    alternative
+        ``"two-sided"``, or ``"worse"`` for the first system.
+    n_resamples, seed
+        If there are no more exchanges than ``n_resamples`` all are counted, else so many are drawn.
+
+    Returns
+    -------
+    SwapTest
+        The difference in the measure and its p, for each alpha.
+
+    Examples
+    --------
     >>> scores = [[0.05, 0.15, 0.55, 0.30], [0.40, 0.35, 0.20, 0.10], [0.30, 0.30, 0.10, 0.20]]
     >>> found = swap_test(scores, 0, 1, alpha=[0, 5])
     >>> found.difference.round(4), found.p
     (array([ 0.0006, -0.0484]), array([1.  , 0.75]))
+
     """
     choose(alternative, ALTERNATIVES, "alternative")
-    x, sweep = np.asarray(matrix, dtype=np.float64), alphas_of(alpha)
+    x, sweep = np.asarray(matrix, dtype=np.float64), validate_alphas(alpha)
     if x.ndim != 2 or x.min() < 0:
         raise SurefootError("the swap test takes a matrix of systems × topics with scores of 0 or more")
-    totals, pair = x.sum(axis=0), x[[row, other]]
+    pair = x[[row, other]]
     differs = pair[0] != pair[1]
+    compared = _Swapped(measure, x.sum(axis=0), sweep.ravel(), value_functions(value, sweep))
     count, drawn = np.zeros(sweep.size), 0
-    difference = _georisk_difference(pair[:, np.newaxis], totals, sweep.ravel(), value)[:, 0]
+    difference = compared.difference(pair[:, np.newaxis])[:, 0]
     observed = _extremity(difference, alternative) - ROUNDING
     for swaps in _patterns(int(differs.sum()), n_resamples, seed, 4 * x.shape[1]):
         swapped = np.repeat(pair[:, np.newaxis], len(swaps), axis=1)
         swapped[..., differs] = np.where(swaps, swapped[::-1][..., differs], swapped[..., differs])
-        found = _georisk_difference(swapped, totals, sweep.ravel(), value)
-        count += (observed <= _extremity(found, alternative).T).sum(axis=0)
+        count += (observed <= _extremity(compared.difference(swapped), alternative).T).sum(axis=0)
         drawn += len(swaps)
     exact = _enumerable(int(differs.sum()), n_resamples)
     p = _p_of(count, drawn, exact) if differs.any() else np.full(sweep.size, np.nan)
-    return SwapTest(difference.reshape(sweep.shape), p.reshape(sweep.shape), exact)
+    return SwapTest(difference.reshape(sweep.shape)[()], p.reshape(sweep.shape)[()], exact)
 
 
-def _georisk_difference(pair: FloatArray, totals: FloatArray, alphas: FloatArray, value: Family) -> FloatArray:
-    """GeoRisk of the first less that of the second, alphas × resamples, of two × resamples × topics."""
-    own, topics = pair.sum(axis=-1), pair.shape[-1]
-    expected = own[..., np.newaxis] / (totals.sum() or 1.0) * totals
-    root = np.sqrt(expected)
-    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-    if value is Linear:
-        z = (pair - expected) * inverse
-        plain, losses = z.sum(axis=-1), np.minimum(z, 0.0).sum(axis=-1)
-        zrisk = plain + alphas[:, np.newaxis, np.newaxis] * losses
-    else:
-        zrisk = np.stack([(value(float(alpha))(pair - expected) * inverse).sum(axis=-1) for alpha in alphas])
-    georisk = np.sqrt(own / topics * ndtr(zrisk / topics))
-    return np.asarray(georisk[:, 0] - georisk[:, 1])
+@dataclass(frozen=True)
+class _Swapped:
+    """A measure of two systems that exchange scores: the totals of the topics stay."""
+
+    measure: Risk
+    totals: FloatArray
+    alphas: FloatArray
+    values: Mapping[float, Value]
+
+    def difference(self, pair: FloatArray) -> FloatArray:
+        """The measure of the first less that of the second, alphas × resamples, of two × resamples × topics."""
+        shares = pair.sum(axis=-1) / (self.totals.sum() or 1.0)
+        found = self.measure.compute(
+            self.measure.source(pair, shares=shares, totals=self.totals, values=self.values), self.alphas
+        )
+        return np.asarray(found[:, 0] - found[:, 1])
 
 
 def _differences(system: npt.ArrayLike, baseline: npt.ArrayLike) -> FloatArray:
@@ -260,122 +333,3 @@ def _patterns(topics: int, n_resamples: int, seed: int, width: int) -> Iterator[
 
 def _p_of(count: FloatArray, drawn: int, exact: bool) -> FloatArray:
     return count / drawn if exact else (1 + count) / (1 + drawn)
-
-
-def run_tests(
-    scores: Scores,
-    baseline: Baseline,
-    alpha: npt.ArrayLike = 1.0,
-    *,
-    tests: Sequence[str] = TESTS,
-    alternative: str = "two-sided",
-    systems: Sequence[str] | None = None,
-    population: Population = None,
-    value: str | Family = "linear",
-    correct: str | None = None,
-    n_resamples: int = 10_000,
-    seed: int = 0,
-) -> Result:
-    """Every system against the baseline by several tests, a row for each system and alpha.
-
-    Columns: ``system, baseline, alpha, urisk, centre`` (what U_Risk would be without a system effect), ``trisk``, and
-    of each test its p: ``p_trisk`` (T_Risk against 0), ``p_t`` (paired t, alpha = 0), ``p_wilcoxon``, ``p_flip``,
-    ``p_max`` (adjusted for all systems), ``p_swap`` (GeoRisk of system and baseline). ``correct`` adds columns
-    such as ``p_flip_holm``, adjusted over all systems, and over the alphas where the test depends on them. NaN where
-    there is nothing to test.
-
-    >>> draws = np.random.default_rng(1).random((3, 30)) ** 2
-    >>> result = run_tests(Scores(draws, ["old", "new", "other"], range(30)), "old", alpha=5)
-    >>> [(row["system"], round(row["p_trisk"], 3), round(row["p_flip"], 3)) for row in result.rows()[1:]]
-    [('new', 0.017, 0.713), ('other', 0.009, 0.826)]
-    """
-    for test in tests:
-        choose(test, TESTS, "tests")
-    alphas = sweep_of(alpha)
-    # What is adjusted for other systems counts all of them, whichever are shown.
-    setting = Setting.of(scores, baseline, None if correct or "max" in tests else systems, population, value)
-    if setting.baselines is None:
-        raise SurefootError("tests need a baseline; name one")
-    found = _columns(setting, alphas, tests, alternative, n_resamples, seed)
-    if correct is not None:
-        found |= _corrections(found, setting.family, correct)
-    shape = (len(alphas), len(setting.systems))
-    shown = [setting.systems.index(name) for name in (scores if systems is None else scores.select(systems)).systems]
-    columns = {name: np.broadcast_to(column, shape).T[shown].ravel() for name, column in found.items()}
-    stated = signature_of(
-        "tests", [setting], alphas, alternative=alternative, correct=correct, n_resamples=n_resamples, seed=seed
-    )
-    return Result(stated, columns, (*scores.notes, *_notes(setting, alphas, tests)))
-
-
-def _columns(
-    setting: Setting, alphas: FloatArray, tests: Sequence[str], alternative: str, n_resamples: int, seed: int
-) -> Columns:
-    rows, baselines = setting.rows, np.broadcast_to(np.asarray(setting.baselines), setting.rows.shape)
-    family = setting.family
-    flips = flip_test(rows, baselines, alphas, family, alternative=alternative, n_resamples=n_resamples, seed=seed)
-    p: dict[str, Callable[[], FloatArray]] = {
-        "trisk": lambda: t_test(rows, baselines, alphas, family, alternative),
-        "t": lambda: t_test(rows, baselines, 0.0, Linear, alternative),
-        "wilcoxon": lambda: wilcoxon_test(rows, baselines, alternative),
-        "flip": lambda: flips.p,
-        "max": lambda: flips.p_max,
-        "swap": lambda: _swaps(setting, alphas, alternative, n_resamples, seed),
-    }
-    return {
-        "system": np.array(setting.systems),
-        "baseline": np.array(setting.baseline_names),
-        "alpha": alphas[:, np.newaxis],
-        "urisk": flips.urisk,
-        "centre": flips.centre,
-        "trisk": t_inference(rows, baselines, alphas, family).trisk,
-        **{f"p_{test}": p[test]() for test in tests},
-    }
-
-
-def _swaps(setting: Setting, alphas: FloatArray, alternative: str, n_resamples: int, seed: int) -> FloatArray:
-    """The p of the swap test, alphas × systems; NaN where system and baseline are not two rows of the population."""
-    p = np.full((len(alphas), len(setting.systems)), np.nan)
-    if setting.scores.values.min() < 0:
-        return p
-    how = {"alternative": alternative, "n_resamples": n_resamples, "seed": seed}
-    for matrix, rows, places in setting.matrices():
-        for row, place in zip(rows, places, strict=True):
-            other = _row_of_baseline(setting, place)
-            if other is not None:
-                p[:, place] = swap_test(matrix, row, other, alphas, setting.family, **how).p  # type: ignore[arg-type]
-    return p
-
-
-def _row_of_baseline(setting: Setting, place: int) -> int | None:
-    """Where the baseline of a system stands in its population; nowhere, if it is virtual or outside."""
-    if setting.population == "PAIR":
-        return 1
-    members = list(setting.population or setting.scores.systems)
-    name = setting.baseline_names[place]
-    return members.index(name) if name in members else None
-
-
-def _corrections(found: Columns, family: Family, method: str) -> Columns:
-    """The p values adjusted; those that are the same at every alpha are one test and count once."""
-    result: Columns = {}
-    for name in found:
-        if name.startswith("p_") and name != "p_max":
-            same = name in ("p_t", "p_wilcoxon") or (name == "p_flip" and family is Linear)
-            p = np.atleast_2d(found[name])[: 1 if same else None]
-            result[f"{name}_{method}"] = corrected(p, method)
-    return result
-
-
-def _notes(setting: Setting, alphas: FloatArray, tests: Sequence[str]) -> list[str]:
-    notes = []
-    if alphas.max() > 0:
-        notes.append(
-            "p_trisk compares T_Risk with 0; without a system effect U_Risk would be about the figure under centre, "
-            "and p_flip compares with that"
-        )
-        if setting.family is Linear and {"flip", "max"} & set(tests):
-            notes.append("p_flip and p_max are the same at every alpha: exchanging scores never changes |d|")
-    if "swap" in tests and not set(setting.baseline_names) <= set(setting.scores.systems):
-        notes.append("p_swap is undefined against a virtual baseline: it is no row of the population")
-    return notes

@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.results import Result, signature
-from surefoot.risk import sweep_of, t_of
-from surefoot.risk.statistics import CHUNK, Comparison, Moments
-from surefoot.scores import VIRTUAL, FloatArray, Scores
+from surefoot.risk.alphas import normalise_alphas
+from surefoot.risk.moments import CHUNK, Moments, WeightedMoments
+from surefoot.risk.statistics import Comparison
+from surefoot.scores import VIRTUAL, Scores
 from surefoot.stats.inference import LEVEL, critical_value
 from surefoot.stats.simulator import TYPICAL_CORRELATION, Simulator
 
@@ -53,19 +55,41 @@ def power(
 ) -> Power:
     """How often T_Risk finds the risk of a system that is known, on collections of so many topics.
 
-    Columns: ``alpha, topics, urisk`` (the truth, from a very large collection), ``power`` (how often T_Risk is beyond
-    its two-sided critical value, on the side of the truth) with its 95 % Monte-Carlo interval ``power_low`` to
-    ``power_high``, ``no_effect`` (the same for two exchangeable systems: what losses and gains that only come from
-    chance give at this alpha) and ``power_mean`` (how often the paired t test finds the difference of means, on the
-    side of the truth). The null hypothesis of T_Risk is E[v(d)] = 0.
+    The null hypothesis of T_Risk is E[v(d)] = 0.
 
-    >>> planted = Simulator.standard(["old", "new"]).change("new", amount=-0.2, share=0.3)
+    Parameters
+    ----------
+    simulator
+        Draws collections, with the truth planted or fitted; see `fitted_pair` and `planted_pair`.
+    system, baseline
+        Two systems of the simulator.
+    alpha
+        The additional weight of losses; one or several.
+    topics
+        Numbers of topics.
+    level
+        The significance level, two-sided.
+    n_simulations, seed
+        How many collections are drawn, and from which seed.
+
+    Returns
+    -------
+    Power
+        Columns ``alpha, topics, urisk`` (the truth, from a very large collection), ``power`` (how often T_Risk is
+        beyond its two-sided critical value, on the side of the truth) with its 95 % Monte-Carlo interval ``power_low``
+        to ``power_high``, ``no_effect`` (the same for two exchangeable systems) and ``power_mean`` (how often the
+        paired t test finds the difference of means, on the side of the truth).
+
+    Examples
+    --------
+    >>> planted = Simulator.standard(["old", "new"]).change("new", amount=-0.2, fraction=0.3)
     >>> result = power(planted, "new", "old", alpha=0, topics=[50, 200], n_simulations=400)
     >>> [round(row["power"], 2) for row in result.rows()]
     [0.13, 0.32]
+
     """
-    alphas = sweep_of(alpha)
-    sizes = _checked(topics, n_simulations)
+    alphas = normalise_alphas(alpha)
+    sizes = _validate(topics, n_simulations)
     pair, null = (_Pair(made, system, baseline) for made in (simulator, simulator.null(system, baseline)))
     truth = pair.moments([0.0, *alphas], TRUTH_TOPICS, 1, seed).mean[:, 0]
     found = [pair.t([0.0, *alphas], size, n_simulations, seed) for size in sizes]
@@ -90,17 +114,37 @@ def power(
         system=system,
         baseline=baseline,
         alpha=alphas.tolist(),
-        change=[f"{change.amount:g}:{change.share:g}" for change in simulator.changes] or None,
+        change=[f"{change.amount:g}:{change.fraction:g}" for change in simulator.changes] or None,
         level=level,
         n_simulations=n_simulations,
         seed=seed,
     )
-    notes = (f"simulated: {simulator.source}", *_words(truth[1:], sizes, needed, none, level))
+    notes = (f"simulated: {simulator.source}", *_sentences(truth[1:], sizes, needed, none, level))
     return Power(signature=stated, columns=columns, notes=notes, needed=needed)
 
 
 def fitted_pair(scores: Scores, system: str, baseline: str) -> Simulator:
-    """A system and its baseline as they were measured: a simulator fitted to their scores."""
+    """A system and its baseline as they were measured: a simulator fitted to their scores.
+
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure.
+    system, baseline
+        The system, and a system or MEAN, MEDIAN or MAX of each topic to compare it with.
+
+    Returns
+    -------
+    Simulator
+        Draws collections of the two.
+
+    Examples
+    --------
+    >>> scores = Scores([[0.2, 0.4, 0.6], [0.3, 0.1, 0.5]], ["old", "new"], ["q1", "q2", "q3"])
+    >>> fitted_pair(scores, "new", "old").systems
+    ('new', 'old')
+
+    """
     if system == baseline:
         raise SurefootError(f"{system} is its own baseline, so there is no risk to see; name another")
     name = f"{baseline} of all" if baseline in VIRTUAL else baseline
@@ -108,14 +152,31 @@ def fitted_pair(scores: Scores, system: str, baseline: str) -> Simulator:
     return Simulator.fit(Scores(values, [system, name], scores.topics, scores.measure))
 
 
-def planted_pair(loss: float, share: float = 1.0, scores: Scores | None = None, baseline: str = "") -> Simulator:
-    """A baseline and its exchangeable copy, but that the copy loses so much on a share of the topics.
+def planted_pair(loss: float, fraction: float = 1.0, scores: Scores | None = None, baseline: str = "") -> Simulator:
+    """A baseline and its exchangeable copy, except that the copy loses so much on a fraction of the topics.
 
     The baseline is made of built-in margins, or has the margin of one that was measured; the two then correlate as it
     does with the other systems on average.
 
-    >>> planted_pair(loss=0.2, share=0.1).systems
+    Parameters
+    ----------
+    loss
+        How much the copy loses on the topics that change.
+    fraction
+        The fraction of topics that change.
+    scores, baseline
+        Scores with the baseline to imitate; built-in margins without.
+
+    Returns
+    -------
+    Simulator
+        Draws collections of the copy and the baseline.
+
+    Examples
+    --------
+    >>> planted_pair(loss=0.2, fraction=0.1).systems
     ('copy', 'baseline')
+
     """
     if scores is None:
         pair = Simulator.standard(["copy", "baseline"])
@@ -129,7 +190,7 @@ def planted_pair(loss: float, share: float = 1.0, scores: Scores | None = None, 
         correlation = fitted.correlation[-1, :-1].mean() if len(names) > 1 else TYPICAL_CORRELATION
         pair = Simulator.standard([f"copy of {baseline}", baseline], fitted.margins[-1], float(correlation))
         pair = replace(pair, measure=fitted.measure, scale=fitted.scale, source=fitted.source)
-    return pair.change(pair.systems[0], -loss, share)
+    return pair.change(pair.systems[0], -loss, fraction)
 
 
 class _Pair:
@@ -139,7 +200,7 @@ class _Pair:
         self._simulator = simulator
         self._rows = [simulator.systems.index(system), simulator.systems.index(baseline)]
 
-    def moments(self, alphas: npt.ArrayLike, topics: int, collections: int, seed: int) -> Moments:
+    def moments(self, alphas: npt.ArrayLike, topics: int, collections: int, seed: int) -> Moments | WeightedMoments:
         """Of the values on each collection, alphas × collections."""
         drawn = self._simulator.values(topics * collections, seed)[self._rows]
         system, baseline = drawn.reshape(2, collections, topics)
@@ -149,20 +210,20 @@ class _Pair:
         """T_Risk on each collection, alphas × collections, some collections at a time."""
         at_once = max(1, CHUNK // topics)
         parts = [
-            t_of(self.moments(alphas, topics, min(at_once, collections - start), seed + 1 + place))
-            for place, start in enumerate(range(0, collections, at_once))
+            self.moments(alphas, topics, min(at_once, collections - start), seed + 1 + number).t
+            for number, start in enumerate(range(0, collections, at_once))
         ]
         return np.concatenate(parts, axis=-1)
 
 
 def _beyond(t: FloatArray, truth: FloatArray, topics: int, level: float) -> FloatArray:
-    """The share of collections on which T is significant on the side of the truth."""
+    """The fraction of collections on which T is significant on the side of the truth."""
     side = np.where(truth < 0, -1.0, 1.0)[:, np.newaxis]
     return np.asarray(np.mean(side * t > critical_value(topics, level), axis=-1))
 
 
 def binomial_interval(count: npt.ArrayLike, n: int, level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
-    """The shares that a count out of n does not rule out (Clopper and Pearson 1934).
+    """The rates that a count out of n does not rule out (Clopper and Pearson 1934).
 
     >>> low, high = binomial_interval(0, 10)
     >>> float(low), round(float(high), 3)
@@ -195,17 +256,17 @@ def topics_needed(topics: Sequence[int], rates: npt.ArrayLike, wanted: float = W
     return float(np.ceil(root**2 - 1e-9))
 
 
-def bar(share: float) -> str:
-    """A share as a bar.
+def bar(fraction: float) -> str:
+    """A fraction as a bar.
 
     >>> bar(0.5)
     '██████████··········'
     """
-    filled = round(share * BAR)
+    filled = round(fraction * BAR)
     return "█" * filled + "·" * (BAR - filled)
 
 
-def _checked(topics: Sequence[int], n_simulations: int) -> list[int]:
+def _validate(topics: Sequence[int], n_simulations: int) -> list[int]:
     sizes = sorted({int(size) for size in topics})
     if not sizes or sizes[0] < 2:
         raise SurefootError("the power needs numbers of topics of 2 or more")
@@ -214,7 +275,7 @@ def _checked(topics: Sequence[int], n_simulations: int) -> list[int]:
     return sizes
 
 
-def _words(
+def _sentences(
     truth: FloatArray, sizes: Sequence[int], needed: dict[float, float | None], none: FloatArray, level: float
 ) -> list[str]:
     """What the table says."""

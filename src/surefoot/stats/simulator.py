@@ -1,8 +1,8 @@
-"""Test collections by chance: scores of systems on topics with realistic margins and dependence, and known truth.
+"""Simulated test collections: scores of systems on topics with realistic margins and dependence, and known truth.
 
 A Gaussian copula: each topic is a draw of correlated normal values, one for each system, which the systems' margins
 turn into scores. So systems agree on what is easy and hard as far as the fitted ones do, and each keeps its own
-distribution of scores, with its share of topics at 0 and at 1.
+distribution of scores, with its fraction of topics at 0 and at 1.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from typing import Protocol
 import numpy as np
 from scipy.special import betaincinv, ndtr, ndtri
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted, listed
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import Scores
 
 
 class Margin(Protocol):
     """The distribution of one system's scores over topics, as its quantile function."""
 
     def quantile(self, u: FloatArray) -> FloatArray:
-        """The score below which a share u of the topics falls."""
+        """The score below which a fraction u of the topics falls."""
 
 
 @dataclass(frozen=True)
 class ZeroInflatedBeta:
-    """A share ``zero`` of the topics at 0, a share ``one`` at 1, the others beta(a, b).
+    """A fraction ``zero`` of the topics at 0, a fraction ``one`` at 1, the others beta(a, b).
 
     >>> ZeroInflatedBeta(zero=0.2, one=0.1, a=1.0, b=1.0).quantile(np.array([0.1, 0.55, 0.95]))
     array([0. , 0.5, 1. ])
@@ -41,23 +42,23 @@ class ZeroInflatedBeta:
 
     def __post_init__(self) -> None:
         if not (self.zero >= 0 and self.one >= 0 and self.zero + self.one <= 1 and self.a > 0 and self.b > 0):
-            raise SurefootError(f"a margin needs shares that add up to at most 1, and a, b above 0; got {self}")
+            raise SurefootError(f"a margin needs fractions that add up to at most 1, and a, b above 0; got {self}")
 
     def quantile(self, u: FloatArray) -> FloatArray:
-        places, scores = _beta_table(self.a, self.b)
-        return _with_atoms(u, self.zero, self.one, lambda inner: np.interp(inner, places, scores))
+        points, scores = _beta_table(self.a, self.b)
+        return _with_atoms(u, self.zero, self.one, lambda inner: np.interp(inner, points, scores))
 
 
 @lru_cache(maxsize=64)
 def _beta_table(a: float, b: float) -> tuple[FloatArray, FloatArray]:
-    """The quantile function at 10,001 places: read off there, it is 100 times faster than computed for each score."""
-    places = np.linspace(0, 1, 10_001)
-    return places, np.asarray(betaincinv(a, b, places))
+    """The quantile function at 10,001 points: interpolation is 100 times faster than computing each score."""
+    points = np.linspace(0, 1, 10_001)
+    return points, np.asarray(betaincinv(a, b, points))
 
 
 @dataclass(frozen=True, eq=False)
 class EmpiricalMargin:
-    """The shares at 0 and at 1 of a sample, and the quantiles of what lies between, joined by straight lines."""
+    """The fractions at 0 and at 1 of a sample, and the quantiles between, interpolated linearly."""
 
     zero: float
     one: float
@@ -76,8 +77,8 @@ class EmpiricalMargin:
     def quantile(self, u: FloatArray) -> FloatArray:
         if not self.between.size:
             return np.where(u < self.zero, 0.0, 1.0)
-        places = (np.arange(self.between.size) + 0.5) / self.between.size
-        return _with_atoms(u, self.zero, self.one, lambda inner: np.interp(inner, places, self.between))
+        points = (np.arange(self.between.size) + 0.5) / self.between.size
+        return _with_atoms(u, self.zero, self.one, lambda inner: np.interp(inner, points, self.between))
 
 
 def _with_atoms(u: FloatArray, zero: float, one: float, between: Callable[[FloatArray], object]) -> FloatArray:
@@ -90,27 +91,27 @@ def _with_atoms(u: FloatArray, zero: float, one: float, between: Callable[[Float
 
 TYPICAL = ZeroInflatedBeta(zero=0.17, one=0.0, a=0.34, b=1.08)
 TYPICAL_CORRELATION = 0.54
-"""Like ERR@20 of the 49 systems of TREC Web 2012: pooled shares and moments, and the mean normal scores correlation."""
+"""Like ERR@20 of the 49 systems of TREC Web 2012: pooled moments, and the mean normal scores correlation."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """With probability ``share``, a topic's score of this system moves by ``amount``, as far as the scale allows."""
+    """With probability ``fraction``, a topic's score of this system changes by ``amount``, within the scale."""
 
     system: str
     amount: float
-    share: float = 1.0
+    fraction: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.share <= 1:
-            raise SurefootError(f"the share of topics that change must lie between 0 and 1; got {self.share:g}")
+        if not 0 <= self.fraction <= 1:
+            raise SurefootError(f"the share of topics that change must lie between 0 and 1; got {self.fraction:g}")
 
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
     """Draws test collections; made by `fit` or `standard`, and planted with a known truth by `null` and `change`.
 
-    >>> simulator = Simulator.standard(["old", "new"]).change("new", amount=-0.2, share=0.1)
+    >>> simulator = Simulator.standard(["old", "new"]).change("new", amount=-0.2, fraction=0.1)
     >>> simulator.draw(topics=500, seed=1)
     Scores(2 systems × 500 topics of simulated)
     """
@@ -167,10 +168,10 @@ class Simulator:
         changes = tuple(change for change in self.changes if self._row(change.system) not in group)
         return replace(self, margins=tuple(margins), correlation=matrix, changes=changes)
 
-    def change(self, system: str, amount: float, share: float = 1.0) -> Simulator:
-        """A planted loss (amount below 0) or gain on a share of the topics; a shift, if the share is 1."""
+    def change(self, system: str, amount: float, fraction: float = 1.0) -> Simulator:
+        """A planted loss (amount below 0) or gain on a fraction of the topics; a shift, if the fraction is 1."""
         self._row(system)
-        return replace(self, changes=(*self.changes, Change(system, float(amount), float(share))))
+        return replace(self, changes=(*self.changes, Change(system, float(amount), float(fraction))))
 
     def draw(self, topics: int, seed: int = 0) -> Scores:
         """A collection of so many topics."""
@@ -187,7 +188,7 @@ class Simulator:
         normal = _root(self.correlation) @ random.standard_normal((len(self.systems), topics))
         drawn = np.stack([margin.quantile(u) for margin, u in zip(self.margins, ndtr(normal), strict=True)])
         for change in self.changes:
-            hit = random.random(topics) < change.share
+            hit = random.random(topics) < change.fraction
             row = self._row(change.system)
             drawn[row] = np.clip(drawn[row] + change.amount * hit, *self.scale)
         return drawn

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from surefoot import Scores, SurefootError, evaluate
 from surefoot.analysis.evaluate import Evaluation
-from surefoot.analysis.streaming import evaluate_logs, files
+from surefoot.analysis.streaming import evaluate_parquet, files
 from surefoot.analysis.streaming.statistics import Seen
 
 SYSTEMS = ("base", "one", "two", "three")
@@ -95,14 +95,14 @@ def test_any_partition_gives_what_memory_gives(layout, drawn, baseline, tmp_path
     folder = write(tmp_path_factory.getbasetemp() / "partition", layout(scores), parts, rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "CELLS", cells)  # slices end anywhere, also inside a topic
-        check(evaluate_logs(folder, baseline, ALPHAS), evaluate(scores, baseline, ALPHAS))
+        check(evaluate_parquet(folder, baseline, ALPHAS), evaluate(scores, baseline, ALPHAS))
 
 
 @pytest.mark.parametrize("layout", [wide, long])
 def test_scores_below_0_have_no_z(layout, tmp_path) -> None:
     scores = Scores(SCORES.values - 0.2, SYSTEMS, SCORES.topics)
     folder = write(tmp_path, layout(scores), [list(scores.topics[:9]), list(scores.topics[9:])])
-    check(evaluate_logs(folder, "two"), evaluate(scores, "two"))
+    check(evaluate_parquet(folder, "two"), evaluate(scores, "two"))
 
 
 def test_integer_topics_single_precision_and_zeros_everywhere(tmp_path) -> None:
@@ -110,7 +110,7 @@ def test_integer_topics_single_precision_and_zeros_everywhere(tmp_path) -> None:
         {"qid": [1, 2, 3], "a": [0, 0, 0], "b": [0.0, 0.0, 0.0]}, schema_overrides={"b": polars.Float32}
     )
     frame.write_parquet(tmp_path / "log.parquet")
-    check(evaluate_logs(tmp_path, "a"), evaluate(Scores.from_frame(frame), "a"))
+    check(evaluate_parquet(tmp_path, "a"), evaluate(Scores.from_frame(frame), "a"))
 
 
 @pytest.mark.parametrize("layout", [wide, long])
@@ -127,7 +127,7 @@ def test_missing_scores(layout, missing, tmp_path) -> None:
     if layout is long:
         sparse = sparse.unpivot(index="topic", variable_name="system", value_name="score").drop_nulls()
     folder = write(tmp_path, sparse, [list(SCORES.topics[:20]), list(SCORES.topics[20:])])
-    found = evaluate_logs(folder, "base", ALPHAS, missing=missing)
+    found = evaluate_parquet(folder, "base", ALPHAS, missing=missing)
     told = {
         "zero": "3 missing scores filled with 0: one on q3, one on q7, two on q7",
         "drop": "2 topics dropped, missing",
@@ -136,30 +136,30 @@ def test_missing_scores(layout, missing, tmp_path) -> None:
     plain = Scores(scores.values, scores.systems, scores.topics)
     check(Evaluation(found.signature, found.columns, found.notes[1:]), evaluate(plain, "base", ALPHAS))
     with pytest.raises(SurefootError, match=r"3 scores missing: one on q3, one on q7, two on q7; count them 0"):
-        evaluate_logs(folder, "base")
+        evaluate_parquet(folder, "base")
 
 
 def test_a_file_without_a_systems_column_lacks_its_scores(tmp_path) -> None:
     wide(SCORES.select(["base", "one"], ["q0", "q1"])).write_parquet(tmp_path / "a.parquet")
     wide(SCORES.select(["two", "base", "one"], ["q2", "q3"])).write_parquet(tmp_path / "b.parquet")
-    found = evaluate_logs(tmp_path, missing="drop")
+    found = evaluate_parquet(tmp_path, missing="drop")
     expected = evaluate(SCORES.select(["base", "one", "two"], ["q2", "q3"]))
     np.testing.assert_allclose(found["georisk"], expected["georisk"], rtol=1e-12)
     with pytest.raises(SurefootError, match="2 scores missing: two on q0, two on q1"):
-        evaluate_logs(tmp_path)
+        evaluate_parquet(tmp_path)
 
 
 def test_nothing_left(tmp_path) -> None:
     wide(SCORES).with_columns(one=polars.lit(None, polars.Float64)).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(SurefootError, match="no topic is left: 40 topics dropped"):
-        evaluate_logs(tmp_path, missing="drop")
+        evaluate_parquet(tmp_path, missing="drop")
 
 
 @pytest.mark.parametrize(("layout", "advice"), [(wide, "keep one row of it"), (long, "sort the scores by topic")])
 def test_a_topic_in_two_files(layout, advice, tmp_path) -> None:
     folder = write(tmp_path, layout(SCORES), [["q1", "q2"], ["q3", "q2"]])
     with pytest.raises(SurefootError, match=rf"001.parquet: topic 'q2' is in .*000.parquet too; .*{advice}"):
-        evaluate_logs(folder, "base")
+        evaluate_parquet(folder, "base")
 
 
 def test_a_topic_cut_in_two_by_files(tmp_path) -> None:
@@ -168,19 +168,19 @@ def test_a_topic_cut_in_two_by_files(tmp_path) -> None:
     rows[6:].write_parquet(tmp_path / "b.parquet")
     for missing in ("error", "zero", "drop"):
         with pytest.raises(SurefootError, match=r"b.parquet: topic 'q2' is in .*a.parquet too"):
-            evaluate_logs(tmp_path, "base", missing=missing)
+            evaluate_parquet(tmp_path, "base", missing=missing)
 
 
 def test_scattered_rows_of_a_topic(tmp_path) -> None:
     long(SCORES).sort("system", maintain_order=True).write_parquet(tmp_path / "by-system.parquet")
     with pytest.raises(SurefootError, match=r"topic 'q0' is twice; .*sort the scores by topic"):
-        evaluate_logs(tmp_path, "base", missing="zero")
+        evaluate_parquet(tmp_path, "base", missing="zero")
 
 
 def test_topics_that_share_a_hash_are_no_error(tmp_path, monkeypatch) -> None:
     folder = write(tmp_path, long(SCORES), [list(SCORES.topics)])
     monkeypatch.setattr(Seen, "twice", lambda self: np.concatenate(self.hashes))
-    check(evaluate_logs(folder, "base"), evaluate(SCORES, "base"))
+    check(evaluate_parquet(folder, "base"), evaluate(SCORES, "base"))
 
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=9), min_size=1, max_size=5))
@@ -198,19 +198,19 @@ def test_measures_in_a_column_or_as_columns(tmp_path) -> None:
     ]
     polars.concat(both).write_parquet(tmp_path / "long.parquet")
     expected = evaluate(Scores(other.values, SYSTEMS, other.topics, "ndcg_cut_10"), "base")
-    check(evaluate_logs(tmp_path / "long.parquet", "base", measure="ndcg_cut_10"), expected)
+    check(evaluate_parquet(tmp_path / "long.parquet", "base", measure="ndcg_cut_10"), expected)
     columns = long(SCORES).rename({"score": "AP"}).with_columns(long(other)["score"].alias("nDCG@10"))
     columns.select("system", "topic", "AP", "nDCG@10").write_parquet(tmp_path / "columns.parquet")
-    check(evaluate_logs(tmp_path / "columns.parquet", "base", measure="ndcg_cut_10"), expected)
+    check(evaluate_parquet(tmp_path / "columns.parquet", "base", measure="ndcg_cut_10"), expected)
     with pytest.raises(SurefootError, match="there are 2 measures; name one of AP, nDCG@10"):
-        evaluate_logs(tmp_path / "columns.parquet", "base")
+        evaluate_parquet(tmp_path / "columns.parquet", "base")
 
 
 def test_what_was_assumed_is_noted(tmp_path) -> None:
     long(SCORES).with_columns(user=polars.lit("me")).write_parquet(tmp_path / "a.parquet")
-    found = evaluate_logs(tmp_path, "base", 5, measure="nDCG@10")
+    found = evaluate_parquet(tmp_path, "base", 5, measure="nDCG@10")
     assert found.notes[0] == "columns left unread: user"
-    assert found.notes[1] == "the log does not name its measure; it was taken to be nDCG@10, as was said"
+    assert found.notes[1] == "the files do not name their measure; it was taken to be nDCG@10, as was said"
     assert "measure=nDCG@10|baseline=base|alpha=5" in found.signature
 
 
@@ -221,7 +221,7 @@ def test_a_pattern_a_folder_and_a_list_name_the_same_files(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     parts = sorted(folder.glob("0*.parquet"))
     for paths in (folder, str(tmp_path / "log*" / "0*.parquet"), "log*/0*.parquet", parts, [folder, *parts]):
-        check(evaluate_logs(paths, "base"), expected)
+        check(evaluate_parquet(paths, "base"), expected)
 
 
 def test_files_must_be_there(tmp_path) -> None:
@@ -232,7 +232,7 @@ def test_files_must_be_there(tmp_path) -> None:
         ([], "name at least one"),
     ):
         with pytest.raises(SurefootError, match=message):
-            evaluate_logs(paths)
+            evaluate_parquet(paths)
 
 
 GOOD = {"topic": ["q1", "q1", "q2", "q2"], "system": ["a", "b", "a", "b"], "score": [0.1, 0.2, 0.3, 0.4]}
@@ -241,7 +241,7 @@ GOOD = {"topic": ["q1", "q1", "q2", "q2"], "system": ["a", "b", "a", "b"], "scor
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"system": ["a", "b"], "q1": [0.1, 0.2]}, "a row is a system; in a log it must be a topic"),
+        ({"system": ["a", "b"], "q1": [0.1, 0.2]}, "a row is a system; for streaming it must be a topic"),
         ({"x": ["q1"], "a": [0.1]}, "the first header cell is 'x'"),
         ({"topic": ["q1"], "a": ["high"]}, "column 'a': expected numbers, found String"),
         ({"topic": ["q1"], "a": [float("inf")]}, "score of system 'a' on topic 'q1' is inf"),
@@ -258,27 +258,27 @@ GOOD = {"topic": ["q1", "q1", "q2", "q2"], "system": ["a", "b", "a", "b"], "scor
 def test_bad_files(columns, message, tmp_path) -> None:
     polars.DataFrame(columns).write_parquet(tmp_path / "bad.parquet")
     with pytest.raises(SurefootError, match=message):
-        evaluate_logs(tmp_path, missing="zero")
+        evaluate_parquet(tmp_path, missing="zero")
 
 
 def test_bad_logs(tmp_path) -> None:
     folder = write(tmp_path / "log", wide(SCORES), [list(SCORES.topics)])
     with pytest.raises(SurefootError, match="no baseline 'old'; there are base, one, two, three, and MEAN"):
-        evaluate_logs(folder, "old")
+        evaluate_parquet(folder, "old")
     with pytest.raises(SurefootError, match="missing must be one of"):
-        evaluate_logs(folder, missing="ignore")
+        evaluate_parquet(folder, missing="ignore")
     long(SCORES).write_parquet(folder / "long.parquet")
     with pytest.raises(SurefootError, match="some files are wide"):
-        evaluate_logs(folder)
+        evaluate_parquet(folder)
     (folder / "long.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(SurefootError, match=r"long.parquet: can't be read as Parquet"):
-        evaluate_logs(folder)
+        evaluate_parquet(folder)
 
 
 def test_no_rows(tmp_path) -> None:
     wide(SCORES)[:0].write_parquet(tmp_path / "a.parquet")
     with pytest.raises(SurefootError, match="no topic is left: the files hold no score"):
-        evaluate_logs(tmp_path)
+        evaluate_parquet(tmp_path)
     long(SCORES)[:0].write_parquet(tmp_path / "a.parquet")
     with pytest.raises(SurefootError, match="the files hold no score"):
-        evaluate_logs(tmp_path)
+        evaluate_parquet(tmp_path)

@@ -13,14 +13,17 @@ from sklearn.metrics import ndcg_score
 
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
-from surefoot.research.baselines.line_search import Queries, Scaled, Scaling
+from surefoot.research.baselines.line_search import QueryNDCG, ScaledQueries
 from surefoot.research.baselines.linear import AFS, AdaRank, CoordinateAscent
 from surefoot.research.baselines.linear_kernels import line_dcg
+from surefoot.research.baselines.scaling import Scaling
 from surefoot.research.baselines.trees import LambdaMART, RegressionTrees
 
-LINEAR = [AFS(), CoordinateAscent(starts=2, cycles=3), AdaRank()]
+LINEAR = [AFS(), CoordinateAscent(n_init=2, max_iter=3), AdaRank()]
 # One thread: those of LightGBM wait for each other busily, which is slow on a machine with other work.
-TREES = [learner(trees=20, leaves=7, rate=0.2, workers=1) for learner in (RegressionTrees, LambdaMART)]
+TREES = [
+    learner(n_estimators=20, num_leaves=7, learning_rate=0.2, n_jobs=1) for learner in (RegressionTrees, LambdaMART)
+]
 ALL = LINEAR + TREES
 
 
@@ -78,8 +81,8 @@ def test_the_kernel_ranks_as_a_stable_sort_does(data):
 @pytest.mark.parametrize("k", [1, 5, 10, 50])
 def test_ndcg_is_that_of_scikit_learn(k):
     X, y, qid = generated(queries=12)
-    queries = Queries(RankingData.of(X, y, qid), k, workers=2)
-    measured = iter(queries.by_query(queries.taken(X[:, 1].astype(float))))
+    queries = QueryNDCG(RankingData.of(X, y, qid), k, n_jobs=2)
+    measured = iter(queries(queries.select(X[:, 1].astype(float))))
     for query in np.unique(qid):
         own = qid == query
         if y[own].any():
@@ -90,7 +93,7 @@ def test_ndcg_is_that_of_scikit_learn(k):
 def test_ties_gain_nothing_from_the_order_of_a_file():
     labels = [2, 1, 0, 0]
     for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
-        queries = Queries(RankingData.of(np.zeros((4, 1)), np.take(labels, order), "aaaa"), 10, 1)
+        queries = QueryNDCG(RankingData.of(np.zeros((4, 1)), np.take(labels, order), "aaaa"), 10, 1)
         assert queries.mean(np.zeros(4)) == pytest.approx(slow_ndcg([4, 3, 2, 1], [0, 0, 1, 2]))
 
 
@@ -148,7 +151,7 @@ def slow_adarank(X, y, qid, rounds, k=10):
 @pytest.mark.parametrize("rounds", [1, 3, 500])
 def test_adarank_is_the_obvious_one(seed, rounds):
     X, y, qid = generated(seed, queries=10, documents=8)
-    model = AdaRank(rounds=rounds).fit(X, y, qid=qid)
+    model = AdaRank(n_estimators=rounds).fit(X, y, qid=qid)
     scaled = np.stack([model.scaling_(feature, X[:, feature]) for feature in range(8)], axis=1)
     expected = slow_adarank(scaled.astype(float), y, qid, rounds)
     np.testing.assert_allclose(model.weights_, expected, rtol=1e-9, atol=1e-12)
@@ -157,7 +160,7 @@ def test_adarank_is_the_obvious_one(seed, rounds):
 def test_a_step_of_the_line_search_reaches_what_it_says_and_the_best_of_its_grid():
     X, y, qid = generated()
     data = RankingData.of(X, y, qid)
-    learners = Scaled(data, Scaling.of(data.features), 10, 1)
+    learners = ScaledQueries(data, Scaling.of(data.features), 10, 1)
     weights = np.eye(8)[4]
     value = learners.mean(weights)
     step, reached = learners.step(1, weights, learners.scores(weights), value)
@@ -176,7 +179,7 @@ def test_afs_picks_the_features_that_matter():
 
 def test_afs_stops_when_a_feature_gains_too_little():
     X, y, qid = generated()
-    sizes = [np.count_nonzero(AFS(tolerance=t).fit(X, y, qid=qid).weights_) for t in (1e-4, 0.02, 0.9)]
+    sizes = [np.count_nonzero(AFS(tol=t).fit(X, y, qid=qid).weights_) for t in (1e-4, 0.02, 0.9)]
     assert sizes[0] > sizes[1] >= sizes[2]
     assert sizes[2] == 0
 
@@ -194,7 +197,7 @@ def test_the_order_of_rows_and_queries_changes_nothing(model):
 @each
 def test_the_number_of_threads_changes_nothing(model):
     X, y, qid = generated()
-    one, two, again = (clone(model).set_params(workers=workers).fit(X, y, qid=qid) for workers in (1, 2, 2))
+    one, two, again = (clone(model).set_params(n_jobs=n_jobs).fit(X, y, qid=qid) for n_jobs in (1, 2, 2))
     assert one.predict(X).tolist() == two.predict(X).tolist() == again.predict(X).tolist()
 
 
@@ -254,7 +257,10 @@ def test_a_query_without_relevant_documents_plays_no_part(model):
     kept = qid != 5
     scaling = clone(model).fit(X, y, qid=qid).scaling_
     data = RankingData.of(X, y, qid)
-    everything, without = Scaled(data, scaling, 10, 1), Scaled(data.select(np.delete(np.arange(40), 5)), scaling, 10, 1)
+    everything, without = (
+        ScaledQueries(data, scaling, 10, 1),
+        ScaledQueries(data.select(np.delete(np.arange(40), 5)), scaling, 10, 1),
+    )
     np.testing.assert_array_equal(everything.columns, without.columns)
     weights = np.ones(8)
     assert everything.mean(weights) == without.mean(weights)
@@ -264,14 +270,14 @@ def test_a_query_without_relevant_documents_plays_no_part(model):
 @each_tree
 def test_validation_data_choose_the_number_of_trees(model):
     (X, y, qid), validation = generated(queries=15), generated(seed=1)
-    full = clone(model).set_params(trees=60).fit(X, y, qid=qid, eval_set=validation)
+    full = clone(model).set_params(n_estimators=60).fit(X, y, qid=qid, eval_set=validation)
     order, curve = np.argsort(validation[1], kind="stable"), []  # equal scores: the least relevant first
     X_valid, y_valid, qid_valid = (column[order] for column in validation)
     for trees in range(1, 61):
         scores = full.booster_.predict(X_valid, num_iteration=trees, num_threads=1)
         curve.append(mean_ndcg(scores, y_valid, qid_valid))
     assert curve[full.best_iteration_ - 1] == pytest.approx(max(curve))
-    early = clone(model).set_params(trees=60, early_stopping=3).fit(X, y, qid=qid, eval_set=validation)
+    early = clone(model).set_params(n_estimators=60, early_stopping_rounds=3).fit(X, y, qid=qid, eval_set=validation)
     expected = next(trees for trees in range(1, 58) if curve[trees - 1] >= max(curve[trees : trees + 3]) - 1e-9)
     assert early.best_iteration_ == early.booster_.current_iteration() == expected
 
@@ -279,7 +285,11 @@ def test_validation_data_choose_the_number_of_trees(model):
 @each_tree
 def test_parameters_reach_the_engine(model):
     X, y, qid = generated()
-    fitted = clone(model).set_params(trees=4, leaves=5, docs_per_leaf=60, engine={"max_depth": 2}).fit(X, y, qid=qid)
+    fitted = (
+        clone(model)
+        .set_params(n_estimators=4, num_leaves=5, min_child_samples=60, params={"max_depth": 2})
+        .fit(X, y, qid=qid)
+    )
     trees = fitted.booster_.trees_to_dataframe()
     assert fitted.booster_.num_trees() == 4
     assert trees.node_depth.max() == 3
@@ -289,7 +299,7 @@ def test_parameters_reach_the_engine(model):
 
 def test_a_seed_repeats_and_another_differs():
     X, y, qid = generated()
-    one, again, other = (CoordinateAscent(cycles=1, seed=seed).fit(X, y, qid=qid).weights_ for seed in (0, 0, 1))
+    one, again, other = (CoordinateAscent(max_iter=1, seed=seed).fit(X, y, qid=qid).weights_ for seed in (0, 0, 1))
     assert one.tolist() == again.tolist()
     assert one.tolist() != other.tolist()
 
@@ -335,13 +345,13 @@ def test_data_that_have_no_ndcg_or_no_scale_are_refused(model):
     [
         (AFS(k=0), "k must be a whole number of 1 or more; got 0"),
         (AFS(max_features=0), "max_features must be"),
-        (AdaRank(rounds=0), "rounds must be"),
-        (CoordinateAscent(starts=1.5), "starts must be a whole number of 1 or more; got 1.5"),
-        (CoordinateAscent(workers=0), "workers must be"),
-        (LambdaMART(docs_per_leaf=-1), "docs_per_leaf must be a whole number of 0 or more; got -1"),
-        (LambdaMART(leaves=1), "leaves must be a whole number of 2 or more; got 1"),
-        (RegressionTrees(trees=0), "trees must be"),
-        (RegressionTrees(engine={"bagging_fraction": 7}), "LightGBM can't learn from this: .*bagging_fraction"),
+        (AdaRank(n_estimators=0), "n_estimators must be"),
+        (CoordinateAscent(n_init=1.5), "n_init must be a whole number of 1 or more; got 1.5"),
+        (CoordinateAscent(n_jobs=0), "n_jobs must be"),
+        (LambdaMART(min_child_samples=-1), "min_child_samples must be a whole number of 0 or more; got -1"),
+        (LambdaMART(num_leaves=1), "num_leaves must be a whole number of 2 or more; got 1"),
+        (RegressionTrees(n_estimators=0), "n_estimators must be"),
+        (RegressionTrees(params={"bagging_fraction": 7}), "LightGBM can't learn from this: .*bagging_fraction"),
     ],
 )
 def test_bad_parameters_are_refused(model, message):

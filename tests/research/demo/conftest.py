@@ -1,7 +1,7 @@
 import pytest
 
-from surefoot.research.demo import collection
-from surefoot.research.retrieval import Collection
+from surefoot.research.demo.task import collection
+from surefoot.research.retrieval.collection import Collection
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.research.demo import write
-from surefoot.research.retrieval import MODELS, rank
+from surefoot.research.demo.files import write
+from surefoot.research.retrieval.models import MODELS
+from surefoot.research.retrieval.ranking import rank
 
 
 def parsed(path):

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot.errors import SurefootError
 from surefoot.research.demo.files import DemoFiles
-from surefoot.research.demo.story import Standing, Verdict, standings, tell, tempting
+from surefoot.research.demo.story import SystemComparison, TTest, comparisons, tell, tempting
 from surefoot.scores import Scores
 
 TOPICS = [f"t{i:03}" for i in range(200)]
@@ -105,14 +105,14 @@ def test_a_baseline_alone_makes_no_story():
         tell(scores_of(), QUERIES, FILES)
 
 
-def test_standings_leave_out_the_baseline_and_start_with_the_best():
-    found = standings(scores_of(gamble=gamble(), sure=sure()), "BM25")
+def test_comparisons_leave_out_the_baseline_and_start_with_the_best():
+    found = comparisons(scores_of(gamble=gamble(), sure=sure()), "BM25")
     assert [standing.system for standing in found] == ["sure", "gamble"]
 
 
 def test_tempting_is_the_riskiest_of_those_the_average_speaks_for():
     def standing(name, mean, t):
-        return Standing(name, mean, 1, 1, 1, 0.1, 0.1, Verdict(0.0, 1.0), Verdict(t, 0.01))
+        return SystemComparison(name, mean, 1, 1, 1, 0.1, 0.1, TTest(0.0, 1.0), TTest(t, 0.01))
 
     others = [standing("a", 0.6, 1.0), standing("b", 0.55, -3.0), standing("c", 0.3, -9.0)]
     assert tempting(others, baseline_mean=0.5).system == "b"

@@ -8,7 +8,7 @@ import pytest
 from surefoot.errors import SurefootError
 from surefoot.research.demo.docstrings import Docstring
 from surefoot.research.demo.task import ANSWER, COUNTERPART, NEIGHBOUR, collection, collection_of, split_summary
-from surefoot.research.retrieval.words import terms
+from surefoot.research.retrieval.tokens import terms
 
 
 def test_the_task_is_large_enough_to_measure_on(library):
@@ -49,7 +49,7 @@ def test_nobody_asks_for_private_objects(library):
 def test_it_is_the_same_elsewhere_and_imports_nothing_for_it(library):
     """In another process hashes have another order; and of the modules read there, none was run."""
     program = (
-        "import sys; from surefoot.research.demo import collection; task = collection();"
+        "import sys; from surefoot.research.demo.task import collection; task = collection();"
         "print([name for name in ('this', 'antigravity', 'turtle', 'tkinter', 'asyncio') if name in sys.modules]);"
         "sys.stdout.write(repr(task))"
     )

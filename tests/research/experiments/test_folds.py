@@ -61,5 +61,5 @@ def test_own_parts_give_alike_to_what_is_held_out() -> None:
 def test_too_few_queries() -> None:
     with pytest.raises(SurefootError, match="4 queries are too few for 5 folds"):
         split(4, folds=5)
-    with pytest.raises(SurefootError, match=r"12 queries are too few to hold out a share of 0\.1"):
+    with pytest.raises(SurefootError, match=r"12 queries are too few to hold out a fraction of 0\.1"):
         split(12, folds=5, held_out=0.1)

@@ -21,13 +21,13 @@ def written(tmp_path: Path, text: str) -> Path:
 def test_sigir_2016_is_as_published() -> None:
     plan = PROTOCOLS["sigir2016"]
     (trees,) = plan.grid(rows=1_200_192)
-    assert (trees.docs_per_leaf, trees.leaves, trees.rate, trees.trees) == (1500, 50, 0.1, 500)
+    assert (trees.min_child_samples, trees.num_leaves, trees.learning_rate, trees.n_estimators) == (1500, 50, 0.1, 500)
     assert len(plan.learners()) == 9
     assert plan.held_out == 0.2
 
 
 def test_sigir_2014_and_2012_choose() -> None:
-    assert [trees.docs_per_leaf for trees in PROTOCOLS["sigir2014"].grid(1_200_192)] == [500, 1000]
+    assert [trees.min_child_samples for trees in PROTOCOLS["sigir2014"].grid(1_200_192)] == [500, 1000]
     assert len(PROTOCOLS["sigir2014"].learners()) == 13
     assert len(PROTOCOLS["sigir2012"].grid(1_200_192)) == 27
 
@@ -87,7 +87,7 @@ def test_the_example_is_read_and_names_every_key() -> None:
         ("folds = [5]", "folds should be a whole number; got"),
         ("held-out = 0.2", "go together"),
         ('learned = ["SVM"]\nheld-out = 0.2', "learned baselines must be one of LambdaMART, GBRT"),
-        ("held-out = 1.0\nlearned = 'AFS'", "held-out must be a share"),
+        ("held-out = 1.0\nlearned = 'AFS'", "held-out must be a fraction"),
         ('metric = "map"', "cutoffs belong to ndcg"),
         ("cutoffs = []", "ndcg needs a cutoff"),
         ("rates = [0.0]", "rates must be above 0"),

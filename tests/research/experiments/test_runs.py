@@ -16,9 +16,10 @@ from surefoot.cli import main
 from surefoot.errors import SurefootError
 from surefoot.io.letor import read_letor
 from surefoot.io.tables import read_scores
-from surefoot.learn.boosting import Lambda
 from surefoot.learn.data import RankingData
-from surefoot.learn.training import Settings, train, tree_params
+from surefoot.learn.metrics import Metric
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import train
 from surefoot.research.experiments.data import load_data
 from surefoot.research.experiments.plan import PROTOCOLS, Plan
 from surefoot.research.experiments.runner import Progress, experiment
@@ -41,28 +42,27 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_units_are_the_trainings_that_one_would_make_by_hand(mslr: Path, tmp_path: Path) -> None:
+def test_jobs_are_the_trainings_that_one_would_make_by_hand(mslr: Path, tmp_path: Path) -> None:
     plan = Plan(objectives=("ucro",), alphas=(2.0,), docs_per_leaf=(2,), trees=(6,), leaves=(5,))
-    outcome = experiment(plan, load_data([str(mslr)]), tmp_path)
+    result = experiment(plan, load_data([str(mslr)]), tmp_path)
     own = {name: read_letor(mslr / "Fold2" / f"{name}.txt") for name in ("train", "vali", "test")}
     for name, objective, alpha, stop_on in (
         ("LambdaMART", "lambdamart", 0.0, "mean"),
         ("U-CRO alpha 2", "ucro", 2.0, "urisk"),
     ):
         settings = Settings(
-            objective, alpha, lambdas=Lambda(), n_estimators=6, params=tree_params("lightgbm", 0.1, 5, 2, 0),
-            stop_on=stop_on, threads=1,
+            objective, alpha, n_estimators=6, num_leaves=5, min_child_samples=2, stop_on=stop_on, n_jobs=1
         )  # fmt: skip
         # In the order of the parts, as the trees see it: bins and sums depend on it in the last digit.
         training = own["train"].select(np.argsort([int(query) for query in own["train"].queries]))
         against = None if objective == "lambdamart" else "feature:110"
-        model = train(settings, training, against, own["vali"]).model
+        model = train(training, against, settings, valid=own["vali"]).model
         test: RankingData = own["test"]
-        expected = settings.reported()(model.predict(test), test.labels, test.bounds)
-        found = outcome.main.select([name], test.queries).values[0]
+        expected = Metric.reported(settings)(model.predict(test), test.labels, test.bounds)
+        found = result.main.select([name], test.queries).values[0]
         assert found == pytest.approx(expected)
-    assert outcome.main.systems == ("LambdaMART", "U-CRO alpha 2", "BM25")
-    assert len(outcome.main.topics) == 40
+    assert result.main.systems == ("LambdaMART", "U-CRO alpha 2", "BM25")
+    assert len(result.main.topics) == 40
 
 
 def test_neither_workers_nor_a_second_run_change_anything(small: Path, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_neither_workers_nor_a_second_run_change_anything(small: Path, tmp_path:
     seen: list[Progress] = []
     one = experiment(plan, data, tmp_path / "one", workers=1, progress=seen.append)
     assert (seen[-1].done, seen[-1].total) == (1 + 3 * (2 + 2), 1 + 3 * (2 + 2))
-    assert len(list((tmp_path / "one" / "units").iterdir())) == seen[-1].total
+    assert len(list((tmp_path / "one" / "jobs").iterdir())) == seen[-1].total
     two = experiment(plan, data, tmp_path / "two", workers=3)
     again: list[Progress] = []
     three = experiment(plan, data, tmp_path / "one", progress=again.append)
@@ -80,27 +80,27 @@ def test_neither_workers_nor_a_second_run_change_anything(small: Path, tmp_path:
     assert again[-1].done == again[-1].total
     for other in (two, three):
         assert np.array_equal(one.main.values, other.main.values)
-    assert all(not trees.stopping and trees.trees in (3, 6) for trees in one.chosen)
+    assert all(not trees.early_stopping and trees.n_estimators in (3, 6) for trees in one.chosen)
 
 
 def test_a_killed_run_goes_on_to_the_same_table(small: Path, tmp_path: Path) -> None:
     (tmp_path / "all.txt").write_bytes(small.read_bytes())
     (tmp_path / "my.toml").write_text(TOML)
-    words = [sys.executable, "-m", "surefoot", "experiment", str(tmp_path / "my.toml"), "-o"]
+    command = [sys.executable, "-m", "surefoot", "experiment", str(tmp_path / "my.toml"), "-o"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
-    run = subprocess.Popen([*words, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    units = killed / "units"
-    while len(list(units.glob("*.npz"))) < 5 and run.poll() is None:
+    run = subprocess.Popen([*command, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    jobs = killed / "jobs"
+    while len(list(jobs.glob("*.npz"))) < 5 and run.poll() is None:
         time.sleep(0.002)
     os.kill(run.pid, signal.SIGKILL)
     assert run.wait() == -signal.SIGKILL
-    before = {path: path.stat().st_mtime_ns for path in units.glob("*.npz")}
+    before = {path: path.stat().st_mtime_ns for path in jobs.glob("*.npz")}
     total = 2 + 3 * (2 + 6)
     assert 5 <= len(before) < total
     assert not (killed / "table.csv").exists()
     for folder in (killed, whole):
         assert main(["experiment", str(tmp_path / "my.toml"), "-o", str(folder)]) == 0
-    assert len(list(units.glob("*.npz"))) == total
+    assert len(list(jobs.glob("*.npz"))) == total
     assert {path: path.stat().st_mtime_ns for path in before} == before
     for name in ("table.csv", "tests.csv", "intervals.csv", "scores.csv", "plan.json", "report.html"):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
@@ -128,23 +128,24 @@ def test_the_published_table_stands_beside_ours(
     rows = rows_of(folder / "published.csv")
     assert len(rows) == cells
     for row in rows:
-        own = table.get((row["compared_to"], row["learner"], row["alpha"]), {}).get(row["figure"])
+        own = table.get((row["compared_to"], row["learner"], row["alpha"]), {}).get(row["measure"])
         if row["learner"] == "BM25":
             own = str(float(scores["BM25"].mean()))
         assert float(own) == pytest.approx(float(row["ours"]))
         assert float(row["difference"]) == pytest.approx(float(row["ours"]) - float(row["published"]))
+    assert "†" not in out or "differs from LambdaMART" in out
     printed = {"sigir2016": "0.4578", "sigir2014": "0.472", "sigir2012": "0.30869"}[protocol]
     assert printed in {row["published"] for row in rows}
     assert (folder / "report.html").read_text().startswith("<!doctype html>")
 
 
-@pytest.mark.parametrize("words", [["--trees", "1"], ["--seed", "1"], ["--baseline", "feature:1"]])
+@pytest.mark.parametrize("options", [["--trees", "1"], ["--seed", "1"], ["--baseline", "feature:1"]])
 def test_a_changed_plan_has_no_published_table(
-    words: list[str], mslr: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: list[str], mslr: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PROTOCOLS, "sigir2012", PROTOCOLS["sigir2012"].with_trees(2))
     monkeypatch.setattr("surefoot.research.experiments.data.MSLR_QUERIES", 40)
-    assert main(["experiment", "sigir2012", "--data", str(mslr), *words, "-o", str(tmp_path)]) == 0
+    assert main(["experiment", "sigir2012", "--data", str(mslr), *options, "-o", str(tmp_path)]) == 0
     assert (tmp_path / "table.csv").exists()
     assert not (tmp_path / "published.csv").exists()
 
@@ -161,8 +162,8 @@ def test_err_has_one_scale_for_learners_and_baselines_in_all_folds(mslr: Path, t
     labels[0] = top  # in one fold alone
     dataset = replace(found, data=replace(data, labels=labels))
     plan = Plan(objectives=(), metric="err", cutoffs=(), trees=(2,), docs_per_leaf=(2,))
-    outcome = experiment(plan, dataset, tmp_path)
-    first, *others = (outcome.main.select(["LambdaMART", "BM25"], [query]).values for query in data.queries)
+    result = experiment(plan, dataset, tmp_path)
+    first, *others = (result.main.select(["LambdaMART", "BM25"], [query]).values for query in data.queries)
     assert first.max() > 1 / 2**top
     satisfied = 1 / 2**top  # by any document of label 1
     for place, each in enumerate(others, 1):
@@ -203,12 +204,12 @@ def test_what_is_wrong_is_said_before_any_training(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_broken_unit_is_named(small: Path, tmp_path: Path) -> None:
+def test_a_broken_job_is_named(small: Path, tmp_path: Path) -> None:
     plan = Plan(baseline="feature:12", alphas=(), trees=(2,), folds=3)
     experiment(plan, load_data([str(small)]), tmp_path)
-    unit = next((tmp_path / "units").iterdir())
-    unit.write_bytes(b"half of it")
-    with pytest.raises(SurefootError, match="is no result of a unit; remove it"):
+    job = next((tmp_path / "jobs").iterdir())
+    job.write_bytes(b"half of it")
+    with pytest.raises(SurefootError, match="is not the result of a job; remove it"):
         experiment(plan, load_data([str(small)]), tmp_path)
 
 

@@ -6,25 +6,32 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surefoot.research.experiments.measures import FIGURES, figure_intervals, figures
+from surefoot.research.experiments.measures import MEASURES, measure_intervals, measures_against
 from surefoot.research.experiments.plan import Plan, label
-from surefoot.research.experiments.tables import Compared, differences_table, intervals_table, main_table
+from surefoot.research.experiments.tables import (
+    LearnerScores,
+    intervals_table,
+    main_table,
+    significance_marks,
+    significance_table,
+)
+from surefoot.results import Result
 from surefoot.scores import FloatArray, Scores
-from surefoot.stats.resampling import bootstrap_weights
+from surefoot.stats.bootstrap import bootstrap_weights
 
-PLAN = Plan(objectives=("ucro", "georisk"), alphas=(1.0,), cutoffs=(10, 1), columns=tuple(FIGURES))
+PLAN = Plan(objectives=("ucro", "georisk"), alphas=(1.0,), cutoffs=(10, 1), columns=tuple(MEASURES))
 GROUPS = {"BM25": ["BM25"], "learned2": ["baseline AFS", "baseline GBRT"]}
 
 
 @pytest.fixture
-def compared() -> Compared:
+def compared() -> LearnerScores:
     random = np.random.default_rng(5)
     learners = {label(*learner): learner for learner in PLAN.learners()}
     systems = [*learners, "BM25", "baseline AFS", "baseline GBRT"]
     scores = {
         name: Scores(random.integers(0, 5, (len(systems), 60)) / 4, systems, range(60), name) for name in PLAN.metrics()
     }
-    return Compared(PLAN, scores, learners, GROUPS)
+    return LearnerScores(PLAN, scores, learners, GROUPS)
 
 
 def slowly(system: list[float], baseline: list[float]) -> dict[str, float]:
@@ -43,8 +50,8 @@ def slowly(system: list[float], baseline: list[float]) -> dict[str, float]:
     }  # fmt: skip
 
 
-def test_every_cell_of_the_table(compared: Compared) -> None:
-    table = main_table(compared, differences_table(compared))
+def test_every_cell_of_the_table(compared: LearnerScores) -> None:
+    table = Result("table", main_table(compared))
     assert len(table) == 6
     for row in table.rows():
         learner = "LambdaMART" if row["learner"] == "LambdaMART" else f"{row['learner']} alpha {row['alpha']:g}"
@@ -54,12 +61,12 @@ def test_every_cell_of_the_table(compared: Compared) -> None:
             slowly(compared.main[learner].tolist(), compared.main[baseline].tolist())
             for baseline in GROUPS[row["compared_to"]]
         ]
-        for name in FIGURES:
+        for name in MEASURES:
             assert row[name] == pytest.approx(sum(own[name] for own in each) / len(each)), name
 
 
 def test_ratios_without_losses_are_infinite() -> None:
-    found = figures(np.array([0.5, 0.5]), np.array([[0.1, 0.5]]), FIGURES)
+    found = measures_against(np.array([0.5, 0.5]), np.array([[0.1, 0.5]]), MEASURES)
     assert math.isinf(found["win_loss"])
     assert found["loss_win"] == 0
 
@@ -68,9 +75,9 @@ def resampled(weights: FloatArray, values: FloatArray) -> FloatArray:
     return np.repeat(values, weights.astype(int))
 
 
-def test_intervals_are_those_of_resampled_queries(compared: Compared) -> None:
+def test_intervals_are_those_of_resampled_queries(compared: LearnerScores) -> None:
     system, baselines = compared.main["GeoRisk alpha 1"], compared.main.select(GROUPS["learned2"]).values
-    found = figure_intervals(system, baselines, ["win_loss", "risk"], n_resamples=200, seed=3)
+    found = measure_intervals(system, baselines, ["win_loss", "risk"], n_resamples=200, seed=3)
     slow: dict[str, list[float]] = {"win_loss": [], "risk": []}
     for chunk in bootstrap_weights(60, 200, 3):
         for weights in chunk:
@@ -82,14 +89,14 @@ def test_intervals_are_those_of_resampled_queries(compared: Compared) -> None:
         assert found[name] == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
 
 
-def test_intervals_hold_their_estimates(compared: Compared) -> None:
+def test_intervals_hold_their_estimates(compared: LearnerScores) -> None:
     table = intervals_table(compared)
-    assert len(table) == 6 * (len(FIGURES) + 1)
+    assert len(table) == 6 * (len(MEASURES) + 1)
     assert ((table["low"] <= table["estimate"]) & (table["estimate"] <= table["high"])).all()
 
 
-def test_tests_are_paired_t_tests_with_holm(compared: Compared) -> None:
-    rows = differences_table(compared).rows()
+def test_tests_are_paired_t_tests_with_holm(compared: LearnerScores) -> None:
+    rows = significance_table(compared).rows()
     assert len(rows) == 2 * 3
     main = compared.main
     expected = {}
@@ -104,18 +111,17 @@ def test_tests_are_paired_t_tests_with_holm(compared: Compared) -> None:
             expected[name, f"risk against {group}"] = stats.ttest_rel(*lost)
     ordered = sorted(float(found.pvalue) for found in expected.values())
     for row in rows:
-        p = float(expected[row["learner"], row["figure"]].pvalue)
+        p = float(expected[row["learner"], row["measure"]].pvalue)
         assert row["p"] == pytest.approx(p)
         holm = max(min(1.0, (len(ordered) - place) * own) for place, own in enumerate(ordered) if own <= p)
         assert row["p_holm"] == pytest.approx(holm)
         assert row["low"] < row["difference"] < row["high"]
 
 
-def test_what_differs_is_marked(compared: Compared) -> None:
+def test_what_differs_is_marked(compared: LearnerScores) -> None:
     values = compared.main.values.copy()
     values[compared.main.row("U-CRO alpha 1")] += 0.5
     better = Scores(values, compared.main.systems, compared.main.topics, "ndcg@10")
-    moved = Compared(PLAN, {**compared.scores, "ndcg@10": better}, compared.learners, GROUPS)
-    table = main_table(moved, differences_table(moved))
-    assert table.emphasis().significant["ndcg@10"].tolist() == [False, True, False] * 2
-    assert "†" in str(table)
+    moved = LearnerScores(PLAN, {**compared.scores, "ndcg@10": better}, compared.learners, GROUPS)
+    marks = significance_marks(moved, main_table(moved), significance_table(moved))
+    assert marks["ndcg@10"].tolist() == [False, True, False] * 2

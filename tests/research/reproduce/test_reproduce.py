@@ -99,12 +99,12 @@ def test_equal_means_to_the_printed_digit(published: str, recomputed: float | st
 
 def test_a_reason_reaches_only_so_far() -> None:
     cell = Cell("r", "c", "0.30", 0.35)
-    assert cell.because("rounding", within=0.01).verdict == "unexplained"
-    assert cell.because("another copy", within=0.1).verdict == "explained"
-    assert cell.because("one", within=1).because("two", within=1).reason == "one"
-    assert cell.because("misprint", within=0.01, of=0.355).verdict == "explained"
-    assert cell.because("misprint", within=0.01, of=0.30).verdict == "unexplained"
-    assert Cell("r", "c", "0.30", 0.30).because("needless", within=1).reason == ""
+    assert cell.explain("rounding", within=0.01).verdict == "unexplained"
+    assert cell.explain("another copy", within=0.1).verdict == "explained"
+    assert cell.explain("one", within=1).explain("two", within=1).reason == "one"
+    assert cell.explain("misprint", within=0.01, of=0.355).verdict == "explained"
+    assert cell.explain("misprint", within=0.01, of=0.30).verdict == "unexplained"
+    assert Cell("r", "c", "0.30", 0.30).explain("needless", within=1).reason == ""
 
 
 def test_ranks_share_the_better_place() -> None:

@@ -1,6 +1,7 @@
 import pytest
 
-from surefoot.research.retrieval import Collection, Index
+from surefoot.research.retrieval.collection import Collection
+from surefoot.research.retrieval.index import Index
 
 
 @pytest.fixture

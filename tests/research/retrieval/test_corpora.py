@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.research.retrieval import Collection, nfcorpus, ranking_data
+from surefoot.research.retrieval.collection import Collection
+from surefoot.research.retrieval.corpora import nfcorpus
+from surefoot.research.retrieval.features import ranking_data
 
 PARTS = {
     "docs-1.gz": "MED-1\tgreen tea\nMED-2\tblack tea",

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.research.retrieval import MODELS, Collection, Index, ranking_data
-from surefoot.research.retrieval.index import grams
-from surefoot.research.retrieval.words import terms
+from surefoot.research.retrieval.collection import Collection
+from surefoot.research.retrieval.features import ranking_data
+from surefoot.research.retrieval.index import Index, grams
+from surefoot.research.retrieval.models import MODELS
+from surefoot.research.retrieval.tokens import terms
 
 WORDS = "sail mast rope keel deck hull tide wave port dock crew bow".split()
 

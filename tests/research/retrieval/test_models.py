@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from surefoot.research.retrieval import MODELS, Index, models
-from surefoot.research.retrieval.index import Field, grams, largest
-from surefoot.research.retrieval.words import terms
+from surefoot.research.retrieval import models
+from surefoot.research.retrieval.index import Field, Index, grams, largest
+from surefoot.research.retrieval.models import MODELS
+from surefoot.research.retrieval.tokens import terms
 
 
 class Slow:

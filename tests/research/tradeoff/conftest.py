@@ -1,13 +1,13 @@
 """Small ranking data whose first feature is a baseline that can be beaten, at a risk."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from surefoot.learn.data import RankingData
-from surefoot.learn.training import Settings, tree_params
+from surefoot.learn.settings import Settings
+from surefoot.research.tradeoff.data_split import DataSplit
 
 
 def ranking_data(seed: int, queries: int = 40, documents: int = 8) -> RankingData:
@@ -28,30 +28,22 @@ def letor_text(data: RankingData) -> str:
     return "".join(lines)
 
 
-@dataclass(frozen=True)
-class Sets:
-    train: RankingData
-    valid: RankingData
-    test: RankingData
-
-
 @pytest.fixture(scope="session")
-def sets() -> Sets:
-    return Sets(ranking_data(1), ranking_data(2), ranking_data(3))
+def sets() -> DataSplit:
+    return DataSplit(ranking_data(1), "feature:0", ranking_data(2), ranking_data(3))
 
 
 @pytest.fixture(scope="session")
 def few_trees() -> Settings:
-    params = tree_params("lightgbm", 0.2, 4, 5, 0)
-    return Settings("ucro", n_estimators=4, params=params, threads=1)
+    return Settings("ucro", n_estimators=4, learning_rate=0.2, num_leaves=4, min_child_samples=5, n_jobs=1)
 
 
 @pytest.fixture
-def files(sets: Sets, tmp_path: Path) -> list[str]:
-    """The words that name the three sets."""
-    words = []
+def files(sets: DataSplit, tmp_path: Path) -> list[str]:
+    """The arguments that name the three sets."""
+    arguments = []
     for name in ("train", "valid", "test"):
         path = tmp_path / f"{name}.txt"
         path.write_text(letor_text(getattr(sets, name)))
-        words += [f"--{name}", str(path)]
-    return words
+        arguments += [f"--{name}", str(path)]
+    return arguments

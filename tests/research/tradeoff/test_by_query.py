@@ -10,10 +10,11 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 
 from surefoot import helped_hurt
+from surefoot.analysis.changes import change_counts, change_labels, score_changes
 from surefoot.errors import SurefootError
-from surefoot.research.tradeoff.changes import best_shares, change_counts, change_names, relative_change
-from surefoot.research.tradeoff.churn import bin_of, churn_counts, kendall_distance, reward_by_churn
-from surefoot.research.tradeoff.convergence import iterations_to, iterations_to_share
+from surefoot.research.tradeoff.churn import churn_bins, churn_counts, kendall_distance, reward_by_churn
+from surefoot.research.tradeoff.convergence import iterations_to, iterations_to_fraction
+from surefoot.research.tradeoff.table import best_fractions
 from surefoot.scores import Scores
 
 LISTS = st.integers(1, 20).flatmap(lambda n: st.tuples(*[arrays(float, n, elements=st.integers(0, 6))] * 2))
@@ -54,9 +55,9 @@ def test_rankings_that_do_not_fit(second: list[float], said: str) -> None:
 
 
 def test_bins_hold_their_lower_end() -> None:
-    np.testing.assert_array_equal(bin_of(np.arange(11) / 10), [*range(10), 9])
+    np.testing.assert_array_equal(churn_bins(np.arange(11) / 10), [*range(10), 9])
     with pytest.raises(SurefootError, match="between 0 and 1"):
-        bin_of([1.1])
+        churn_bins([1.1])
 
 
 @settings(max_examples=30)
@@ -67,7 +68,7 @@ def test_reward_by_churn_is_bin_by_bin(distances: np.ndarray, d: np.ndarray) -> 
     np.testing.assert_array_equal(found.queries, churn_counts(distances))
     assert found.queries.sum() == 12
     for place in range(10):
-        own = ((baseline + d) - baseline)[bin_of(distances) == place]
+        own = ((baseline + d) - baseline)[churn_bins(distances) == place]
         expected = (np.maximum(own, 0).mean(), np.maximum(-own, 0).mean()) if own.size else (np.nan, np.nan)
         np.testing.assert_allclose((found.reward[place], found.risk[place]), expected, atol=1e-12)
 
@@ -80,7 +81,7 @@ def test_changes_are_those_of_the_figure_of_one_system(system: np.ndarray, basel
     counts = change_counts(system, baseline)
     assert counts.tolist() == drawn
     assert counts.sum() == 15
-    assert len(change_names()) == len(counts)
+    assert len(change_labels()) == len(counts)
 
 
 def test_whole_steps_fall_into_the_bin_that_ends_there() -> None:
@@ -89,26 +90,26 @@ def test_whole_steps_fall_into_the_bin_that_ends_there() -> None:
     np.testing.assert_array_equal(counts, [1, 1, 1, 1, 1, 1, 1, 1, 1, 0])
 
 
-def test_scores_below_zero_have_no_relative_change() -> None:
+def test_scores_below_zero_have_no_score_changes() -> None:
     with pytest.raises(SurefootError, match="below 0"):
-        relative_change([0.1], [-0.1])
+        score_changes([0.1], [-0.1])
 
 
 @given(arrays(float, (3, 8), elements=st.sampled_from([0, 0.5, 1])))
-def test_best_shares_are_votes(values: np.ndarray) -> None:
+def test_best_fractions_are_votes(values: np.ndarray) -> None:
     votes = np.zeros(3)
     for column in values.T:
         winners = np.flatnonzero(column == max(column))
         votes[winners] += 1 / len(winners)
-    np.testing.assert_allclose(best_shares(values), votes / 8)
+    np.testing.assert_allclose(best_fractions(values), votes / 8)
 
 
 def test_convergence() -> None:
     curve = [0.2, 0.37, 0.39, 0.41, 0.4]
-    assert iterations_to_share(curve) == 3
-    assert iterations_to_share(curve, share=1.0) == 4
+    assert iterations_to_fraction(curve) == 3
+    assert iterations_to_fraction(curve, fraction=1.0) == 4
     assert iterations_to(curve, 0.41) == 4
     assert iterations_to(curve, 0.5) is None
     for wrong in ([], [0.1, np.nan], [0.1, -0.2]):
         with pytest.raises(SurefootError, match="convergence"):
-            iterations_to_share(wrong)
+            iterations_to_fraction(wrong)

@@ -14,7 +14,7 @@ from surefoot.research.tradeoff.curve import (
     Points,
     alpha_limit,
     break_even,
-    joined,
+    concatenate,
     points,
     proportional_reduction,
 )
@@ -93,9 +93,9 @@ def test_selective_re_ranks_what_lies_below_each_threshold(rows: tuple[np.ndarra
         expected = points(mixed, baseline)
         assert found.points.risk[place] == pytest.approx(expected.risk[0], abs=1e-12)
         assert found.points.gain[place] == pytest.approx(expected.gain[0], abs=1e-12)
-        assert found.share[place] == np.mean(feature < threshold)
-    assert found.share[0] == 0
-    assert found.share[-1] == 1
+        assert found.fraction[place] == np.mean(feature < threshold)
+    assert found.fraction[0] == 0
+    assert found.fraction[-1] == 1
 
 
 def test_a_constant_feature_selects_all_or_none() -> None:
@@ -145,7 +145,7 @@ def test_the_upper_hull_rises_bends_down_and_covers_all(found: Points) -> None:
     assert (np.diff(hull.gain) > 0).all()
     slopes = np.diff(hull.gain) / np.diff(hull.risk)
     assert (np.diff(slopes) <= 1e-9 * np.abs(slopes[:-1])).all()
-    everything = joined(ORIGIN, found)
+    everything = concatenate(ORIGIN, found)
     covered = np.interp(everything.risk, hull.risk, hull.gain)  # beyond its end the hull is flat
     assert (covered >= everything.gain - 1e-9).all()
     corners = set(zip(everything.risk.tolist(), everything.gain.tolist(), strict=True))
@@ -176,13 +176,13 @@ def test_curves_that_share_no_risk_have_no_area() -> None:
 @given(CURVE, CURVE, CURVE)
 def test_areas_add_up(first: Points, second: Points, third: Points) -> None:
     ends = curve((0, 0), (1, 0))  # all over the same range
-    first, second, third = (joined(one, ends) for one in (first, second, third))
+    first, second, third = (concatenate(one, ends) for one in (first, second, third))
     direct = area_between(first, third).area
     assert direct == pytest.approx(area_between(first, second).area + area_between(second, third).area, abs=1e-9)
     assert area_between(first, first).area == 0
 
 
-def test_shares_of_a_coin_are_shares() -> None:
+def test_fractions_lie_between_0_and_1() -> None:
     for share in (-0.1, 1.1):
-        with pytest.raises(SurefootError, match="shares from 0 to 1"):
+        with pytest.raises(SurefootError, match="fractions from 0 to 1"):
             proportional_reduction(curve((0.1, 0.2)), share)

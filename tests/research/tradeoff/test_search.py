@@ -10,14 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
-from surefoot.learn.training import Settings, train
+from surefoot.learn import model_store
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import train_run
+from surefoot.learn.training_run import TrainingRun
 from surefoot.research.tradeoff import files
-from surefoot.research.tradeoff import model_store as workshop
-from surefoot.research.tradeoff.search import Choice, choose_alpha, pareto_front, recommend
-from surefoot.research.tradeoff.summary import Outcome, count_change, mean_change, verdict
+from surefoot.research.tradeoff.data_split import DataSplit
+from surefoot.research.tradeoff.recommendation import pareto_front, recommend
+from surefoot.research.tradeoff.search import Choice, SearchOptions, choose_alpha
+from surefoot.research.tradeoff.summary import ModelMeasures, count_change, mean_change, summarise
 
-TRIALS, QUICK = 12, {"n_resamples": 100}
-FIGURES = st.lists(st.tuples(*[st.integers(0, 6)] * 3), min_size=1, max_size=12)
+TRIALS = 12
+OPTIONS = SearchOptions(TRIALS, [1.0, 5.0], give_up=0.3, n_resamples=100)
+MEASURES = st.lists(st.tuples(*[st.integers(0, 6)] * 3), min_size=1, max_size=12)
+
+
+def untested(sets: DataSplit) -> DataSplit:
+    return replace(sets, test=None)
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def choice(sets, few_trees: Settings, folder: Path) -> Choice:
-    made = choose_alpha(few_trees, sets.train, "feature:0", sets.valid, TRIALS, [1.0, 5.0], test=sets.test,
-                        give_up=0.3, folder=folder, **QUICK)  # fmt: skip
+    made = choose_alpha(few_trees, sets, OPTIONS, folder=folder)
     files.write_choice(made, folder)
     return made
 
@@ -54,8 +62,8 @@ def test_the_front_and_the_recommendation(choice: Choice) -> None:
     assert choice["mean"][choice.chosen] >= 0.7 * best
     allowed = choice["mean"] >= 0.7 * best
     assert choice["frisk"][choice.chosen] == choice["frisk"][allowed].min()
-    assert [sentence.partition(":")[0] for sentence in choice.sentences] == ["validation", "test"]
-    assert f"alpha = {choice['alpha'][choice.chosen]:g} " in choice.sentences[0]
+    assert [sentence.partition(":")[0] for sentence in choice.recommendation] == ["validation", "test"]
+    assert f"alpha = {choice['alpha'][choice.chosen]:g} " in choice.recommendation[0]
 
 
 def test_the_same_seed_gives_the_same_search_whether_stopped_or_not(
@@ -67,56 +75,57 @@ def test_the_same_seed_gives_the_same_search_whether_stopped_or_not(
         shutil.rmtree(place / f"trial-{number:03d}")
     trained: list[float] = []
 
-    def counting(settings: Settings, *others: object, **words: object) -> object:
-        trained.append(settings.alpha)
-        return train(settings, *others, **words)
+    def counting(run: TrainingRun, *others: object, **words: object) -> object:
+        trained.append(run.settings.alpha)
+        return train_run(run, *others, **words)
 
-    monkeypatch.setattr(workshop, "train", counting)
-    again = choose_alpha(few_trees, sets.train, "feature:0", sets.valid, TRIALS, [1.0, 5.0], test=sets.test,
-                         give_up=0.3, folder=place, **QUICK)  # fmt: skip
+    monkeypatch.setattr(model_store, "train_run", counting)
+    again = choose_alpha(few_trees, sets, OPTIONS, folder=place)
     assert len(trained) == 3
     assert again.rows() == choice.rows()
-    assert again.sentences == choice.sentences
+    assert again.recommendation == choice.recommendation
 
 
 def test_another_seed_asks_for_other_models(choice: Choice, sets, few_trees: Settings, folder: Path) -> None:
-    other = choose_alpha(few_trees, sets.train, "feature:0", sets.valid, 2, [1.0], seed=1, **QUICK)
+    other = choose_alpha(few_trees, untested(sets), SearchOptions(2, [1.0], n_resamples=100, seed=1))
     assert other["rate"][1] != choice["rate"][1]
     with pytest.raises(SurefootError, match="another"):
-        choose_alpha(few_trees, sets.train, "feature:0", sets.valid, 3, [1.0], seed=1, folder=folder, **QUICK)
+        choose_alpha(few_trees, untested(sets), SearchOptions(3, [1.0], n_resamples=100, seed=1), folder=folder)
 
 
 def test_what_is_written_is_read(choice: Choice, folder: Path) -> None:
     again = files.read_choice(folder)
     assert again.rows() == choice.rows()
-    assert (again.sentences, again.notes, again.measure, again.chosen) == (
-        choice.sentences, choice.notes, choice.measure, choice.chosen,
+    assert (again.recommendation, again.notes, again.measure, again.chosen) == (
+        choice.recommendation, choice.notes, choice.measure, choice.chosen,
     )  # fmt: skip
     shown = choice.readable()
     assert len(shown) == choice["front"].sum()
-    assert shown.notes[0] == choice.sentences[0]
+    assert shown.notes[0] == choice.recommendation[0]
     (folder / "search.json").write_text("{}")
     with pytest.raises(SurefootError, match="is not the file of a search"):
         files.read_choice(folder)
 
 
 def test_xgboost_has_no_documents_per_leaf(sets) -> None:
-    settings = Settings("ucro", n_estimators=2, engine="xgboost", params={"max_leaves": 4}, threads=1)
-    found = choose_alpha(settings, sets.train, "feature:0", sets.valid, 2, [1.0], **QUICK)
+    settings = Settings("ucro", n_estimators=2, engine="xgboost", num_leaves=4, n_jobs=1)
+    found = choose_alpha(settings, untested(sets), SearchOptions(2, [1.0], n_resamples=100))
     assert "docs_per_leaf" not in found.columns
-    assert len(found.sentences) == 1
+    assert len(found.recommendation) == 1
 
 
 def test_mistakes(sets, few_trees: Settings) -> None:
     with pytest.raises(SurefootError, match="two trials"):
-        choose_alpha(few_trees, sets.train, "feature:0", sets.valid, 1)
+        choose_alpha(few_trees, sets, SearchOptions(1))
     with pytest.raises(SurefootError, match="lambdamart has no alpha"):
-        choose_alpha(replace(few_trees, objective="lambdamart"), sets.train, "feature:0", sets.valid, 2)
+        choose_alpha(replace(few_trees, objective="lambdamart"), sets, SearchOptions(2))
+    with pytest.raises(SurefootError, match="validation queries"):
+        choose_alpha(few_trees, replace(sets, valid=None), SearchOptions(2))
     with pytest.raises(SurefootError, match="add alpha 0"):
         recommend([0.5], [0.1], [1.0])
 
 
-@given(FIGURES)
+@given(MEASURES)
 def test_the_front_is_what_none_beats(figures: list[tuple[int, int, int]]) -> None:
     mean, risk, _ = np.array(figures).T
     for place, kept in enumerate(pareto_front(mean, risk)):
@@ -127,7 +136,7 @@ def test_the_front_is_what_none_beats(figures: list[tuple[int, int, int]]) -> No
         assert kept != beaten
 
 
-@given(FIGURES)
+@given(MEASURES)
 def test_recommendations_lie_on_the_front(figures: list[tuple[int, int, int]]) -> None:
     mean, risk, alphas = np.array([*figures, (3, 3, 0)]).T
     best, chosen = recommend(mean, risk, alphas, give_up=0.3)
@@ -176,8 +185,8 @@ def test_means_in_words(before: float, after: float, said: str) -> None:
 
 
 def test_a_verdict_says_but_where_more_queries_are_hurt() -> None:
-    said = verdict(1, "map", Outcome(0.5, 0.0, 2), Outcome(0.5, 0.01, 4))
+    said = summarise(1, "map", ModelMeasures(0.5, 0.0, 2), ModelMeasures(0.5, 0.01, 4))
     assert said == "alpha = 1 keeps map but doubles the queries hurt by more than 20 % (from 2 to 4); " \
         "F_Risk rises from 0 to 0.0100"  # fmt: skip
-    same = verdict(1, "map", Outcome(0.5, 0.01, 2), Outcome(0.5, 0.01, 2))
+    same = summarise(1, "map", ModelMeasures(0.5, 0.01, 2), ModelMeasures(0.5, 0.01, 2))
     assert same.endswith("F_Risk stays at 0.0100")

@@ -8,18 +8,22 @@ import numpy as np
 import pytest
 
 from surefoot import risk
+from surefoot.analysis.intervals import intervals
 from surefoot.errors import SurefootError
-from surefoot.io.letor import read_letor, same_features
+from surefoot.learn import model_store, training_run
 from surefoot.learn.baseline import Baselines
 from surefoot.learn.metrics import Metric, is_empty
-from surefoot.learn.training import Settings, train, tree_params
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import train, train_run
+from surefoot.learn.training_run import TrainingRun
 from surefoot.research.tradeoff import files
-from surefoot.research.tradeoff import model_store as workshop
 from surefoot.research.tradeoff.churn import kendall_distance
 from surefoot.research.tradeoff.curve import points
+from surefoot.research.tradeoff.data_split import DataSplit
+from surefoot.research.tradeoff.models import Trainer
 from surefoot.research.tradeoff.sweep import Sweep, sweep_alphas
 from surefoot.research.tradeoff.table import tradeoff_table
-from surefoot.stats.intervals import How, intervals
+from surefoot.stats.bootstrap import BootstrapMethod
 
 ALPHAS = [5.0, 1.0]
 
@@ -31,9 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def found(sets, few_trees: Settings, folder: Path) -> Sweep:
-    made = sweep_alphas(
-        few_trees, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, select="max:0", folder=folder
-    )
+    made = sweep_alphas(few_trees, sets, ALPHAS, select="max:0", folder=folder)
     files.write_sweep(made, folder)
     return made
 
@@ -46,7 +48,7 @@ def test_alphas_rise_from_the_gain_only_model(found: Sweep) -> None:
 
 
 def test_models_are_those_of_training_alone(found: Sweep, sets, few_trees: Settings) -> None:
-    alone = train(replace(few_trees, alpha=5.0), sets.train, "feature:0", sets.valid)
+    alone = train(sets.train, "feature:0", replace(few_trees, alpha=5.0), valid=sets.valid)
     metric = Metric(cutoff=10)
     scores = alone.model.predict(sets.test)
     np.testing.assert_array_equal(found.test["alpha=5"], metric(scores, sets.test.labels, sets.test.bounds))
@@ -59,13 +61,14 @@ def test_models_are_those_of_training_alone(found: Sweep, sets, few_trees: Setti
 
 def test_the_gain_only_model_is_lambdamart(found: Sweep, sets, few_trees: Settings) -> None:
     for objective in ("lambdamart", "ucro"):
-        alone = train(replace(few_trees, objective=objective, alpha=0.0), sets.train, "feature:0", sets.valid)
+        plain = replace(few_trees, objective=objective, alpha=0.0)
+        alone = train(sets.train, "feature:0", plain, valid=sets.valid)
         values = Metric(cutoff=10)(alone.model.predict(sets.test), sets.test.labels, sets.test.bounds)
         np.testing.assert_array_equal(found.test["alpha=0"], values)
 
 
 def test_the_table_is_the_measures(found: Sweep) -> None:
-    table = tradeoff_table(found, How(n_resamples=300))
+    table = tradeoff_table(found, BootstrapMethod(n_resamples=300))
     base = found.test.values[0]
     for row, alpha in zip(table.rows(), found.alphas, strict=True):
         own = found.test[f"alpha={alpha:g}"]
@@ -101,7 +104,9 @@ def test_what_is_written_is_read(found: Sweep, folder: Path) -> None:
         np.testing.assert_array_equal(one.values, other.values)
     assert (again.objective, again.trees, again.validated) == (found.objective, found.trees, True)
     assert again.histories == found.histories
-    assert str(tradeoff_table(again, How(n_resamples=50))) == str(tradeoff_table(found, How(n_resamples=50)))
+    assert str(tradeoff_table(again, BootstrapMethod(n_resamples=50))) == str(
+        tradeoff_table(found, BootstrapMethod(n_resamples=50))
+    )
 
 
 def test_finished_models_are_not_trained_again(
@@ -112,12 +117,12 @@ def test_finished_models_are_not_trained_again(
     shutil.rmtree(place / "alpha-5")
     trained: list[float] = []
 
-    def counting(settings: Settings, *others: object, **words: object) -> object:
-        trained.append(settings.alpha)
-        return train(settings, *others, **words)
+    def counting(run: TrainingRun, *others: object, **words: object) -> object:
+        trained.append(run.settings.alpha)
+        return train_run(run, *others, **words)
 
-    monkeypatch.setattr(workshop, "train", counting)
-    again = sweep_alphas(few_trees, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, folder=place)
+    monkeypatch.setattr(model_store, "train_run", counting)
+    again = sweep_alphas(few_trees, sets, ALPHAS, folder=place)
     assert trained == [5.0]
     np.testing.assert_array_equal(again.test.values, found.test.values)
 
@@ -129,10 +134,10 @@ def test_a_model_that_was_interrupted_goes_on(found: Sweep, sets, few_trees: Set
 
     words = {"select": "max:0", "folder": tmp_path}
     with pytest.raises(KeyboardInterrupt):
-        sweep_alphas(few_trees, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, report=interrupt, **words)
+        sweep_alphas(few_trees, sets, ALPHAS, report=interrupt, **words)
     assert (tmp_path / "alpha-0" / "card.json").exists()
     assert (tmp_path / "alpha-1" / "checkpoint.json").exists()
-    again = sweep_alphas(few_trees, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, **words)
+    again = sweep_alphas(few_trees, sets, ALPHAS, **words)
     np.testing.assert_array_equal(again.test.values, found.test.values)
     assert again.histories == found.histories
     assert not (tmp_path / "alpha-1" / "checkpoint.json").exists()
@@ -141,35 +146,34 @@ def test_a_model_that_was_interrupted_goes_on(found: Sweep, sets, few_trees: Set
 def test_models_of_other_settings_or_data_are_refused(found: Sweep, sets, few_trees: Settings, folder: Path) -> None:
     other = replace(few_trees, n_estimators=5)
     with pytest.raises(SurefootError, match="another n_estimators; name another folder"):
-        sweep_alphas(other, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, folder=folder)
+        sweep_alphas(other, sets, ALPHAS, folder=folder)
     with pytest.raises(SurefootError, match="another baseline"):
-        sweep_alphas(few_trees, sets.train, "feature:1", sets.valid, sets.test, ALPHAS, folder=folder)
+        sweep_alphas(few_trees, replace(sets, baseline="feature:1"), ALPHAS, folder=folder)
     with pytest.raises(SurefootError, match="another validation baseline, validation data"):
-        sweep_alphas(few_trees, sets.train, "feature:0", None, sets.test, ALPHAS, folder=folder)
+        sweep_alphas(few_trees, replace(sets, valid=None), ALPHAS, folder=folder)
 
 
 def test_a_baseline_changed_on_validation_queries_alone_is_refused(sets, few_trees: Settings, tmp_path: Path) -> None:
-    def words(scale: float) -> dict[str, Baselines]:
-        return {
-            own.fingerprint: Baselines(("mine",), (own.column(0) * (scale if own is sets.valid else 1.0),), (None,))
-            for own in (sets.train, sets.valid)
-        }
+    def train_one(scale: float) -> None:
+        split = DataSplit(sets.train, "mine", sets.valid)
+        for data, factor in ((sets.train, 1.0), (sets.valid, scale)):
+            split._baselines[data.fingerprint] = Baselines(("mine",), (data.column(0) * factor,), (None,))
+        Trainer(split, tmp_path).get("one", replace(few_trees, n_estimators=1))
 
-    settings = replace(few_trees, n_estimators=1)
-    for scale in (1.0, 1.0):  # the same again is not refused
-        workshop.Workshop(sets.train, "mine", sets.valid, folder=tmp_path, _known=words(scale)).make("one", settings)
+    train_one(1.0)
+    train_one(1.0)  # the same again is not refused
     with pytest.raises(SurefootError, match="another validation baseline; name another folder"):
-        workshop.Workshop(sets.train, "mine", sets.valid, folder=tmp_path, _known=words(-1.0)).make("one", settings)
+        train_one(-1.0)
 
 
 def test_a_model_of_another_version_is_refused(
     sets, few_trees: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop = workshop.Workshop(sets.train, "feature:0", folder=tmp_path)
-    shop.make("one", replace(few_trees, n_estimators=1))
-    monkeypatch.setattr(workshop, "__version__", "0")
+    trainer = Trainer(replace(sets, valid=None), tmp_path)
+    trainer.get("one", replace(few_trees, n_estimators=1))
+    monkeypatch.setattr(training_run, "__version__", "0")
     with pytest.raises(SurefootError, match="another version; name another folder"):
-        shop.make("one", replace(few_trees, n_estimators=1))
+        trainer.get("one", replace(few_trees, n_estimators=1))
 
 
 def test_the_gain_only_model_is_validated_by_gain_alone(found: Sweep) -> None:
@@ -179,32 +183,32 @@ def test_the_gain_only_model_is_validated_by_gain_alone(found: Sweep) -> None:
 
 def test_several_baselines_are_compared_with_as_their_mean(sets, few_trees: Settings) -> None:
     settings = replace(few_trees, objective="georisk")
-    found = sweep_alphas(settings, sets.train, ["feature:0", "feature:1"], None, sets.test, [1.0])
+    found = sweep_alphas(settings, replace(sets, baseline=["feature:0", "feature:1"], valid=None), [1.0])
     metric = Metric(cutoff=10)
     each = [metric(sets.test.column(number), sets.test.labels, sets.test.bounds) for number in (0, 1)]
     assert found.baseline == "mean of 2 baselines"
     np.testing.assert_allclose(found.test.values[0], np.mean(each, axis=0))
     assert found.churn is None
-    assert np.isnan(tradeoff_table(found, How(n_resamples=50))["churn"]).all()
+    assert np.isnan(tradeoff_table(found, BootstrapMethod(n_resamples=50))["churn"]).all()
     assert not found.validated
 
 
 def test_dropped_queries_are_dropped_everywhere(sets, few_trees: Settings) -> None:
-    settings = replace(few_trees, lambdas=replace(few_trees.lambdas, empty="drop"))
+    settings = replace(few_trees, empty="drop")
     labels = sets.test.labels.copy()
     labels[: sets.test.bounds[1]] = 0
     test = replace(sets.test, labels=labels)
-    found = sweep_alphas(settings, sets.train, "feature:0", sets.valid, test, [1.0], select="mean:2")
+    found = sweep_alphas(settings, replace(sets, test=test), [1.0], select="mean:2")
     known = [query for query, none in zip(test.queries, is_empty(labels, test.bounds), strict=True) if not none]
     assert found.test.topics == tuple(known) == found.churn.topics == found.feature.topics
     assert "q0" not in known
 
 
 def test_the_scale_of_err_is_that_of_the_training_data(sets, few_trees: Settings) -> None:
-    settings = replace(few_trees, lambdas=replace(few_trees.lambdas, metric="err"))
+    settings = replace(few_trees, metric="err")
     low = replace(sets.test, labels=np.minimum(sets.test.labels, 1))
-    found = sweep_alphas(settings, sets.train, "feature:0", sets.valid, low, [1.0])
-    expected = Metric("err", top=2)(low.column(0), low.labels, low.bounds)
+    found = sweep_alphas(settings, replace(sets, test=low), [1.0])
+    expected = Metric("err", max_label=2)(low.column(0), low.labels, low.bounds)
     np.testing.assert_allclose(found.test["feature:0"], expected)
 
 
@@ -213,16 +217,16 @@ def test_what_does_not_fit_is_said_before_training(sets, few_trees: Settings) ->
         raise AssertionError(name)
 
     with pytest.raises(SurefootError, match="no feature 9"):
-        sweep_alphas(few_trees, sets.train, "feature:0", None, sets.test, [1.0], select="max:9", report=never)
+        sweep_alphas(few_trees, replace(sets, valid=None), [1.0], select="max:9", report=never)
     with pytest.raises(SurefootError, match="no feature 9"):
-        sweep_alphas(few_trees, sets.train, "feature:9", None, sets.test, [1.0], report=never)
+        sweep_alphas(few_trees, replace(sets, baseline="feature:9", valid=None), [1.0], report=never)
 
 
 def test_mistakes(sets, few_trees: Settings, tmp_path: Path) -> None:
     with pytest.raises(SurefootError, match="lambdamart has no alpha"):
-        sweep_alphas(replace(few_trees, objective="lambdamart"), sets.train, "feature:0", None, sets.test)
+        sweep_alphas(replace(few_trees, objective="lambdamart"), replace(sets, valid=None))
     with pytest.raises(SurefootError, match="against a baseline; name one"):
-        sweep_alphas(few_trees, sets.train, None, None, sets.test)
+        sweep_alphas(few_trees, replace(sets, baseline=None, valid=None))
     with pytest.raises(SurefootError, match="holds no trade-off"):
         files.read_sweep(tmp_path)
     with pytest.raises(SurefootError, match="holds no search"):
@@ -238,15 +242,15 @@ def test_broken_folders_are_said(found: Sweep, folder: Path, sets, few_trees: Se
     (place / "alpha-1" / "history.csv").unlink()
     with pytest.raises(SurefootError, match="is missing"):
         files.read_sweep(place)
-    (place / "alpha-0" / "plan.json").write_text("[")
-    with pytest.raises(SurefootError, match="not the plan of a training"):
-        sweep_alphas(few_trees, sets.train, "feature:0", sets.valid, sets.test, ALPHAS, folder=place)
+    (place / "alpha-0" / "request.json").write_text("[")
+    with pytest.raises(SurefootError, match="not the request of a training"):
+        sweep_alphas(few_trees, sets, ALPHAS, folder=place)
 
 
 def test_alpha_lowers_risk_on_public_data(data: Path) -> None:
-    train_set, test = same_features([read_letor(data / "mq2008" / f"S{part}.txt.gz") for part in (1, 5)])
-    settings = Settings("ucro", n_estimators=15, params=tree_params("lightgbm", 0.1, 7, 20, 0), threads=1)
-    found = sweep_alphas(settings, train_set, "feature:25", None, test, [10.0], select="mean:25")
+    split = DataSplit.read([data / "mq2008" / "S1.txt.gz"], "feature:25", test=[data / "mq2008" / "S5.txt.gz"])
+    settings = Settings("ucro", n_estimators=15, num_leaves=7, n_jobs=1)
+    found = sweep_alphas(settings, split, [10.0], select="mean:25")
     learned = points(found.train.values[1:], found.train.values[0])
     assert learned.risk[1] < learned.risk[0]
     assert (found.curve.gain > 0).all()

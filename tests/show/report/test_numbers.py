@@ -9,7 +9,7 @@ import pytest
 
 from surefoot import Scores, evaluate, evaluate_segments, explore, read_scores
 from surefoot.scores import VIRTUAL
-from surefoot.stats.inference import correct
+from surefoot.stats.corrections import correct
 from tests.show.report.report_cases import random_scores
 
 ALPHAS = (0.0, 0.1, 1.0, 3.7, 5.0, 20.0)
@@ -40,7 +40,7 @@ def same(page: Any, library: Any, what: str) -> None:
 def check_figures(page: Any, scores: Scores, baselines: tuple[str, ...]) -> None:
     for baseline in baselines:
         found = page.evaluate(
-            "([alphas, baseline]) => alphas.map(alpha => surefoot.figures(alpha, baseline))", [list(ALPHAS), baseline]
+            "([alphas, baseline]) => alphas.map(alpha => surefoot.measures(alpha, baseline))", [list(ALPHAS), baseline]
         )
         for alpha, rows in zip(ALPHAS, found, strict=True):
             library = evaluate(scores, baseline, alpha, correct="holm").rows()
@@ -70,7 +70,7 @@ def test_the_topics_of_every_system(open_report: Callable[..., Any], case: str) 
     scores = CASES[case]
     page = open_report(scores, "MAX").page
     for system, baseline, alpha in zip(scores.systems, [*scores.systems[1:], "MEAN"], ALPHAS * 2, strict=False):
-        found = page.evaluate("words => surefoot.topicFigures(...words)", [system, alpha, baseline])
+        found = page.evaluate("words => surefoot.topicMeasures(...words)", [system, alpha, baseline])
         library = {row["topic"]: row for row in explore(scores, system, baseline, alpha).rows()}
         assert [row["topic"] for row in found] == list(scores.topics)
         for name in ("system_score", "baseline_score", "delta", "x", "z", "tr", "tj"):
@@ -82,7 +82,7 @@ def test_the_segments(open_report: Callable[..., Any], scores: Scores) -> None:
     groups = {topic: f"group {place % 3}" for place, topic in enumerate(scores.topics[:-1])}
     page = open_report(scores, "s1", segments=groups).page
     for alpha in ALPHAS:
-        found = page.evaluate("words => surefoot.segmentFigures(...words)", ["s4", alpha, "s1"])
+        found = page.evaluate("words => surefoot.segmentMeasures(...words)", ["s4", alpha, "s1"])
         library = evaluate_segments(scores, groups, "s1", alpha, systems=["s4"]).rows()
         by_name = {row["segment"]: row for row in library}
         assert {row["segment"] for row in found} == set(by_name)
@@ -103,7 +103,7 @@ def test_small_p_and_few_or_many_topics(open_report: Callable[..., Any]) -> None
             "abcdef",
             range(topics),
         )
-        found = open_report(scores, "a").page.evaluate("surefoot.figures(0, 'a').map(row => row.p)")
+        found = open_report(scores, "a").page.evaluate("surefoot.measures(0, 'a').map(row => row.p)")
         library = evaluate(scores, "a", 0)["p"]
         small = library > 1e-290
         np.testing.assert_allclose(np.array(found)[small], library[small], rtol=1e-9)

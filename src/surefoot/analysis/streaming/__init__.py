@@ -1,5 +1,5 @@
-"""Very large logs of scores per topic: evaluated file by file, by sufficient statistics, in bounded memory."""
+"""Evaluation of Parquet files of scores: file by file, by sufficient statistics, in bounded memory."""
 
-from surefoot.analysis.streaming.evaluation import evaluate_logs
+from surefoot.analysis.streaming.evaluation import evaluate_parquet
 
-__all__ = ["evaluate_logs"]
+__all__ = ["evaluate_parquet"]

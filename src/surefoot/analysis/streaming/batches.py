@@ -1,4 +1,4 @@
-"""Whole topics of a log at a time: matrices of systems × topics, whatever the layout of the files."""
+"""Batches of whole topics: matrices of systems × topics, whatever the layout of the files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars
 
-from surefoot.analysis.streaming.files import LogFile
+from surefoot.analysis.streaming.files import ParquetFile
 from surefoot.effectiveness.names import find_measure
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.layouts import SUMMARIES, Long, Wide, role_of
@@ -17,32 +17,34 @@ from surefoot.scores import LARGEST, VIRTUAL, FloatArray, Missing
 
 
 @dataclass(frozen=True)
-class Names:
-    """What the headers and labels of a log say: its layouts, and the systems of each measure (None: it has no name)."""
+class Header:
+    """The layouts of the files, and the systems of each measure (None for a measure without a name)."""
 
     layouts: frozenset[str]
     systems: dict[str | None, tuple[str, ...]]
     unread: tuple[str, ...]
 
     @classmethod
-    def of(cls, path: str) -> Names:
+    def of(cls, path: str) -> Header:
         """The names in a file."""
-        file = LogFile(path)
+        file = ParquetFile(path)
         if isinstance(file.layout, Wide):
             return cls(frozenset({"wide"}), {None: tuple(file.schema)[1:]}, ())
         return cls(frozenset({"long"}), _long_names(file, file.layout), file.layout.ignored)
 
-    def __add__(self, other: Names) -> Names:
+    def __add__(self, other: Header) -> Header:
         systems = {
             measure: tuple(dict.fromkeys(self.systems.get(measure, ()) + other.systems.get(measure, ())))
             for measure in self.systems | other.systems
         }
-        return Names(self.layouts | other.layouts, systems, tuple(dict.fromkeys(self.unread + other.unread)))
+        return Header(self.layouts | other.layouts, systems, tuple(dict.fromkeys(self.unread + other.unread)))
 
-    def log(self, measure: str | None, missing: Missing) -> Log:
-        """The log of one measure, if it is one."""
+    def dataset(self, measure: str | None, missing: Missing) -> Dataset:
+        """The dataset of one measure; refuses files that do not belong together."""
         if len(self.layouts) > 1:
-            raise SurefootError("some files are wide (a row a topic), others long (a row a score); write all alike")
+            raise SurefootError(
+                "some files are wide (one row for each topic), others long (one row for each score); write all alike"
+            )
         named = [name for name in self.systems if name is not None]
         if named and None in self.systems:
             raise SurefootError(f"some files name their measure ({listed(named)}), others do not; write all alike")
@@ -53,10 +55,10 @@ class Names:
             raise SurefootError(f"system {doubtful[0]!r} is called like a summary of others; rename it or leave it out")
         if not systems:
             raise SurefootError("the files hold no score")
-        return Log(systems, own, missing, "wide" in self.layouts)
+        return Dataset(systems, own, missing, "wide" in self.layouts)
 
 
-def _long_names(file: LogFile, layout: Long) -> dict[str | None, tuple[str, ...]]:
+def _long_names(file: ParquetFile, layout: Long) -> dict[str | None, tuple[str, ...]]:
     if layout.system is None:
         raise InputError(file.path, "there is no column of systems; name one 'system', 'run' or 'name'")
     columns = [file.column(layout.system)] + ([] if layout.measure is None else [file.column(layout.measure)])
@@ -66,7 +68,7 @@ def _long_names(file: LogFile, layout: Long) -> dict[str | None, tuple[str, ...]
         if distinct.null_count().sum_horizontal().item():
             raise InputError(file.path, f"a row without its {' or '.join(columns)}")
         pairs |= dict.fromkeys(distinct.rows())
-    values = [file.column(place) for place in layout.values]
+    values = [file.column(index) for index in layout.values]
     if layout.measure is None:
         measures = [None] if role_of(values[0]) == "value" else values
         return {measure: tuple(system for (system,) in pairs) for measure in measures}
@@ -100,8 +102,8 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Log:
-    """The systems of a log, the measure to read (None: it has no name), and what becomes of missing scores."""
+class Dataset:
+    """Files of scores: their systems, the measure to read (None: it has no name), the treatment of missing scores."""
 
     systems: tuple[str, ...]
     measure: str | None
@@ -110,11 +112,11 @@ class Log:
 
     def batches(self, path: str) -> Iterator[Batch]:
         """The topics of a file, a bounded number at a time."""
-        file = LogFile(path)
+        file = ParquetFile(path)
         batches = self._wide(file) if isinstance(file.layout, Wide) else self._long(file, file.layout)
-        return (_checked(batch, self.systems) for batch in batches)
+        return (_validate(batch, self.systems) for batch in batches)
 
-    def _wide(self, file: LogFile) -> Iterator[Batch]:
+    def _wide(self, file: ParquetFile) -> Iterator[Batch]:
         present = [system for system in self.systems if system in file.schema]
         _refuse_text(file, present)
         rows = [self.systems.index(system) for system in present]
@@ -125,7 +127,7 @@ class Log:
                 values[rows] = some
             yield Batch(file.path, frame[file.topic], values)
 
-    def _long(self, file: LogFile, layout: Long) -> Iterator[Batch]:
+    def _long(self, file: ParquetFile, layout: Long) -> Iterator[Batch]:
         system = file.column(layout.system or 0)
         value = file.column(layout.values[0])
         if self.measure is not None and layout.measure is None:
@@ -140,7 +142,7 @@ class Log:
         for frame in _whole_topics(frames, file.topic):
             yield self._matrix(file, frame.rename({file.topic: "topic", system: "system", value: "value"}))
 
-    def _matrix(self, file: LogFile, frame: polars.DataFrame) -> Batch:
+    def _matrix(self, file: ParquetFile, frame: polars.DataFrame) -> Batch:
         """The rows of whole topics as a matrix."""
         runs = frame.select(polars.col("topic").rle_id()).to_series().to_numpy().astype(np.int64)
         labels = polars.Enum(self.systems)
@@ -159,7 +161,7 @@ class Log:
 
 
 def _whole_topics(frames: Iterator[polars.DataFrame], topic: str) -> Iterator[polars.DataFrame]:
-    """The same rows, cut where a topic ends: a slice's last topic may go on in the next."""
+    """The same rows, split where a topic ends: the last topic of a slice may continue in the next."""
     rest: polars.DataFrame | None = None
     for frame in frames:
         if not frame.height:
@@ -178,14 +180,14 @@ def _numbers(frame: polars.DataFrame) -> FloatArray:
     return frame.cast(polars.Float64).to_numpy()
 
 
-def _refuse_text(file: LogFile, columns: Sequence[str]) -> None:
+def _refuse_text(file: ParquetFile, columns: Sequence[str]) -> None:
     for column in columns:
         if not file.schema[column].is_numeric():
             raise InputError(file.path, f"column {column!r}: expected numbers, found {file.schema[column]}")
 
 
-def _checked(batch: Batch, systems: Sequence[str]) -> Batch:
-    """The batch, if all scores that there are can be computed with."""
+def _validate(batch: Batch, systems: Sequence[str]) -> Batch:
+    """Refuse scores that are not finite."""
     wrong: npt.NDArray[np.bool_] = np.abs(batch.values) > LARGEST
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()

@@ -1,4 +1,4 @@
-"""Every system of a large log against a baseline and against all others, in two passes of bounded memory."""
+"""Every system against a baseline and against all others, in two passes over files, in bounded memory."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surefoot import risk
 from surefoot._typing import PathLike
-from surefoot.analysis.evaluate import Evaluation
-from surefoot.analysis.figures import Columns
-from surefoot.analysis.streaming.batches import Log, Names
-from surefoot.analysis.streaming.columns import columns_of
+from surefoot.analysis.evaluate import Evaluation, caveats, measure_columns
+from surefoot.analysis.streaming.batches import Dataset, Header
 from surefoot.analysis.streaming.files import find_files
-from surefoot.analysis.streaming.passes import first_pass, places, second_pass
-from surefoot.analysis.streaming.statistics import Expectations, FirstPass, Seen
+from surefoot.analysis.streaming.passes import first_pass, occurrences, second_pass
+from surefoot.analysis.streaming.statistics import FirstPass, Seen
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.results import signature
-from surefoot.scores import VIRTUAL, FloatArray, Missing
+from surefoot.risk.alphas import normalise_alphas
+from surefoot.risk.measures import evaluated
+from surefoot.risk.statistics import Comparison, Expectation, Mean
+from surefoot.scores import VIRTUAL, Missing
 
 Fold = Callable[[Sequence[str], Callable[[str], Any]], Any]
-"""Makes the statistic of each file and adds them all up: on this machine, or on a cluster."""
+"""Computes the statistic of each file and adds them up: on this machine, or on a cluster."""
 
 WORKERS = 2
-"""How many files are worked on at once; each holds a few slices in memory."""
+"""How many files are processed at once; each holds a few slices in memory."""
 
 
 def fold_here(paths: Sequence[str], statistic: Callable[[str], Any]) -> Any:
@@ -41,7 +41,7 @@ def fold_here(paths: Sequence[str], statistic: Callable[[str], Any]) -> Any:
             raise
 
 
-def evaluate_logs(
+def evaluate_parquet(
     paths: PathLike | Iterable[PathLike],
     baseline: str | None = None,
     alpha: npt.ArrayLike = 1.0,
@@ -50,90 +50,114 @@ def evaluate_logs(
     missing: Missing = "error",
     fold: Fold = fold_here,
 ) -> Evaluation:
-    """`surefoot.evaluate` for Parquet files that do not fit into memory: the same columns, the same figures.
+    """`surefoot.evaluate` for Parquet files that do not fit into memory: the same columns, the same values.
 
-    ``paths`` are files, folders or patterns. Each file holds some of the topics, wide (a topic a row, a system a
-    column) or long (a score a row, the rows of a topic one after another). A topic in two places is an error.
-    ``baseline`` is a system, or MEAN, MEDIAN or MAX of each topic. ``measure`` picks one of several; ``missing`` scores
-    are an ``"error"``, count 0 (``"zero"``), or their topics are left out (``"drop"``). ``fold`` says where the work is
-    done (`surefoot.cluster`).
+    The values agree with those in memory up to rounding, whatever the number of files and their order. Memory is a few
+    slices of the files, and 8 bytes for each topic to check that none occurs twice. Value functions are linear.
 
-    Figures agree with those in memory up to rounding, whatever the number of files and their order. Memory is a few
-    slices of the files and 8 bytes a topic, for the check that none comes twice. Values are linear.
+    Parameters
+    ----------
+    paths
+        Files, folders or patterns. Each file holds some of the topics, wide (one row for each topic, one column for
+        each system) or long (one row for each score, the rows of a topic together). A topic in two places is an error.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    alpha
+        The additional weight of losses; one or several.
+    measure
+        The effectiveness measure, if the files hold several.
+    missing
+        Missing scores are an ``"error"``, count 0 (``"zero"``), or their topics are left out (``"drop"``).
+    fold
+        Where the work is done: on this machine, or on a cluster (`surefoot.cluster`).
+
+    Returns
+    -------
+    Evaluation
+        The columns of `surefoot.evaluate`. Registered measures that need all topics at once are left out.
+
+    Examples
+    --------
+    >>> import polars, tempfile
+    >>> with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+    ...     polars.DataFrame({"topic": ["q1", "q2"], "old": [0.4, 0.1], "new": [0.2, 0.5]}).write_parquet(file.name)
+    ...     evaluate_parquet(file.name, "old", alpha=1)["urisk"].round(6)
+    array([0., 0.])
+
     """
-    alphas = risk.sweep_of(alpha)
+    alphas = normalise_alphas(alpha)
     choose(missing, ("error", "zero", "drop"), "missing")
     files = find_files(paths)
-    names: Names = fold(files, Names.of)
-    log = names.log(measure, missing)
-    if baseline is not None and baseline not in (*log.systems, *VIRTUAL):
-        raise SurefootError(f"no baseline {baseline!r}; there are {listed(log.systems)}, and {', '.join(VIRTUAL)}")
-    first: FirstPass = fold(files, partial(first_pass, log, baseline))
-    _refuse_topics_twice(files, log, first.seen, fold)
-    gaps = _gaps(log, first.seen)
-    totals = first.totals
-    if not totals.topics:
-        raise SurefootError(f"no topic is left: {listed(gaps) or 'the files hold no score'}")
-    found: Expectations | None = None
-    if totals.lowest >= 0:
-        found = fold(files, partial(second_pass, log, totals.shares))
-    columns = columns_of(log.systems, baseline, alphas, totals, found)
-    stated = signature(
-        "evaluate",
-        measure=[measure or log.measure or "score"],
-        baseline=baseline,
-        alpha=alphas.tolist(),
-        population=f"all({len(log.systems)})",
-        topics=[totals.topics],
+    header: Header = fold(files, Header.of)
+    dataset = header.dataset(measure, missing)
+    if baseline is not None and baseline not in (*dataset.systems, *VIRTUAL):
+        raise SurefootError(f"no baseline {baseline!r}; there are {listed(dataset.systems)}, and {', '.join(VIRTUAL)}")
+    first: FirstPass = fold(files, partial(first_pass, dataset, baseline))
+    _refuse_topics_twice(files, dataset, first.seen, fold)
+    missing_notes = _missing_notes(dataset, first.seen)
+    if not first.topics:
+        raise SurefootError(f"no topic is left: {listed(missing_notes) or 'the files hold no score'}")
+    expectation: Expectation | None = None
+    if first.lowest >= 0:
+        expectation = fold(files, partial(second_pass, dataset, first.shares))
+    measures = evaluated(has_baseline=baseline is not None)
+    columns = measure_columns(
+        dataset.systems,
+        baseline is not None and [baseline] * len(dataset.systems),
+        alphas,
+        [one for one in measures if one.is_additive],
+        {Mean.of: first.mean, Comparison.of: first.comparison, Expectation.of: expectation},
     )
-    notes = (*_reading_notes(names, log, measure), *gaps, *_figure_notes(alphas, first, columns))
-    return Evaluation(stated, columns, notes)
+    shape = (len(alphas), len(dataset.systems))
+    columns = {name: np.broadcast_to(column, shape).T.ravel() for name, column in columns.items()}
+    left_out = [f"{one.name} is left out: it needs all topics at once" for one in measures if not one.is_additive]
+    notes = (
+        *_reading_notes(header, dataset, measure),
+        *missing_notes,
+        *caveats(alphas, columns, first.lowest, first.topics),
+        *left_out,
+    )
+    fields = {"population": f"all({len(dataset.systems)})", "topics": [first.topics]}
+    name = measure or dataset.measure or "score"
+    return Evaluation(
+        signature("evaluate", measure=[name], baseline=baseline, alpha=alphas.tolist(), **fields), columns, notes
+    )
 
 
-def _refuse_topics_twice(files: Sequence[str], log: Log, seen: Seen, fold: Fold) -> None:
+def _refuse_topics_twice(files: Sequence[str], dataset: Dataset, seen: Seen, fold: Fold) -> None:
     suspects = seen.twice()
     if not len(suspects):
         return
     home: dict[str, str] = {}
-    for topic, path in fold(files, partial(places, log, suspects)):  # two topics may share a hash, so look at the names
+    # Two topics may share a hash, so their names are compared.
+    for topic, path in fold(files, partial(occurrences, dataset, suspects)):
         if topic in home:
-            advice = "keep one row of it" if log.wide else "sort the scores by topic and write each topic into one file"
+            advice = (
+                "keep one row of it" if dataset.wide else "sort the scores by topic and write each topic into one file"
+            )
             where = "twice" if home[topic] == path else f"in {home[topic]} too"
             raise InputError(path, f"topic {topic!r} is {where}; a topic must be in one place: {advice}")
         home[topic] = path
 
 
-def _gaps(log: Log, seen: Seen) -> tuple[str, ...]:
+def _missing_notes(dataset: Dataset, seen: Seen) -> tuple[str, ...]:
     """What was done about missing scores, if there were any."""
     if not seen.gaps:
         return ()
     more = "" if seen.gaps <= len(seen.examples) else f" and {seen.gaps - len(seen.examples):,} more"
     which = f"{', '.join(seen.examples)}{more}"
-    if log.missing == "error":
+    if dataset.missing == "error":
         raise SurefootError(
             f"{counted(seen.gaps, 'score')} missing: {which}; "
             "count them 0 (missing: zero) or leave those topics out (missing: drop)"
         )
-    if log.missing == "zero":
+    if dataset.missing == "zero":
         return (f"{counted(seen.gaps, 'missing score')} filled with 0: {which}",)
     return (f"{counted(seen.incomplete, 'topic')} dropped, missing from some system: {which}",)
 
 
-def _reading_notes(names: Names, log: Log, measure: str | None) -> Iterator[str]:
-    if names.unread:
-        yield f"columns left unread: {', '.join(names.unread)}"
-    if measure is not None and log.measure is None:
-        yield f"the log does not name its measure; it was taken to be {measure}, as was said"
-
-
-def _figure_notes(alphas: FloatArray, first: FirstPass, columns: Columns) -> Iterator[str]:
-    """What a reader should know before trusting a column; in the words of `surefoot.evaluate`."""
-    if alphas.max() > 2:
-        yield "GeoRisk at alpha > 2 is not consistent: a better score on one topic can lower it"
-    if first.totals.lowest < 0:
-        yield "Z_Risk and GeoRisk are undefined: some scores are below 0"
-    if "trisk" in columns:
-        untested = columns["system"][np.isnan(columns["trisk"]) & (columns["system"] != columns["baseline"])]
-        if len(untested):
-            reason = "all values are alike" if first.totals.topics > 1 else "there is only one topic"
-            yield f"T_Risk and p are undefined where {reason}: {listed(dict.fromkeys(untested.tolist()))}"
+def _reading_notes(header: Header, dataset: Dataset, measure: str | None) -> Iterator[str]:
+    if header.unread:
+        yield f"columns left unread: {', '.join(header.unread)}"
+    if measure is not None and dataset.measure is None:
+        yield f"the files do not name their measure; it was taken to be {measure}, as was said"

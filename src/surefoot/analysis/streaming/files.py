@@ -1,4 +1,4 @@
-"""The Parquet files of a log, each read in slices, so that memory does not grow with the file."""
+"""Parquet files of scores, each read in slices, so that memory does not grow with the file."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CELLS = 1 << 22
 
 
 @dataclass(frozen=True)
-class LogFile:
-    """One Parquet file of a log; its header says how it holds the scores."""
+class ParquetFile:
+    """One Parquet file of scores; its header tells the layout."""
 
     path: str
 
@@ -39,16 +39,16 @@ class LogFile:
 
     @cached_property
     def layout(self) -> Layout:
-        """Wide (a row a topic) or long (a row a score)."""
+        """Wide (one row for each topic) or long (one row for each score)."""
         with in_file(self.path):
             layout = recognise(list(self.schema))
         if isinstance(layout, Wide) and layout.rows != "topic":
-            raise InputError(self.path, "a row is a system; in a log it must be a topic, or a single score")
+            raise InputError(self.path, "a row is a system; for streaming it must be a topic, or a single score")
         return layout
 
-    def column(self, place: int) -> str:
+    def column(self, index: int) -> str:
         """The name of a column."""
-        return list(self.schema)[place]
+        return list(self.schema)[index]
 
     @property
     def topic(self) -> str:
@@ -72,7 +72,7 @@ class LogFile:
 
 @contextmanager
 def _readable(path: str) -> Iterator[None]:
-    """Say in one line that a file can't be read."""
+    """Turn errors of polars into one line that names the file."""
     try:
         yield
     except (PolarsError, PanicException, OSError) as error:
@@ -81,7 +81,7 @@ def _readable(path: str) -> Iterator[None]:
 
 
 def find_files(paths: PathLike | Iterable[PathLike]) -> tuple[str, ...]:
-    """The Parquet files that paths, folders and patterns such as ``logs/*.parquet`` name, each once."""
+    """The Parquet files that paths, folders and patterns such as ``scores/*.parquet`` name, each once."""
     named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files = [file for path in named for file in _files_of(os.fspath(path))]
     if not files:

@@ -1,4 +1,4 @@
-"""The statistics of one file: what is computed, here or on a cluster, wherever the file is."""
+"""The statistics of one file, computed on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -8,60 +8,61 @@ from operator import add
 import numpy as np
 import polars
 
-from surefoot.analysis.streaming.batches import Batch, Log
-from surefoot.analysis.streaming.statistics import EXAMPLES, Expectations, FirstPass, Hashes, Seen, Totals
-from surefoot.scores import VIRTUAL, FloatArray
+from surefoot._typing import FloatArray
+from surefoot.analysis.streaming.batches import Batch, Dataset
+from surefoot.analysis.streaming.statistics import EXAMPLES, FirstPass, Hashes, Seen
+from surefoot.risk.statistics import Expectation
+from surefoot.scores import VIRTUAL
 
 
-def first_pass(log: Log, baseline: str | None, path: str) -> FirstPass:
-    """The totals of a file, and which topics it holds."""
-    return reduce(
-        add, (_look(log, baseline, batch) for batch in log.batches(path)), _look(log, baseline, _nothing(log))
-    )
+def first_pass(dataset: Dataset, baseline: str | None, path: str) -> FirstPass:
+    """The sums of a file, and which topics it holds."""
+    batches = (_first(dataset, baseline, batch) for batch in dataset.batches(path))
+    return reduce(add, batches, _first(dataset, baseline, _nothing(dataset)))
 
 
-def second_pass(log: Log, shares: FloatArray, path: str) -> Expectations:
-    """The sums of z over the topics of a file, each system's share of all scores being known."""
-    nothing = Expectations.of(_nothing(log).values, shares)
-    return reduce(add, (Expectations.of(_complete(log, batch), shares) for batch in log.batches(path)), nothing)
+def second_pass(dataset: Dataset, shares: FloatArray, path: str) -> Expectation:
+    """The sums of z over the topics of a file, given each system's share of all scores."""
+    batches = (Expectation.of(_complete(dataset, batch), shares=shares) for batch in dataset.batches(path))
+    return reduce(add, batches, Expectation.of(_nothing(dataset).values, shares=shares))
 
 
-def places(log: Log, hashes: Hashes, path: str) -> list[tuple[str, str]]:
-    """The topics of a file whose hash is among those given, and the file, as often as they come."""
+def occurrences(dataset: Dataset, hashes: Hashes, path: str) -> list[tuple[str, str]]:
+    """The topics of a file whose hash is among those given, and the file, as often as they occur."""
     wanted = polars.Series(hashes, dtype=polars.UInt64)
-    every = (batch.topics() for batch in log.batches(path))
+    every = (batch.topics() for batch in dataset.batches(path))
     return [(topic, path) for topics in every for topic in topics.filter(topics.hash().is_in(wanted))]
 
 
-def _nothing(log: Log) -> Batch:
-    return Batch("", polars.Series(dtype=polars.String), np.empty((len(log.systems), 0)))
+def _nothing(dataset: Dataset) -> Batch:
+    return Batch("", polars.Series(dtype=polars.String), np.empty((len(dataset.systems), 0)))
 
 
-def _look(log: Log, baseline: str | None, batch: Batch) -> FirstPass:
-    matrix = _complete(log, batch)
-    return FirstPass(Totals.of(matrix, _baseline_row(log, matrix, baseline)), _seen(log, batch))
+def _first(dataset: Dataset, baseline: str | None, batch: Batch) -> FirstPass:
+    matrix = _complete(dataset, batch)
+    return FirstPass.of(matrix, _baseline_row(dataset, matrix, baseline), _seen(dataset, batch))
 
 
-def _baseline_row(log: Log, matrix: FloatArray, baseline: str | None) -> FloatArray | None:
+def _baseline_row(dataset: Dataset, matrix: FloatArray, baseline: str | None) -> FloatArray | None:
     if baseline is None or not matrix.shape[1]:
         return None
-    return VIRTUAL[baseline](matrix) if baseline in VIRTUAL else matrix[log.systems.index(baseline)]
+    return VIRTUAL[baseline](matrix) if baseline in VIRTUAL else matrix[dataset.systems.index(baseline)]
 
 
-def _complete(log: Log, batch: Batch) -> FloatArray:
-    """The scores without gaps: filled with 0, or their topics left out."""
+def _complete(dataset: Dataset, batch: Batch) -> FloatArray:
+    """The scores without missing ones: filled with 0, or their topics left out."""
     absent = np.isnan(batch.values)
     if not absent.any():
         return batch.values
-    return np.where(absent, 0.0, batch.values) if log.missing == "zero" else batch.values[:, ~absent.any(axis=0)]
+    return np.where(absent, 0.0, batch.values) if dataset.missing == "zero" else batch.values[:, ~absent.any(axis=0)]
 
 
-def _seen(log: Log, batch: Batch) -> Seen:
+def _seen(dataset: Dataset, batch: Batch) -> Seen:
     topics, absent = batch.topics(), np.isnan(batch.values)
     first = np.argwhere(absent)[:EXAMPLES].tolist() if absent.any() else []
     return Seen(
         (np.sort(topics.hash().to_numpy()),),
         int(np.count_nonzero(absent)),
         int(np.count_nonzero(absent.any(axis=0))),
-        tuple(f"{log.systems[row]} on {topics[column]}" for row, column in first),
+        tuple(f"{dataset.systems[row]} on {topics[column]}" for row, column in first),
     )

@@ -1,1 +1,53 @@
-"""LightGBM and XGBoost behind one protocol."""
+"""The libraries that grow the trees, behind one protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from surefoot.errors import SurefootError
+from surefoot.learn.settings import ENGINES, Settings
+
+if TYPE_CHECKING:
+    from surefoot.learn.training_run import TrainingRun
+
+INSTALL = "learning needs more packages: pip install 'surefoot[learn]'"
+MODEL_FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
+"""The name of a model's file, by engine."""
+
+
+class Engine(Protocol):
+    """A library of boosted trees. ``error`` is what it raises."""
+
+    error: type[Exception]
+    version: str
+
+    def params(self, settings: Settings) -> dict[str, Any]:
+        """The engine's own parameters for these settings."""
+
+    def validate_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters, complete; those that have another name in `Settings`, or can't be resumed, are refused."""
+
+    def train(self, run: TrainingRun) -> str:
+        """Boost, and return the text of the model, all trees up to the best iteration."""
+
+    def load(self, text: str) -> Any:
+        """The engine's own object of a model's text."""
+
+    def predict(self, booster: Any, features: Any) -> Any:
+        """The score of each row."""
+
+
+def engine_of(name: str) -> Engine:
+    """The engine of a name, if its library is installed."""
+    try:
+        import_module(name)
+        module = import_module(f"surefoot.learn.engines.{name}")
+    except ModuleNotFoundError as error:
+        raise SurefootError(f"{INSTALL} (no {error.name})") from None
+    engine: Engine = module.ENGINE
+    return engine
+
+
+__all__ = ["ENGINES", "INSTALL", "MODEL_FILES", "Engine", "engine_of"]

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from ctypes import byref, c_int
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import lightgbm as lgb
 import numpy as np
+from lightgbm.basic import _LIB, LightGBMError, _ConfigAliases  # type: ignore[attr-defined]
 
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
-from surefoot.learn.early_stopping import STRETCH
-from surefoot.learn.lesson import Lesson
-from surefoot.learn.validation import HIGHER, Judge
+from surefoot.learn.early_stopping import RESEED_EVERY
+from surefoot.learn.settings import Settings
+from surefoot.learn.validation import Validation, higher_is_better
 
-STEADY = {"deterministic": True, "force_col_wise": True, "feature_pre_filter": False, "verbosity": -1}
-"""The same model whatever the number of threads, and one also of data too small to split."""
+if TYPE_CHECKING:
+    from surefoot.learn.training_run import TrainingRun
+
+DETERMINISTIC = {"deterministic": True, "force_col_wise": True, "feature_pre_filter": False, "verbosity": -1}
+"""The same model whatever the number of threads, and a model also of data too small to split."""
 
 OURS = {
     "objective": "objective", "metric": "metric", "lambdarank_truncation_level": "truncation",
@@ -26,10 +31,10 @@ OURS = {
     "num_iterations": "n_estimators", "early_stopping_round": "early_stopping_rounds",
     "categorical_feature": "categorical_feature",
 }  # fmt: skip
-"""Parameters of LightGBM that have a name here, so that they can't be said twice."""
+"""Parameters of LightGBM that have a name in `Settings`, and would not reach LightGBM as parameters."""
 
 COUPLED = ("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled")
-DRAWS = {
+RANDOM = {
     "bagging_freq": 0, "feature_fraction": 1, "feature_fraction_bynode": 1, "extra_trees": False,
     "use_quantized_grad": False,
 }  # fmt: skip
@@ -38,137 +43,124 @@ DRAWS = {
 SEEDS = ("bagging_seed", "feature_fraction_seed", "extra_seed")
 
 
-def train(
-    lesson: Lesson,
-    params: Mapping[str, Any],
-    init_model: Any = None,
-    callbacks: Sequence[Callable[[Any], None]] = (),
-    categorical: Any = "auto",
-) -> str:
-    """Train, and return the model's text, all trees up to the best iteration."""
-    import lightgbm as lgb
+class LightGBM:
+    """The engine; see `surefoot.learn.engines.Engine`."""
 
-    settings = checked(params)
-    random = is_random(settings)
-    watch = lesson.watch
-    booster = _as_booster(init_model)
-    before = 0 if booster is None else booster.num_trees()
-    kept = lesson.resumed(random)
-    if watch.history:
-        booster = _cut(loaded(str(kept)), before + watch.trees)
-    training, valid = _datasets(lesson, settings, categorical)
-    theirs = [_OfOneTraining(callback, before + len(watch.history), before + watch.rounds) for callback in callbacks]
-    while not watch.finished:
-        after = _After(lesson, before, random)
-        booster = lgb.train(
-            {**settings, **_seeds(settings, len(watch.history)), "objective": lesson.objective},
-            training,
-            num_boost_round=watch.rounds,
-            valid_sets=None if valid is None else [valid],
-            valid_names=None if valid is None else ["valid"],
-            feval=None if lesson.judge is None else _Feval(lesson.judge),
-            init_model=booster,
-            callbacks=[*theirs, after],
-            keep_training_booster=True,
-        )
-        if not after.ended:
-            break  # a callback of the user's did
-    return str(_cut(booster, before + watch.best_trees).model_to_string())
+    error: type[Exception] = LightGBMError
+    version: str = lgb.__version__
+
+    def params(self, settings: Settings) -> dict[str, Any]:
+        threads = {} if settings.n_jobs is None else {"num_threads": settings.n_jobs}
+        trees = {name: getattr(settings, name) for name in ("learning_rate", "num_leaves", "min_child_samples", "seed")}
+        return {**threads, **trees, **settings.params}
+
+    def validate_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {**DETERMINISTIC, **canonical(params)}
+
+    def train(self, run: TrainingRun) -> str:
+        params, history = run.params, run.history
+        random = is_random(params)
+        booster = _as_booster(run.init_model)
+        before = 0 if booster is None else booster.num_trees()
+        saved = run.resume(random)
+        if history.iterations:
+            booster = _first_trees(self.load(saved), before + history.trees)
+        training, valid = _datasets(run)
+        done = before + len(history.iterations)
+        callbacks = [_OfOneTraining(callback, done, before + history.n_iterations) for callback in run.callbacks]
+        while not history.finished:
+            after = _AfterIteration(run, before, random)
+            booster = lgb.train(
+                {**params, **_seeds(params, len(history.iterations)), "objective": run.objective},
+                training,
+                num_boost_round=history.n_iterations,
+                valid_sets=None if valid is None else [valid],
+                valid_names=None if valid is None else ["valid"],
+                feval=None if run.validation is None else _Feval(run.validation),
+                init_model=booster,
+                callbacks=[*callbacks, after],
+                keep_training_booster=True,
+            )
+            if not after.ended:
+                break  # a callback of the user's did
+        return str(_first_trees(booster, before + history.best_trees).model_to_string())
+
+    def load(self, text: str) -> Any:
+        return lgb.Booster(model_str=text)
+
+    def predict(self, booster: Any, features: Any) -> Any:
+        return booster.predict(_rows(features))
+
+
+ENGINE = LightGBM()
 
 
 @contextmanager
-def side_by_side(threads: int) -> Iterator[None]:
-    """Where several trainings run in one process: as many threads for each of them, in every call.
+def fixed_threads(n_jobs: int) -> Iterator[None]:
+    """For several trainings at a time in one process: the same number of threads in every call.
 
     LightGBM keeps the number of threads for the whole process, and sizes buffers by it. A call that changes it while
     another training fills such a buffer makes that one write past the end.
     """
-    from lightgbm.basic import _LIB  # type: ignore[attr-defined]
-
     before = c_int()
     _LIB.LGBM_GetMaxThreads(byref(before))
-    _LIB.LGBM_SetMaxThreads(c_int(threads))
+    _LIB.LGBM_SetMaxThreads(c_int(n_jobs))
     try:
         yield
     finally:
         _LIB.LGBM_SetMaxThreads(before)
 
 
-def loaded(text: str) -> Any:
-    """A model from its text."""
-    import lightgbm as lgb
-
-    return lgb.Booster(model_str=text)
-
-
-def predict(booster: Any, features: Any) -> Any:
-    """The score of each row."""
-    return booster.predict(_rows(features))
-
-
-def failure() -> type[Exception]:
-    """What LightGBM raises."""
-    from lightgbm.basic import LightGBMError
-
-    return LightGBMError
-
-
-def checked(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters for LightGBM by its first names for them, without those said twice or silently ignored."""
-    names = _first_names()
+def canonical(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters by LightGBM's first name for each; those that would be ignored or can't be resumed are refused."""
+    aliases = _ConfigAliases._get_all_param_aliases().items()
+    first_names = {name: first for first, names in aliases for name in names}
     for key, value in params.items():
-        name = names.get(key)
+        name = first_names.get(key)
         if name is None:
             raise SurefootError(f"LightGBM has no parameter {key}")
         if name in OURS:
             raise SurefootError(f"LightGBM's {key} is {OURS[name]} here; give it by that name")
         if name == "bagging_by_query" and value:
-            raise SurefootError("LightGBM ignores bagging_by_query under an objective of one's own; leave it out")
+            raise SurefootError("LightGBM ignores bagging_by_query under a custom objective; leave it out")
         if (name == "boosting" and value != "gbdt") or (name == "data_sample_strategy" and value != "bagging"):
             raise SurefootError(f"training with {key}={value} can't be cut, as checkpoints and early stopping do")
         if name in COUPLED:
-            raise SurefootError(f"LightGBM forgets what {key} has to know when training goes on; leave it out")
+            raise SurefootError(f"LightGBM forgets the state of {key} when training is resumed; leave it out")
         if name in ("seed", *SEEDS) and not isinstance(value, int | np.integer):
             raise SurefootError(f"{key} must be a whole number; got {value!r}")
-    return {**STEADY, **{names[key]: value for key, value in params.items()}}
-
-
-def _first_names() -> dict[str, str]:
-    """The first of LightGBM's names of a parameter, by any of them."""
-    from lightgbm.basic import _ConfigAliases
-
-    return {name: first for first, names in _ConfigAliases._get_all_param_aliases().items() for name in names}
+    return {first_names[key]: value for key, value in params.items()}
 
 
 def is_random(params: Mapping[str, Any]) -> bool:
     """Whether LightGBM draws random numbers while it trains."""
-    return any(params.get(name, without) != without for name, without in DRAWS.items())
+    return any(params.get(name, without) != without for name, without in RANDOM.items())
 
 
 def _seeds(params: Mapping[str, Any], done: int) -> dict[str, int]:
-    """Seeds of a stretch of iterations: the user's, moved on."""
+    """Seeds after so many iterations: the user's, increased by them."""
     if not is_random(params):
         return {}
-    return {name: params.get(name, params.get("seed", 0) + place) + done for place, name in enumerate(SEEDS)}
+    return {name: params.get(name, params.get("seed", 0) + index) + done for index, name in enumerate(SEEDS)}
 
 
-def _datasets(lesson: Lesson, settings: Mapping[str, Any], categorical: Any) -> tuple[Any, Any]:
-    import lightgbm as lgb
+def _datasets(run: TrainingRun) -> tuple[Any, Any]:
+    """The training set, and the validation set if there is one."""
 
     def dataset(data: RankingData, **more: Any) -> Any:
         return lgb.Dataset(
             _rows(data.features),
             data.labels,
             group=data.sizes,
-            params=dict(settings),
+            params=dict(run.params),
             feature_name=list(data.feature_names) if data.feature_names else "auto",
-            categorical_feature=categorical,
+            categorical_feature=run.categorical_feature,
             free_raw_data=False,
             **more,
         )
 
-    training = dataset(lesson.data)
-    return training, None if lesson.judge is None else dataset(lesson.judge.data, reference=training)
+    training = dataset(run.data)
+    return training, None if run.validation is None else dataset(run.validation.data, reference=training)
 
 
 def _rows(features: Any) -> Any:
@@ -181,32 +173,28 @@ def _rows(features: Any) -> Any:
 
 
 def _as_booster(model: Any) -> Any:
-    import lightgbm as lgb
-
     if model is None or isinstance(model, lgb.Booster):
         return model
     return lgb.Booster(model_file=str(model))
 
 
-def _cut(booster: Any, trees: int) -> Any:
-    """The first trees of a model, read back from text: writing them again changes nothing any more."""
-    import lightgbm as lgb
-
+def _first_trees(booster: Any, trees: int) -> Any:
+    """The first trees of a model, read back from text: after that, writing and reading change nothing any more."""
     return lgb.Booster(model_str=booster.model_to_string(num_iteration=trees))
 
 
 class _Feval:
-    """The judge as LightGBM calls it."""
+    """A validation as LightGBM calls it."""
 
-    def __init__(self, judge: Judge) -> None:
-        self.judge = judge
+    def __init__(self, validation: Validation) -> None:
+        self.validation = validation
 
     def __call__(self, scores: Any, dataset: Any) -> list[tuple[str, float, bool]]:
-        return [(name, value, HIGHER[name]) for name, value in self.judge(scores).items()]
+        return [(name, value, higher_is_better(name)) for name, value in self.validation(scores).items()]
 
 
 class _OfOneTraining:
-    """A callback of the user's. It is told where the training begins and ends, not where a stretch of it does."""
+    """A callback of the user's, which sees one training although the RNG is reseeded in between."""
 
     def __init__(self, callback: Callable[[Any], None], begin: int, end: int) -> None:
         self.callback, self.begin, self.end = callback, begin, end
@@ -219,20 +207,21 @@ class _OfOneTraining:
         self.callback(changed(begin_iteration=self.begin, end_iteration=self.end))
 
 
-class _After:
-    """After each iteration: note what it brought, keep a checkpoint, end the stretch or the training."""
+class _AfterIteration:
+    """Records each iteration, and ends `lgb.train` when training is over or the RNG is to be reseeded."""
 
-    def __init__(self, lesson: Lesson, before: int, random: bool) -> None:
-        self.lesson, self.before, self.random, self.ended = lesson, before, random, False
+    def __init__(self, run: TrainingRun, before: int, random: bool) -> None:
+        self.run, self.before, self.random, self.ended = run, before, random, False
         self.order = 100  # after the user's callbacks; LightGBM looks for it in the instance alone
 
     def __call__(self, env: Any) -> None:
-        from lightgbm.callback import EarlyStopException
-
-        lesson, model = self.lesson, env.model
-        found = {name: value for place, name, value, *_ in env.evaluation_result_list or () if place == "valid"}
-        over = lesson.watch.after(found or lesson.training_figures(), model.num_trees() - self.before)
-        lesson.keep(lambda trees: model.model_to_string(num_iteration=self.before + trees))
-        self.ended = over or (self.random and len(lesson.watch.history) % STRETCH == 0)
+        run, model = self.run, env.model
+        measures = {name: value for data, name, value, *_ in env.evaluation_result_list or () if data == "valid"}
+        over = run.after_iteration(
+            measures or None,
+            model.num_trees() - self.before,
+            lambda trees: model.model_to_string(num_iteration=self.before + trees),
+        )
+        self.ended = over or (self.random and len(run.history.iterations) % RESEED_EVERY == 0)
         if self.ended:
-            raise EarlyStopException(env.iteration, [])
+            raise lgb.callback.EarlyStopException(env.iteration, [])

@@ -10,18 +10,22 @@ normalises lambdas in its own way. NDCG comes out close.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xgboost
 
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
-from surefoot.learn.early_stopping import STRETCH
-from surefoot.learn.lesson import Lesson
-from surefoot.learn.validation import Judge
+from surefoot.learn.early_stopping import RESEED_EVERY
+from surefoot.learn.settings import Settings
+from surefoot.learn.validation import Validation
 
-STEADY = {
+if TYPE_CHECKING:
+    from surefoot.learn.training_run import TrainingRun
+
+LEAF_WISE = {
     "tree_method": "hist",
     "grow_policy": "lossguide",
     "max_depth": 0,
@@ -30,7 +34,7 @@ STEADY = {
     "seed_per_iteration": True,
     "verbosity": 1,
 }
-"""Trees that grow by leaves; random numbers that depend on the stretch of iterations, so that one can go on there."""
+"""Trees that grow by leaves; random numbers that depend on the iteration, so that training can be resumed."""
 
 OURS = {
     "objective": "objective",
@@ -42,81 +46,88 @@ OURS = {
     "n_estimators": "n_estimators",
     "early_stopping_rounds": "early_stopping_rounds",
 }
-"""Parameters of XGBoost that have a name here, so that they can't be said twice."""
+"""Parameters of XGBoost that have a name in `Settings`."""
 
-DRAWS = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
+RANDOM = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
 """Parameters under which XGBoost draws random numbers, unless they are 1."""
 
 
-def train(
-    lesson: Lesson,
-    params: Mapping[str, Any],
-    init_model: Any = None,
-    callbacks: Sequence[Callable[[Any], None]] = (),
-    categorical: Any = "auto",
-) -> str:
-    """Train, and return the model as JSON, all trees up to the best iteration."""
-    if not (isinstance(categorical, str) and categorical == "auto"):
-        raise SurefootError("categorical features are given to XGBoost by params={'feature_types': [...]}")
-    settings = checked(params)
-    types = settings.pop("feature_types", None)
-    booster = _as_booster(init_model)
-    before = 0 if booster is None else booster.num_boosted_rounds()
-    kept = lesson.resumed(is_random(settings))
-    if lesson.watch.history:
-        booster = loaded(str(kept))[: before + lesson.watch.trees]
-    if not lesson.watch.finished:
-        booster = _boost(booster, lesson, before, callbacks, settings, types)
-    return text_of(booster, before + lesson.watch.best_trees)
+class XGBoost:
+    """The engine; see `surefoot.learn.engines.Engine`."""
+
+    error: type[Exception] = xgboost.core.XGBoostError
+    version: str = xgboost.__version__
+
+    def params(self, settings: Settings) -> dict[str, Any]:
+        """XGBoost has no least number of documents in a leaf."""
+        threads = {} if settings.n_jobs is None else {"nthread": settings.n_jobs}
+        trees = {"learning_rate": settings.learning_rate, "max_leaves": settings.num_leaves, "seed": settings.seed}
+        return {**threads, **trees, **settings.params}
+
+    def validate_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        for key in params:
+            if key in OURS:
+                raise SurefootError(f"XGBoost's {key} is {OURS[key]} here; give it by that name")
+        for name, value in (("booster", "gbtree"), ("tree_method", "hist")):
+            if params.get(name, value) != value:
+                raise SurefootError(
+                    f"only {name}={value} can be cut, as checkpoints and early stopping do; leave it out"
+                )
+        return {**LEAF_WISE, **params}
+
+    def train(self, run: TrainingRun) -> str:
+        if not (isinstance(run.categorical_feature, str) and run.categorical_feature == "auto"):
+            raise SurefootError("categorical features are given to XGBoost by params={'feature_types': [...]}")
+        params, history = dict(run.params), run.history
+        types = params.pop("feature_types", None)
+        booster = _as_booster(run.init_model)
+        before = 0 if booster is None else booster.num_boosted_rounds()
+        saved = run.resume(is_random(params))
+        if history.iterations:
+            booster = self.load(saved)[: before + history.trees]
+        if not history.finished:
+            booster = _boost(booster, run, before, params, types)
+        if booster.feature_names is None and run.data.feature_names:
+            booster.feature_names = list(run.data.feature_names)  # XGBoost leaves them out on a worker without rows
+        return text_of(booster, before + history.best_trees)
+
+    def load(self, text: str) -> Any:
+        booster = xgboost.Booster()
+        booster.load_model(bytearray(text, "utf-8"))
+        return booster
+
+    def predict(self, booster: Any, features: Any) -> Any:
+        return np.ravel(booster.predict(_matrix(features, booster.feature_names, booster.feature_types)))
 
 
-def _boost(
-    booster: Any, lesson: Lesson, before: int, callbacks: Sequence[Any], settings: dict[str, Any], types: Any
-) -> Any:
-    """As `xgboost.train`, but counting on from the iterations that are done; a stretch begins with a new booster."""
-    import xgboost
+ENGINE = XGBoost()
 
-    watch, judge = lesson.watch, lesson.judge
-    training = matrix_of(lesson.data, types)
-    evals = [] if judge is None else [(matrix_of(judge.data, types), "valid")]
-    metric = None if judge is None else _Metric(judge)
-    after = _after(lesson, before, metric)
-    container = xgboost.callback.CallbackContainer([*callbacks, after], metric, output_margin=True)
-    done, random = len(watch.history), is_random(settings)
-    for iteration in range(done, watch.rounds):
-        if iteration == done or (random and iteration % STRETCH == 0):
-            booster = xgboost.Booster(settings, [training, *(matrix for matrix, _ in evals)], model_file=booster)
+
+def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], types: Any) -> Any:
+    """As `xgboost.train`, but counting on from the iterations that are done; reseeding takes a new booster."""
+    history, validation = run.history, run.validation
+    training = matrix_of(run.data, types)
+    evals = [] if validation is None else [(matrix_of(validation.data, types), "valid")]
+    metric = None if validation is None else _Metric(validation)
+    callbacks = [*run.callbacks, _AfterIteration(run, before, metric)]
+    container = xgboost.callback.CallbackContainer(callbacks, metric, output_margin=True)
+    done, random = len(history.iterations), is_random(params)
+    for iteration in range(done, history.n_iterations):
+        if iteration == done or (random and iteration % RESEED_EVERY == 0):
+            booster = xgboost.Booster(params, [training, *(matrix for matrix, _ in evals)], model_file=booster)
         if iteration == done:
             container.before_training(booster)
         if container.before_iteration(booster, iteration, training, evals):
             break
-        booster.update(training, iteration, fobj=lesson.objective)
+        booster.update(training, iteration, fobj=run.objective)
         if container.after_iteration(booster, iteration, training, evals):
             break
     return container.after_training(booster)
 
 
-def failure() -> type[Exception]:
-    """What XGBoost raises."""
-    from xgboost.core import XGBoostError
-
-    return XGBoostError
-
-
-def checked(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters for XGBoost, without those that would be said twice."""
-    said = [key for key in params if key in OURS]
-    if said:
-        raise SurefootError(f"XGBoost's {said[0]} is {OURS[said[0]]} here; give it by that name")
-    for name, value in (("booster", "gbtree"), ("tree_method", "hist")):
-        if params.get(name, value) != value:
-            raise SurefootError(f"only {name}={value} can be cut, as checkpoints and early stopping do; leave it out")
-    return {**STEADY, **params}
-
-
 def is_random(params: Mapping[str, Any]) -> bool:
     """Whether XGBoost draws random numbers while it trains."""
-    return any(params.get(name, 1) != 1 for name in DRAWS)
+    return any(params.get(name, 1) != 1 for name in RANDOM)
 
 
 def matrix_of(data: RankingData, types: Any = None) -> Any:
@@ -128,8 +139,6 @@ def matrix_of(data: RankingData, types: Any = None) -> Any:
 
 def _matrix(features: Any, names: Any, types: Any) -> Any:
     """A DMatrix of all values: XGBoost would take what a sparse matrix leaves out as missing, but here it is 0."""
-    import xgboost
-
     dense = features if isinstance(features, np.ndarray) else features.toarray()
     return xgboost.DMatrix(dense, feature_names=names, feature_types=types, enable_categorical=types is not None)
 
@@ -139,49 +148,33 @@ def text_of(booster: Any, rounds: int) -> str:
     return str(booster[:rounds].save_raw("json").decode("utf-8"))
 
 
-def predict(booster: Any, features: Any) -> Any:
-    """The score of each row."""
-    return np.ravel(booster.predict(_matrix(features, booster.feature_names, booster.feature_types)))
-
-
-def loaded(text: str) -> Any:
-    """A model from its JSON."""
-    import xgboost
-
-    booster = xgboost.Booster()
-    booster.load_model(bytearray(text, "utf-8"))
-    return booster
-
-
 def _as_booster(model: Any) -> Any:
-    import xgboost
-
     if model is None or isinstance(model, xgboost.Booster):
         return model
     return xgboost.Booster(model_file=str(model))
 
 
 class _Metric:
-    """The judge as XGBoost calls it. What it ``found`` last is kept here, as XGBoost rounds it to six decimals."""
+    """A validation as XGBoost calls it. Its last ``measures`` are kept, as XGBoost rounds them to six decimals."""
 
-    def __init__(self, judge: Judge) -> None:
-        self.judge = judge
-        self.found: dict[str, float] = {}
+    def __init__(self, validation: Validation) -> None:
+        self.validation = validation
+        self.measures: dict[str, float] = {}
 
     def __call__(self, scores: Any, matrix: Any) -> list[tuple[str, float]]:
-        self.found = self.judge(np.ravel(np.asarray(scores, dtype=np.float64)))
-        return list(self.found.items())
+        self.measures = self.validation(np.ravel(np.asarray(scores, dtype=np.float64)))
+        return list(self.measures.items())
 
 
-def _after(lesson: Lesson, before: int, metric: _Metric | None) -> Any:
-    """After each iteration: note what it brought, keep a checkpoint, stop if nothing gets better."""
-    import xgboost
+class _AfterIteration(xgboost.callback.TrainingCallback):
+    """Records each iteration, and stops when training is over."""
 
-    class After(xgboost.callback.TrainingCallback):
-        def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
-            figures = lesson.training_figures() if metric is None else metric.found
-            stop = lesson.watch.after(figures, model.num_boosted_rounds() - before)
-            lesson.keep(lambda trees: text_of(model, before + trees))
-            return stop
+    def __init__(self, run: TrainingRun, before: int, metric: _Metric | None) -> None:
+        self.run, self.before, self.metric = run, before, metric
 
-    return After()
+    def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
+        return self.run.after_iteration(
+            None if self.metric is None else self.metric.measures,
+            model.num_boosted_rounds() - self.before,
+            lambda trees: text_of(model, self.before + trees),
+        )

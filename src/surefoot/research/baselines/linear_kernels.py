@@ -6,15 +6,20 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._numba import inlined, kernel
+from surefoot._typing import FloatArray, IntArray
 
-Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 
 @kernel
 def line_dcg(
-    scores: Floats, column: Singles, steps: Floats, gains: Floats, discounts: Floats, bounds: Ints, out: Floats
+    scores: FloatArray,
+    column: Singles,
+    steps: FloatArray,
+    gains: FloatArray,
+    discounts: FloatArray,
+    bounds: IntArray,
+    out: FloatArray,
 ) -> None:
     """Write to ``out`` (queries × steps) the sums of discounted gains of the rankings by scores + step × column.
 
@@ -26,20 +31,20 @@ def line_dcg(
     for query in range(bounds.size - 1):
         first, last = bounds[query], bounds[query + 1]
         own_scores, own_column, own_line = scores[first:last], column[first:last], line[: last - first]
-        for place in range(steps.size):
-            step = steps[place]
+        for index in range(steps.size):
+            step = steps[index]
             for row in range(own_line.size):
                 own_line[row] = own_scores[row] + step * own_column[row]
             found = _top(own_line, best, rows)
             total = 0.0
             for rank in range(found):
                 total += discounts[rank] * gains[first + rows[rank]]
-            out[query, place] = total
+            out[query, index] = total
 
 
 @inlined
-def _top(line: Floats, best: Floats, rows: Ints) -> int:
-    """Fill ``rows`` with those of the largest values, the largest first, and say how many there are."""
+def _top(line: FloatArray, best: FloatArray, rows: IntArray) -> int:
+    """Write the rows of the largest values to ``rows``, the largest first; returns how many there are."""
     found = min(rows.size, line.size)
     for row in range(found):
         _insert(line[row], row, row, best, rows)
@@ -50,9 +55,9 @@ def _top(line: Floats, best: Floats, rows: Ints) -> int:
 
 
 @inlined
-def _insert(value: float, row: int, place: int, best: Floats, rows: Ints) -> None:
-    """Put a value where it belongs at or before ``place``, moving smaller ones down."""
-    while place > 0 and best[place - 1] < value:
-        best[place], rows[place] = best[place - 1], rows[place - 1]
-        place -= 1
-    best[place], rows[place] = value, row
+def _insert(value: float, row: int, rank: int, best: FloatArray, rows: IntArray) -> None:
+    """Insert a value at or above ``rank``, moving smaller ones down."""
+    while rank > 0 and best[rank - 1] < value:
+        best[rank], rows[rank] = best[rank - 1], rows[rank - 1]
+        rank -= 1
+    best[rank], rows[rank] = value, row

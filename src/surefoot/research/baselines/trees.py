@@ -1,9 +1,9 @@
-"""Boosted trees by LightGBM as it is: regression on the labels, and its own LambdaMART."""
+"""Boosted trees with LightGBM's own objectives: regression on the labels, and LambdaMART."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import lightgbm
 import numpy as np
@@ -11,97 +11,99 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
-from surefoot.research.baselines.line_search import (
-    Floats,
-    Queries,
-    Validation,
-    at_least,
+from surefoot.research.baselines.inputs import (
+    EvalSet,
     prediction_data,
-    threads,
+    thread_count,
     training_data,
+    validate_count,
 )
+from surefoot.research.baselines.line_search import QueryNDCG
 
 if TYPE_CHECKING:
     from surefoot.learn.data import Matrix
 
-Model = TypeVar("Model", bound="BoostedTrees")
-
 
 class BoostedTrees(BaseEstimator):  # type: ignore[misc]
-    """What the boosted rankers share; the objective is all that they differ in.
+    """What the boosted rankers share; they differ in the objective alone.
 
-    ``docs_per_leaf`` is the least number of documents in a leaf, as LightGBM counts: it estimates them from second
-    derivatives, so that LambdaMART's leaves may have fewer. With validation data, the number of trees whose
-    NDCG@k is best on them is kept; ``early_stopping`` ends learning when it has not risen for so many trees.
-    ``engine`` holds further parameters of LightGBM, in its own words, which overrule the others.
+    ``min_child_samples`` is the least number of documents in a leaf, which LightGBM estimates from second derivatives,
+    so that LambdaMART's leaves may have fewer. With validation data, the number of trees whose NDCG@k is best on them
+    is kept; training stops when it has not risen for ``early_stopping_rounds`` trees. ``params`` are further
+    parameters of LightGBM, which take precedence.
     """
 
     _objective: str
 
     def __init__(
         self,
-        leaves: int = 50,
-        trees: int = 500,
-        rate: float = 0.1,
-        docs_per_leaf: int = 20,
-        early_stopping: int | None = None,
+        *,
+        num_leaves: int = 50,
+        n_estimators: int = 500,
+        learning_rate: float = 0.1,
+        min_child_samples: int = 20,
+        early_stopping_rounds: int | None = None,
         k: int = 10,
         seed: int = 0,
-        workers: int | None = None,
-        engine: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        params: Mapping[str, Any] | None = None,
     ) -> None:
-        self.leaves, self.trees, self.rate, self.docs_per_leaf = leaves, trees, rate, docs_per_leaf
-        self.early_stopping, self.k, self.seed, self.workers, self.engine = early_stopping, k, seed, workers, engine
+        self.num_leaves, self.n_estimators, self.learning_rate = num_leaves, n_estimators, learning_rate
+        self.min_child_samples, self.early_stopping_rounds = min_child_samples, early_stopping_rounds
+        self.k, self.seed, self.n_jobs, self.params = k, seed, n_jobs, params
 
-    def fit(self: Model, X: Any, y: npt.ArrayLike, qid: Iterable[object], eval_set: Validation | None = None) -> Model:
-        """Learn from documents (rows) with labels and query ids; validation data choose the number of trees."""
+    def fit(self, X: Any, y: npt.ArrayLike, qid: Iterable[object], eval_set: EvalSet | None = None) -> Self:
+        """Learn from documents (rows) with labels and query ids; validation data select the number of trees."""
         data, validation = training_data(X, y, qid, eval_set)
-        given, curves = _dataset(data), dict[str, Any]()
-        judged = {} if validation is None else self._judged_by(validation, given, curves)
+        train, curves = _dataset(data), dict[str, Any]()
+        validated = {} if validation is None else self._validate_on(validation, train, curves)
+        rounds = validate_count("n_estimators", self.n_estimators)
         try:
-            booster = lightgbm.train(self._parameters(), given, at_least(1, "trees", self.trees), **judged)
+            booster = lightgbm.train(self._parameters(), train, rounds, **validated)
         except lightgbm.basic.LightGBMError as error:
             raise SurefootError(f"LightGBM can't learn from this: {str(error).strip()}") from None
-        # The booster's own choice exists only with early stopping.
+        # The booster's own best iteration exists with early stopping only.
         best = int(np.argmax(curves["valid_0"]["ndcg"])) + 1 if curves else booster.current_iteration()
         self.booster_, self.best_iteration_, self.n_features_in_ = booster, best, data.features.shape[1]
         return self
 
     def _parameters(self) -> dict[str, Any]:
-        """The words of LightGBM for ours."""
         return {
             "objective": self._objective,
             "metric": "None",
-            "num_leaves": at_least(2, "leaves", self.leaves),
-            "learning_rate": self.rate,
-            "min_data_in_leaf": at_least(0, "docs_per_leaf", self.docs_per_leaf),
+            "num_leaves": validate_count("num_leaves", self.num_leaves, least=2),
+            "learning_rate": self.learning_rate,
+            "min_data_in_leaf": validate_count("min_child_samples", self.min_child_samples, least=0),
             "seed": self.seed,
-            "num_threads": threads(self.workers),
+            "num_threads": thread_count(self.n_jobs),
             "deterministic": True,
             "force_row_wise": True,
             "verbosity": -1,
-            **(self.engine or {}),
+            **(self.params or {}),
         }
 
-    def _judged_by(self, validation: RankingData, given: lightgbm.Dataset, curves: dict[str, Any]) -> dict[str, Any]:
-        """What makes LightGBM follow the NDCG@k of validation data."""
-        queries = Queries(validation, self.k, self.workers)
+    def _validate_on(self, validation: RankingData, train: lightgbm.Dataset, curves: dict[str, Any]) -> dict[str, Any]:
+        """Arguments of `lightgbm.train` that record the NDCG@k of validation data in ``curves``."""
+        queries = QueryNDCG(validation, self.k, self.n_jobs)
         callbacks = [lightgbm.record_evaluation(curves)]
-        if self.early_stopping is not None:
-            patience = at_least(1, "early_stopping", self.early_stopping)
+        if self.early_stopping_rounds is not None:
+            patience = validate_count("early_stopping_rounds", self.early_stopping_rounds)
             callbacks.append(lightgbm.early_stopping(patience, verbose=False))
 
-        def ndcg(scores: Floats, _: lightgbm.Dataset) -> tuple[str, float, bool]:
-            return "ndcg", queries.mean(queries.taken(scores)), True
+        def ndcg(scores: FloatArray, _: lightgbm.Dataset) -> tuple[str, float, bool]:
+            return "ndcg", queries.mean(queries.select(scores)), True
 
-        return {"valid_sets": [_dataset(validation, given)], "feval": ndcg, "callbacks": callbacks}
+        return {"valid_sets": [_dataset(validation, train)], "feval": ndcg, "callbacks": callbacks}
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any) -> FloatArray:
         """The scores of documents: those of a query are ranked by them, the largest first."""
         matrix = _for_engine(prediction_data(self, X))
-        scores = self.booster_.predict(matrix, num_iteration=self.best_iteration_, num_threads=threads(self.workers))
+        scores = self.booster_.predict(
+            matrix, num_iteration=self.best_iteration_, num_threads=thread_count(self.n_jobs)
+        )
         return np.asarray(scores, np.float64)
 
 
@@ -110,18 +112,18 @@ def _dataset(data: RankingData, reference: lightgbm.Dataset | None = None) -> li
 
 
 def _for_engine(matrix: Matrix) -> Any:
-    """LightGBM takes sparse features as an older type of the same content."""
+    """LightGBM takes sparse matrices, not the newer sparse arrays."""
     return matrix if isinstance(matrix, np.ndarray) else sparse.csr_matrix(matrix)
 
 
 class RegressionTrees(BoostedTrees):
-    """Gradient boosted regression trees: each fits what the sum of those before it leaves of the labels.
+    """Gradient boosted regression trees: each fits the residuals of the trees before it.
 
     Friedman, "Greedy function approximation: a gradient boosting machine" (Annals of Statistics, 2001), by LightGBM.
-    Queries play no part in learning, only in choosing the number of trees.
+    Queries matter only for choosing the number of trees.
 
     >>> X, y, qid = [[0, 3], [1, 1], [2, 2], [0, 1]], [0, 1, 1, 0], ["a", "a", "b", "b"]
-    >>> RegressionTrees(trees=10, docs_per_leaf=1).fit(X, y, qid=qid).predict(X).round(2)
+    >>> RegressionTrees(n_estimators=10, min_child_samples=1).fit(X, y, qid=qid).predict(X).round(2)
     array([0.17, 0.83, 0.83, 0.17])
     """
 
@@ -134,7 +136,7 @@ class LambdaMART(BoostedTrees):
     Wu, Burges, Svore and Gao, "Adapting boosting for information retrieval measures" (Information Retrieval, 2010).
 
     >>> X, y, qid = [[0, 3], [1, 1], [2, 2], [0, 1]], [0, 1, 1, 0], ["a", "a", "b", "b"]
-    >>> scores = LambdaMART(trees=10, docs_per_leaf=1).fit(X, y, qid=qid).predict(X)
+    >>> scores = LambdaMART(n_estimators=10, min_child_samples=1).fit(X, y, qid=qid).predict(X)
     >>> bool(scores[1] > scores[0] and scores[2] > scores[3])
     True
     """

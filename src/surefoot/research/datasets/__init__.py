@@ -1,4 +1,4 @@
-"""Public collections: which there are, where one lies on this machine, and getting it there."""
+"""Public collections: the registry, where a collection is on this machine, and downloading it."""
 
 from surefoot.research.datasets.registry import Collection, Source, collection, collections
 from surefoot.research.datasets.store import fetch, locate

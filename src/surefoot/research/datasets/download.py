@@ -1,4 +1,4 @@
-"""One file from the network: resumed where it broke off, verified before it gets its name."""
+"""Download of one file: resumable, and verified before it gets its final name."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 SCHEMES = ("https://", "http://", "file://")
 CHUNK = 1 << 18
-PATIENCE = 60
-"""Seconds without a byte after which the server counts as gone."""
+TIMEOUT = 60
+"""The timeout in seconds."""
 
 
 def download(source: Source, folder: Path, mirror: str | None = None, progress: Progress | None = None) -> Path:
     """Download a source into a folder, from its address or a mirror's copy of the folder, and return the verified file.
 
-    What is there already and has the right hash is not fetched again; a part of it is continued. The file has its
-    final name only when it is complete and has the hash that the registry knows.
+    A file that exists and has the right hash is not downloaded again; a partial download is resumed. The file gets its
+    final name when it is complete and has the hash of the registry.
     """
     import pooch
 
@@ -39,7 +39,7 @@ def download(source: Source, folder: Path, mirror: str | None = None, progress: 
     url = f"{mirror}/{path}" if mirror else source.url
     if not url.startswith(SCHEMES):
         raise SurefootError(f"{url}: not an address; SUREFOOT_MIRROR must begin with one of {', '.join(SCHEMES)}")
-    # A mirror serves what is stored compressed in that form, and the registry knows the hash of the text in it.
+    # A mirror serves compressed files as they are stored, and the registry has the hash of the uncompressed text.
     comes_packed = path != source.plain_path
     target = folder / path
     part = Part(target.with_name(f"{target.name}.part"), None if comes_packed else source.size)
@@ -47,20 +47,20 @@ def download(source: Source, folder: Path, mirror: str | None = None, progress: 
     known = None if comes_packed else source.hash
     try:
         pooch.retrieve(url, known, fname=target.name, path=target.parent, downloader=fetcher)
-    except ValueError:  # pooch's word for another hash
+    except ValueError:  # raised by pooch for another hash
         raise SurefootError(_refusal(url, source)) from None
-    _check(source, target, url, comes_packed)
+    _validate(source, target, url, comes_packed)
     return target
 
 
 def digest_of(path: Path, algorithm: str = "sha256", unpack: bool = False) -> str:
-    """The hash of a file, or of the text packed in it."""
+    """The hash of a file, or of its uncompressed content."""
     with gzip.open(path) if unpack else path.open("rb") as file:
         return hashlib.file_digest(file, algorithm).hexdigest()
 
 
-def _check(source: Source, target: Path, url: str, packed: bool) -> None:
-    """What pooch has not looked at: packed text, and a web page in the place of a file whose hash nobody knows."""
+def _validate(source: Source, target: Path, url: str, packed: bool) -> None:
+    """Checks that pooch does not make: the hash of compressed text, and a web page instead of a file without a hash."""
     if packed and not _holds(target, source.hash):
         target.unlink()
         raise SurefootError(_refusal(url, source))
@@ -90,7 +90,7 @@ def _refusal(url: str, source: Source) -> str:
 
 
 class Part:
-    """The beginning of a file that is not complete yet, and beside it what the server calls that version of it."""
+    """A partial download, and the version (ETag or date) that the server gave it, in a file beside it."""
 
     def __init__(self, path: Path, expected_size: int | None) -> None:
         self.path = path
@@ -102,21 +102,21 @@ class Part:
         return self.path.stat().st_size if self.path.exists() else 0
 
     def conditions(self, url: str) -> dict[str, str]:
-        """Headers that ask for the rest only, and only of the same version."""
+        """Headers that request the rest of the same version."""
         if not self.size or not self._mark.exists():
             return {}
         origin, _, version = self._mark.read_text().partition("\n")
         return {"Range": f"bytes={self.size}-", "If-Range": version} if origin == url and version else {}
 
     def open(self, url: str, version: str, start: int) -> IO[bytes]:
-        """Write on from ``start``; the bytes of another version go before its name does."""
+        """Open for appending from ``start``; from 0, earlier bytes are removed before the new version is recorded."""
         if not start:
             self.drop()
         self._mark.write_text(f"{url}\n{version}")
         return self.path.open("ab")
 
     def finish(self, target: Path) -> None:
-        """Give the complete file its next name."""
+        """Rename the complete file."""
         self.path.replace(target)
         self._mark.unlink(missing_ok=True)
 
@@ -126,7 +126,7 @@ class Part:
 
 
 class _Fetcher:
-    """A downloader for pooch that continues a part; the part outlives an interruption, pooch's own files don't."""
+    """A downloader for pooch that resumes partial downloads; pooch's own does not keep them."""
 
     def __init__(self, part: Part, name: str, progress: Progress | None) -> None:
         self._part, self._name = part, name
@@ -139,7 +139,7 @@ class _Fetcher:
     def _complete(self, url: str) -> None:
         headers = self._part.conditions(url)
         try:
-            answer = urlopen(_request(url, headers), timeout=PATIENCE)
+            answer = urlopen(_request(url, headers), timeout=TIMEOUT)
         except HTTPError as error:
             error.close()
             if error.code == 416 and headers:
@@ -199,13 +199,13 @@ def _request(url: str, headers: dict[str, str]) -> Request:
 
 
 def _start_of(answer: Any) -> int:
-    """Where the bytes of an answer begin: 0 unless the server sends a part of the file."""
+    """The offset of a response: 0 unless the server sends a part of the file."""
     found = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range") or "")
     return int(found[1]) if answer.status == 206 and found else 0
 
 
 def _version_of(answer: Any) -> str:
-    """What tells this version of the file from others; a weak tag is no promise of equal bytes."""
+    """The identifier of this version of the file; weak ETags do not guarantee equal bytes."""
     tag: str = answer.headers.get("ETag") or ""
     return tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified") or ""
 

@@ -18,21 +18,21 @@ from surefoot.research.datasets.download import digest_of
 from surefoot.research.datasets.registry import Collection, Source
 
 RECEIPT = "surefoot.json"
-"""In each finished folder: where its sources came from, and their hashes."""
+"""A file in each finished folder, with the addresses and hashes of its sources."""
 
 UNPACKERS = {"unrar": ["x", "-idq"], "bsdtar": ["-xf"], "7z": ["x", "-bd"]}
-"""Programs that read .rar archives, which Python does not."""
+"""Programs that unpack .rar archives, and their arguments."""
 
 
 def build(collection: Collection, files: Mapping[Source, Path], folder: Path) -> None:
-    """Fill an empty folder with a collection: its sources in place, unpacked, converted, and a receipt."""
+    """Fill an empty folder with a collection: sources copied or unpacked, converted, and a receipt."""
     for source, file in files.items():
         try:
             _place(source, file, folder)
         except (zipfile.BadZipFile, tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
             file.unlink()
             raise SurefootError(f"{source.url}: damaged archive ({error}); it was deleted, run it again") from None
-    notes = _maker(collection.maker)(folder) if collection.maker else ()
+    notes = _converter(collection.maker)(folder) if collection.maker else ()
     receipt = {
         "name": collection.name,
         "surefoot": __version__,
@@ -43,7 +43,7 @@ def build(collection: Collection, files: Mapping[Source, Path], folder: Path) ->
 
 
 def _origin(source: Source, file: Path) -> dict[str, object]:
-    # Of what is stored compressed the text counts: compressors differ, and the registry knows the text.
+    # The hash of compressed files is that of the text, as in the registry: compressors differ.
     digest = digest_of(file, unpack=source.is_packed_here and file.suffix == ".gz")
     return {"path": source.path, "url": source.url, "sha256": digest, "was_known": source.hash is not None}
 
@@ -66,7 +66,7 @@ def _place(source: Source, file: Path, folder: Path) -> None:
 
 
 def pack(text: bytes, target: Path) -> None:
-    """Compress, the same bytes for the same text."""
+    """Compress deterministically."""
     target.write_bytes(gzip.compress(text, mtime=0))
 
 
@@ -76,14 +76,14 @@ def _unpack_rar(file: Path, folder: Path) -> None:
         raise SurefootError(
             f"{file} is a .rar archive and none of {', '.join(UNPACKERS)} is installed; install one and run this again"
         )
-    words = [program, *UNPACKERS[Path(program).stem], str(file)]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    command = [program, *UNPACKERS[Path(program).stem], str(file)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         reason = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise SurefootError(f"{program} can't unpack {file}: {''.join(reason)}; delete the file and run this again")
 
 
-def _maker(name: str) -> Callable[[Path], tuple[str, ...]]:
+def _converter(name: str) -> Callable[[Path], tuple[str, ...]]:
     if name == "trec-web-2012":
         from surefoot.research.datasets.trec_web_2012 import write_tables
 

@@ -1,4 +1,4 @@
-"""What public collections there are: ``collections.toml`` as objects."""
+"""The registry of public collections: ``collections.toml`` as objects."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ REGISTRY = Path(__file__).with_name("collections.toml")
 class Source:
     """One file to download.
 
-    ``path`` is its place in the collection's folder and in a mirror; ``hash`` is ``algorithm:value``, or None where
-    nobody has published one.
+    ``path`` is relative to the collection's folder and to a mirror; ``hash`` is ``algorithm:value``, or None if none
+    is published.
     """
 
     path: str
@@ -29,21 +29,21 @@ class Source:
 
     @property
     def is_packed_here(self) -> bool:
-        """Whether it comes as plain text and is stored compressed; size and hash are then those of the text."""
+        """Whether it is downloaded as plain text and stored compressed; size and hash are those of the text."""
         return self.path.endswith(".gz") and not self.url.endswith(".gz")
 
     @property
     def plain_path(self) -> str:
-        """The path as it comes from the address."""
+        """The path of the file as downloaded."""
         return self.path.removesuffix(".gz") if self.is_packed_here else self.path
 
 
 @dataclass(frozen=True)
 class Collection:
-    """A public collection: its sources, and what they become on disk.
+    """A public collection: its sources, and the files made from them.
 
-    ``shows`` are the files by which a finished folder is known; ``maker`` names the code that turns the sources into
-    more; ``ask`` is true where the owner gives it out in person, against an agreement.
+    ``shows`` are files that a finished folder must have; ``maker`` names the code that converts the sources; ``ask`` is
+    true where the owner distributes it on request, against an agreement.
     """
 
     name: str
@@ -64,10 +64,18 @@ class Collection:
 
 
 def collections() -> tuple[Collection, ...]:
-    """All public collections that Surefoot knows.
+    """All public collections of the registry.
 
+    Returns
+    -------
+    tuple of Collection
+        The collections, in the order of the registry.
+
+    Examples
+    --------
     >>> [known.name for known in collections()][:3]
     ['trec-web-2012', 'trec-covid-r1', 'trec-covid-r2']
+
     """
     return read_registry(REGISTRY)
 
@@ -100,7 +108,7 @@ def _collection(entry: Mapping[str, Any]) -> Collection:
 
 
 def _members(group: Mapping[str, Any]) -> Iterator[Source]:
-    """Files that differ by name alone: the names with their hashes, or the names only."""
+    """The sources of a group, whose paths and addresses differ in the name alone."""
     hashes: Mapping[str, str | None] = group.get("hashes") or dict.fromkeys(group["names"].split())
     for name, known in hashes.items():
         yield Source(group["path"].format(name=name), group["url"].format(name=name), hash=known)

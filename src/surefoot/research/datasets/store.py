@@ -1,4 +1,4 @@
-"""Where collections lie on this machine, and how one gets there."""
+"""Where collections are on this machine, and how they are downloaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,19 @@ if TYPE_CHECKING:
 
 
 def locate(name: str) -> Path | None:
-    """The folder of a collection, if it is on this machine: below SUREFOOT_DATA, or fetched earlier."""
+    """The folder of a collection, if it is on this machine: below SUREFOOT_DATA, or in the cache.
+
+    Parameters
+    ----------
+    name
+        The name of the collection in the registry.
+
+    Returns
+    -------
+    Path or None
+        The folder; None if the collection has to be downloaded first.
+
+    """
     wanted = collection(name)
     places = [Path(own)] if (own := os.environ.get("SUREFOOT_DATA")) else []
     found = (place / name for place in (*places, cache_folder()) if wanted.is_in(place / name))
@@ -28,8 +40,21 @@ def locate(name: str) -> Path | None:
 def fetch(name: str, progress: Progress | None = None) -> Path:
     """The folder of a collection, downloaded first if it is not on this machine.
 
-    A download that was interrupted continues where it stopped. The folder appears when everything in it is complete
-    and verified. SUREFOOT_MIRROR names another place to download from.
+    An interrupted download is resumed. The folder gets its name when its content is complete and verified.
+    SUREFOOT_MIRROR names another address to download from.
+
+    Parameters
+    ----------
+    name
+        The name of the collection in the registry.
+    progress
+        Called with the bytes downloaded, the total if it is known, and the path of the file.
+
+    Returns
+    -------
+    Path
+        The folder of the collection.
+
     """
     wanted = collection(name)
     found = locate(name)
@@ -58,7 +83,7 @@ def _fetch(wanted: Collection, home: Path, progress: Progress | None) -> Path:
         lacking = [name for name in wanted.shows if not (finished / name).exists()]
         raise SurefootError(f"{finished} is there but lacks {', '.join(lacking)}; move it away and run this again")
     arriving.mkdir(parents=True, exist_ok=True)
-    with _alone(arriving, wanted.name):
+    with _locked(arriving, wanted.name):
         base = os.environ.get("SUREFOOT_MIRROR")
         mirror = f"{base.rstrip('/')}/{wanted.name}" if base else None
         files = {source: download(source, arriving, mirror, progress) for source in wanted.sources}
@@ -72,8 +97,8 @@ def _fetch(wanted: Collection, home: Path, progress: Progress | None) -> Path:
 
 
 @contextmanager
-def _alone(folder: Path, name: str) -> Iterator[None]:
-    """Keep a second process from writing to the same parts; the system frees the lock even of a killed one."""
+def _locked(folder: Path, name: str) -> Iterator[None]:
+    """Lock the folder against other processes; the operating system releases the lock of a killed process."""
     try:
         import fcntl
     except ImportError:  # not on Windows

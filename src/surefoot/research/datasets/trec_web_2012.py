@@ -1,8 +1,8 @@
-"""The TREC 2012 Web track: per-topic scores without names, and the printed means that give the names back.
+"""The TREC 2012 Web track: per-topic scores of anonymous runs, identified by their printed means.
 
-Urbano and Nagler (SIGIR 2018) published the scores of all runs on topics 151 to 200 in five measures, columns numbered
-and rows in the order of the topics. NIST prints each run's mean of the same measures. A column and a run belong
-together if all five means agree to the printed digit.
+Urbano and Nagler (SIGIR 2018) published the scores of all runs on topics 151 to 200 in five measures, with numbered
+columns and rows in the order of the topics. NIST prints each run's mean of the same measures. A column is identified
+with a run if all five means agree to the printed digit.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot._typing import PathLike
+from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import InputError, listed
 from surefoot.io.atomic import write_text
 from surefoot.io.tables import scores_csv
-from surefoot.scores import FloatArray, Scores
+from surefoot.scores import Scores
 
 PRINTED = {"ap": "map", "rr": "recip_rank", "p10": "P_10", "err20": "err", "ndcg20": "ndcg"}
 """The measures, as the score files and as the results page call them."""
@@ -27,10 +27,10 @@ TABLES = {"err20": "ERR@20", "ndcg20": "nDCG(dcg='exp-log2')@20"}
 TOPICS = tuple(str(topic) for topic in range(151, 201))
 BASELINE = "indriCASP"
 DIGITS = 5
-"""As many decimals as gdeval prints."""
+"""The decimals that gdeval prints."""
 
-SLACK = 6e-6
-"""Beyond half a printed digit: the means are of scores that were rounded too."""
+TOLERANCE = 6e-6
+"""Tolerance beyond half a printed digit, because the scores were rounded too."""
 
 
 def write_tables(folder: Path) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def read_columns(path: Path) -> FloatArray:
 
 
 def read_means(path: Path) -> dict[str, dict[str, str]]:
-    """The printed means of each run, as they are printed."""
+    """The printed means of each run, as text."""
     _, *sections = re.split(r"^#### ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     line = re.compile(r"^\t(\w+)\s+all\s+(\S+)", re.MULTILINE)
     printed = {section.split()[0]: dict(line.findall(section)) for section in sections}
@@ -79,10 +79,10 @@ def read_means(path: Path) -> dict[str, dict[str, str]]:
 def match(
     columns: Mapping[str, FloatArray], printed: Mapping[str, Mapping[str, str]]
 ) -> tuple[list[str], tuple[str, ...]]:
-    """A name for each column, and notes on what the means leave open.
+    """A name for each column, and notes on ambiguous ones.
 
-    The score files have the adhoc runs first and then the others, both in the order of their names without regard to
-    case; runs with the same means get their columns in that order. The notes say whether it matters.
+    The score files have the adhoc runs first and then the others, both sorted by name ignoring case; runs with the same
+    means get their columns in that order. The notes say whether their scores differ.
     """
     count = len(next(iter(columns.values())))
     means = [{measure: float(rows[column].mean()) for measure, rows in columns.items()} for column in range(count)]
@@ -105,9 +105,9 @@ def _agree(means: Mapping[str, float], printed: Mapping[str, str]) -> bool:
 
 
 def _rounds_to(mean: float, text: str, measure: str) -> bool:
-    # gdeval drops last zeros (0.2992 for 0.29920), trec_eval doesn't.
+    # gdeval drops trailing zeros (0.2992 for 0.29920), trec_eval does not.
     digits = DIGITS if measure in TABLES else len(text.partition(".")[2])
-    return abs(mean - float(text)) <= 0.5 * 0.1**digits + SLACK
+    return abs(mean - float(text)) <= 0.5 * 0.1**digits + TOLERANCE
 
 
 def _ambiguity(names: Sequence[str], members: Sequence[int], columns: Mapping[str, FloatArray]) -> str:

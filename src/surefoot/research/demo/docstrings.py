@@ -1,8 +1,8 @@
-"""Every docstring of the Python standard library, read without running any of it.
+"""Every docstring of the Python standard library, read without executing it.
 
-Modules written in Python are parsed, never imported: their source says all that is needed, and no module gets to
-do whatever it does on import. What is written in C has no source to parse; its docstrings are read from a few
-modules that every interpreter has loaded, or can load without any effect.
+Modules written in Python are parsed, not imported, so that no module has side effects on import. Extension modules
+have no source to parse; their docstrings are read from a few modules that every interpreter has loaded, or can load
+without side effects.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from surefoot.errors import SurefootError
 
 # Not part of the library's own documentation: tests, applications, boilerplate, and packages that some
 # distributions leave out or that later versions of Python removed.
-LEFT_OUT = """
+EXCLUDED = """
     __pycache__ antigravity distutils encodings ensurepip idlelib lib2to3 msilib pydoc_data site-packages
     test tests this tkinter turtledemo __main__
 """
 
-# Python twins of modules written in C, under the names by which they are imported.
+# Python implementations of modules written in C, and the names by which they are imported.
 PUBLIC_NAMES = {
     "_collections_abc": "collections.abc",
     "_pydatetime": "datetime",
@@ -42,7 +42,7 @@ PUBLIC_NAMES = {
     "_pyio": "io",
 }
 
-# Not sys: programs put hooks of their own there, and what is found must not depend on who asks.
+# Not sys: programs add hooks to it, and the result must not depend on the program.
 C_MODULES = """
     builtins array atexit binascii cmath collections errno faulthandler functools gc itertools marshal math
     operator os select signal struct time unicodedata zlib
@@ -61,7 +61,7 @@ class Docstring:
 
 
 def docstrings() -> dict[str, Docstring]:
-    """Every docstring of the standard library by qualified name, in the order of the names."""
+    """Every docstring of the standard library by qualified name, sorted."""
     found: dict[str, Docstring] = {}
     for docstring in (*_of_source(), *_of_c_modules()):
         found.setdefault(docstring.name, docstring)
@@ -77,7 +77,7 @@ def _of_source() -> Iterator[Docstring]:
             "run it with a Python that was installed with its library's source"
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # odd escapes in the library's own strings
+        warnings.simplefilter("ignore")  # invalid escapes in the library's own strings
         for path in files:
             yield from _of_module(_module_name(path.relative_to(library)), path)
 
@@ -90,12 +90,12 @@ def _source_files(library: Path) -> Iterator[Path]:
 
 
 def _wanted(name: str, at_top: bool) -> bool:
-    return name not in LEFT_OUT.split() and (not at_top or name in sys.stdlib_module_names)
+    return name not in EXCLUDED.split() and (not at_top or name in sys.stdlib_module_names)
 
 
 def _module_name(path: Path) -> str:
     first, *others = path.with_suffix("").parts
-    # A private part of a package (and its __init__) shows its objects under the package's name.
+    # Objects of a private module of a package (and of its __init__) are known under the package's name.
     return ".".join([PUBLIC_NAMES.get(first, first), *(part for part in others if not part.startswith("_"))])
 
 

@@ -1,12 +1,12 @@
-"""The demo as files: runs, judgements, queries and documents in the formats that other tools read too."""
+"""The demo as files: runs, judgements, queries and documents in standard formats."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import write_bytes
 from surefoot.io.trec_writer import qrels_lines
@@ -17,7 +17,7 @@ from surefoot.research.retrieval.ranking import Ranking, rank
 
 @dataclass(frozen=True)
 class DemoFiles:
-    """Where the parts of the demo are; ``runs`` by the name of the system."""
+    """The paths of the demo's files; ``runs`` by the name of the system."""
 
     directory: Path
     qrels: Path
@@ -27,11 +27,11 @@ class DemoFiles:
 
 
 def write(
-    directory: str | os.PathLike[str], task: Collection | None = None, learned: Mapping[str, Ranking] | None = None
+    directory: PathLike, task: Collection | None = None, learned: Mapping[str, Ranking] | None = None
 ) -> DemoFiles:
-    """Write a collection (the standard library's, unless given) and the runs of all models over it, and of others.
+    """Write a collection (the standard library's by default), the runs of all retrieval models, and learned runs.
 
-    Each file appears whole or not at all. An earlier demo is overwritten, other people's files are not.
+    Files are written atomically. An earlier demo is overwritten, other files are not.
     """
     task = collection() if task is None else task
     rankings = {**rank(task), **(learned or {})}
@@ -59,7 +59,7 @@ def write(
 
 
 def _refuse_to_overwrite(files: DemoFiles) -> None:
-    """The documents are written first, so where files of ours are, they are too."""
+    """The documents are written first, so a folder with other files of a demo has them too."""
     taken = [path for path in (files.qrels, files.queries, *files.runs.values()) if path.exists()]
     if taken and not files.documents.exists():
         raise SurefootError(f"{taken[0]} is there already, and not from a demo; name another folder")

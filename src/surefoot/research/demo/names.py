@@ -1,3 +1,3 @@
-"""What the learned rankers of the demo are called, apart from the heavy code that trains them."""
+"""The names of the demo's learned rankers, in a module that loads no training code."""
 
 GAIN_ONLY, RISK_AVERSE = "LambdaMART", "LambdaMART-safe"

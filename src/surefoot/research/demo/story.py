@@ -1,4 +1,4 @@
-"""What the demo's systems teach, in plain words. Every sentence is computed from the scores at hand."""
+"""The demo's commentary on its systems. Every sentence is computed from the scores."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from surefoot.scores import Scores
 from surefoot.stats.inference import LEVEL
 
 ALPHA, STRICT_ALPHA = 1.0, 5.0
-"""The story's exchange rates: a loss weighs two, and six, times as much as a gain of the same size."""
+"""A loss weighs two, and six, times as much as a gain of the same size."""
 
 WIDTH, WORST = 100, 5
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How one system stands against the baseline. T_Risk and p are None where all queries differ by the same."""
+class SystemComparison:
+    """One system against the baseline. T_Risk and p are None where all queries differ by the same amount."""
 
     system: str
     mean: float
@@ -34,29 +34,29 @@ class Standing:
     loss20: int
     frisk: float
     freward: float
-    average: Verdict
-    risk: Verdict
+    average: TTest
+    risk: TTest
 
     @property
     def t(self) -> float:
-        """T_Risk to sort by: what changes every query alike has no risk to speak of."""
+        """T_Risk to sort by; infinite for a system that changes every query alike."""
         return inf if self.risk.t is None else self.risk.t
 
     def pays(self, alpha: float) -> bool:
-        """Do the gains make up for the losses at this exchange rate, on these queries?"""
+        """Whether the gains make up for the losses at this alpha, on these queries."""
         return self.freward >= (1 + alpha) * self.frisk
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """T_Risk at some alpha, with p corrected for the number of systems and alphas looked at."""
+class TTest:
+    """T_Risk at an alpha, with p corrected for all systems and alphas tested."""
 
     t: float | None
     p: float | None
 
     @property
     def sign(self) -> int:
-        """1 or -1 where T_Risk is significantly above or below 0, else 0: it may be noise."""
+        """1 or -1 where T_Risk is significantly above or below 0, else 0."""
         if self.t is None or self.p is None or self.p >= LEVEL:
             return 0
         return 1 if self.t > 0 else -1
@@ -65,11 +65,11 @@ class Verdict:
 def tell(
     scores: Scores, queries: Mapping[str, str], files: DemoFiles, baseline: str = "BM25", program: str = "surefoot"
 ) -> list[str]:
-    """The story as lines of text: averages, risk, the queries hit hardest, and where to look next.
+    """The commentary as lines of text: averages, risk, the queries hit hardest, and commands to run next.
 
-    ``program`` is how the reader would call Surefoot.
+    ``program`` is the command that starts Surefoot.
     """
-    others = standings(scores, baseline)
+    others = comparisons(scores, baseline)
     if not others:
         raise SurefootError(f"a story needs systems besides the baseline {baseline!r}")
     candidate = tempting(others, float(scores[baseline].mean()))
@@ -86,33 +86,33 @@ def tell(
     ]
 
 
-def standings(scores: Scores, baseline: str) -> list[Standing]:
-    """How every other system stands against the baseline, the best mean first."""
+def comparisons(scores: Scores, baseline: str) -> list[SystemComparison]:
+    """Every other system against the baseline, the best mean first."""
     found = evaluate(scores, baseline, alpha=[0.0, ALPHA], correct="holm")
     by_system: dict[str, list[dict[str, object]]] = {}
     for row in found.rows():
         by_system.setdefault(row["system"], []).append(row)
     fields = ("system", "mean", "wins", "losses", "loss20", "frisk", "freward")
     made = [
-        Standing(*(rows[0][field] for field in fields), *(Verdict(row["trisk"], row["p_holm"]) for row in rows))  # type: ignore[arg-type]
+        SystemComparison(*(rows[0][field] for field in fields), *(TTest(row["trisk"], row["p_holm"]) for row in rows))  # type: ignore[arg-type]
         for system, rows in by_system.items()
         if system != baseline
     ]
-    return sorted(made, key=lambda standing: (-standing.mean, standing.system))
+    return sorted(made, key=lambda each: (-each.mean, each.system))
 
 
 def candidate_of(scores: Scores, baseline: str) -> str:
-    """The system that the story looks at more closely."""
-    return tempting(standings(scores, baseline), float(scores[baseline].mean())).system
+    """The system that the commentary looks at more closely."""
+    return tempting(comparisons(scores, baseline), float(scores[baseline].mean())).system
 
 
-def tempting(others: list[Standing], baseline_mean: float) -> Standing:
-    """The riskiest of those that the average speaks for; if it speaks for none, the best of the others."""
-    recommended = [standing for standing in others if standing.mean >= baseline_mean]
-    return min(recommended or others[:1], key=lambda standing: standing.t)
+def tempting(others: list[SystemComparison], baseline_mean: float) -> SystemComparison:
+    """The riskiest of the systems whose mean is at least the baseline's; if there are none, the best of the others."""
+    better = [each for each in others if each.mean >= baseline_mean]
+    return min(better or others[:1], key=lambda each: each.t)
 
 
-def _averages(scores: Scores, others: list[Standing], baseline: str) -> list[str]:
+def _averages(scores: Scores, others: list[SystemComparison], baseline: str) -> list[str]:
     best, own = others[0], float(scores[baseline].mean())
     size = f"{counted(len(scores.systems), 'system')} answered {counted(len(scores.topics), 'query')}."
     if best.mean <= own:
@@ -123,18 +123,18 @@ def _averages(scores: Scores, others: list[Standing], baseline: str) -> list[str
     return wrap(f"{size} {result} But an average hides which queries paid for it.", WIDTH)
 
 
-def _risks(others: list[Standing], baseline: str) -> list[str]:
+def _risks(others: list[SystemComparison], baseline: str) -> list[str]:
     heading = (
         f"Against {baseline}, query by query. T_Risk weighs a loss {1 + ALPHA:g} times a gain (alpha = {ALPHA:g})."
     )
-    width = max(len(standing.system) for standing in others)
+    width = max(len(each.system) for each in others)
     table = [f"  {'':{width}}   mean  better   worse  gain/loss  T_Risk        p"]
     for each in others:
         ratio = f"{each.freward / each.frisk:.2f}" if each.frisk else "-"
         t = "-" if each.risk.t is None else f"{each.risk.t:.2f}"
         p = "-" if each.risk.p is None else "< 0.001" if each.risk.p < 0.001 else f"{each.risk.p:.3f}"
-        figures = f"{each.mean:.3f}  {each.wins:6,}  {each.losses:6,}  {ratio:>9}  {t:>6}  {p:>7}"
-        table.append(f"  {each.system:{width}}  {figures}  {_in_short(each)}")
+        cells = f"{each.mean:.3f}  {each.wins:6,}  {each.losses:6,}  {ratio:>9}  {t:>6}  {p:>7}"
+        table.append(f"  {each.system:{width}}  {cells}  {_verdict(each)}")
     paid = sum(each.pays(STRICT_ALPHA) for each in others)
     strict = (
         f"Were a loss to weigh {1 + STRICT_ALPHA:g} times a gain (alpha = {STRICT_ALPHA:g}), "
@@ -143,18 +143,19 @@ def _risks(others: list[Standing], baseline: str) -> list[str]:
     return [heading, *table, *wrap(f"{strict} p is corrected after Holm for all the tests made here.", WIDTH)]
 
 
-def _in_short(standing: Standing) -> str:
-    average = {1: "better on average", 0: "level on average", -1: "worse on average"}[standing.average.sign]
-    risk = {1: "worth its losses", 0: "too close to call", -1: "losses not paid for"}[standing.risk.sign]
-    return f"{average}, {risk if standing.losses else 'no losses'}"
+def _verdict(each: SystemComparison) -> str:
+    average = {1: "better on average", 0: "level on average", -1: "worse on average"}[each.average.sign]
+    risk = {1: "worth its losses", 0: "too close to call", -1: "losses not paid for"}[each.risk.sign]
+    return f"{average}, {risk if each.losses else 'no losses'}"
 
 
-def _closer(scores: Scores, candidate: Standing, baseline: str, queries: Mapping[str, str]) -> list[str]:
+def _closer(scores: Scores, candidate: SystemComparison, baseline: str, queries: Mapping[str, str]) -> list[str]:
     gap = candidate.mean - float(scores[baseline].mean())
     opening = (
-        f"Look closer at {candidate.system}, {_why(gap)}. Its mean differs by {gap:+.4f} ({_noise_words(candidate)}); "
+        f"Look closer at {candidate.system}, {_why(gap)}. "
+        f"Its mean differs by {gap:+.4f} ({_describe_mean(candidate)}); "
         f"it made {counted(candidate.losses, 'query')} worse, {candidate.loss20:,} by more than a fifth. "
-        f"{_risk_words(candidate)}"
+        f"{_describe_risk(candidate)}"
     )
     lines = wrap(opening, WIDTH)
     explored = explore(scores, candidate.system, baseline, ALPHA)
@@ -174,17 +175,17 @@ def _why(gap: float) -> str:
     return "the riskiest of those with no lower mean"
 
 
-def _noise_words(candidate: Standing) -> str:
+def _describe_mean(candidate: SystemComparison) -> str:
     if candidate.average.t is None:
         return "the same on every query"
     noise = "may be noise" if candidate.average.sign == 0 else "no noise"
-    return f"{noise}, {_p_words(candidate.average.p)}"
+    return f"{noise}, {_describe_p(candidate.average.p)}"
 
 
-def _risk_words(candidate: Standing) -> str:
+def _describe_risk(candidate: SystemComparison) -> str:
     if candidate.risk.t is None:
         return "All queries changed alike, so there is no risk to test."
-    test = f"T_Risk {candidate.risk.t:.2f}, {_p_words(candidate.risk.p)}"
+    test = f"T_Risk {candidate.risk.t:.2f}, {_describe_p(candidate.risk.p)}"
     if candidate.risk.sign < 0:
         return f"Its gains do not make up for its losses weighed {1 + ALPHA:g} times, and that is no noise ({test})."
     if candidate.risk.sign > 0:
@@ -192,27 +193,27 @@ def _risk_words(candidate: Standing) -> str:
     return f"Whether its gains make up for its losses weighed {1 + ALPHA:g} times, these queries can't tell ({test})."
 
 
-def _p_words(p: float | None) -> str:
+def _describe_p(p: float | None) -> str:
     if p is None:
         return "p undefined"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def _safest(others: list[Standing], baseline: str) -> list[str]:
-    better = [standing for standing in others if standing.average.sign > 0]
+def _safest(others: list[SystemComparison], baseline: str) -> list[str]:
+    better = [each for each in others if each.average.sign > 0]
     if not better:
         return [f"No system is better than {baseline} on average beyond noise.", ""]
-    safe = max(better, key=lambda standing: standing.t)
+    safe = max(better, key=lambda each: each.t)
     text = (
         f"The safest of those that are better on average is {safe.system}: {counted(safe.wins, 'query')} better, "
-        f"{safe.losses:,} worse. {_risk_words(safe)}"
+        f"{safe.losses:,} worse. {_describe_risk(safe)}"
     )
     return [*wrap(text, WIDTH), ""]
 
 
-def _learned(others: list[Standing], baseline: str) -> list[str]:
-    """What it brings to train against risk, where both rankers are among the systems."""
-    by_name = {standing.system: standing for standing in others}
+def _learned(others: list[SystemComparison], baseline: str) -> list[str]:
+    """The gain-only ranker beside the risk-averse one, where both are among the systems."""
+    by_name = {each.system: each for each in others}
     plain, safe = by_name.get(GAIN_ONLY), by_name.get(RISK_AVERSE)
     if plain is None or safe is None:
         return []
@@ -226,7 +227,9 @@ def _learned(others: list[Standing], baseline: str) -> list[str]:
     return [*wrap(text, WIDTH), ""]
 
 
-def _next_steps(scores: Scores, candidate: Standing, baseline: str, files: DemoFiles, program: str) -> list[str]:
+def _next_steps(
+    scores: Scores, candidate: SystemComparison, baseline: str, files: DemoFiles, program: str
+) -> list[str]:
     folder = shlex.quote(str(files.directory))
     inputs = f"{folder}/runs/*.run --qrels {folder}/{files.qrels.name} --measure {scores.measure}"
     names = ", ".join(f"{path.name}" for path in (files.qrels, files.queries, files.documents))

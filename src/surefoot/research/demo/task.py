@@ -1,7 +1,7 @@
-"""A search task that every machine already has: find the object of the standard library that a sentence describes.
+"""A search task from the standard library: find the object that a sentence describes.
 
-A query is the first sentence of an object's docstring; the documents are what the docstrings say besides. So the
-searcher describes what is wanted in the words of whoever wrote it, and the answer is known without asking anyone.
+A query is the first sentence of an object's docstring; the documents are the rest of the docstrings. So queries
+describe documents in the author's own words, and relevance is known without assessors.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Iterable, Mapping
 
 from surefoot.research.demo.docstrings import Docstring, docstrings
 from surefoot.research.retrieval.collection import Collection
-from surefoot.research.retrieval.words import terms
+from surefoot.research.retrieval.tokens import terms
 
 LEAST_QUERY_TERMS, MOST_QUERY_TERMS = 3, 20
 LEAST_DOCUMENT_TERMS = 5
 MOST_ANSWERS = 5
-"""A sentence that describes more objects than this is a formula ("Initialize self."), not a question."""
+"""A sentence that describes more objects than this is boilerplate ("Initialize self."), not a query."""
 
 ANSWER, COUNTERPART, NEIGHBOUR = 4, 2, 1
-"""Grades on the scale of the TREC Web track: 4 the page looked for, 2 highly relevant, 1 relevant."""
+"""Grades on the scale of the TREC Web track: 4 the target page, 2 highly relevant, 1 relevant."""
 
 
 def collection() -> Collection:
-    """The task made of the standard library of the Python that runs; the same each time on one Python."""
+    """The task made of the standard library of the running Python; deterministic for one version of Python."""
     return collection_of(docstrings().values())
 
 
@@ -45,21 +45,21 @@ def collection_of(found: Iterable[Docstring]) -> Collection:
             objects[docstring.name] = docstring
             documents[docstring.name] = rest
             summaries[docstring.name] = summary
-    answers = _askable(summaries)
+    answers = _answers(summaries)
     queries = {names[0]: summary for summary, names in answers.items()}
-    return Collection(documents, queries, _judge(objects, answers))
+    return Collection(documents, queries, _grade(objects, answers))
 
 
 def split_summary(text: str) -> tuple[str, str]:
-    r"""The first sentence of a docstring, and all else: signatures before it, and what comes after it.
+    r"""The first sentence of a docstring, and the rest: signatures before it, and the text after it.
 
     >>> split_summary("sin(x) -> float\n\nThe sine of x. In radians.\n\nNever above 1.")
     ('The sine of x.', 'sin(x) -> float\n\nIn radians.\n\nNever above 1.')
     """
     paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text)]
-    place = next((i for i, paragraph in enumerate(paragraphs) if not _SIGNATURE.match(paragraph)), 0)
-    sentence = _SENTENCE.match(paragraphs[place])
-    summary = sentence.group() if sentence else paragraphs[place]
+    first = next((paragraph for paragraph in paragraphs if not _SIGNATURE.match(paragraph)), paragraphs[0])
+    sentence = _SENTENCE.match(first)
+    summary = sentence.group() if sentence else first
     others = [paragraph.replace(summary, " ").strip() for paragraph in paragraphs]
     return summary, "\n\n".join(filter(None, others))
 
@@ -70,8 +70,8 @@ _SIGNATURE = re.compile(r"[\w.\[\]]+\(")
 _SENTENCE = re.compile(r".{10,}?(?<!e\.g)(?<!i\.e)[.:!?](?=\s+[A-Z(`'\"]|$)")
 
 
-def _askable(summaries: Mapping[str, str]) -> dict[str, list[str]]:
-    """Sentences that make a query, each with the objects it describes, a public one first: nobody asks for others."""
+def _answers(summaries: Mapping[str, str]) -> dict[str, list[str]]:
+    """Sentences that can be a query, each with the objects that it describes, of which the first is public."""
     described = defaultdict(list)
     for name in sorted(summaries, key=lambda name: (not _is_public(name), name)):
         described[summaries[name]].append(name)
@@ -88,12 +88,12 @@ def _is_public(name: str) -> bool:
     return not any(part.startswith("_") and not part.endswith("__") for part in name.split("."))
 
 
-def _judge(objects: Mapping[str, Docstring], answers: Mapping[str, list[str]]) -> dict[str, dict[str, int]]:
+def _grade(objects: Mapping[str, Docstring], answers: Mapping[str, list[str]]) -> dict[str, dict[str, int]]:
     """Grades: the object itself and those described by the same sentence, its counterparts, its neighbours.
 
     Counterparts have the same name in another class of the same module (`bytes.split` for `str.split`). Neighbours
-    are the class that the object belongs to and that class's other members: where a reader would look around.
-    Whole modules are not neighbours; there the grade would say more about the size of a module than about search.
+    are the class that the object belongs to and that class's other members. Whole modules are not neighbours: the
+    number of relevant documents would depend on the size of a module.
     """
     counterparts, neighbours = defaultdict(list), defaultdict(list)
     for name, docstring in objects.items():
@@ -114,5 +114,5 @@ def _judge(objects: Mapping[str, Docstring], answers: Mapping[str, list[str]]) -
 def _counterpart_key(docstring: Docstring) -> tuple[str, str]:
     name, owner = docstring.name, docstring.owner
     if owner is None or name.endswith("__"):
-        return name, ""  # functions and classes have none, and every class has an __init__
+        return name, ""  # functions and classes have no counterparts, and every class has an __init__
     return owner.rpartition(".")[0], name.rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""The data of an experiment by a word or by its files, with what is known of it: its baseline, its own folds."""
+"""The data of an experiment, by name or by its files, with their baseline and their own folds where known."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._typing import IntArray
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.learn.data import RankingData, concat
-from surefoot.research.experiments.folds import Ints
 
 FOLDERS = {"mq2008": "feature:25", "mslr-web10k": "feature:110", "mslr-sample": "feature:110"}
-"""Data that lie in a folder, and their BM25 (in MSLR that of the whole document)."""
+"""Data sets that come as LETOR files, and their BM25 feature (in MSLR that of the whole document)."""
 
-MADE = ("nfcorpus", "demo")
-"""Data whose features are computed here."""
+COMPUTED = ("nfcorpus", "demo")
+"""Data sets whose features are computed here."""
 
 MSLR_QUERIES, MSLR_FEATURES = 10_000, 136
 PART = re.compile(r"S(\d+)\.txt(\.\w+)?")
@@ -27,19 +27,19 @@ PART = re.compile(r"S(\d+)\.txt(\.\w+)?")
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Ranking data, the word for their single baseline if one is known, and the part of each query if they have parts.
+    """Ranking data, their single baseline if one is known, and the part of each query if the data come in parts.
 
-    ``is_mslr`` says whether it is MSLR-WEB10K, the data of the published tables, by its queries and features.
+    ``is_mslr`` says whether this is MSLR-WEB10K, the data of the published tables, by its size.
     """
 
     name: str
     data: RankingData
     baseline: str | None = None
-    parts: Ints | None = None
+    parts: IntArray | None = None
     is_mslr: bool = False
 
     def with_query_max(self, baseline: str) -> Dataset:
-        """The data with one more feature: the largest value that the baseline, a feature, has for the query."""
+        """The data with one more feature: the query's largest value of the baseline, which must be a feature."""
         kind, _, feature = baseline.partition(":")
         if kind != "feature":
             raise SurefootError(f"this protocol adds the query's largest baseline score; {baseline} is no feature")
@@ -56,60 +56,78 @@ class Dataset:
         return replace(self, data=replace(data, features=features, feature_names=names))
 
 
-def load_data(words: Sequence[str]) -> Dataset:
-    """The data of a word (mq2008, mslr-web10k, mslr-sample, nfcorpus, demo), of a folder, or of LETOR files.
+def load_data(names: Sequence[str]) -> Dataset:
+    r"""Load a data set by name (mq2008, mslr-web10k, mslr-sample, nfcorpus, demo), a folder, or LETOR files.
 
-    A folder with Fold1, Fold2, ... has its test sets as parts, one with S1.txt, S2.txt, ... those; of any other all
-    its .txt files are taken together.
+    The parts of a folder are the test sets of Fold1, Fold2, ..., or S1.txt, S2.txt, ...; in any other folder all
+    .txt files are read together.
+
+    Parameters
+    ----------
+    names
+        One name or folder, or the paths of files.
+
+    Returns
+    -------
+    Dataset
+        The data, with their baseline and parts where known.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> file = Path(mkdtemp()) / "all.txt"
+    >>> _ = file.write_text("1 qid:7 1:0.5 2:3\n0 qid:7 1:0.2 2:4\n")
+    >>> load_data([str(file)]).data
+    RankingData(1 query, 2 documents, 2 features)
+
     """
-    if not words:
-        raise SurefootError(f"no data: name {', '.join((*FOLDERS, *MADE))}, a folder or files of LETOR lines")
-    word = words[0]
-    if len(words) == 1 and word in (*FOLDERS, *MADE) and not Path(word).exists():
-        return _known(word)
-    if len(words) == 1 and Path(word).is_dir():
-        return _of_folder(Path(word))
+    if not names:
+        raise SurefootError(f"no data: name {', '.join((*FOLDERS, *COMPUTED))}, a folder or files of LETOR lines")
+    name = names[0]
+    if len(names) == 1 and name in (*FOLDERS, *COMPUTED) and not Path(name).exists():
+        return _load_known(name)
+    if len(names) == 1 and Path(name).is_dir():
+        return _load_folder(Path(name))
     from surefoot.io.letor import read_letor
 
-    return Dataset(Path(word).name, read_letor(list(words)))
+    return Dataset(Path(name).name, read_letor(list(names)))
 
 
-def _known(word: str) -> Dataset:
-    if word == "demo":
-        return Dataset(word, _demo(), "feature:bm25")
-    folder = _locate(word)
-    if word == "nfcorpus":
-        return Dataset(word, _nfcorpus(folder), "feature:bm25")
-    found = _of_folder(folder)
-    return replace(found, name=word, baseline=FOLDERS[word])
+def _load_known(name: str) -> Dataset:
+    if name == "demo":
+        return Dataset(name, _demo(), "feature:bm25")
+    folder = _locate(name)
+    if name == "nfcorpus":
+        return Dataset(name, _nfcorpus(folder), "feature:bm25")
+    return replace(_load_folder(folder), name=name, baseline=FOLDERS[name])
 
 
-def _locate(word: str) -> Path:
-    """The folder of a collection: below SUREFOOT_DATA, or fetched earlier."""
+def _locate(name: str) -> Path:
+    """The folder of a collection: below SUREFOOT_DATA, or in the cache."""
     from surefoot.research.datasets import collections, locate
 
-    below = Path(os.environ.get("SUREFOOT_DATA", "")) / word
+    below = Path(os.environ.get("SUREFOOT_DATA", "")) / name
     if "SUREFOOT_DATA" in os.environ and below.is_dir():
         return below
-    registered = word in {known.name for known in collections()}
-    found = locate(word) if registered else None
+    registered = name in {known.name for known in collections()}
+    found = locate(name) if registered else None
     if found is None:
-        get = f"get it with: surefoot data get {word}, or " if registered else ""
-        raise SurefootError(f"{word} is not on this machine; {get}put it in a folder {word} below SUREFOOT_DATA")
+        get = f"get it with: surefoot data get {name}, or " if registered else ""
+        raise SurefootError(f"{name} is not on this machine; {get}put it in a folder {name} below SUREFOOT_DATA")
     return found
 
 
-def _of_folder(folder: Path) -> Dataset:
+def _load_folder(folder: Path) -> Dataset:
     numbered = sorted(folder.glob("Fold*/test.txt*"), key=lambda path: (len(path.parent.name), path.parent.name))
     parts = {int(match[1]): path for path in folder.iterdir() if (match := PART.fullmatch(path.name))}
     if numbered:
-        _check_around(folder, numbered)
-        data, own = _by_parts([*numbered[1:], numbered[0]])  # fold 1 tests on the last part
+        _validate_folds(folder, numbered)
+        data, own = _read_parts([*numbered[1:], numbered[0]])  # fold 1 tests on the last part
         like_mslr = data.features.shape[1] == MSLR_FEATURES and len(data) <= MSLR_QUERIES
         baseline = FOLDERS["mslr-web10k"] if like_mslr else None
         return Dataset(folder.name, data, baseline, own, is_mslr=like_mslr and len(data) == MSLR_QUERIES)
     if len(parts) > 2:
-        data, own = _by_parts([parts[number] for number in sorted(parts)])
+        data, own = _read_parts([parts[number] for number in sorted(parts)])
         return Dataset(folder.name, data, parts=own)
     from surefoot.io.letor import read_letor
 
@@ -119,15 +137,16 @@ def _of_folder(folder: Path) -> Dataset:
     return Dataset(folder.name, read_letor(files))
 
 
-def _check_around(folder: Path, numbered: Sequence[Path]) -> None:
+def _validate_folds(folder: Path, numbered: Sequence[Path]) -> None:
     names = [path.parent.name for path in numbered]
     if names != [f"Fold{number + 1}" for number in range(len(names))] or len(names) < 3:
         raise InputError(folder, f"expected Fold1, Fold2, Fold3 and so on, each with a test.txt; found {listed(names)}")
 
 
-def _by_parts(files: Sequence[Path]) -> tuple[RankingData, Ints]:
-    """The queries of all files, and which file each is from."""
-    from surefoot.io.letor import read_letor, same_features
+def _read_parts(files: Sequence[Path]) -> tuple[RankingData, IntArray]:
+    """The queries of all files, and the index of the file that each comes from."""
+    from surefoot.io.letor import read_letor
+    from surefoot.learn.feature_alignment import same_features
 
     read = same_features([read_letor(path) for path in files])
     data = concat(read)

@@ -1,8 +1,7 @@
-"""The units of an experiment: a learned baseline, or one training of one fold and its scores on the test queries."""
+"""The jobs of an experiment: a learned baseline, or one training of one fold and its scores on the test queries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -10,43 +9,45 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._typing import FloatArray, IntArray
 from surefoot._version import __version__
 from surefoot.learn.baseline import Baselines, baselines_of
-from surefoot.learn.boosting import Lambda
 from surefoot.learn.early_stopping import Report
 from surefoot.learn.metrics import Metric
-from surefoot.learn.training import Settings, train, tree_params
+from surefoot.learn.requests import array_key, request_key
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import train
 from surefoot.research.experiments.data import Dataset
-from surefoot.research.experiments.folds import Ints, Split
-from surefoot.research.experiments.plan import Plan, Trees
-from surefoot.research.experiments.store import Found, digest, key_of
-from surefoot.scores import FloatArray
+from surefoot.research.experiments.folds import Split
+from surefoot.research.experiments.plan import Plan, TreeSettings
+from surefoot.research.experiments.store import JobResult
 
 STOP_ON = {
     "lambdamart": "mean", "saro": "trisk", "saro-eq9": "trisk", "faro": "trisk", "tstar-faro": "trisk",
     "georisk": "georisk", "georisk-full": "georisk", "tail": "tail",
 }  # fmt: skip
-"""The figure of the validation queries that picks the number of trees; U_Risk for the others."""
+"""The measure of the validation queries that picks the number of trees; U_Risk for other objectives."""
 
-HISTORY, KEPT, SCORES = "validation", "trees", "scores"
-"""Columns of a result: the metric on validation queries after each tree, the trees kept, a score a document."""
+HISTORY, TREES_KEPT, SCORES = "validation", "trees", "scores"
+"""Arrays of a result: the metric on validation queries after each tree, the trees kept, the scores of documents."""
 
 
 @dataclass(frozen=True)
-class Unit:
-    """One training: a fold, an objective at an alpha, and the settings of its trees."""
+class Job:
+    """One training: a fold, an objective at an alpha, and the hyper-parameters of its trees."""
 
     fold: int
     objective: str
     alpha: float
-    trees: Trees
+    trees: TreeSettings
 
 
 @dataclass(eq=False)
-class Ground:
-    """What all units share. ``learned`` has the scores that each learned baseline gives the documents.
+class Context:
+    """What all jobs of an experiment share.
 
-    ``learned_keys`` says which units those are from.
+    ``learned`` has the scores that each learned baseline gives the documents, ``learned_keys`` the keys of the jobs
+    that computed them.
     """
 
     plan: Plan
@@ -57,93 +58,108 @@ class Ground:
     learned_keys: dict[str, str] = field(default_factory=dict)
 
     @cached_property
-    def top(self) -> int | None:
-        """The highest grade of ERR's scale: that of all data, so that learners and baselines share one in all folds."""
+    def max_label(self) -> int | None:
+        """The highest grade of ERR's scale: that of all data, so that learners and baselines share it in all folds."""
         return int(self.dataset.data.labels.max(initial=0)) if self.plan.metric == "err" else None
 
     @cached_property
     def metrics(self) -> dict[str, Metric]:
         """The reported metrics by name, the main one first."""
-        return self.plan.metrics(self.top)
+        return self.plan.metrics(self.max_label)
 
     @cached_property
-    def identity(self) -> dict[str, Any]:
-        """What defines every unit besides its own words."""
+    def shared_request(self) -> dict[str, Any]:
+        """What defines every job besides its own fields."""
         plan, folds = self.plan, [*self.split.folds, self.split.held_out]
         return {
             "data": self.dataset.data.fingerprint,
-            "folds": key_of({"folds": [[fold.train, fold.valid, fold.test] for fold in folds]}),
-            "metric": plan.metric, "top": self.top, "cutoffs": plan.cutoffs, "truncation": plan.truncation,
+            "folds": request_key({"folds": [[fold.train, fold.valid, fold.test] for fold in folds]}),
+            "metric": plan.metric, "top": self.max_label, "cutoffs": plan.cutoffs, "truncation": plan.truncation,
             "empty": plan.empty, "seed": plan.seed, "surefoot": __version__, "lightgbm": version("lightgbm"),
         }  # fmt: skip
 
-    def about_learned(self, name: str, trees: Trees) -> dict[str, Any]:
-        """The definition of a learned baseline."""
-        return {**self.identity, "learned": name, **(asdict(trees) if name in ("LambdaMART", "GBRT") else {})}
+    def baseline_request(self, name: str, trees: TreeSettings) -> dict[str, Any]:
+        """What defines a learned baseline."""
+        boosted = name in ("LambdaMART", "GBRT")
+        return {**self.shared_request, "learned": name, **(asdict(trees) if boosted else {})}
 
-    def about(self, unit: Unit) -> dict[str, Any]:
-        """The definition of a unit."""
-        against: Any = None if unit.objective == "lambdamart" else digest(self.single)
-        if self.plan.several(unit.objective):
+    def request(self, job: Job) -> dict[str, Any]:
+        """What defines a job."""
+        against: Any = None if job.objective == "lambdamart" else array_key(self.baseline_scores)
+        if self.plan.uses_learned(job.objective):
             against = self.learned_keys
-        return {**self.identity, **asdict(unit), "against": against}
+        return {**self.shared_request, **asdict(job), "against": against}
 
     @cached_property
-    def single(self) -> FloatArray:
-        """What the single baseline gives each document."""
+    def baseline_scores(self) -> FloatArray:
+        """The score that the single baseline gives each document."""
         return np.asarray(baselines_of(self.baseline, self.dataset.data).rows[0])
 
-    def against(self, unit: Unit, queries: Ints) -> Baselines | None:
-        """What a unit's objective compares with, on these queries."""
-        if unit.objective == "lambdamart":
+    def baselines(self, job: Job, queries: IntArray) -> Baselines | None:
+        """The baselines of a job's objective on these queries; None if it has none."""
+        if job.objective == "lambdamart":
             return None
-        rows = self.learned if self.plan.several(unit.objective) else {self.baseline: self.single}
-        here = self.dataset.data.rows(queries)
-        own = tuple(scores[here] for scores in rows.values())
-        return Baselines(tuple(rows), own, (None,) * len(own))
+        scores = self.learned if self.plan.uses_learned(job.objective) else {self.baseline: self.baseline_scores}
+        documents = self.dataset.data.rows(queries)
+        rows = tuple(own[documents] for own in scores.values())
+        return Baselines(tuple(scores), rows, (None,) * len(rows))
 
 
-def train_unit(ground: Ground, unit: Unit, threads: int, report: Report | None = None) -> Found:
-    """Train, and measure every metric of the plan on the test queries."""
-    plan, data, fold = ground.plan, ground.dataset.data, ground.split.folds[unit.fold]
-    trees = unit.trees
+def run_job(context: Context, job: Job, threads: int, report: Report | None = None) -> JobResult:
+    """Train a model, and compute every metric of the plan on the test queries."""
+    plan, data, fold = context.plan, context.dataset.data, context.split.folds[job.fold]
+    trees = job.trees
     settings = Settings(
-        unit.objective,
-        unit.alpha,
-        lambdas=Lambda(plan.metric, plan.truncation, top=ground.top, empty=plan.empty),
-        cutoff=plan.cutoffs[0] if plan.cutoffs else 10,
-        n_estimators=trees.trees,
-        params=tree_params("lightgbm", trees.rate, trees.leaves, trees.docs_per_leaf, plan.seed),
-        stop_on=STOP_ON.get(unit.objective) if trees.stopping else None,
-        threads=threads,
+        job.objective,
+        job.alpha,
+        metric=plan.metric,
+        truncation=plan.truncation,
+        max_label=context.max_label,
+        empty=plan.empty,
+        cutoff=plan.main_cutoff,
+        n_estimators=trees.n_estimators,
+        learning_rate=trees.learning_rate,
+        num_leaves=trees.num_leaves,
+        min_child_samples=trees.min_child_samples,
+        seed=plan.seed,
+        stop_on=STOP_ON.get(job.objective) if trees.early_stopping else None,
+        n_jobs=threads,
     )
-    valid = (data.select(fold.valid), ground.against(unit, fold.valid)) if trees.stopping else (None, None)
-    trained = train(settings, data.select(fold.train), ground.against(unit, fold.train), *valid, report=report)
+    valid, valid_baseline = None, None
+    if trees.early_stopping:
+        valid, valid_baseline = data.select(fold.valid), context.baselines(job, fold.valid)
+    trained = train(
+        data.select(fold.train), context.baselines(job, fold.train), settings, valid=valid,
+        valid_baseline=valid_baseline, report=report,
+    )  # fmt: skip
     test = data.select(fold.test)
     scores = trained.model.predict(test)
-    measured = {name: metric(scores, test.labels, test.bounds) for name, metric in ground.metrics.items()}
-    history = np.array([figures["mean"] for figures in trained.history])
-    return {**measured, HISTORY: history, KEPT: np.array([trained.best_iteration], np.float64)}
+    measured = {name: metric(scores, test.labels, test.bounds) for name, metric in context.metrics.items()}
+    history = np.array([measures["mean"] for measures in trained.history])
+    return {**measured, HISTORY: history, TREES_KEPT: np.array([trained.best_iteration], np.float64)}
 
 
-def train_learned(ground: Ground, name: str, trees: Trees, threads: int) -> Found:
+def run_baseline_job(context: Context, name: str, trees: TreeSettings, threads: int) -> JobResult:
     """Train a learned baseline on the held-out queries, and score all documents."""
-    plan, data, held = ground.plan, ground.dataset.data, ground.split.held_out
-    learner = _learner(name, trees, plan.cutoffs[0] if plan.cutoffs else 10, plan.seed, threads)
-    own, judged = data.select(held.train), data.select(held.valid)
-    learner.fit(own.features, own.labels, own.query_of_row, (judged.features, judged.labels, judged.query_of_row))
+    data, held_out = context.dataset.data, context.split.held_out
+    learner = _learner(name, trees, context.plan, threads)
+    train_set, valid = data.select(held_out.train), data.select(held_out.valid)
+    eval_set = valid.features, valid.labels, valid.query_of_row
+    learner.fit(train_set.features, train_set.labels, train_set.query_of_row, eval_set)
     return {SCORES: learner.predict(data.features)}
 
 
-def _learner(name: str, trees: Trees, k: int, seed: int, threads: int) -> Any:
+def _learner(name: str, trees: TreeSettings, plan: Plan, threads: int) -> Any:
     from surefoot.research.baselines.linear import AFS, AdaRank, CoordinateAscent
     from surefoot.research.baselines.trees import LambdaMART, RegressionTrees
 
-    boosted: Mapping[str, Any] = {"LambdaMART": LambdaMART, "GBRT": RegressionTrees}
-    if name in boosted:
-        return boosted[name](
-            trees.leaves, trees.trees, trees.rate, trees.docs_per_leaf, k=k, seed=seed, workers=threads
+    k, seed = plan.main_cutoff, plan.seed
+    if name in ("LambdaMART", "GBRT"):
+        boosted = LambdaMART if name == "LambdaMART" else RegressionTrees
+        return boosted(
+            num_leaves=trees.num_leaves, n_estimators=trees.n_estimators, learning_rate=trees.learning_rate,
+            min_child_samples=trees.min_child_samples, k=k, seed=seed, n_jobs=threads,
         )  # fmt: skip
     if name == "CoordinateAscent":
-        return CoordinateAscent(k, seed=seed, workers=threads)
-    return {"AFS": AFS, "AdaRank": AdaRank}[name](k, workers=threads)
+        return CoordinateAscent(k, seed=seed, n_jobs=threads)
+    return {"AFS": AFS, "AdaRank": AdaRank}[name](k, n_jobs=threads)

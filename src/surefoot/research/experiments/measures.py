@@ -1,29 +1,27 @@
-"""The figures of the papers' tables: functions of sums over queries, so that resampling is a product of matrices."""
+"""The measures of the papers' tables: functions of sums over queries, so that resampling is a matrix product."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 
-from surefoot.scores import FloatArray
-from surefoot.stats.intervals import percentile_interval
-from surefoot.stats.resampling import bootstrap_weights
+from surefoot._typing import FloatArray
+from surefoot.stats.bootstrap import bootstrap_weights, percentile_interval
 
 Sums = FloatArray
-"""Of each resample, along the last axis: gain, loss, wins, losses, large losses, queries."""
+"""Gain, loss, wins, losses, large losses and queries of each resample (last axis)."""
 
 GAIN, LOSS, WINS, LOSSES, LARGE, QUERIES = range(6)
 
 
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Infinite over 0, NaN where both are."""
+def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Infinite where only the denominator is 0, NaN where both are."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(above / below)
+        return np.asarray(numerator / denominator)
 
 
-FIGURES: dict[str, Callable[[Sums], FloatArray]] = {
+MEASURES: dict[str, Callable[[Sums], FloatArray]] = {
     "reward": lambda sums: sums[GAIN] / sums[QUERIES],
     "risk": lambda sums: sums[LOSS] / sums[QUERIES],
     "reward_risk": lambda sums: _ratio(sums[GAIN], sums[LOSS]),
@@ -38,38 +36,38 @@ FIGURES: dict[str, Callable[[Sums], FloatArray]] = {
 
 
 def summands(system: FloatArray, baseline: FloatArray) -> FloatArray:
-    """What each query adds to the sums: six rows."""
+    """What each query adds to the sums, in six rows."""
     d = system - baseline
-    large = (d < -(0.2 + 1e-9) * baseline) & (baseline > 0)  # with the hair of room of `surefoot.risk.statistics`
+    large = (d < -(0.2 + 1e-9) * baseline) & (baseline > 0)  # the tolerance of `surefoot.risk.statistics`
     return np.stack([np.maximum(d, 0), np.maximum(-d, 0), d > 0, d < 0, large, np.ones_like(d)])
 
 
-def figures(
+def measures_against(
     system: FloatArray, baselines: FloatArray, names: Iterable[str], weights: FloatArray | None = None
 ) -> dict[str, FloatArray]:
-    """Each figure against each baseline (rows), averaged over them; with weights, on each resample.
+    """Each measure against each baseline (row), averaged over the baselines; with weights, on each resample.
 
-    >>> found = figures(np.array([0.2, 0.5]), np.array([[0.4, 0.1], [0.2, 0.4]]), ["risk", "wins", "losses"])
+    >>> found = measures_against(np.array([0.2, 0.5]), np.array([[0.4, 0.1], [0.2, 0.4]]), ["risk", "wins", "losses"])
     >>> {name: round(float(value), 6) for name, value in found.items()}
     {'risk': 0.05, 'wins': 1.0, 'losses': 0.5}
     """
     sums = [_summed(summands(system, baseline), weights) for baseline in baselines]
-    return {name: np.mean([FIGURES[name](own) for own in sums], axis=0) for name in names}
+    return {name: np.mean([MEASURES[name](own) for own in sums], axis=0) for name in names}
 
 
 def _summed(rows: FloatArray, weights: FloatArray | None) -> Sums:
     return np.asarray(rows.sum(axis=1) if weights is None else rows @ weights.T)
 
 
-def figure_intervals(
+def measure_intervals(
     system: FloatArray, baselines: FloatArray, names: Iterable[str], n_resamples: int, seed: int
 ) -> dict[str, tuple[float, float]]:
-    """Percentile intervals of the mean score and of each figure, queries resampled."""
+    """Percentile intervals of the mean score and of each measure, by resampling queries."""
     wanted = list(names)
     drawn: dict[str, list[FloatArray]] = {name: [] for name in ("mean", *wanted)}
     for weights in bootstrap_weights(system.size, n_resamples, seed):
         drawn["mean"].append(weights @ system / system.size)
-        for name, values in figures(system, baselines, wanted, weights).items():
+        for name, values in measures_against(system, baselines, wanted, weights).items():
             drawn[name].append(values)
     found: dict[str, tuple[float, float]] = {}
     for name, chunks in drawn.items():
@@ -79,6 +77,6 @@ def figure_intervals(
     return found
 
 
-def mean_loss(system: FloatArray, baselines: FloatArray) -> npt.NDArray[np.float64]:
-    """What each query loses, on average over the baselines."""
+def mean_loss(system: FloatArray, baselines: FloatArray) -> FloatArray:
+    """The loss of each query, averaged over the baselines."""
     return np.asarray(np.maximum(baselines - system, 0).mean(axis=0))

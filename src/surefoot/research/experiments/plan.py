@@ -1,7 +1,8 @@
-"""What an experiment is: data, folds, baselines, objectives and the settings of trees, in one description."""
+"""The plan of an experiment: data, folds, baselines, objectives and the hyper-parameters of trees."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -9,18 +10,19 @@ from typing import TYPE_CHECKING
 from surefoot.errors import SurefootError, choose
 
 if TYPE_CHECKING:
-    from surefoot.learn.metrics import Empty, Metric, Name
+    from surefoot.learn.metrics import Metric
+    from surefoot.learn.settings import Empty, MetricName
 
 FULL_SIZE = 723_000
-"""Documents to train on in a fold of MSLR-WEB10K, for which the papers chose their numbers of documents per leaf."""
+"""Training documents in a fold of MSLR-WEB10K, for which the papers chose their numbers of documents per leaf."""
 
 LABELS = {
     "lambdamart": "LambdaMART", "ucro": "U-CRO", "saro": "SARO", "faro": "FARO", "tstar-faro": "T*-FARO",
     "georisk": "GeoRisk",
 }  # fmt: skip
-"""Objectives as the papers write them; the others go by their own names."""
+"""Objectives as the papers write them; others keep their own names."""
 
-SEVERAL = ("tstar-faro", "georisk", "georisk-full")
+MULTI_BASELINE = ("tstar-faro", "georisk", "georisk-full")
 """Objectives that compare with all learned baselines, where there are any."""
 
 LEARNED = ("LambdaMART", "GBRT", "AFS", "AdaRank", "CoordinateAscent")
@@ -28,30 +30,30 @@ COLUMNS = ("reward", "risk", "reward_risk", "wins", "losses", "win_loss", "loss2
 
 
 @dataclass(frozen=True)
-class Trees:
-    """The settings of a training's trees. With ``stopping`` their number is the best on validation queries."""
+class TreeSettings:
+    """The hyper-parameters of a training's trees; early stopping keeps the best iteration on validation queries."""
 
-    docs_per_leaf: int
-    leaves: int
-    rate: float
-    trees: int
-    stopping: bool
+    min_child_samples: int
+    num_leaves: int
+    learning_rate: float
+    n_estimators: int
+    early_stopping: bool
 
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment.
+    """The plan of an experiment.
 
-    Every objective is trained at every alpha, beside plain LambdaMART. ``held_out`` is the share of queries that
-    train the ``learned`` baselines (two thirds to train, one to validate); the others are in ``folds``, or in the
-    data's own. Where ``docs_per_leaf``, ``leaves`` and ``rates`` leave a choice, LambdaMART's best setting on the
-    validation queries of a fold serves all objectives there; learned baselines take the first. One number of
-    ``trees`` is the most there may be, and validation picks the iteration by what the objective trains for; several
-    are part of the choice.
+    Every objective is trained at every alpha, beside plain LambdaMART. ``held_out`` is the fraction of queries that
+    train the ``learned`` baselines (two thirds to train, one third to validate); the others are in ``folds`` random
+    folds, or in those of the data. Where ``docs_per_leaf``, ``leaves`` and ``rates`` leave a choice, the values that
+    are best for LambdaMART on the validation queries of a fold serve all objectives there; learned baselines take the
+    first. If ``trees`` is one number it is the largest number of trees, and validation picks the iteration by the
+    measure that the objective is trained for; if several, their number is part of the choice.
 
-    ``scaled`` makes docs per leaf smaller on data smaller than MSLR-WEB10K. ``query_max`` adds the query's largest
-    baseline score to the features. ``cutoffs`` are those of the reported NDCG, the main one first. ``columns`` are
-    the figures shown, ``published`` the file of the paper's table.
+    ``scaled`` reduces docs per leaf for data smaller than MSLR-WEB10K. ``query_max`` adds the query's largest baseline
+    score to the features. ``cutoffs`` are those of the reported NDCG, the main one first. ``columns`` are the measures
+    shown, ``published`` the file of the paper's table.
     """
 
     name: str = "experiment"
@@ -68,7 +70,7 @@ class Plan:
     rates: tuple[float, ...] = (0.1,)
     trees: tuple[int, ...] = (300,)
     scaled: bool = False
-    metric: Name = "ndcg"
+    metric: MetricName = "ndcg"
     cutoffs: tuple[int, ...] = (10,)
     truncation: int | None = 30
     empty: Empty = "zero"
@@ -78,34 +80,34 @@ class Plan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self._check_words()
-        self._check_numbers()
+        self._validate_names()
+        self._validate_numbers()
 
-    def _check_words(self) -> None:
+    def _validate_names(self) -> None:
         from surefoot.learn.objectives import OBJECTIVES
-        from surefoot.research.experiments.measures import FIGURES
+        from surefoot.research.experiments.measures import MEASURES
 
-        for words, allowed, what in (
+        for names, allowed, what in (
             (self.objectives, OBJECTIVES, "objectives"), (self.learned, LEARNED, "learned baselines"),
-            (self.columns, FIGURES, "columns"), ((self.metric,), ("ndcg", "map", "mrr", "err"), "metric"),
+            (self.columns, MEASURES, "columns"), ((self.metric,), ("ndcg", "map", "mrr", "err"), "metric"),
             ((self.empty,), ("zero", "one", "drop"), "empty"),
         ):  # fmt: skip
-            for word in words:
-                choose(word, allowed, what)
-            if len(set(words)) < len(words):
-                raise SurefootError(f"{what}: each may be named once; got {', '.join(words)}")
+            for name in names:
+                choose(name, allowed, what)
+            if len(set(names)) < len(names):
+                raise SurefootError(f"{what}: each may be named once; got {', '.join(names)}")
         if bool(self.learned) != (self.held_out > 0):
-            raise SurefootError("learned baselines and the share of held-out queries that trains them go together")
+            raise SurefootError("learned baselines and the fraction of held-out queries that trains them go together")
         if self.metric != "ndcg" and self.cutoffs:
             raise SurefootError(f"cutoffs belong to ndcg, not to {self.metric}; leave them empty")
         if self.metric == "ndcg" and not self.cutoffs:
             raise SurefootError("ndcg needs a cutoff, such as 10")
 
-    def _check_numbers(self) -> None:
+    def _validate_numbers(self) -> None:
         if self.folds < 3:
             raise SurefootError(f"folds must be 3 or more, to train, to validate and to test; got {self.folds}")
         if not 0 <= self.held_out < 1:
-            raise SurefootError(f"held-out must be a share of 0 or more, below 1; got {self.held_out:g}")
+            raise SurefootError(f"held-out must be a fraction of 0 or more, below 1; got {self.held_out:g}")
         for name, least in (("docs_per_leaf", 1), ("leaves", 2), ("trees", 1), ("cutoffs", 1)):
             numbers = getattr(self, name)
             if (name != "cutoffs" and not numbers) or any(number < least for number in numbers):
@@ -117,7 +119,7 @@ class Plan:
 
     @property
     def as_published(self) -> bool:
-        """Whether it is a published protocol with nothing changed but the data.
+        """Whether this is a published protocol with no change but the data.
 
         >>> PROTOCOLS["sigir2016"].as_published, PROTOCOLS["sigir2016"].with_trees(50).as_published
         (True, False)
@@ -125,8 +127,21 @@ class Plan:
         return replace(self, data=()) == PROTOCOLS.get(self.name)
 
     def with_trees(self, most: int) -> Plan:
-        """The plan with at most so many trees."""
+        """The plan with at most this many trees."""
         return replace(self, trees=(*(number for number in self.trees if number < most and len(self.trees) > 1), most))
+
+    def with_changes(
+        self,
+        *,
+        data: Sequence[str] | None = None,
+        baseline: str | None = None,
+        seed: int | None = None,
+        trees: int | None = None,
+    ) -> Plan:
+        """The plan with other data, another baseline or seed, and at most this many trees, where given."""
+        changes = {"data": tuple(data) if data else None, "baseline": baseline or None, "seed": seed}
+        plan = replace(self, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
+        return plan if trees is None else plan.with_trees(trees)
 
     def learners(self) -> list[tuple[str, float]]:
         """Objectives and alphas: plain LambdaMART first, then those that differ from it.
@@ -137,33 +152,38 @@ class Plan:
         others = [name for name in self.objectives if name != "lambdamart"]
         return [("lambdamart", 0.0), *((name, alpha) for name in others for alpha in self.alphas if alpha > 0)]
 
-    def several(self, objective: str) -> bool:
+    def uses_learned(self, objective: str) -> bool:
         """Whether an objective compares with the learned baselines rather than the single one."""
-        return objective in SEVERAL and bool(self.learned)
+        return objective in MULTI_BASELINE and bool(self.learned)
 
-    def grid(self, rows: int) -> list[Trees]:
-        """The settings to choose from on data of so many documents, each with the most trees."""
+    def grid(self, rows: int) -> list[TreeSettings]:
+        """The hyper-parameters to choose from on data of this many documents, each with the largest number of trees."""
         docs = dict.fromkeys(self.docs_of(number, rows) for number in self.docs_per_leaf)
         choices = product(docs, self.leaves, self.rates)
-        return [Trees(own, leaves, rate, max(self.trees), stopping=True) for own, leaves, rate in choices]
+        return [TreeSettings(own, leaves, rate, max(self.trees), early_stopping=True) for own, leaves, rate in choices]
 
     def docs_of(self, docs_per_leaf: int, rows: int) -> int:
-        """Docs per leaf for data of so many documents in all.
+        """Docs per leaf for data of this many documents.
 
-        A fold trains on three fifths of them; nine tenths of MSLR-WEB10K or more count as its size.
+        A fold trains on three fifths of them; from nine tenths of MSLR-WEB10K on they are not scaled.
 
         >>> plan = PROTOCOLS["sigir2016"]
         >>> plan.docs_of(1500, rows=1_200_192), plan.docs_of(1500, rows=15_211), plan.docs_of(1500, rows=300)
         (1500, 19, 1)
         """
-        share = 0.6 * rows / FULL_SIZE
-        return docs_per_leaf if not self.scaled or share > 0.9 else max(1, round(docs_per_leaf * share))
+        fraction = 0.6 * rows / FULL_SIZE
+        return docs_per_leaf if not self.scaled or fraction > 0.9 else max(1, round(docs_per_leaf * fraction))
+
+    @property
+    def main_cutoff(self) -> int:
+        """The cutoff of the main metric; 10 for metrics without one."""
+        return self.cutoffs[0] if self.cutoffs else 10
 
     def metrics(self, top: int | None = None) -> dict[str, Metric]:
         """The reported metrics by name, the main one first; ``top`` is the highest grade of ERR's scale."""
         from surefoot.learn.metrics import Metric
 
-        every = [Metric(self.metric, cutoff=cutoff, top=top) for cutoff in self.cutoffs or (None,)]
+        every = [Metric(self.metric, cutoff=cutoff, max_label=top) for cutoff in self.cutoffs or (None,)]
         return {str(metric): metric for metric in every}
 
 

@@ -1,15 +1,14 @@
-"""Plans in TOML: an experiment of one's own, or a published one with some words changed."""
+"""Plans in TOML files: new experiments, or published ones with some keys changed."""
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
-from surefoot.io.files import read_bytes
+from surefoot.io.toml import read_toml
 from surefoot.research.experiments.plan import PROTOCOLS, Plan
 
 KINDS: dict[str, type] = {
@@ -17,26 +16,43 @@ KINDS: dict[str, type] = {
     "objectives": str, "alphas": float, "docs_per_leaf": int, "leaves": int, "rates": float, "trees": int,
     "scaled": bool, "metric": str, "cutoffs": int, "truncation": int, "empty": str, "columns": str, "seed": int,
 }  # fmt: skip
-WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+KIND_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 LISTS = tuple(field.name for field in fields(Plan) if isinstance(field.default, tuple))
 
 
-def read_plan(path: PathLike) -> Plan:
-    """The plan in a TOML file.
+def load_plan(name: str) -> Plan:
+    """A published plan by name, or the plan in a TOML file."""
+    if name in PROTOCOLS:
+        return PROTOCOLS[name]
+    if Path(name).suffix != ".toml":
+        raise SurefootError(f"no experiment {name!r}; there are {', '.join(PROTOCOLS)}, or name a .toml file")
+    return read_plan(name)
 
-    Keys are the fields of `Plan`, with hyphens, but for ``query_max`` and ``published``, which are those of the
-    published protocols alone; a list of one may come bare. ``protocol`` names a published one to start from. Files of
-    data are looked for beside the plan.
+
+def read_plan(path: PathLike) -> Plan:
+    """Read the plan in a TOML file.
+
+    Keys are the fields of `Plan`, with hyphens, except ``query_max`` and ``published``, which only the published
+    protocols have; a list of one value may be written as the value. ``protocol`` names a published plan to start from.
+    Data files are looked for in the plan's folder first.
+
+    Parameters
+    ----------
+    path
+        The TOML file.
+
+    Returns
+    -------
+    Plan
+        The plan, named as the file.
+
     """
-    try:
-        found = tomllib.loads(read_bytes(path).decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(path, f"not valid TOML: {error}") from None
+    found = read_toml(path).content
     try:
         start = _start(path, found)
-        given = {_key(word): _value(word, value) for word, value in found.items() if word != "protocol"}
+        given = {_field(key): _value(key, value) for key, value in found.items() if key != "protocol"}
         if "data" in given:
-            given["data"] = tuple(_beside(path, word) for word in given["data"])
+            given["data"] = tuple(_resolve(path, name) for name in given["data"])
         return replace(start, **given)
     except InputError:
         raise
@@ -48,30 +64,33 @@ def _start(path: PathLike, found: dict[str, Any]) -> Plan:
     protocol = found.get("protocol")
     if protocol is None:
         return Plan(name=Path(path).stem)
-    # Its numbers are no longer the published ones, so neither is its table.
+    # The published table does not apply to a changed plan.
     plan = PROTOCOLS[choose(str(protocol), PROTOCOLS, "protocol")]
     return replace(plan, name=Path(path).stem, published=None)
 
 
-def _key(word: str) -> str:
-    name = word.replace("-", "_")
+def _field(key: str) -> str:
+    name = key.replace("-", "_")
     if name not in KINDS:
-        known = listed(("protocol", *(key.replace("_", "-") for key in KINDS)), most=len(KINDS) + 1)
-        raise SurefootError(f"unknown key {word!r}; the known ones are {known}")
+        known = listed(("protocol", *(field.replace("_", "-") for field in KINDS)), most=len(KINDS) + 1)
+        raise SurefootError(f"unknown key {key!r}; the known ones are {known}")
     return name
 
 
-def _value(word: str, value: object) -> Any:
-    name = word.replace("-", "_")
+def _value(key: str, value: object) -> Any:
+    name = _field(key)
     kind = KINDS[name]
     items = value if isinstance(value, list) else [value]
     allowed = (int, float) if kind is float else (kind,)
     if any(type(item) not in allowed for item in items) or (isinstance(value, list) and name not in LISTS):
-        raise SurefootError(f"{word} should be {WORDS[kind]}{', or a list' if name in LISTS else ''}; got {value!r}")
-    taken = tuple(kind(item) for item in items)
-    return taken if name in LISTS else taken[0]
+        raise SurefootError(
+            f"{key} should be {KIND_NAMES[kind]}{', or a list' if name in LISTS else ''}; got {value!r}"
+        )
+    converted = tuple(kind(item) for item in items)
+    return converted if name in LISTS else converted[0]
 
 
-def _beside(path: PathLike, word: str) -> str:
-    beside = Path(path).parent / word
-    return str(beside) if beside.exists() else word
+def _resolve(path: PathLike, name: str) -> str:
+    """A data file in the plan's folder, or the name as it is."""
+    file = Path(path).parent / name
+    return str(file) if file.exists() else name

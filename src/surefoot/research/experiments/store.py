@@ -1,73 +1,52 @@
-"""Results of units on disk: one file each, written whole, named by a hash of all that defines it."""
+"""Results of jobs on disk: one .npz file each, written atomically and named by the hash of the job's request."""
 
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from surefoot._typing import FloatArray
 from surefoot.errors import InputError
 from surefoot.io.atomic import write_bytes
-from surefoot.results import plain
-from surefoot.scores import FloatArray
+from surefoot.learn.requests import Request, request_key, request_text
 
-Found = Mapping[str, FloatArray]
-"""What a unit measured: columns of numbers."""
+JobResult = Mapping[str, FloatArray]
+"""What a job computed: arrays by name."""
 
-ABOUT = "about"
-
-
-def key_of(definition: Mapping[str, Any]) -> str:
-    """A name for what is defined so.
-
-    >>> key_of({"alpha": 1.0}) == key_of({"alpha": 1.0}), key_of({"alpha": 1.0}) == key_of({"alpha": 2.0})
-    (True, False)
-    """
-    return _hash(json.dumps(plain(dict(definition)), sort_keys=True).encode())
-
-
-def digest(numbers: FloatArray) -> str:
-    """A name for a column of numbers."""
-    return _hash(np.ascontiguousarray(numbers).tobytes())
-
-
-def _hash(content: bytes) -> str:
-    return blake2b(content, digest_size=12).hexdigest()
+REQUEST = "about"
+"""The array of a file that holds the request's text, for whoever inspects the file."""
 
 
 @dataclass(frozen=True)
-class Store:
-    """The folder of the units' files."""
+class JobStore:
+    """The folder of the job results."""
 
     folder: Path
 
-    def path(self, key: str) -> Path:
-        """The file of a unit."""
-        return self.folder / f"{key}.npz"
+    def path(self, request: Request) -> Path:
+        """The file of a job's result."""
+        return self.folder / f"{request_key(request)}.npz"
 
-    def __contains__(self, key: str) -> bool:
-        return self.path(key).exists()
+    def __contains__(self, request: Request) -> bool:
+        return self.path(request).exists()
 
-    def save(self, key: str, about: Mapping[str, Any], found: Found) -> None:
-        """Keep what a unit measured, with its definition for whoever looks at the file."""
+    def save(self, request: Request, result: JobResult) -> None:
+        """Write the result of a job."""
         self.folder.mkdir(parents=True, exist_ok=True)
         buffer = io.BytesIO()
-        text = np.array(json.dumps(plain(dict(about)), sort_keys=True))
-        np.savez_compressed(buffer, allow_pickle=False, **{ABOUT: text, **found})
-        write_bytes(self.path(key), buffer.getvalue())
+        np.savez_compressed(buffer, allow_pickle=False, **{REQUEST: np.array(request_text(request)), **result})
+        write_bytes(self.path(request), buffer.getvalue())
 
-    def load(self, key: str) -> dict[str, FloatArray]:
-        """What a unit measured."""
-        path = self.path(key)
+    def load(self, request: Request) -> JobResult:
+        """Read the result of a job."""
+        path = self.path(request)
         try:
-            with np.load(path, allow_pickle=False) as kept:
-                return {name: kept[name] for name in kept.files if name != ABOUT}
+            with np.load(path, allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in arrays.files if name != REQUEST}
         except (ValueError, zipfile.BadZipFile, EOFError, KeyError):
-            raise InputError(path, "is no result of a unit; remove it, and it will be computed again") from None
+            raise InputError(path, "is not the result of a job; remove it, and it will be computed again") from None

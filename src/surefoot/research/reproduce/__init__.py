@@ -1,7 +1,7 @@
 """The published tables, and the code that recomputes each cell of them.
 
-`reproduce` puts every published figure beside the recomputed one and says whether they are equal to the printed digit,
-or why not. It hides no cell.
+`reproduce` puts every published value beside the recomputed one and says whether they are equal to the printed digit,
+or why not. No cell is left out.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ VERDICTS = ("equal", "explained", "unexplained")
 
 @dataclass(frozen=True)
 class Table:
-    """A published table: what it shows, the files it is printed in, and how its cells are recomputed.
+    """A published table: its title, the files of its printed values, and the function that recomputes its cells.
 
-    ``labels`` is how many columns of the file name a row. ``recompute`` is None for tables of learned rankers, which
+    The first ``labels`` columns of the file name a row. ``recompute`` is None for tables of learned rankers, which
     only an experiment on MSLR-WEB10K can recompute.
     """
 
@@ -35,7 +35,7 @@ class Table:
     labels: int = 1
 
     def cells(self, scores: Scores | None) -> list[Cell]:
-        """Every cell; as not run where what it needs is not there."""
+        """Every cell; marked as not run where the data that it needs are missing."""
         if self.recompute is None:
             return self._as_printed(claims.NEEDS_MSLR)
         if not self.needs_scores:
@@ -44,20 +44,21 @@ class Table:
 
     @property
     def waits_for_scores(self) -> bool:
-        """Whether it can't be recomputed without the scores of TREC 2012."""
+        """Whether recomputing it needs the scores of TREC 2012."""
         return self.needs_scores and self.recompute is not None
 
     def _as_printed(self, reason: str) -> list[Cell]:
         return [
-            Cell(" ".join(list(line.values())[: self.labels]), column, figure, None, reason)
+            Cell(" ".join(list(line.values())[: self.labels]), column, value, None, reason)
             for file in self.files
             for line in printed(file)
-            for column, figure in list(line.items())[self.labels :]
-            if figure
+            for column, value in list(line.items())[self.labels :]
+            if value
         ]
 
 
-NEEDS_SCORES = "needs the scores of TREC 2012: surefoot data get trec-web-2012"
+COLLECTION = "trec-web-2012"
+NEEDS_SCORES = f"needs the scores of TREC 2012: surefoot data get {COLLECTION}"
 
 
 TABLES = {
@@ -113,13 +114,13 @@ TABLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(Result):
-    """Every cell as a row; the tables that could not be run for want of scores."""
+    """One row for each cell; ``waiting`` are the tables that were not run because the scores are missing."""
 
     summary: dict[str, int]
     waiting: tuple[str, ...]
 
     def tables(self) -> dict[str, Result]:
-        """The rows of each table on their own."""
+        """The rows of each table."""
         names = dict.fromkeys(self.columns["table"])
         return {name: self._only(name) for name in names}
 
@@ -138,13 +139,35 @@ class Reproduction(Result):
         return {"signature": self.signature, "summary": self.summary, "tables": tables, "waiting": list(self.waiting)}
 
 
+def load_scores() -> Scores | None:
+    """ERR@20 of the TREC 2012 Web runs; None if the collection is not on this machine."""
+    from surefoot.io.tables import read_scores
+    from surefoot.research.datasets.store import locate
+
+    folder = locate(COLLECTION)
+    return None if folder is None else read_scores(folder / "err20.csv", measure="ERR@20")
+
+
 def reproduce(scores: Scores | None = None, tables: Sequence[str] = ()) -> Reproduction:
     """Recompute the published tables (all, or those named) from ERR@20 of the TREC 2012 Web runs.
 
-    Without scores, only the tables that need none are recomputed; ``waiting`` names the others, not run.
+    Parameters
+    ----------
+    scores
+        ERR@20 of the runs; without them, only the tables that need none are recomputed.
+    tables
+        The names of tables, as in `TABLES`.
 
+    Returns
+    -------
+    Reproduction
+        One row for each published cell; ``waiting`` names the tables that were not recomputed.
+
+    Examples
+    --------
     >>> reproduce(tables=["sigir2016-table5"]).summary
     {'cells': 72, 'equal': 72, 'explained': 0, 'unexplained': 0, 'not run': 0}
+
     """
     chosen = list(tables) or list(TABLES)
     unknown = [name for name in chosen if name not in TABLES]

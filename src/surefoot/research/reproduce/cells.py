@@ -1,4 +1,4 @@
-"""A published figure beside the recomputed one, and the verdict on the pair."""
+"""A published value beside the recomputed one, and the verdict on the pair."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import cache
 from importlib.resources import files
 
 UNKNOWN = "unknown"
-"""The reason where none is known; honest, and allowed only for cells that are known to have none."""
+"""The reason of the few cells that nothing explains so far."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a published table. ``recomputed`` is None where what it needs is not there."""
+    """One cell of a published table. ``recomputed`` is None where the data that it needs are missing."""
 
     row: str
     column: str
@@ -24,7 +24,7 @@ class Cell:
 
     @property
     def equal(self) -> bool:
-        """Whether the recomputed figure, rounded as printed, is the printed one.
+        """Whether the recomputed value, rounded as printed, is the printed one.
 
         >>> Cell("s1", "mean", "0.30", 0.3049).equal, Cell("s1", "mean", "0.30", 0.3051).equal
         (True, False)
@@ -36,7 +36,7 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """Recomputed less published, of numbers."""
+        """Recomputed minus published; None if they are not numbers."""
         if self.recomputed is None or isinstance(self.recomputed, str):
             return None
         return self.recomputed - float(self.published)
@@ -50,38 +50,38 @@ class Cell:
             return "explained" if self.recomputed is not None else "not run"
         return "unexplained"
 
-    def because(self, reason: str, within: float, of: float | None = None) -> Cell:
-        """The cell with a reason why it differs, unless it has one or the reason does not reach so far.
+    def explain(self, reason: str, within: float, of: float | None = None) -> Cell:
+        """The cell with a reason why it differs, unless it has one or the reason does not cover the difference.
 
-        A reason explains figures ``within`` so much of the published one, or of another that it names (``of``).
+        A reason explains values ``within`` this distance of the published one, or of another value (``of``).
         """
         if self.reason or self.equal or self.recomputed is None or isinstance(self.recomputed, str):
             return self
         near = abs(self.recomputed - (float(self.published) if of is None else of)) <= within
         return replace(self, reason=reason) if near else self
 
-    def waiting(self, reason: str) -> Cell:
-        """The cell as not run, for want of what the reason names."""
+    def not_run(self, reason: str) -> Cell:
+        """The cell as not run, with what is missing as the reason."""
         return replace(self, recomputed=None, reason=reason)
 
 
 @cache
 def printed(name: str) -> tuple[dict[str, str], ...]:
-    """The lines of a published table, as printed."""
+    """The lines of a published table, values as printed."""
     text = (files("surefoot.research.reproduce") / "published" / f"{name}.csv").read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
 
 
-def ranks(figures: dict[str, float]) -> dict[str, float]:
-    """1 for the largest; equal figures share the better rank.
+def ranks(values: dict[str, float]) -> dict[str, float]:
+    """1 for the largest; equal values share the better rank.
 
     >>> ranks({"a": 0.3, "b": 0.5, "c": 0.3})
     {'a': 2.0, 'b': 1.0, 'c': 2.0}
     """
-    return {name: 1.0 + sum(other > own for other in figures.values()) for name, own in figures.items()}
+    return {name: 1.0 + sum(other > own for other in values.values()) for name, own in values.items()}
 
 
-def of_columns(line: dict[str, str], found: dict[str, float | None]) -> Iterator[Cell]:
-    """The cells of a line whose columns were recomputed; empty ones were not printed."""
+def cells_of(line: dict[str, str], found: dict[str, float | None]) -> Iterator[Cell]:
+    """The cells of a line whose columns were recomputed; empty columns were not printed."""
     name = line["system"]
     return (Cell(name, column, line[column], value) for column, value in found.items() if line[column])

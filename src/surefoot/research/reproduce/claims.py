@@ -1,4 +1,4 @@
-"""What the papers say in their text: tests, shares, fences, coefficients, agreement of rankings."""
+"""Claims in the papers' text: tests, fractions, fences, coefficients, agreement of rankings."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 from surefoot import risk
 from surefoot.analysis.cross import cross
 from surefoot.analysis.explore import explore
+from surefoot.analysis.value_agreement import value_agreement
 from surefoot.research.reproduce import sigir2014
 from surefoot.research.reproduce.cells import Cell, printed
 from surefoot.research.reproduce.ecir2014 import SWAPPED
 from surefoot.research.reproduce.reasons import MIXED, OTHER_COPIES
 from surefoot.risk.values import Smooth, fences
 from surefoot.scores import Scores
-from surefoot.stats.agreement import kendall, pca, value_agreement
+from surefoot.stats.agreement import kendall, pca
 from surefoot.stats.inference import t_inference
 
 BASELINE = "indriCASP"
@@ -29,14 +30,14 @@ def claims(scores: Scores) -> Iterator[Cell]:
     found = _recomputed(scores) | _taus(scores)
     for line in (*printed("claims"), *printed("ecir2014-implied-taus")):
         cell = Cell(line["paper"], line["claim"], line["value"], found.get(line["claim"]))
-        yield cell.waiting(NEEDS_MSLR) if _needs_mslr(line) else _why(cell)
+        yield cell.not_run(NEEDS_MSLR) if _needs_mslr(line) else _explain(cell)
 
 
 def _needs_mslr(line: dict[str, str]) -> bool:
     return line["paper"] == "sigir2012" or "mslr" in line["claim"]
 
 
-def _why(cell: Cell) -> Cell:
+def _explain(cell: Cell) -> Cell:
     reasons = {
         "pca_first_axis_pct": (MIXED, 0.05),
         "pca_second_axis_pct": (MIXED, 0.06),
@@ -49,7 +50,7 @@ def _why(cell: Cell) -> Cell:
         "tau_median_a5_vs_mean_implied": (SWAPPED, 0.06),
         "tau_median_a10_vs_mean_implied": (SWAPPED, 0.17),
     }
-    return cell.because(*reasons[cell.column]) if cell.column in reasons else cell
+    return cell.explain(*reasons[cell.column]) if cell.column in reasons else cell
 
 
 def _recomputed(scores: Scores) -> dict[str, float | str]:
@@ -102,18 +103,18 @@ def _significant_losses(scores: Scores, system: str) -> str:
 
 def _overlaps(scores: Scores) -> dict[str, float]:
     """RBO (its minimum, p = 0.9) of linear and smooth rankings of all systems, Geo- as published."""
-    words = {"urisk": "rbo_u_all", "zrisk": "rbo_z_all", "geominus_published": "rbo_geo_all"}
+    names = {"urisk": "rbo_u_all", "zrisk": "rbo_z_all", "geominus_published": "rbo_geo_all"}
     rows = value_agreement(scores, BASELINE, 1.0, value=Smooth).rows()
     largest = max(row["systems"] for row in rows)
     return {
-        words[row["measure"]]: row["minimum"] for row in rows if row["systems"] == largest and row["measure"] in words
+        names[row["measure"]]: row["minimum"] for row in rows if row["systems"] == largest and row["measure"] in names
     }
 
 
 def _taus(scores: Scores) -> dict[str, float]:
     """Kendall's tau of the order under each virtual baseline with that by the mean (ECIR 2014, section 4).
 
-    Their published side, kept as data, is what the orders printed in tables 1 and 3 imply.
+    The published values, stored as data, follow from the orders printed in tables 1 and 3.
     """
     nine = [line["system"] for line in printed("ecir2014-table3-mean-median-max")]
     means = {name: float(scores[name].mean()) for name in nine}
@@ -121,6 +122,6 @@ def _taus(scores: Scores) -> dict[str, float]:
     for virtual in ("MEAN", "MEDIAN", "MAX"):
         baseline = scores.baseline(virtual, over=nine)
         for alpha in (5, 10):
-            figures = {name: float(risk.urisk(scores[name], baseline, alpha)) for name in nine}
-            found[f"tau_{virtual.lower()}_a{alpha}_vs_mean_implied"] = kendall(figures, means).tau
+            urisk = {name: float(risk.urisk(scores[name], baseline, alpha)) for name in nine}
+            found[f"tau_{virtual.lower()}_a{alpha}_vs_mean_implied"] = kendall(urisk, means).tau
     return found

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from surefoot import risk
 from surefoot.analysis.cross import cross
-from surefoot.research.reproduce.cells import Cell, of_columns, printed, ranks
-from surefoot.research.reproduce.reasons import MIXED, of_copies
+from surefoot.research.reproduce.cells import Cell, cells_of, printed, ranks
+from surefoot.research.reproduce.reasons import MIXED, explain_by_copies
 from surefoot.scores import Scores
 
 BASELINE = "indriCASP"
@@ -26,13 +26,13 @@ def table1(scores: Scores) -> Iterator[Cell]:
         for alpha in (1, 5, 10)
     }
     by_mean = ranks({name: float(scores[name].mean()) for name in others})
-    by_urisk = {alpha: ranks({name: figures[name] for name in others}) for alpha, figures in urisk.items()}
+    by_urisk = {alpha: ranks({name: values[name] for name in others}) for alpha, values in urisk.items()}
     for line in lines:
         name = line["system"]
         found: dict[str, float | None] = {"err20": float(scores[name].mean()), "rank_err20": by_mean.get(name)}
-        for alpha, figures in urisk.items():
-            found |= {f"urisk_a{alpha}": figures[name], f"rank_a{alpha}": by_urisk[alpha].get(name)}
-        yield from (of_copies(cell, name, within=0.015) for cell in of_columns(line, found))
+        for alpha, values in urisk.items():
+            found |= {f"urisk_a{alpha}": values[name], f"rank_a{alpha}": by_urisk[alpha].get(name)}
+        yield from (explain_by_copies(cell, name, within=0.015) for cell in cells_of(line, found))
 
 
 def table2(scores: Scores) -> Iterator[Cell]:
@@ -43,15 +43,14 @@ def table2(scores: Scores) -> Iterator[Cell]:
     for row, (line, rank_line) in enumerate(zip(lines, rank_lines, strict=True)):
         for column, baseline in enumerate(systems):
             cell = Cell(line["system"], baseline, line[baseline], float(table.urisk[row, column]))
-            yield of_copies(cell, line["system"], baseline, within=0.08)
+            yield explain_by_copies(cell, line["system"], baseline, within=0.08)
             if rank_line[baseline]:
-                place = float(table.ranks[row, column])
-                cell = Cell(line["system"], f"rank {baseline}", rank_line[baseline], place)
-                yield of_copies(cell, line["system"], baseline, within=0.08).because(MIXED, within=1)
+                cell = Cell(line["system"], f"rank {baseline}", rank_line[baseline], float(table.ranks[row, column]))
+                yield explain_by_copies(cell, line["system"], baseline, within=0.08).explain(MIXED, within=1)
 
 
 def table3(scores: Scores) -> Iterator[Cell]:
-    """U_Risk against the MEAN, MEDIAN and MAX of the nine runs; every cell mixes in the two differing ones."""
+    """U_Risk against the MEAN, MEDIAN and MAX of the nine runs; every cell depends on the two runs that differ."""
     lines = printed("ecir2014-table3-mean-median-max")
     nine = [line["system"] for line in lines]
     for line in lines:
@@ -61,14 +60,14 @@ def table3(scores: Scores) -> Iterator[Cell]:
             baseline = scores.baseline(virtual, over=nine)
             for alpha in (5, 10):
                 found[f"{virtual.lower()}_a{alpha}"] = float(risk.urisk(scores[name], baseline, alpha))
-        for cell in of_columns(line, found):
-            yield _why(cell, {other["system"]: float(other[cell.column]) for other in lines})
+        for cell in cells_of(line, found):
+            yield _explain(cell, {other["system"]: float(other[cell.column]) for other in lines})
 
 
-def _why(cell: Cell, column: dict[str, float]) -> Cell:
+def _explain(cell: Cell, column: dict[str, float]) -> Cell:
     swapped = {"indriCASP": "qutwb", "qutwb": "indriCASP"}
     if cell.column.startswith("median") and cell.row in swapped:
-        return cell.because(SWAPPED, within=0.03, of=column[swapped[cell.row]])
+        return cell.explain(SWAPPED, within=0.03, of=column[swapped[cell.row]])
     if cell.row == "srchvrs12c09" and cell.column in MEANS_OF_SRCHVRS:
-        return cell.because(OFF_ITS_MEAN, within=5e-4, of=MEANS_OF_SRCHVRS[cell.column])
-    return of_copies(cell, cell.row, within=0.06).because(MIXED, within=0.03)
+        return cell.explain(OFF_ITS_MEAN, within=5e-4, of=MEANS_OF_SRCHVRS[cell.column])
+    return explain_by_copies(cell, cell.row, within=0.06).explain(MIXED, within=0.03)

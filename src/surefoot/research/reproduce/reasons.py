@@ -1,4 +1,4 @@
-"""Why a recomputed figure may differ from the printed one; each was checked against the public data."""
+"""Why a recomputed value may differ from the printed one; each reason was checked against the public data."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ MIXED = "mixes in DFalah121A and irra12c, whose public copies differ from the pa
 FIVE_DECIMALS = "the public scores have five decimals"
 
 
-def of_copies(cell: Cell, *systems: str, within: float) -> Cell:
+def explain_by_copies(cell: Cell, *systems: str, within: float) -> Cell:
     """Explain a cell by the systems it is made of, where the papers used other copies of them.
 
-    ``within`` is what the worse of the two copies, DFalah121A, moves such cells by at most; ranks move by one.
+    ``within`` is the largest change that the more different copy, that of DFalah121A, makes to such cells; ranks change
+    by one.
     """
     for system in systems:
         if system in OTHER_COPIES:
-            cell = cell.because(OTHER_COPIES[system], 1.0 if "rank" in cell.column else within)
+            cell = cell.explain(OTHER_COPIES[system], 1.0 if "rank" in cell.column else within)
     return cell

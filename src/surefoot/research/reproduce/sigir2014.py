@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from surefoot import risk
-from surefoot.research.reproduce.cells import Cell, of_columns, printed
-from surefoot.research.reproduce.reasons import FIVE_DECIMALS, of_copies
+from surefoot.research.reproduce.cells import Cell, cells_of, printed
+from surefoot.research.reproduce.reasons import FIVE_DECIMALS, explain_by_copies
 from surefoot.scores import Scores
 from surefoot.stats.inference import jackknife, t_inference
 
@@ -26,7 +26,7 @@ def table1(scores: Scores) -> Iterator[Cell]:
             found[f"urisk_a{alpha}"] = float(inference.urisk)
             found[f"se_a{alpha}"] = float(inference.se)
             found[f"se_jackknife_a{alpha}"] = jackknife_se(scores, name, alpha)
-        yield from (of_copies(cell, name, within=0.015) for cell in of_columns(line, found))
+        yield from (explain_by_copies(cell, name, within=0.015) for cell in cells_of(line, found))
 
 
 def table2(scores: Scores) -> Iterator[Cell]:
@@ -37,11 +37,11 @@ def table2(scores: Scores) -> Iterator[Cell]:
         for alpha in ALPHAS:
             inference = t_inference(scores[name], scores[BASELINE], alpha)
             found[f"trisk_a{alpha}"], found[f"p_a{alpha}"] = float(inference.trisk), float(inference.p)
-        for cell in of_columns(line, found):
-            yield of_copies(cell, name, within=0.12).because(FIVE_DECIMALS, within=1e-4)
+        for cell in cells_of(line, found):
+            yield explain_by_copies(cell, name, within=0.12).explain(FIVE_DECIMALS, within=1e-4)
 
 
 def jackknife_se(scores: Scores, system: str, alpha: float) -> float:
-    """The standard error of U_Risk by leaving topics out."""
+    """The jackknife standard error of U_Risk."""
     pair = np.stack([scores[system], scores[BASELINE]])
     return float(jackknife(lambda x: risk.urisk(x[..., 0, :], x[..., 1, :], alpha), pair).se)

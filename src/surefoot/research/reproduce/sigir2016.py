@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 
 from surefoot import risk
 from surefoot.analysis.evaluate import evaluate
-from surefoot.research.reproduce.cells import UNKNOWN, Cell, of_columns, printed, ranks
-from surefoot.research.reproduce.reasons import MIXED, of_copies
+from surefoot.research.reproduce.cells import UNKNOWN, Cell, cells_of, printed, ranks
+from surefoot.research.reproduce.reasons import MIXED, explain_by_copies
 from surefoot.scores import Scores
 
 ALPHAS = (0, 1, 5, 10)
 BASELINE = "indriCASP"
 TSTAR_OF_SRCHVRS = {"tstar_a0": 2.8715, "tstar_a5": -0.8582, "rank_tstar_a5": 3.0}
-"""What the public data give for the cells that nothing explains yet."""
+"""What the public data give for the cells that nothing explains so far."""
 
 SIGN = "printed -0.233; its printed rank 3 needs +0.233"
 
-Figures = Mapping[tuple[str, float], Mapping[str, float | None]]
+Measures = Mapping[tuple[str, float], Mapping[str, float | None]]
 
 
 def example() -> Scores:
@@ -40,8 +40,8 @@ def table3() -> Iterator[Cell]:
             found = {**(totals if name == "TOTAL" else means)}
             if name == "TOTAL":
                 found["total"] = float(scores.values.sum())
-        # Sums of figures that are printed with four decimals may be off by a few of the last.
-        yield from (cell.because("sums of rounded scores", within=3e-4) for cell in of_columns(line, found))
+        # Sums of scores printed with four decimals may be off by a few units of the last.
+        yield from (cell.explain("sums of rounded scores", within=3e-4) for cell in cells_of(line, found))
 
 
 def table4() -> Iterator[Cell]:
@@ -50,7 +50,7 @@ def table4() -> Iterator[Cell]:
     for line in printed("sigir2016-table4-single-baseline"):
         z = risk.zscores(scores.select([line["system"], line["baseline"]]).values)[0]
         found: dict[str, float | None] = {f"z_{t}": float(own) for t, own in zip(scores.topics, z, strict=True)}
-        for cell in of_columns(line, {**found, "zrisk": float(z.sum())}):
+        for cell in cells_of(line, {**found, "zrisk": float(z.sum())}):
             yield Cell(f"{line['system']} against {line['baseline']}", cell.column, cell.published, cell.recomputed)
 
 
@@ -59,11 +59,11 @@ def table5() -> Iterator[Cell]:
     scores = example()
     z, geo = risk.zrisk(scores.values, ALPHAS), risk.georisk(scores.values, ALPHAS)
     for line in printed("sigir2016-table5-zrisk-georisk"):
-        place = scores.row(line["system"])
-        found: dict[str, float | None] = {"mean": float(scores.values[place].mean())}
-        for row, alpha in enumerate(ALPHAS):
-            found |= {f"zrisk_a{alpha}": float(z[row, place]), f"georisk_a{alpha}": float(geo[row, place])}
-        yield from of_columns(line, found)
+        row = scores.row(line["system"])
+        found: dict[str, float | None] = {"mean": float(scores.values[row].mean())}
+        for index, alpha in enumerate(ALPHAS):
+            found |= {f"zrisk_a{alpha}": float(z[index, row]), f"georisk_a{alpha}": float(geo[index, row])}
+        yield from cells_of(line, found)
 
 
 def table6(scores: Scores) -> Iterator[Cell]:
@@ -71,8 +71,8 @@ def table6(scores: Scores) -> Iterator[Cell]:
     lines = printed("sigir2016-table6-trec2012")
     nine = [line["system"] for line in lines]
     others = [name for name in nine if name != BASELINE]
-    own = _figures(scores, BASELINE, nine, nine)
-    star = _figures(scores, "MEAN", nine, None)
+    own = _measures(scores, BASELINE, nine, nine)
+    star = _measures(scores, "MEAN", nine, None)
     columns = {
         "urisk": (own, "urisk", others),
         "trisk": (own, "trisk", others),
@@ -84,27 +84,27 @@ def table6(scores: Scores) -> Iterator[Cell]:
         found: dict[str, float | None] = {"err20": float(scores[line["system"]].mean())}
         for column in list(line)[2:]:
             short, _, alpha = column.removeprefix("rank_").rpartition("_a")
-            figures, name, ranked = columns[short]
-            values = {system: figures[system, float(alpha)][name] for system in nine}
+            measures, name, ranked = columns[short]
+            values = {system: measures[system, float(alpha)][name] for system in nine}
             if column.startswith("rank_"):
                 known = {system: value for system in ranked if (value := values[system]) is not None}
                 found[column] = ranks(known).get(line["system"])
             else:
                 found[column] = values[line["system"]]
-        yield from (_why(cell) for cell in of_columns(line, found))
+        yield from (_explain(cell) for cell in cells_of(line, found))
 
 
-def _figures(scores: Scores, baseline: str, systems: list[str], population: list[str] | None) -> Figures:
+def _measures(scores: Scores, baseline: str, systems: list[str], population: list[str] | None) -> Measures:
     result = evaluate(scores, baseline, [0, 5, 20], systems=systems, population=population)
     return {(row["system"], row["alpha"]): row for row in result.rows()}
 
 
-def _why(cell: Cell) -> Cell:
+def _explain(cell: Cell) -> Cell:
     if cell.row == "srchvrs12c00" and cell.column in TSTAR_OF_SRCHVRS:
-        return cell.because(UNKNOWN, within=5e-4, of=TSTAR_OF_SRCHVRS[cell.column])
+        return cell.explain(UNKNOWN, within=5e-4, of=TSTAR_OF_SRCHVRS[cell.column])
     if (cell.row, cell.column) == ("ICTNET12ADR2", "zrisk_a0"):
-        return cell.because(SIGN, within=0.14, of=0.233)
+        return cell.explain(SIGN, within=0.14, of=0.233)
     within = {"tstar_a0": 0.03, "tstar_a5": 0.03, "zrisk_a0": 0.14, "zrisk_a5": 0.26}.get(cell.column, 0.0015)
     if cell.column.startswith("rank_"):
         within = 1.0
-    return of_copies(cell, cell.row, within=0.4 if "tstar" in cell.column else 0.15).because(MIXED, within)
+    return explain_by_copies(cell, cell.row, within=0.4 if "tstar" in cell.column else 0.15).explain(MIXED, within)

@@ -1,4 +1,4 @@
-"""A test collection: documents, queries, and what is relevant to them."""
+"""A test collection: documents, queries and relevance grades."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Collection:
-    """Documents by id, queries by topic, and for each topic the grades of the documents that are not worthless.
+    """Documents by id, queries by topic, and for each topic the grades of the relevant documents.
 
-    In a collection that is ``named``, the id of a document is its name, whose words can be searched like its text.
+    In a ``named`` collection the id of a document is its name, whose words can be searched like its text.
     """
 
     documents: Mapping[str, str]

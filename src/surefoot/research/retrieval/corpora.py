@@ -1,31 +1,31 @@
-"""Public collections to search: NFCorpus, medical abstracts and what lay people ask about food and health."""
+"""NFCorpus: medical abstracts, and queries of lay people about food and health."""
 
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from surefoot._typing import PathLike
 from surefoot.errors import InputError
 from surefoot.research.retrieval.collection import Collection
 
 
-def nfcorpus(folder: str | os.PathLike[str]) -> tuple[Collection, Collection]:
+def nfcorpus(folder: PathLike) -> tuple[Collection, Collection]:
     """The training and the development queries of NFCorpus (titles only), over the same documents.
 
     Boteva, Gholipour, Sokolov and Riezler, "A full-text learning to rank dataset for medical information retrieval"
-    (ECIR 2016). A grade of 3 is a link from the page that asks to the abstract, 2 a link by way of another page, 1
-    marginal relevance. The documents are those of docs-1.gz and docs-2.gz, and have no names; the training grades
-    also speak of documents that are in neither file, and those nobody can find.
+    (ECIR 2016). A grade of 3 is a link from the query's page to the abstract, 2 a link by way of another page, 1
+    marginal relevance. The documents are those of docs-1.gz and docs-2.gz, and have no names; some training grades
+    are of documents in neither file, which no system can find.
     """
     home = Path(folder)
     documents = {name: text for part in ("docs-1.gz", "docs-2.gz") for name, text in _rows(home / part, 2)}
-    return _half(home, "train", documents), _half(home, "dev", documents)
+    return _part(home, "train", documents), _part(home, "dev", documents)
 
 
-def _half(home: Path, part: str, documents: dict[str, str]) -> Collection:
+def _part(home: Path, part: str, documents: dict[str, str]) -> Collection:
     queries = dict(_rows(home / f"{part}.titles.queries.gz", 2))
     path = home / f"{part}.3-2-1.qrel.gz"
     qrels: dict[str, dict[str, int]] = {}

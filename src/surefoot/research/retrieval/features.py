@@ -1,4 +1,4 @@
-"""Features of queries and documents: what a ranker learns from, to re-rank what BM25 found."""
+"""Features of queries and documents, for rankers that re-rank the documents found by BM25."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.learn.data import RankingData
 from surefoot.research.retrieval.collection import Collection
-from surefoot.research.retrieval.index import FloatArray, Index, IntArray, Sparse, replaced
+from surefoot.research.retrieval.index import Index, Indices, Sparse, with_values
 from surefoot.research.retrieval.models import MODELS, bm25, field_bm25
 from surefoot.research.retrieval.ranking import best
 
-OF_NAMES = ("BM25+names", "names")
-"""The models that say nothing new where documents have no names."""
+NAME_MODELS = ("BM25+names", "names")
+"""The models that are redundant where documents have no names."""
 
 BLOCK = 1 << 18
-"""Cells of a matrix written out at a time: so few that they stay near the processor."""
+"""Cells of a sparse matrix that are made dense at a time, few enough for the processor's cache."""
 
 Columns = dict[str, FloatArray]
 
@@ -26,24 +27,24 @@ Columns = dict[str, FloatArray]
 def ranking_data(task: Collection, topics: Iterable[str] | None = None, depth: int = 100) -> RankingData:
     """The best ``depth`` documents of each query by BM25, with features and grades.
 
-    Relevant documents that BM25 does not find so far up are lost, as they are to any ranker that re-ranks its list.
-    A query without a relevant candidate stays; one that finds no document at all, having no row, does not. Queries,
-    and documents within a query, are in the order of their names, so their order says nothing of relevance.
+    Relevant documents that BM25 ranks lower are lost, as for any ranker that re-ranks its list. A query without a
+    relevant candidate is kept; one without any candidate has no rows and is dropped. Queries, and documents within a
+    query, are sorted by name, so their order carries no information about relevance.
 
-    Features depend on the query and the documents alone, not on other queries and not on grades, so those of one
-    collection's queries can be put beside those of another's over the same documents. Each model gives its score (0
-    where it does not find the document), named as the model in small letters, and ``.max``: the score over the
-    largest, sign aside, among the query's candidates. The others (a term that no document has counts nowhere):
+    Features depend on the query and the documents alone, not on other queries or on grades, so queries of several
+    collections over the same documents can be combined. Each model gives its score (0 where it does not find the
+    document), named as the model in lower case, and ``.max``: the score divided by the largest absolute score among the
+    query's candidates. The others (terms that no document has are ignored):
 
     - ``length``, ``distinct``, ``name.length``: the document's terms, the different ones among them, its name's
-    - ``query.length``, ``query.idf``, ``query.idf.max``, ``query.idf.mean``: the query's different terms, their rarity
-    - ``matched``, ``matched.share``: the query's terms that the document has, and their share of the query's
-    - ``matched.idf``: the same share, each term weighed by its rarity
-    - ``frequency``, ``frequency.share``: how often the document has terms of the query, and the share of its length
-    - ``grams.share``: the share of the query's 4-grams of letters that the document has
+    - ``query.length``, ``query.idf``, ``query.idf.max``, ``query.idf.mean``: the query's different terms, their idf
+    - ``matched``, ``matched.share``: the query's terms that the document has, and their fraction of the query's
+    - ``matched.idf``: the same fraction, each term weighted by its idf
+    - ``frequency``, ``frequency.share``: occurrences of the query's terms in the document, and over its length
+    - ``grams.share``: the fraction of the query's character 4-grams that the document has
     - ``pairs``: BM25 over pairs of adjacent terms
     - ``name.matched``, ``name.share``, ``name.covered``: the query's terms that the document's name has, and their
-      share of the query's terms and of the name's
+      fraction of the query's terms and of the name's
 
     >>> task = Collection({"fruit.pie": "bake an apple pie", "tea": "boil water"}, {"q": "apple pie"}, {"q": {}})
     >>> data = ranking_data(task)
@@ -68,9 +69,9 @@ def ranking_data(task: Collection, topics: Iterable[str] | None = None, depth: i
 class _Pool:
     """The candidates, as cells of a queries × documents matrix: those of query ``q`` begin at ``starts[q]``."""
 
-    starts: IntArray
-    query: IntArray
-    document: IntArray
+    starts: Indices
+    query: Indices
+    document: Indices
 
     @classmethod
     def of(cls, found: Sparse) -> _Pool:
@@ -79,12 +80,12 @@ class _Pool:
         return cls(ordered.indptr.astype(np.intp), query, ordered.indices.astype(np.intp))
 
     @property
-    def bounds(self) -> IntArray:
+    def bounds(self) -> Indices:
         """Where each query that has candidates begins and ends."""
         return np.unique(self.starts)
 
-    def of_pairs(self, matrix: Sparse) -> FloatArray:
-        """The candidates' cells of a matrix, 0 where there is none."""
+    def values(self, matrix: Sparse) -> FloatArray:
+        """The values of a matrix for the candidates, 0 where it has none."""
         rows, columns = matrix.shape
         step = max(1, BLOCK // columns)
         found = np.empty(self.query.size)
@@ -94,8 +95,8 @@ class _Pool:
             found[here] = block[self.query[here] - first, self.document[here]]
         return found
 
-    def over_largest(self, values: FloatArray) -> FloatArray:
-        """Values over the largest, sign aside, of the same query."""
+    def scale_by_largest(self, values: FloatArray) -> FloatArray:
+        """Values divided by the largest absolute value of the same query."""
         if not values.size:
             return values
         bounds = self.bounds
@@ -106,41 +107,41 @@ class _Pool:
 def _scores(index: Index, pool: _Pool, named: bool) -> Columns:
     columns: Columns = {}
     for name, model in MODELS.items():
-        if named or name not in OF_NAMES:
-            scores = pool.of_pairs(model(index))
-            columns |= {name.lower(): scores, f"{name.lower()}.max": pool.over_largest(scores)}
+        if named or name not in NAME_MODELS:
+            scores = pool.values(model(index))
+            columns |= {name.lower(): scores, f"{name.lower()}.max": pool.scale_by_largest(scores)}
     return columns
 
 
 def _terms(index: Index, pool: _Pool) -> Columns:
-    """What the document and the query hold, and what of the query the document has."""
+    """Statistics of the document and of the query, and which terms of the query the document has."""
     text, grams = index.text, _present(index.grams.queries)
     asked, has = _present(text.queries), _present(text.counts)
-    rarity = replaced(asked, text.rarity[asked.indices])
+    idf = with_values(asked, text.idf[asked.indices])
     document_length, query_length = text.lengths[pool.document], _row_sums(asked)[pool.query]
-    query_idf = _row_sums(rarity)[pool.query]
-    matched, frequency = pool.of_pairs(asked @ has.T), pool.of_pairs(asked @ text.counts.T)
+    query_idf = _row_sums(idf)[pool.query]
+    matched, frequency = pool.values(asked @ has.T), pool.values(asked @ text.counts.T)
     return {
         "length": document_length,
         "distinct": _row_sums(has)[pool.document],
         "query.length": query_length,
         "query.idf": query_idf,
-        "query.idf.max": rarity.max(axis=1).toarray()[pool.query],
+        "query.idf.max": idf.max(axis=1).toarray()[pool.query],
         "query.idf.mean": query_idf / query_length,
         "matched": matched,
         "matched.share": matched / query_length,
-        "matched.idf": pool.of_pairs(rarity @ has.T) / query_idf,
+        "matched.idf": pool.values(idf @ has.T) / query_idf,
         "frequency": frequency,
         "frequency.share": frequency / document_length,
-        "grams.share": pool.of_pairs(grams @ _present(index.grams.counts).T) / _row_sums(grams)[pool.query],
-        "pairs": pool.of_pairs(field_bm25(index.pairs)),
+        "grams.share": pool.values(grams @ _present(index.grams.counts).T) / _row_sums(grams)[pool.query],
+        "pairs": pool.values(field_bm25(index.pairs)),
     }
 
 
 def _names(index: Index, pool: _Pool) -> Columns:
-    """What of the query the document's name has."""
+    """Which terms of the query the document's name has."""
     asked, has = _present(index.names.queries), _present(index.names.counts)
-    matched = pool.of_pairs(asked @ has.T)
+    matched = pool.values(asked @ has.T)
     return {
         "name.length": index.names.lengths[pool.document],
         "name.matched": matched,
@@ -157,8 +158,8 @@ def _assembled(task: Collection, index: Index, pool: _Pool, columns: Columns) ->
     grades = [task.qrels.get(topic, {}) for topic in index.topics]
     labels = [max(0, grades[row].get(each, 0)) for row, each in zip(pool.query.tolist(), documents, strict=True)]
     features = np.empty((len(documents), len(columns)), np.float32)
-    for place, values in enumerate(columns.values()):
-        features[:, place] = values
+    for column, values in enumerate(columns.values()):
+        features[:, column] = values
     return RankingData(
         features,
         np.array(labels, np.float32),
@@ -178,14 +179,14 @@ def _only(task: Collection, topics: Iterable[str]) -> Collection:
 
 
 def _present(counts: Sparse) -> Sparse:
-    """1 in each cell that is there."""
-    return replaced(counts, np.ones(counts.nnz))
+    """1 for each stored value."""
+    return with_values(counts, np.ones(counts.nnz))
 
 
 def _row_sums(matrix: Sparse) -> FloatArray:
     return np.asarray(matrix.sum(axis=1))
 
 
-def _ratio(values: FloatArray, whole: FloatArray) -> FloatArray:
-    """Values over wholes, 0 where a whole is."""
-    return np.divide(values, whole, out=np.zeros_like(values), where=whole != 0)
+def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Numerators over denominators, 0 where the denominator is."""
+    return np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0)

@@ -1,4 +1,4 @@
-"""A sparse index: how often each term occurs in each document, and the statistics that retrieval models need."""
+"""A sparse index: term frequencies in documents, and the statistics that retrieval models need."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from surefoot._typing import FloatArray
 from surefoot.research.retrieval.collection import Collection
-from surefoot.research.retrieval.words import terms
+from surefoot.research.retrieval.tokens import terms
 
 Sparse: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.intp]
+Indices: TypeAlias = npt.NDArray[np.intp]
 Texts: TypeAlias = Sequence[Sequence[str]]
 
 
@@ -53,18 +53,18 @@ class Field:
 
     @cached_property
     def document_frequency(self) -> FloatArray:
-        """In how many documents each term occurs."""
+        """The number of documents that each term occurs in."""
         return np.bincount(self.counts.indices, minlength=self.counts.shape[1]).astype(np.float64)
 
     @cached_property
-    def rarity(self) -> FloatArray:
-        """How much a term tells: ln(1 + (N - n + ½) / (n + ½)), n of the N documents have it. The idf of BM25."""
+    def idf(self) -> FloatArray:
+        """The idf of BM25: ln(1 + (N - n + ½) / (n + ½)) of a term that n of the N documents have."""
         n = self.document_frequency
         return np.log1p((self.size - n + 0.5) / (n + 0.5))
 
     @cached_property
     def collection_frequency(self) -> FloatArray:
-        """How often each term occurs in all documents."""
+        """The number of occurrences of each term in all documents."""
         return np.asarray(self.counts.sum(axis=0))
 
     @property
@@ -73,7 +73,7 @@ class Field:
         return int(self.counts.shape[0])
 
     @property
-    def postings(self) -> tuple[FloatArray, IntArray, IntArray]:
+    def postings(self) -> tuple[FloatArray, Indices, Indices]:
         """The frequency, document and term of each posting, as three vectors."""
         documents = np.repeat(np.arange(self.size), np.diff(self.counts.indptr))
         return self.counts.data, documents, self.counts.indices.astype(np.intp)
@@ -81,10 +81,10 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """The documents of a collection in four fields: all terms, the name's terms, letters by fours, terms by twos.
+    """The documents of a collection in four fields: terms, terms of the name, character 4-grams, pairs of terms.
 
-    Documents and topics are in the order of their names. A document's terms are those of its name and its text;
-    names share the vocabulary of all terms, so the two can be added. Where documents have no names, none has a term.
+    Documents and topics are sorted by name. A document's terms are those of its name and its text;
+    names share the vocabulary of all terms, so that the two can be added. Without names that field is empty.
     """
 
     documents: tuple[str, ...]
@@ -109,7 +109,7 @@ class Index:
 
 @cache
 def grams(term: str, n: int = 4) -> tuple[str, ...]:
-    """The n-grams of letters of a term, its ends marked.
+    """The character n-grams of a term, its ends marked by underscores.
 
     >>> grams("parse"), grams("of")
     (('_par', 'pars', 'arse', 'rse_'), ('_of_',))
@@ -136,22 +136,22 @@ def count(texts: Texts, vocabulary: Mapping[str, int]) -> Sparse:
     columns = [[vocabulary[term] for term in text if term in vocabulary] for text in texts]
     rows = np.repeat(np.arange(len(texts)), [len(own) for own in columns])
     flat = np.fromiter(chain.from_iterable(columns), dtype=np.int64, count=len(rows))
-    # Cells given more than once are added up: that is the count.
+    # The constructor sums repeated cells, which counts the terms.
     return sparse.csr_array((np.ones(len(rows)), (rows, flat)), shape=(len(texts), len(vocabulary)))
 
 
-def replaced(matrix: Sparse, data: FloatArray) -> Sparse:
-    """A matrix with the same cells and other values in them."""
+def with_values(matrix: Sparse, data: FloatArray) -> Sparse:
+    """A matrix with the same sparsity and other values."""
     return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def spread(rows: npt.ArrayLike, matrix: Sparse) -> FloatArray:
-    """A value for each row, repeated for each of the row's cells."""
+def repeat_rows(rows: npt.ArrayLike, matrix: Sparse) -> FloatArray:
+    """One value for each row, repeated for each of the row's stored values."""
     return np.repeat(np.asarray(rows, dtype=np.float64), np.diff(matrix.indptr))
 
 
 def largest(matrix: Sparse, k: int) -> Sparse:
-    """The k largest cells of each row, largest first; of equal ones, those further right, as trec_eval has it.
+    """The k largest values of each row, largest first; of equal ones the last columns, as in trec_eval.
 
     >>> kept = largest(sparse.csr_array(np.array([[3.0, 1.0, 3.0, 2.0]])), k=3)
     >>> kept.indices, kept.data
@@ -160,7 +160,7 @@ def largest(matrix: Sparse, k: int) -> Sparse:
     chosen = []
     for start, end in pairwise(matrix.indptr):
         values, columns = matrix.data[start:end], matrix.indices[start:end]
-        # Whatever ties with the k-th must stay until the order decides, so: select by value, sort the few, then cut.
+        # Values that tie with the k-th are kept until the sort breaks the ties: select by value, sort, then cut.
         least = np.partition(values, -k)[-k] if len(values) > k else -np.inf
         few = np.flatnonzero(values >= least)
         chosen.append(start + few[np.lexsort((columns[few], values[few]))[::-1][:k]])

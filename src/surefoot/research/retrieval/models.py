@@ -1,7 +1,7 @@
 """Retrieval models: functions from an index to a sparse queries × documents matrix of scores.
 
-A cell that is not there means that the document shares no term with the query and is not retrieved. All queries are
-scored by one product of sparse matrices, queries × terms by terms × documents. In the formulas, the sum runs over
+A cell that is not stored means that the document shares no term with the query and is not retrieved. All queries are
+scored by one product of sparse matrices, queries × terms and terms × documents. In the formulas, the sum runs over
 the terms t that query q and document d share: f the frequency of t in d, qf in q, n the number of documents with t,
 F the frequency of t in all N documents, |d| the length of d, avg the mean length.
 """
@@ -13,7 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from surefoot.research.retrieval.index import Field, FloatArray, Index, Sparse, largest, replaced, spread
+from surefoot._typing import FloatArray
+from surefoot.research.retrieval.index import Field, Index, Sparse, largest, repeat_rows, with_values
 
 Model = Callable[[Index], Sparse]
 
@@ -34,12 +35,12 @@ def field_bm25(field: Field, k1: float = 0.9, b: float = 0.4) -> Sparse:
 
 def _bm25_weights(field: Field, k1: float = 0.9, b: float = 0.4) -> Sparse:
     f, document, term = field.postings
-    norm = k1 * (1 - b + b * field.lengths / (field.mean_length or 1.0))  # where no document has a term, any will do
-    return replaced(field.counts, field.rarity[term] * f * (k1 + 1) / (f + norm[document]))
+    norm = k1 * (1 - b + b * field.lengths / (field.mean_length or 1.0))  # any value where no document has a term
+    return with_values(field.counts, field.idf[term] * f * (k1 + 1) / (f + norm[document]))
 
 
 def names(index: Index) -> Sparse:
-    """BM25 over the names of the documents alone: what a search by identifier finds."""
+    """BM25 over the names of the documents alone, as in a search by identifier."""
     return field_bm25(index.names)
 
 
@@ -63,7 +64,7 @@ def tfidf(index: Index) -> Sparse:
 
 
 def character_ngrams(index: Index) -> Sparse:
-    """The same cosine over fours of letters within terms: finds other forms of a word, and its chance lookalikes.
+    """The same cosine over character 4-grams of terms: matches other forms of a word, and similar words.
 
     McNamee and Mayfield, "Character n-gram tokenization for European language text retrieval" (2004).
     """
@@ -71,15 +72,15 @@ def character_ngrams(index: Index) -> Sparse:
 
 
 def _cosine(field: Field) -> Sparse:
-    rarity = 1 + np.log((1 + field.size) / (1 + field.document_frequency))
-    documents, queries = (_unit_rows(matrix, rarity) for matrix in (field.counts, field.queries))
+    idf = 1 + np.log((1 + field.size) / (1 + field.document_frequency))
+    documents, queries = (_unit_rows(matrix, idf) for matrix in (field.counts, field.queries))
     return queries @ documents.T
 
 
-def _unit_rows(counts: Sparse, rarity: FloatArray) -> Sparse:
-    weights = replaced(counts, (1 + np.log(counts.data)) * rarity[counts.indices])
+def _unit_rows(counts: Sparse, idf: FloatArray) -> Sparse:
+    weights = with_values(counts, (1 + np.log(counts.data)) * idf[counts.indices])
     norms = np.sqrt((weights * weights).sum(axis=1))
-    return replaced(weights, weights.data / spread(norms, weights))
+    return with_values(weights, weights.data / repeat_rows(norms, weights))
 
 
 def lm_dirichlet(index: Index, mu: float = 100.0) -> Sparse:
@@ -91,10 +92,10 @@ def lm_dirichlet(index: Index, mu: float = 100.0) -> Sparse:
     field = index.text
     f, _, term = field.postings
     share = field.collection_frequency / field.collection_frequency.sum()
-    scores = field.queries @ replaced(field.counts, np.log1p(f / (mu * share[term]))).T
+    scores = field.queries @ with_values(field.counts, np.log1p(f / (mu * share[term]))).T
     penalties = np.log(mu / (field.lengths + mu))
-    lengths = spread(field.queries.sum(axis=1), scores)
-    return replaced(scores, scores.data + lengths * penalties[scores.indices])
+    lengths = repeat_rows(field.queries.sum(axis=1), scores)
+    return with_values(scores, scores.data + lengths * penalties[scores.indices])
 
 
 def lm_jelinek_mercer(index: Index, smoothing: float = 0.7) -> Sparse:
@@ -106,7 +107,7 @@ def lm_jelinek_mercer(index: Index, smoothing: float = 0.7) -> Sparse:
     f, document, term = field.postings
     share = field.collection_frequency / field.collection_frequency.sum()
     ratio = (1 - smoothing) / smoothing * f / (field.lengths[document] * share[term])
-    return field.queries @ replaced(field.counts, np.log1p(ratio)).T
+    return field.queries @ with_values(field.counts, np.log1p(ratio)).T
 
 
 def pl2(index: Index, c: float = 1.0) -> Sparse:
@@ -120,30 +121,30 @@ def pl2(index: Index, c: float = 1.0) -> Sparse:
     x = f * np.log2(1 + c * field.mean_length / field.lengths[document])
     mean = field.collection_frequency[term] / field.size
     surprise = x * np.log2(x / mean) + (mean - x) / np.log(2) + 0.5 * np.log2(2 * np.pi * x)
-    return field.queries @ replaced(field.counts, surprise / (x + 1)).T
+    return field.queries @ with_values(field.counts, surprise / (x + 1)).T
 
 
 def bm25_rm3(index: Index, documents: int = 10, terms: int = 10, original: float = 0.5) -> Sparse:
-    """BM25 twice: the best documents of the first pass lend the query their terms for the second.
+    """BM25 with pseudo-relevance feedback: terms of the best documents of a first pass expand the query.
 
     RM3: a term's weight is ``original`` · qf / |q| + (1 - ``original``) · Σ s(d) · f / |d|, over the ``documents``
-    best d with their scores s made to add up to 1, of which the ``terms`` heaviest are kept and made to add up to 1.
+    best d with scores s normalised to sum 1; the ``terms`` heaviest terms are kept and normalised to sum 1.
     Lavrenko and Croft, "Relevance-based language models" (SIGIR 2001); Abdul-Jaleel and others, "UMass at TREC 2004".
     """
     field = index.text
     weights = _bm25_weights(field)
-    trusted = _shares(largest(field.queries @ weights.T, documents))
-    lent = _shares(largest(trusted @ _shares(field.counts), terms))
-    return (original * _shares(field.queries) + (1 - original) * lent) @ weights.T
+    feedback = _normalise_rows(largest(field.queries @ weights.T, documents))
+    expansion = _normalise_rows(largest(feedback @ _normalise_rows(field.counts), terms))
+    return (original * _normalise_rows(field.queries) + (1 - original) * expansion) @ weights.T
 
 
-def _shares(matrix: Sparse) -> Sparse:
-    """The matrix with rows that add up to 1 (or are empty)."""
-    return replaced(matrix, matrix.data / spread(matrix.sum(axis=1), matrix))
+def _normalise_rows(matrix: Sparse) -> Sparse:
+    """The matrix with rows that sum to 1 (or are empty)."""
+    return with_values(matrix, matrix.data / repeat_rows(matrix.sum(axis=1), matrix))
 
 
 def reciprocal_rank_fusion(index: Index, k: int = 60, depth: int = 100) -> Sparse:
-    """BM25, n-grams and a language model put together by rank: Σ 1 / (k + rank of d), over the rankings that have d.
+    """BM25, n-grams and a language model fused by rank: Σ 1 / (k + rank of d), over the rankings that have d.
 
     Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet" (SIGIR 2009).
     """
@@ -152,8 +153,8 @@ def reciprocal_rank_fusion(index: Index, k: int = 60, depth: int = 100) -> Spars
 
 
 def _reciprocal_ranks(ranking: Sparse, k: int) -> Sparse:
-    ranks = 1 + np.arange(ranking.nnz) - spread(ranking.indptr[:-1], ranking)
-    return replaced(ranking, 1 / (k + ranks))
+    ranks = 1 + np.arange(ranking.nnz) - repeat_rows(ranking.indptr[:-1], ranking)
+    return with_values(ranking, 1 / (k + ranks))
 
 
 MODELS: dict[str, Model] = {

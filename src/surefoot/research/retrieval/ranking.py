@@ -9,19 +9,19 @@ import numpy as np
 
 from surefoot.io.trec_writer import run_lines
 from surefoot.research.retrieval.collection import Collection
-from surefoot.research.retrieval.index import Index, Sparse, largest, replaced
+from surefoot.research.retrieval.index import Index, Sparse, largest, with_values
 from surefoot.research.retrieval.models import MODELS, Model
 
 DEPTH = 20
-"""As far down as the usual measures look (nDCG@10, ERR@20); deeper runs would only be larger files."""
+"""The depth of runs, enough for the usual measures (nDCG@10, ERR@20)."""
 
 DECIMALS = 6
-"""Scores are rounded before they are compared, so that the order is that of the scores as written."""
+"""Scores are rounded before sorting, so that the order agrees with the scores as written."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """What one system retrieved, best first."""
+    """The documents that one system retrieved for each topic, best first."""
 
     system: str
     topics: tuple[str, ...]
@@ -55,4 +55,4 @@ def rank(task: Collection, models: Mapping[str, Model] = MODELS, depth: int = DE
 
 def best(scores: Sparse, depth: int) -> Sparse:
     """The best documents of each query, in the order of their rounded scores."""
-    return largest(replaced(scores, np.round(scores.data, DECIMALS)), depth)
+    return largest(with_values(scores, np.round(scores.data, DECIMALS)), depth)

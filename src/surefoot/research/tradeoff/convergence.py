@@ -1,4 +1,4 @@
-"""How fast a training comes to its end."""
+"""How many iterations a training needs to converge."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from surefoot.errors import SurefootError
 
-SHARE = 0.95
+FRACTION = 0.95
 
 
 def iterations_to(values: npt.ArrayLike, target: float) -> int | None:
-    """The first iteration, counted from 1, whose value is the target or more; None if none is.
+    """The first iteration, counted from 1, whose value reaches the target; None if none does.
 
     Wang, Bennett and Collins-Thompson (SIGIR 2012) compare trainings at different alphas by it.
 
@@ -22,14 +22,14 @@ def iterations_to(values: npt.ArrayLike, target: float) -> int | None:
     return int(reached[0]) + 1 if reached.size else None
 
 
-def iterations_to_share(values: npt.ArrayLike, share: float = SHARE) -> int:
-    """The first iteration, counted from 1, at which a share of the last value is reached.
+def iterations_to_fraction(values: npt.ArrayLike, fraction: float = FRACTION) -> int:
+    """The first iteration, counted from 1, that reaches a fraction of the last value.
 
-    >>> iterations_to_share([0.30, 0.40, 0.41, 0.42])
+    >>> iterations_to_fraction([0.30, 0.40, 0.41, 0.42])
     2
     """
     curve = np.asarray(values, dtype=np.float64)
-    if curve.ndim != 1 or not curve.size or not curve[-1] >= 0 or not 0 < share <= 1:
-        raise SurefootError("convergence needs a curve of values that ends at 0 or more, and a share of at most 1")
-    found = iterations_to(curve, share * float(curve[-1]))
+    if curve.ndim != 1 or not curve.size or not curve[-1] >= 0 or not 0 < fraction <= 1:
+        raise SurefootError("convergence needs a curve of values that ends at 0 or more, and a fraction of at most 1")
+    found = iterations_to(curve, fraction * float(curve[-1]))
     return curve.size if found is None else found

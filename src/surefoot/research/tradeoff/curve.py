@@ -1,7 +1,7 @@
 """The plane of risk and gain, where a model is a point and the baseline the origin.
 
 Risk is F_Risk, the mean loss against the baseline; gain is U_Gain, the difference of the means. Both are means over
-queries, so a coin flipped for each query between two rankers reaches, in expectation, any point of the line between
+queries, so choosing between two rankers at random for each query reaches, in expectation, any point of the line between
 theirs. After Wang, Bennett and Collins-Thompson, *Robust ranking models via risk-sensitive optimization*, SIGIR 2012.
 """
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import SurefootError
-from surefoot.risk import compare, gain_share, loss_share, one_alpha
-from surefoot.scores import FloatArray
+from surefoot.risk import compare, validate_alpha
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Points:
     def __len__(self) -> int:
         return self.risk.size
 
-    def __getitem__(self, which: slice | npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Points:
+    def __getitem__(self, which: slice | npt.NDArray[np.intp] | BoolArray) -> Points:
         return Points(self.risk[which], self.gain[which])
 
 
@@ -43,11 +43,11 @@ def points(systems: npt.ArrayLike, baseline: npt.ArrayLike) -> Points:
     (array([0.1, 0. ]), array([0.1, 0.1]))
     """
     compared = compare(systems, baseline)
-    risk, reward = np.atleast_1d(loss_share(compared)), np.atleast_1d(gain_share(compared))
+    risk, reward = np.atleast_1d(compared.frisk), np.atleast_1d(compared.freward)
     return Points(risk, reward - risk)
 
 
-def joined(*parts: Points) -> Points:
+def concatenate(*parts: Points) -> Points:
     """Points one after the other."""
     return Points(np.concatenate([part.risk for part in parts]), np.concatenate([part.gain for part in parts]))
 
@@ -55,28 +55,28 @@ def joined(*parts: Points) -> Points:
 def break_even(risk: npt.ArrayLike, alpha: float) -> FloatArray:
     """The gain that pays for a risk at alpha: U_Risk = U_Gain - alpha F_Risk = 0, so gain = alpha × risk. SIGIR 2012.
 
-    Models above this line through the origin are better than the baseline if a loss weighs 1 + alpha.
+    Models above this line through the origin are better than the baseline if a loss weighs 1 + alpha times a gain.
 
     >>> break_even([0.0, 0.02], alpha=5)
     array([0. , 0.1])
     """
-    return one_alpha(alpha) * np.asarray(risk, dtype=np.float64)
+    return validate_alpha(alpha) * np.asarray(risk, dtype=np.float64)
 
 
-def proportional_reduction(model: Points, share: npt.ArrayLike) -> Points:
-    """What a coin flip for each query gives: the model with probability ``share``, else the baseline. SIGIR 2012.
+def proportional_reduction(model: Points, fraction: npt.ArrayLike) -> Points:
+    """The points of using a model on a random fraction of the queries and the baseline on the others. SIGIR 2012.
 
-    Risk and gain fall in proportion: these are the points between the model's and the origin. A curve is worth its
-    trouble only above this line.
+    Risk and gain fall in proportion: these are the points between the model's and the origin. Only models above this
+    line trade better than chance.
 
     >>> half = proportional_reduction(Points(np.array([0.02]), np.array([0.1])), 0.5)
     >>> half.risk, half.gain
     (array([0.01]), array([0.05]))
     """
-    shares = np.atleast_1d(np.asarray(share, dtype=np.float64))
-    if len(model) != 1 or not ((shares >= 0) & (shares <= 1)).all():
-        raise SurefootError("a proportional reduction takes one model, and shares from 0 to 1")
-    return Points(shares * model.risk, shares * model.gain)
+    fractions = np.atleast_1d(np.asarray(fraction, dtype=np.float64))
+    if len(model) != 1 or not ((fractions >= 0) & (fractions <= 1)).all():
+        raise SurefootError("a proportional reduction takes one model, and fractions from 0 to 1")
+    return Points(fractions * model.risk, fractions * model.gain)
 
 
 def alpha_limit(gain_only: npt.ArrayLike, baseline: npt.ArrayLike) -> float:

@@ -7,42 +7,42 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.research.tradeoff.curve import ORIGIN, Points, joined
-from surefoot.risk import alphas_of
-from surefoot.scores import FloatArray
+from surefoot.research.tradeoff.curve import ORIGIN, Points, concatenate
+from surefoot.risk import validate_alphas
 
 
 def near_optimal(curve: Points, alphas: npt.ArrayLike, limit: float) -> Points:
     """The near-optimal hull: the curve up to the largest alpha within [0, limit], then straight to the origin.
 
     ``limit`` is `alpha_limit` of the gain-only model on the training queries. Up to there a larger alpha is the better
-    way to less risk; further down, flipping a coin between the last model and the baseline is. Wang, Bennett and
+    way to less risk; beyond it, choosing at random between the last model and the baseline is. Wang, Bennett and
     Collins-Thompson, SIGIR 2012.
 
     >>> curve = Points(np.array([0.05, 0.02, 0.01]), np.array([0.1, 0.08, 0.01]))
     >>> near_optimal(curve, [0, 1, 5], limit=2.0).gain
     array([0.1 , 0.08, 0.  ])
     """
-    sweep = np.atleast_1d(alphas_of(alphas))
+    sweep = np.atleast_1d(validate_alphas(alphas))
     if sweep.size != len(curve):
         raise SurefootError(f"{len(curve)} points need as many alphas; got {sweep.size}")
     inside = np.flatnonzero(sweep <= limit)
     if not inside.size:
         raise SurefootError(f"no alpha lies within 0 and {limit:g}; add 0, the gain-only model")
-    return joined(curve[inside[np.argsort(sweep[inside], kind="stable")]], ORIGIN)
+    return concatenate(curve[inside[np.argsort(sweep[inside], kind="stable")]], ORIGIN)
 
 
 def upper_hull(curve: Points) -> Points:
     """The upper hull of the points and the origin, from the origin to the largest gain, by rising risk.
 
-    All of it can be reached by flipping coins between two models, or a model and the baseline; no coin reaches above.
+    Choosing at random between two models, or a model and the baseline, reaches all of it and nothing above it.
 
     >>> hull = upper_hull(Points(np.array([0.02, 0.03, 0.04]), np.array([0.06, 0.05, 0.08])))
     >>> hull.risk, hull.gain
     (array([0.  , 0.02, 0.04]), array([0.  , 0.06, 0.08]))
     """
-    everything = joined(ORIGIN, curve)
+    everything = concatenate(ORIGIN, curve)
     kept: list[tuple[float, float]] = []
     order = np.lexsort((-everything.gain, everything.risk))
     for point in zip(everything.risk[order].tolist(), everything.gain[order].tolist(), strict=True):
@@ -78,8 +78,8 @@ class Area:
 def area_between(first: Points, second: Points) -> Area:
     """The area between two curves in the plane, over the risks from the larger least to the smaller largest.
 
-    Curves are lines between their points by rising risk, as coin flips between neighbours reach what lies between; of
-    points with the same risk the highest counts. Put in the origin where the baseline belongs to a curve.
+    Curves are linear between their points by rising risk; of points with the same risk the highest counts. Add the
+    origin to a curve that the baseline belongs to.
 
     >>> line = Points(np.array([0.0, 0.04]), np.array([0.0, 0.08]))
     >>> area = area_between(Points(np.array([0.0, 0.02]), np.array([0.0, 0.06])), line)

@@ -7,30 +7,30 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose
 from surefoot.learn.data import RankingData
 from surefoot.research.tradeoff.curve import Points
-from surefoot.scores import FloatArray
 
 REDUCTIONS = {"max": np.maximum, "min": np.minimum, "mean": np.add}
-"""How the values of a query's documents become one of the query."""
+"""How the values of a query's documents are reduced to one value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Selective:
-    """The point of each threshold, and the share of queries that are re-ranked there."""
+    """The point of each threshold, and the fraction of queries that are re-ranked there."""
 
     thresholds: FloatArray
-    share: FloatArray
+    fraction: FloatArray
     points: Points
 
 
 def selective_curve(gain_only: npt.ArrayLike, baseline: npt.ArrayLike, feature: npt.ArrayLike) -> Selective:
     """Re-rank a query only if its feature is below a threshold, for every threshold that makes a difference.
 
-    The first threshold lets no query through, so its point is the origin; the last, infinity, lets all through. A high
-    value should mean that the baseline can be trusted, as a high BM25 score of the best document does; turn the sign
-    of a feature where it is the other way round. Wang, Bennett and Collins-Thompson, SIGIR 2012.
+    At the first threshold no query is re-ranked, so its point is the origin; at the last, infinity, all are. A high
+    value should mean that the baseline can be trusted, as a high BM25 score of the best document does; negate a
+    feature where it is the other way round. Wang, Bennett and Collins-Thompson, SIGIR 2012.
 
     >>> found = selective_curve([0.2, 0.5, 0.4], [0.4, 0.1, 0.4], feature=[9.0, 3.0, 5.0])
     >>> found.thresholds, found.points.risk.round(3), found.points.gain.round(3)
@@ -52,21 +52,21 @@ def selective_curve(gain_only: npt.ArrayLike, baseline: npt.ArrayLike, feature: 
     return Selective(np.append(values, np.inf), below / x.size, Points(lost, gained))
 
 
-def query_feature(data: RankingData, word: str) -> FloatArray:
-    """A feature of each query from one of its documents: ``max:110``, ``min:7`` or ``mean:25``, by number or name.
+def query_feature(data: RankingData, spec: str) -> FloatArray:
+    """A feature of each query, reduced over its documents: ``max:110``, ``min:7`` or ``mean:25``, by number or name.
 
     >>> data = RankingData.of([[1.0], [2.0], [6.0]], [0, 1, 0], qid=["a", "a", "b"])
     >>> query_feature(data, "mean:0")
     array([1.5, 6. ])
     """
-    how, colon, feature = word.partition(":")
+    reduction, colon, feature = spec.partition(":")
     if not colon:
-        raise SurefootError(f"a selecting feature is given as max:N, min:N or mean:N; got {word!r}")
-    reduce = REDUCTIONS[choose(how, REDUCTIONS, "the selecting feature's first word")]
+        raise SurefootError(f"a selecting feature is given as max:N, min:N or mean:N; got {spec!r}")
+    reduce = REDUCTIONS[choose(reduction, REDUCTIONS, "the reduction of the selecting feature")]
     column = data.column(feature).astype(np.float64)
     if not np.isfinite(column).all():
         raise SurefootError(
             f"{data.source}: feature {feature} is missing for some documents, so it can't select queries"
         )
     found = reduce.reduceat(column, data.bounds[:-1])
-    return np.asarray(found / data.sizes if how == "mean" else found)
+    return np.asarray(found / data.sizes if reduction == "mean" else found)

@@ -1,39 +1,36 @@
-"""A model for each alpha, and how each fares on test queries: the material of all trade-off analyses."""
+"""A model for each alpha and its scores on the test queries: what all trade-off analyses are made from."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import SurefootError
-from surefoot.learn.baseline import Missing
 from surefoot.learn.data import RankingData
-from surefoot.learn.models import Model
-from surefoot.learn.training import Settings
+from surefoot.learn.settings import Settings
 from surefoot.research.tradeoff.churn import kendall_distance
-from surefoot.research.tradeoff.convergence import iterations_to_share
+from surefoot.research.tradeoff.convergence import iterations_to_fraction
 from surefoot.research.tradeoff.curve import Points, alpha_limit, points
+from surefoot.research.tradeoff.data_split import DataSplit
 from surefoot.research.tradeoff.hull import near_optimal
-from surefoot.research.tradeoff.model_store import History, Report, Workshop, at_alpha
+from surefoot.research.tradeoff.models import History, Report, TrainedModel, Trainer, at_alpha
 from surefoot.research.tradeoff.selective import Selective, query_feature, selective_curve
-from surefoot.risk import sweep_of
-from surefoot.scores import FloatArray, Scores
+from surefoot.risk import normalise_alphas
+from surefoot.scores import Scores
 
 ALPHAS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Models of rising alpha, the first the gain-only model at 0, beside the baseline they are compared with.
+    """Models of rising alpha, the first the gain-only model at 0, and the baseline that they are compared with.
 
     ``test`` and ``train`` hold the metric of each query: rows are the baseline, then the models. ``churn`` holds the
-    Kendall distance of each test query's ranking to the baseline's (a row for each model), ``feature`` what test
-    queries are selected by; both are None where they are not known.
+    Kendall distance of each test query's ranking to the baseline's (one row for each model), ``feature`` the feature
+    that selects test queries; both may be None.
     """
 
     objective: str
@@ -54,7 +51,7 @@ class Sweep:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names of the models, a row each."""
+        """The names of the models."""
         return self.test.systems[1:]
 
     @property
@@ -80,63 +77,88 @@ class Sweep:
         return selective_curve(self.test.values[1], self.test.values[0], self.feature.values[0])
 
     def converged(self) -> list[int]:
-        """By model, the iterations to 95 % of the last value of the metric."""
-        return [iterations_to_share([figures["mean"] for figures in history]) for history in self.histories]
+        """For each model, the iterations to 95 % of the last value of the metric."""
+        return [iterations_to_fraction([measures["mean"] for measures in history]) for history in self.histories]
 
 
 def sweep_alphas(
     settings: Settings,
-    data: RankingData,
-    baseline: Any,
-    valid: RankingData | None,
-    test: RankingData,
+    split: DataSplit,
     alphas: Sequence[float] = ALPHAS,
     *,
     select: str | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    missing: Missing = "error",
+    folder: PathLike | None = None,
     report: Report | None = None,
 ) -> Sweep:
     """Train a model for each alpha and rank the test queries with each.
 
-    Alpha 0 is always among them: the gain-only model, LambdaMART whatever the objective. ``select`` names the feature
-    of selective re-ranking, as ``max:110``. With a ``folder`` each model is kept in it, and a model that is finished
-    there is not trained again. Of several baselines the per-query mean is compared with.
+    Alpha 0 is always among them: the gain-only model, LambdaMART whatever the objective. Several baselines are compared
+    with as their per-query mean.
+
+    Parameters
+    ----------
+    settings
+        What to train; its objective must have an alpha.
+    split
+        Training, test and, if any, validation queries, and their baseline.
+    alphas
+        The alphas besides 0.
+    select
+        The query feature of selective re-ranking, such as ``max:110``.
+    folder
+        Where models are kept; finished ones are not trained again, interrupted ones are resumed.
+    report
+        Called with the name of the model in training and its progress.
+
+    Returns
+    -------
+    Sweep
+        The scores of all models and of the baseline, for `tradeoff_table` and the plots.
+
+    Examples
+    --------
+    >>> data = RankingData.of([[3.0], [1.0], [2.0], [0.0]] * 5, [2, 0, 1, 0] * 5, np.repeat(np.arange(5), 4))
+    >>> split = DataSplit(data, "feature:0", test=data)
+    >>> sweep = sweep_alphas(Settings("ucro", n_estimators=2, n_jobs=1), split, [5.0])
+    >>> sweep.alphas, sweep.models
+    (array([0., 5.]), ('alpha=0', 'alpha=5'))
+
     """
     if settings.objective == "lambdamart":
         raise SurefootError("lambdamart has no alpha, so there is nothing to trade; choose another objective, as ucro")
-    wanted = np.unique([0.0, *sweep_of(alphas)])
-    shop = Workshop(data, baseline, valid, missing, None if folder is None else Path(folder), report)
-    _ = shop.baselines(test)  # what does not fit is said before the training, not after it
+    if split.test is None:
+        raise SurefootError("risk and gain are measured on test queries; give some")
+    test, trainer = split.test, Trainer(split, folder, report)
+    split.baselines(test)  # reports a baseline that does not fit before the training, not after it
     feature = None if select is None else query_feature(test, select)
-    each = [at_alpha(shop.settled(settings), alpha) for alpha in wanted]
-    made = [shop.make(f"alpha-{one.alpha:g}", one) for one in each]
-    models = {f"alpha={one.alpha:g}": (item.model, one) for item, one in zip(made, each, strict=True)}
-    tested = shop.compared(models, test)
+    swept = np.unique([0.0, *normalise_alphas(alphas)])
+    resolved = split.resolve(settings)
+    models = {f"alpha={alpha:g}": trainer.get(f"alpha-{alpha:g}", at_alpha(resolved, alpha)) for alpha in swept}
+    scores = trainer.scores(models, test)
     return Sweep(
         settings.objective,
-        wanted,
-        tuple(item.trees for item in made),
-        tested,
-        shop.compared(models, data),
-        tuple(item.history for item in made),
-        valid is not None,
-        _churn(shop, models, test, tested.topics),
-        None if feature is None else _of_queries([str(select)], feature[None], test, tested.topics),
-        shop.baselines(data).notes,
+        swept,
+        tuple(trained.n_trees for trained in models.values()),
+        scores,
+        trainer.scores(models, split.train),
+        tuple(trained.history for trained in models.values()),
+        split.valid is not None,
+        _churn(split, models, test, scores.topics),
+        None if feature is None else _per_query([str(select)], feature[None], test, scores.topics),
+        split.baselines(split.train).notes,
     )
 
 
 def _churn(
-    shop: Workshop, models: dict[str, tuple[Model, Settings]], test: RankingData, topics: Sequence[str]
+    split: DataSplit, models: Mapping[str, TrainedModel], test: RankingData, topics: Sequence[str]
 ) -> Scores | None:
-    """Distances to the ranking of the only baseline; none where there are several, or it ranks no documents."""
-    ranked = shop.baselines(test).rows
-    if len(ranked) != 1 or ranked[0] is None:
+    """Distances to the baseline's ranking; None if there are several baselines, or it does not rank documents."""
+    rankings = split.baselines(test).rows
+    if len(rankings) != 1 or rankings[0] is None:
         return None
-    rows = [kendall_distance(ranked[0], model.predict(test), test.bounds) for model, _ in models.values()]
-    return _of_queries(list(models), np.stack(rows), test, topics)
+    rows = [kendall_distance(rankings[0], trained.model.predict(test), test.bounds) for trained in models.values()]
+    return _per_query(list(models), np.stack(rows), test, topics)
 
 
-def _of_queries(names: list[str], values: FloatArray, test: RankingData, topics: Sequence[str]) -> Scores:
+def _per_query(names: list[str], values: FloatArray, test: RankingData, topics: Sequence[str]) -> Scores:
     return Scores(values, names, test.queries, "value").select(topics=topics)

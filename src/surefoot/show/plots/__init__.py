@@ -1,11 +1,10 @@
-"""The figures of the papers, made from one's own data. Each function takes scores or a result and returns its Axes.
+"""The plots of the papers, made from one's own data. Each function takes scores or a result and returns Axes.
 
-    from surefoot.show.plots import alpha_curves, save
+    from surefoot import alpha_curves, save_plot
 
-    save(alpha_curves(scores, "bm25", of="trisk"), "alpha.svg")
+    save_plot(alpha_curves(scores, "bm25", of="trisk"), "alpha.svg")
 
-Without ``axes`` a figure of its own is made, one or two columns wide; with ``axes`` it is drawn there. matplotlib is
-loaded when the first name is used.
+Without ``axes`` a new figure is made, one or two columns wide. matplotlib is loaded when a plot is first used.
 """
 
 KINDS = {
@@ -24,7 +23,7 @@ KINDS = {
     "plane": ("risk_reward", "risk and reward of every system, with intervals"),
     "forest": ("forest", "a measure of every system with its interval"),
 }
-"""By the word of `surefoot figure`: the function, and what it shows."""
+"""The kinds of `surefoot figure`: the function of each, and what it shows."""
 
 TRADEOFF_KINDS = {
     "tradeoff": ("tradeoff_curves", "gain over risk as alpha grows, with what coins and thresholds reach (SIGIR 2012)"),
@@ -35,4 +34,4 @@ TRADEOFF_KINDS = {
     "best-alpha": ("best_alpha_bars", "on how many queries each alpha does best (SIGIR 2012)"),
     "front": ("search_front", "the trials of a search for alpha, and what it recommends"),
 }
-"""The same for those that draw a folder that `surefoot tradeoff -o` wrote."""
+"""The same for kinds that draw a folder that `surefoot tradeoff -o` wrote."""

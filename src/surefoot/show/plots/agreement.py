@@ -10,10 +10,11 @@ from matplotlib.axes import Axes
 
 from surefoot._typing import FloatArray
 from surefoot.analysis.cross import CrossTable, cross
+from surefoot.analysis.value_agreement import value_agreement
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result
 from surefoot.scores import VIRTUAL, Scores, as_names
-from surefoot.show.plots.labels import check_rows, label_points, to_name
+from surefoot.show.plots.labels import label_points, to_name, validate_rows
 from surefoot.show.plots.style import (
     BLUE,
     COLUMN,
@@ -25,10 +26,10 @@ from surefoot.show.plots.style import (
     names_on,
     signed,
 )
-from surefoot.stats.agreement import PCA, pca, value_agreement
+from surefoot.stats.agreement import PCA, pca
 
 FEW_CELLS = 12
-"""A matrix of so many systems has room for numbers."""
+"""Up to this number of systems, a matrix has room for numbers."""
 
 
 def pca_map(
@@ -38,12 +39,30 @@ def pca_map(
     label: Sequence[str] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """The systems on their first two principal axes, with MEAN, MEDIAN and MAX: who does well on the same topics?
+    """The systems on their first two principal axes, with MEAN, MEDIAN and MAX.
 
-    Systems close together do; a baseline close to a system makes it look safe. Not centred, as in the paper, so the
-    first axis is mostly the level of effectiveness. ``label`` names systems (all up to 12, else the extremes of both
-    axes). Takes a `PCA` too. Dinçer, Ounis and Macdonald, ECIR 2014, figures 1 and 2.
+    Systems that do well on the same topics lie close together; a baseline close to a system makes it look safe. The
+    scores are not centred, as in the paper, so the first axis is mostly the level of effectiveness. Dinçer, Ounis and
+    Macdonald, ECIR 2014, figures 1 and 2.
 
+    Parameters
+    ----------
+    scores
+        The scores, or a `PCA` of them.
+    systems
+        The systems to draw; all if None.
+    label
+        The systems to name; if None all up to 12, else the extremes of both axes.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores([[0.3, 0.1], [0.6, 0.2], [0.1, 0.4]], ["a", "b", "c"], ["q1", "q2"])
     >>> pca_map(scores).get_ylabel()
     'axis 2 (16.1 % of the variance)'
@@ -74,7 +93,7 @@ def _corners(names: Sequence[str], points: FloatArray) -> list[str]:
     if len(names) <= FEW_CELLS:
         return list(names)
     order = np.argsort(points, axis=0, kind="stable")
-    return list(dict.fromkeys(names[place] for place in np.concatenate([order[:2], order[-2:]]).T.ravel()))
+    return list(dict.fromkeys(names[index] for index in np.concatenate([order[:2], order[-2:]]).T.ravel()))
 
 
 def rbo_bars(
@@ -85,13 +104,31 @@ def rbo_bars(
     alpha: float = 1.0,
     axes: Axes | None = None,
 ) -> Axes:
-    """Do linear and smooth values rank the systems alike? RBO for the best 5, 10, 15 … systems, and for all.
+    """Whether linear and smooth values rank the systems alike: RBO of the best 5, 10, 15 … systems, and of all.
 
-    A bar is what is certain (the minimum), the open part above it what ranks beyond the end of the lists could add (the
-    residual). ``of`` names measures (else U_Risk, Z_Risk and GeoRisk). Takes the result of
-    `surefoot.stats.agreement.value_agreement` too. Benham, Moffat and Culpepper, ECIR 2020, figure 4; their Geo− is
-    ``geominus_published``.
+    A bar is the minimum of RBO, the open part above it the residual, which ranks beyond the end of the lists could add.
+    Benham, Moffat and Culpepper, ECIR 2020, figure 4; their Geo− is ``geominus_published``.
 
+    Parameters
+    ----------
+    scores
+        The scores, or the result of `value_agreement`.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    of
+        The measures to draw; U_Risk, Z_Risk and GeoRisk if None.
+    alpha
+        Risk sensitivity.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> from surefoot.risk.values import Smooth
     >>> scores = Scores(np.random.default_rng(4).random((7, 20)), "abcdefg", range(20))
     >>> found = value_agreement(scores, "a", value=Smooth)
@@ -128,20 +165,38 @@ def cross_map(
     systems: Sequence[str] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """U_Risk of every system (rows) against every other as the baseline (columns); the safest row on top.
+    """U_Risk of every system (rows) against every other as the baseline (columns), the safest row on top.
 
     A row that is light throughout is safe whatever the baseline; a column that is dark throughout is a baseline that
-    makes everybody look risky. Light to dark also reads in grey. Takes a `CrossTable` too. The matrix is table 2 of
-    Dinçer, Ounis and Macdonald, ECIR 2014.
+    makes all systems look risky. Light and dark differ in greyscale too. The matrix is table 2 of Dinçer, Ounis and
+    Macdonald, ECIR 2014.
 
+    Parameters
+    ----------
+    scores
+        The scores, or the `CrossTable` of them.
+    alpha
+        Risk sensitivity.
+    systems
+        The systems to draw; all if None.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4], [0.3, 0.1], [0.3, 0.5]], ["a", "b", "c"], ["q1", "q2"])
     >>> [text.get_text() for text in cross_map(scores).get_yticklabels()]
     ['c', 'a', 'b']
     """
     found = scores if isinstance(scores, CrossTable) else cross(scores, alpha, systems=systems)
-    check_rows(len(found.systems))
+    validate_rows(len(found.systems))
     order = np.argsort(-found.urisk.mean(axis=1), kind="stable")
-    names = [found.systems[place] for place in order]
+    names = [found.systems[index] for index in order]
     matrix = found.urisk[np.ix_(order, order)]
     wide = len(names) > FEW_CELLS
     with canvas(axes, PAGE if wide else COLUMN, 6.2 if wide else 2.9) as axes:
@@ -161,9 +216,9 @@ def cross_map(
 
 
 def _numbers(axes: Axes, matrix: FloatArray) -> None:
-    """The figures in their cells, light on dark and dark on light; the diagonal is 0 by definition."""
+    """The numbers in their cells, light on dark and dark on light; the diagonal is 0 by definition."""
     middle = (matrix.min() + matrix.max()) / 2
-    for (row, column), figure in np.ndenumerate(matrix):
-        color = "white" if figure < middle else "black"
-        words = signed(figure, 2) if row != column else "0"
-        axes.text(column, row, words, ha="center", va="center", fontsize=5, color=color)
+    for (row, column), value in np.ndenumerate(matrix):
+        color = "white" if value < middle else "black"
+        text = signed(value, 2) if row != column else "0"
+        axes.text(column, row, text, ha="center", va="center", fontsize=5, color=color)

@@ -1,4 +1,4 @@
-"""Names beside what they name, moved apart where they would overlap; and which of many to name."""
+"""Labels of points and lines, moved apart where they would overlap; and which of many to label."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from surefoot.scores import as_names
 from surefoot.show.plots.style import QUIET, plain
 
 FEW = 6
-"""So many can all be named."""
+"""Up to this number all are named."""
 MOST_ROWS = 80
-"""More than these do not fit on a page one below the other."""
+"""More rows do not fit on a page."""
 
 _CLOSE, _FAR, _CLEAR = 4.0, 11.0, 5.0
 """Points between a name and its own point, and between a name and the points of others."""
@@ -28,8 +28,8 @@ _HAIR: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.4, "shrinkA": 0}
 _ASIDE, _ASKEW = ((1, 0), (-1, 0), (0, 1), (0, -1)), ((1, 1), (1, -1), (-1, 1), (-1, -1))
 
 
-def to_name(names: Sequence[str], figures: npt.ArrayLike, wanted: Sequence[str] | None, each: int = 2) -> list[str]:
-    """Those to name: the wanted ones; else all if they are few, else the largest and the smallest.
+def to_name(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] | None, each: int = 2) -> list[str]:
+    """The names to show: the wanted ones; else all if they are few, else those of the largest and smallest values.
 
     >>> to_name("abcdefg", [3, 1, 2, 7, 6, 5, 4], None, each=1)
     ['d', 'b']
@@ -39,13 +39,13 @@ def to_name(names: Sequence[str], figures: npt.ArrayLike, wanted: Sequence[str] 
         if absent:
             raise SurefootError(f"can't name {listed(absent)}, not among the systems shown: {listed(names)}")
         return list(dict.fromkeys(as_names(wanted)))
-    order = np.argsort(-np.asarray(figures, dtype=np.float64), kind="stable")
-    ordered = [names[place] for place in order if np.isfinite(np.asarray(figures)[place])]
+    order = np.argsort(-np.asarray(values, dtype=np.float64), kind="stable")
+    ordered = [names[index] for index in order if np.isfinite(np.asarray(values)[index])]
     return ordered if len(ordered) <= max(FEW, 2 * each) else ordered[:each] + ordered[-each:]
 
 
-def check_rows(count: int) -> None:
-    """Refuse to put more systems below one another than can be read."""
+def validate_rows(count: int) -> None:
+    """Raise if there are no rows, or more than can be read."""
     if count > MOST_ROWS:
         raise SurefootError(f"{count} systems would not be legible, {MOST_ROWS} are; choose those to show (systems)")
     if count < 1:
@@ -53,14 +53,14 @@ def check_rows(count: int) -> None:
 
 
 def label_ends(axes: Axes, x: float, heights: Sequence[float], names: Sequence[str], looks: Sequence[Any]) -> None:
-    """Names to the right of where lines end, as near to their heights as they can be without overlapping."""
+    """Names to the right of the ends of lines, as close to their heights as possible without overlapping."""
     size = float(_points(axes, 6.0))
     wanted = axes.transData.transform([(x, height) for height in heights])[:, 1]
     low, high = axes.get_window_extent().intervaly
-    for height, place, own, name, look in zip(
+    for height, moved, own, name, look in zip(
         heights, spread(wanted, 1.25 * size, low, high), wanted, names, looks, strict=True
     ):
-        shift = (place - own) / size * 6.0
+        shift = (moved - own) / size * 6.0
         axes.annotate(
             plain(name),
             (x, height),
@@ -75,7 +75,7 @@ def label_ends(axes: Axes, x: float, heights: Sequence[float], names: Sequence[s
 
 
 def spread(wanted: npt.ArrayLike, gap: float, low: float, high: float) -> FloatArray:
-    """The places nearest to those wanted that are a gap apart: y_i - i gap may not fall, so isotonic regression.
+    """The positions nearest to those wanted that are a gap apart: y_i - i gap must not fall, so isotonic regression.
 
     >>> spread([0.0, 1.0, 1.0, 9.0], 1.0, 0.0, 10.0).round(2)
     array([0., 1., 2., 9.])
@@ -86,9 +86,9 @@ def spread(wanted: npt.ArrayLike, gap: float, low: float, high: float) -> FloatA
     order = np.argsort(values, kind="stable")
     steps = gap * np.arange(len(values))
     inside = np.clip(isotonic_regression(values[order] - steps).x, low, max(low, high - steps[-1]))
-    places = np.empty_like(values)
-    places[order] = inside + steps
-    return places
+    positions = np.empty_like(values)
+    positions[order] = inside + steps
+    return positions
 
 
 def label_points(
@@ -117,7 +117,7 @@ def label_points(
 
 
 def _put(note: Annotation, side: tuple[int, int], reach: float) -> Bbox:
-    """Move a note beside its point, and say what it covers there."""
+    """Move a note beside its point; returns the box that it covers there."""
     askew = 0.7 if all(side) else 1.0
     note.set_position((askew * side[0] * reach, askew * side[1] * reach))
     note.set_horizontalalignment(("right", "center", "left")[side[0] + 1])
@@ -126,7 +126,7 @@ def _put(note: Annotation, side: tuple[int, int], reach: float) -> Bbox:
 
 
 def _cost(box: Bbox, points: FloatArray, taken: Sequence[Bbox], frame: Bbox) -> float:
-    """How much a note at this place hides; to leave the frame is worst."""
+    """How much a note at this position hides; leaving the frame costs most."""
     inside = frame.containsx(box.x0) and frame.containsx(box.x1) and frame.containsy(box.y0) and frame.containsy(box.y1)
     return float(
         box.padded(_CLEAR).count_contains(points) + 5 * box.padded(2).count_overlaps(taken) + 10 * (not inside)
@@ -134,7 +134,7 @@ def _cost(box: Bbox, points: FloatArray, taken: Sequence[Bbox], frame: Bbox) -> 
 
 
 def _lead(axes: Axes, note: Annotation) -> None:
-    """A hairline from a name to its point, which is not next to it."""
+    """A thin line from a name to its point, which is not next to it."""
     axes.annotate(
         "",
         note.xy,

@@ -1,4 +1,4 @@
-"""Figures with their intervals: the plane of risk and reward, and a measure system by system."""
+"""Measures with intervals: the plane of risk and reward, and one measure of every system."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from surefoot._typing import FloatArray
+from surefoot.analysis.intervals import intervals
 from surefoot.errors import SurefootError
 from surefoot.results import Result
-from surefoot.risk import one_alpha
+from surefoot.risk import Risk, get_risk, validate_alpha
+from surefoot.risk.measures import MEAN
 from surefoot.scores import Scores
-from surefoot.show.plots.labels import check_rows, label_points, to_name
+from surefoot.show.plots.labels import label_points, to_name, validate_rows
 from surefoot.show.plots.style import (
     BLACK,
     BLUE,
@@ -27,7 +29,6 @@ from surefoot.show.plots.style import (
     plain,
 )
 from surefoot.show.plots.values import ROW
-from surefoot.stats.intervals import intervals
 
 
 def risk_reward(
@@ -43,15 +44,39 @@ def risk_reward(
 ) -> Axes:
     """What each system loses and what it wins, F_Risk and F_Reward, with 95 % bootstrap intervals.
 
-    The baseline is the origin. Above the solid line a system wins more than it loses; above the dashed one it does even
-    if losses weigh 1 + alpha, so its U_Risk is positive. ``label`` names systems (else those of the greatest and the
-    least U_Risk) and gives them darker intervals. Measures: Wang, Bennett and Collins-Thompson, SIGIR 2012.
+    The baseline is the origin. Above the solid line a system wins more than it loses; above the dashed one it does so
+    even if losses weigh 1 + alpha, so its U_Risk is positive. Measures: Wang, Bennett and Collins-Thompson, SIGIR
+    2012.
 
+    Parameters
+    ----------
+    scores
+        The scores of all systems.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    alpha
+        Risk sensitivity of the dashed line.
+    systems
+        The systems to draw; all if None.
+    label
+        The systems to name, with darker intervals; if None those of the greatest and the least U_Risk.
+    n_resamples, seed
+        Number of bootstrap resamples, and the seed of the random numbers.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores(np.random.default_rng(0).random((3, 20)), ["a", "b", "c"], range(20))
     >>> risk_reward(scores, "a", n_resamples=100).get_xlabel()
     'risk: mean loss against a'
     """
-    alpha = one_alpha(alpha)
+    alpha = validate_alpha(alpha)
     shown = [name for name in (scores if systems is None else scores.select(systems)).systems if name != baseline]
     if not shown:
         raise SurefootError("there is no system to show besides the baseline")
@@ -70,8 +95,8 @@ def risk_reward(
         axes.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, label="even")
         axes.axline((0, 0), slope=1 + alpha, color=QUIET, linewidth=0.8, linestyle=(0, (4, 2)), label="even at alpha")
         axes.set(xlabel=phrase("risk: mean loss", f"against {plain(baseline)}"), ylabel="reward: mean gain")
-        words = [r"$U_{\mathrm{Gain}}$ = 0", rf"$U_{{\mathrm{{Risk}}}}$ = 0 at α = {alpha:g}"]
-        axes.legend(axes.lines[-2:], words, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+        texts = [r"$U_{\mathrm{Gain}}$ = 0", rf"$U_{{\mathrm{{Risk}}}}$ = 0 at α = {alpha:g}"]
+        axes.legend(axes.lines[-2:], texts, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
         label_points(axes, points, shown, [shown.index(name) for name in named], crossed=True)
     return axes
 
@@ -96,53 +121,79 @@ def forest(
 ) -> Axes:
     """A measure of every system with its 95 % interval, the largest on top.
 
-    ``of`` is a measure of `surefoot.stats.intervals.intervals`, ``method`` its way to make intervals; its result at one
-    alpha can be drawn too. For measures whose sign matters a line marks 0, and intervals that lie beyond it are drawn
-    blue with a triangle up, or vermilion with one down. Intervals of two systems share their topics and may overlap
-    though the difference is clear: see `surefoot.stats.intervals.difference_intervals`.
+    For measures whose sign matters a line marks 0, and intervals beyond it are blue with a triangle up, or vermilion
+    with a triangle down. Intervals of two systems share their topics and may overlap though the difference is
+    significant: see `difference_intervals`.
 
+    Parameters
+    ----------
+    scores
+        The scores, or the result of `intervals` at one alpha.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    of
+        A measure of `intervals`.
+    alpha
+        Risk sensitivity.
+    systems
+        The systems to draw; all if None.
+    method
+        The kind of interval: ``bca``, ``percentile`` or ``jackknife``.
+    n_resamples, seed
+        Number of bootstrap resamples, and the seed of the random numbers.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores(np.random.default_rng(0).random((3, 20)), ["a", "b", "c"], range(20))
     >>> [text.get_text() for text in forest(scores, "a", of="urisk", n_resamples=100).get_yticklabels()]
     ['c', 'b', 'a']
     """
     if isinstance(scores, Scores):
         words = {"method": method, "n_resamples": n_resamples, "seed": seed}
-        found = intervals(scores, baseline, one_alpha(alpha), measures=[of], systems=systems, **words)  # type: ignore[arg-type]
+        found = intervals(scores, baseline, validate_alpha(alpha), measures=[of], systems=systems, **words)  # type: ignore[arg-type]
     else:
         found = scores
-    names, rows = _rows(found, of)
-    check_rows(len(names))
+    measure = get_risk(of)
+    names, rows = _rows(found, measure.name)
+    validate_rows(len(names))
     with canvas(axes, height=max(1.0, 0.55 + ROW * len(names))) as axes:
-        signed = of in ("urisk", "trisk", "zrisk") or of.startswith("tail_")
-        for place, (estimate, low, high) in enumerate(rows):
-            beyond = (int(low > 0) - int(high < 0)) if signed else 0
+        zero = measure.reference
+        for index, (estimate, low, high) in enumerate(rows):
+            beyond = 0 if zero is None else int(low > zero) - int(high < zero)
             color, marker = {0: (BLACK, "o"), 1: (GAIN, "^"), -1: (LOSS, "v")}[beyond]
-            axes.hlines(place, low, high, color=color, linewidth=0.8)
-            axes.plot(estimate, place, marker, color=color, markersize=3, label=names[place])
-        if signed:
-            axes.axvline(0, color=QUIET, linewidth=0.6, zorder=1)
+            axes.hlines(index, low, high, color=color, linewidth=0.8)
+            axes.plot(estimate, index, marker, color=color, markersize=3, label=names[index])
+        if zero is not None:
+            axes.axvline(zero, color=QUIET, linewidth=0.6, zorder=1)
         names_on(axes, "y", range(len(names)), names, fontsize=5.5)
         axes.set(ylim=(-0.7, len(names) - 0.3))
-        axes.set_xlabel(_title(scores, baseline, of, found))
+        axes.set_xlabel(_title(scores, baseline, measure, found))
         axes.grid(axis="x", color="#E5E5E5", linewidth=0.4)
         axes.set_axisbelow(True)
     return axes
 
 
 def _rows(found: Result, of: str) -> tuple[list[str], FloatArray]:
-    """The systems with a figure, the least first, and estimate, low and high of each."""
+    """The systems with an interval, the least first, and estimate, low and high of each."""
     if not {"estimate", "low", "high", "measure"} <= set(found.columns) or np.unique(found["alpha"]).size != 1:
         raise SurefootError("a forest plot draws intervals at one alpha, as surefoot.intervals gives them")
-    figures = np.column_stack([found[column] for column in ("estimate", "low", "high")])
-    kept = np.flatnonzero((found["measure"] == of) & np.isfinite(figures).all(axis=1))
+    values = np.column_stack([found[column] for column in ("estimate", "low", "high")])
+    kept = np.flatnonzero((found["measure"] == of) & np.isfinite(values).all(axis=1))
     if not kept.size:
         raise SurefootError(f"no system has an interval of {of}")
-    order = kept[np.argsort(figures[kept, 0], kind="stable")]
-    return found["system"][order].tolist(), figures[order]
+    order = kept[np.argsort(values[kept, 0], kind="stable")]
+    return found["system"][order].tolist(), values[order]
 
 
-def _title(scores: Scores | Result, baseline: str | None, of: str, found: Result) -> str:
-    alpha = "" if of in ("mean", "gmean", "frisk", "freward") or of.startswith("tail_") else found["alpha"][0]
-    name = plain(scores.measure) if of == "mean" and isinstance(scores, Scores) else measure_label(of)
-    against = f"\nagainst {plain(baseline)}" if baseline and of not in ("mean", "gmean", "zrisk", "georisk") else ""
-    return f"{name}{f' at α = {alpha:g}' if alpha != '' else ''}, 95 % intervals{against}"
+def _title(scores: Scores | Result, baseline: str | None, measure: Risk, found: Result) -> str:
+    alpha = f" at α = {found['alpha'][0]:g}" if measure.uses_alpha else ""
+    name = plain(scores.measure) if measure is MEAN and isinstance(scores, Scores) else measure_label(measure.name)
+    against = f"\nagainst {plain(baseline)}" if baseline and measure.needs == "baseline" else ""
+    return f"{name}{alpha}, 95 % intervals{against}"

@@ -1,4 +1,4 @@
-"""How all figures look: one column wide, colour-blind safe, readable in grey, the same bytes each time."""
+"""The style of all plots: one column wide, safe for colour-blind readers and greyscale, the same bytes each time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from matplotlib.figure import Figure
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import write_bytes
+from surefoot.risk import get_risk
 
 COLUMN, PAGE = 3.3, 6.9
-"""Inches: the width of one column of a two-column page, and of both."""
+"""Inches: the width of one column of a two-column page, and of the page."""
 
 ENDINGS = ("svg", "png", "pdf")
 
@@ -27,7 +28,7 @@ ENDINGS = ("svg", "png", "pdf")
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = "#000000 #E69F00 #56B4E9 #009E73 #0072B2 #D55E00 #CC79A7".split()
 GAIN, LOSS, QUIET, FAINT = BLUE, VERMILION, "#666666", "#BBBBBB"
 SHADES = (SKY, BLUE, BLACK, ORANGE, VERMILION)
-"""For bars side by side; the first three also go from light to dark."""
+"""For adjacent bars; the first three go from light to dark."""
 LOSS_HATCH = "//////"
 
 _COLOURS = (BLUE, VERMILION, GREEN, BLACK, PURPLE, ORANGE, SKY)
@@ -68,15 +69,22 @@ _UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationD
 
 
 def line_look(number: int) -> dict[str, Any]:
-    """Colour and dashes of a line; the counts have no common factor, so that 42 lines differ."""
+    """Colour and dashes of a line; their numbers have no common factor, so 42 lines differ."""
     return {"color": _COLOURS[number % len(_COLOURS)], "linestyle": _DASHES[number % len(_DASHES)]}
 
 
 @contextmanager
 def paper_style() -> Iterator[None]:
-    """Matplotlib's own defaults and ours on top, whatever the user's settings are; those come back afterwards."""
+    """A context in which matplotlib has its defaults and the style of Surefoot, whatever the user's settings are.
+
+    Examples
+    --------
+    >>> with paper_style():
+    ...     mpl.rcParams["font.size"]
+    7.0
+    """
     with mpl.rc_context(), warnings.catch_warnings():
-        # A name may have letters that the font lacks; they become boxes, which says it well enough.
+        # Characters that the font lacks are drawn as boxes, without a warning.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
         matplotlib.style.use(["default", _STYLE])
         yield
@@ -84,13 +92,30 @@ def paper_style() -> Iterator[None]:
 
 @contextmanager
 def canvas(axes: Axes | None, width: float = COLUMN, height: float = 2.3) -> Iterator[Axes]:
-    """The Axes to draw on, in our style: those given, or those of a new figure of this size."""
+    """The Axes to draw on, in the style of Surefoot: those given, or those of a new figure of this size."""
     with paper_style():
         yield axes if axes is not None else Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
 def save_plot(axes: Axes, path: PathLike) -> None:
-    """Write the figure of these Axes as svg, png or pdf, by the ending; whole or not at all."""
+    """Write the figure of these Axes to a file, atomically; the same plot gives the same bytes.
+
+    Parameters
+    ----------
+    axes
+        What a function for plots returned.
+    path
+        A file that ends in .svg, .png or .pdf.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from surefoot import Scores, profile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "profile.svg")
+    >>> save_plot(profile(Scores([[0.2, 0.4]], ["a"], [1, 2])), file)
+    >>> file.stat().st_size > 1000
+    True
+    """
     ending, figure = ending_of(path), axes.get_figure(root=True)
     if figure is None:
         raise SurefootError("these axes belong to no figure, so there is nothing to write")
@@ -101,7 +126,7 @@ def save_plot(axes: Axes, path: PathLike) -> None:
 
 
 def ending_of(path: PathLike) -> str:
-    """The format that a file's ending names.
+    """The format of a file, by its suffix.
 
     >>> ending_of("alpha.SVG")
     'svg'
@@ -113,7 +138,7 @@ def ending_of(path: PathLike) -> str:
 
 
 def plain(name: str, most: int = 24) -> str:
-    r"""A name as a label: never read as mathematics, no control characters, and cut in the middle if it is long.
+    r"""A name as a label: not parsed as mathematics, without control characters, and cut in the middle if it is long.
 
     >>> plain("$x_1$"), plain("a-run-whose-name-has-no-end-v2")
     ('\\$x_1\\$', 'a-run-whose-nam…o-end-v2')
@@ -124,9 +149,11 @@ def plain(name: str, most: int = 24) -> str:
     return visible.replace("$", r"\$")
 
 
-def names_on(axes: Axes, which: Literal["x", "y"], places: Sequence[float], names: Sequence[str], **look: Any) -> None:
+def names_on(
+    axes: Axes, which: Literal["x", "y"], positions: Sequence[float], names: Sequence[str], **look: Any
+) -> None:
     """Names as tick labels of the axis ``which``."""
-    (axes.set_xticks if which == "x" else axes.set_yticks)(places, [plain(name) for name in names], **look)
+    (axes.set_xticks if which == "x" else axes.set_yticks)(positions, [plain(name) for name in names], **look)
     axes.tick_params(axis=which, length=0)
 
 
@@ -140,7 +167,7 @@ def phrase(first: str, second: str, most: int = 48) -> str:
 
 
 def signed(number: float, digits: int) -> str:
-    """A number with a true minus sign.
+    """A number with a minus sign instead of a hyphen.
 
     >>> signed(-0.25, 1)
     '−0.2'
@@ -153,20 +180,15 @@ def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str], **look: Any
     axes.legend(handles, [f"\u2009{plain(name)}" for name in names], **look)
 
 
-MEASURES = {
-    "urisk": r"$U_{\mathrm{Risk}}$",
-    "trisk": r"$T_{\mathrm{Risk}}$",
-    "zrisk": r"$Z_{\mathrm{Risk}}$",
-    "georisk": "GeoRisk",
-    "frisk": r"$F_{\mathrm{Risk}}$",
-    "freward": r"$F_{\mathrm{Reward}}$",
-    "geominus_published": "Geo− as printed",
-    "gmean": "geometric mean",
-}
+def measure_label(name: str) -> str:
+    r"""The label of a risk measure, X_Word with an index; another name stays as it is.
 
-
-def measure_label(word: str) -> str:
-    """A risk measure as print shows it; a word without a form of its own stays."""
-    if word.startswith("tail_"):
-        return f"tail risk, worst {100 * float(word[5:]):g} %"
-    return MEASURES.get(word, plain(word))
+    >>> measure_label("urisk"), measure_label("georisk"), measure_label("tail_0.1"), measure_label("AP")
+    ('$U_{\\mathrm{Risk}}$', 'GeoRisk', 'tail risk, worst 10 %', 'AP')
+    """
+    try:
+        label = get_risk(name).label
+    except SurefootError:
+        return plain(name)
+    letter, _, word = label.partition("_")
+    return rf"${letter}_{{\mathrm{{{word}}}}}$" if len(letter) == 1 and word.isalpha() else plain(label)

@@ -12,6 +12,8 @@ from surefoot._typing import FloatArray
 from surefoot.analysis.evaluate import Evaluation, evaluate
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result
+from surefoot.risk import get_risk
+from surefoot.risk.measures import evaluated
 from surefoot.scores import Scores
 from surefoot.show.plots.labels import label_ends, to_name
 from surefoot.show.plots.style import FAINT, QUIET, canvas, legend, line_look, measure_label, plain
@@ -28,12 +30,29 @@ def profile(
     label: Sequence[str] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """How many topics reach each score: the share of topics on which a system scores at least x, for every x.
+    """The fraction of topics on which a system scores at least x, for every x.
 
     A curve above another is better at every level; where two cross, one has more good topics and the other fewer bad
-    ones. The area under a curve is the system's mean. ``label`` names systems (else the best, the median and the worst
-    by mean); all others are grey. After Dinçer, Macdonald and Ounis, SIGIR 2016, figure 1.
+    ones. The area under a curve is the mean of the system. After Dinçer, Macdonald and Ounis, SIGIR 2016, figure 1.
 
+    Parameters
+    ----------
+    scores
+        The scores of all systems.
+    systems
+        The systems to draw; all if None.
+    label
+        The systems to name; if None the best, the median and the worst by mean. All others are grey.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> profile(Scores([[0.2, 0.4], [0.3, 0.1]], ["a", "b"], [1, 2])).get_ylabel()
     'share of topics scoring that or more'
     """
@@ -57,8 +76,8 @@ def profile(
 def _best_median_worst(scores: Scores) -> list[str]:
     order = np.argsort(-scores.values.mean(axis=1), kind="stable")
     few = len(order) <= 4
-    places = order if few else order[[0, len(order) // 2, len(order) - 1]]
-    return [scores.systems[place] for place in places]
+    positions = order if few else order[[0, len(order) // 2, len(order) - 1]]
+    return [scores.systems[index] for index in positions]
 
 
 def alpha_curves(
@@ -71,13 +90,36 @@ def alpha_curves(
     label: Sequence[str] | None = None,
     axes: Axes | None = None,
 ) -> Axes:
-    """T_Risk, U_Risk, Z_Risk or GeoRisk of every system as alpha grows over a range.
+    """T_Risk, U_Risk, Z_Risk, GeoRisk or a registered measure of every system as alpha grows over a range.
 
     T_Risk comes with its critical values, dashed: beyond them it is significant. On curves of U_Risk a triangle marks
-    where T_Risk passes the lower one. ``label`` names systems (else the two largest and the two smallest at the right
-    end); all others are grey. An `Evaluation` at several alphas is drawn as it is. After Dinçer, Macdonald and Ounis,
-    SIGIR 2014, figure 1 (T_Risk) and SIGIR 2016, figures 2 and 3 (GeoRisk).
+    where T_Risk falls below the lower one. After Dinçer, Macdonald and Ounis, SIGIR 2014, figure 1 (T_Risk) and SIGIR
+    2016, figures 2 and 3 (GeoRisk).
 
+    Parameters
+    ----------
+    scores
+        The scores, or an `Evaluation` of them at several alphas.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    of
+        The measure.
+    alpha
+        The ends of the range.
+    systems
+        The systems to draw; all if None.
+    label
+        The systems to name; if None the two largest and the two smallest at the right end. All others are grey.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
     >>> [line.get_label() for line in alpha_curves(scores, "a", of="urisk").lines][:2]
     ['a', 'b']
@@ -93,8 +135,9 @@ def alpha_curves(
         for name, _ in _named_last(names, named):
             axes.plot(grid, curves[name], label=name, **_look(name, named))
         axes.set(xlim=(grid[0], grid[-1]), xlabel="risk sensitivity α", ylabel=measure_label(of))
-        if of in ("trisk", "urisk", "zrisk"):
-            axes.axhline(0, color=QUIET, linewidth=0.5, zorder=1)
+        reference = get_risk(of).reference
+        if reference is not None:
+            axes.axhline(reference, color=QUIET, linewidth=0.5, zorder=1)
         if of == "trisk":
             _critical_lines(axes, _topics(found))
         if of == "urisk":
@@ -105,11 +148,16 @@ def alpha_curves(
     return axes
 
 
+def _measures() -> list[str]:
+    """The measures of an evaluation that move with alpha."""
+    return [one.name for one in evaluated(has_baseline=True) if one.uses_alpha and one.higher_is_better is not None]
+
+
 def _over_alpha(
     scores: Scores, baseline: str | None, of: str, alpha: Sequence[float], systems: Sequence[str] | None
 ) -> Evaluation:
-    choose(of, ("trisk", "urisk", "zrisk", "georisk"), "of")
-    if baseline is None and of in ("trisk", "urisk"):
+    choose(of, _measures(), "of")
+    if baseline is None and get_risk(of).needs == "baseline":
         raise SurefootError(f"{of} needs a baseline; name one")
     if np.size(alpha) < 2 or min(alpha) == max(alpha):
         raise SurefootError("a curve over alpha needs a range: give two alphas or more, such as 0,10")
@@ -117,8 +165,8 @@ def _over_alpha(
 
 
 def _curves(found: Result, of: str) -> tuple[FloatArray, dict[str, FloatArray]]:
-    """The alphas, and by system the figures at each."""
-    choose(of, [name for name in ("trisk", "urisk", "zrisk", "georisk") if name in found.columns], "of")
+    """The alphas, and the values of each system at them."""
+    choose(of, [name for name in _measures() if name in found.columns], "of")
     if "measure" in found.columns:
         raise SurefootError("curves over alpha show one effectiveness measure; evaluate one at a time")
     grid = np.unique(found["alpha"])
@@ -137,7 +185,7 @@ def _topics(found: Result) -> int:
 
 
 def _critical_lines(axes: Axes, topics: int) -> None:
-    """Where T_Risk becomes significant, and the figure itself."""
+    """Lines where T_Risk becomes significant, and a label with the critical value."""
     critical = critical_value(topics)
     if not np.isfinite(critical):
         return
@@ -176,8 +224,8 @@ def _mark_significant(
 
 def _named_last(systems: Sequence[str], named: Sequence[str]) -> list[tuple[str, int]]:
     """The systems with their rows, those to name on top of the others."""
-    place = {name: row for row, name in enumerate(systems)}
-    return [(name, row) for name, row in place.items() if name not in named] + [(name, place[name]) for name in named]
+    index = {name: row for row, name in enumerate(systems)}
+    return [(name, row) for name, row in index.items() if name not in named] + [(name, index[name]) for name in named]
 
 
 def _look(name: str, named: Sequence[str]) -> dict[str, Any]:

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from surefoot._typing import BoolArray, FloatArray, IntArray
-from surefoot.errors import SurefootError, choose, counted
-from surefoot.risk import one_alpha, sweep_of
+from surefoot._typing import BoolArray
+from surefoot.analysis.changes import BIN_ENDS, change_counts
+from surefoot.errors import SurefootError, counted
+from surefoot.risk import normalise_alphas, validate_alpha
 from surefoot.risk.values import Linear
 from surefoot.scores import Scores, as_names
 from surefoot.show.plots.labels import label_ends, label_points
@@ -36,8 +37,6 @@ MOST_TOPICS = 80
 """Of more topics only the worst and the best are drawn as bars."""
 NAMED_TOPICS = 5
 
-_STEPS = {"relative": (0.25, 0.5, 0.75, 1.0), "absolute": (0.1, 0.2, 0.3, 0.4, 0.5)}
-
 
 def topic_bars(
     scores: Scores,
@@ -47,17 +46,37 @@ def topic_bars(
     alpha: npt.ArrayLike = (0, 1, 5),
     axes: Axes | None = None,
 ) -> Axes:
-    """T_J of each topic at several alphas, the worst topic at the first alpha to the left, with the critical values.
+    """T_J of each topic at several alphas, ordered by the first alpha, with the critical values.
 
-    A bar below the lower dashed line is a topic that loses more than noise would; as alpha grows, losses stand out more
-    and gains less. Of more than 80 topics only the 40 worst and the 40 best are drawn. Dinçer, Macdonald and Ounis,
-    SIGIR 2014, figure 2, where the critical value is rounded to 2.
+    A bar below the lower dashed line is a topic that loses significantly; as alpha grows, losses stand out more and
+    gains less. Of more than 80 topics only the 40 worst and the 40 best are drawn. Dinçer, Macdonald and Ounis, SIGIR
+    2014, figure 2, where the critical value is rounded to 2.
 
+    Parameters
+    ----------
+    scores
+        The scores of all systems.
+    system
+        The system to explore.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    alpha
+        Up to five risk sensitivities.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
     >>> [text.get_text() for text in topic_bars(scores, "b", "a", alpha=0).get_xticklabels()]
     ['2', '1', '3']
     """
-    alphas = sweep_of(alpha)
+    alphas = normalise_alphas(alpha)
     if len(alphas) > len(SHADES):
         raise SurefootError(f"bars for up to {len(SHADES)} alphas can be told apart; got {len(alphas)}")
     own, base = scores[system], scores.baseline(baseline)
@@ -69,11 +88,11 @@ def topic_bars(
     order = order if len(order) <= MOST_TOPICS else np.concatenate([order[:half], order[-half:]])
     with canvas(axes, PAGE, 2.4) as axes:
         width = 0.84 / len(alphas)
-        for place, (one, row) in enumerate(zip(alphas, tj[:, order], strict=True)):
-            left = np.arange(len(order)) + (place - (len(alphas) - 1) / 2) * width
-            axes.bar(left, row, width, color=SHADES[place], label=f"α = {one:g}", linewidth=0)
+        for index, (one, row) in enumerate(zip(alphas, tj[:, order], strict=True)):
+            left = np.arange(len(order)) + (index - (len(alphas) - 1) / 2) * width
+            axes.bar(left, row, width, color=SHADES[index], label=f"α = {one:g}", linewidth=0)
         _threshold(axes, critical_value(len(own)))
-        names_on(axes, "x", range(len(order)), [scores.topics[place] for place in order], rotation=90, fontsize=5)
+        names_on(axes, "x", range(len(order)), [scores.topics[index] for index in order], rotation=90, fontsize=5)
         axes.set(xlim=(-0.7, len(order) - 0.3), ylabel=r"$T_J$", xlabel=_of_how_many(len(order), len(own)))
         axes.set_title(f"{plain(system)} against {plain(baseline)}", loc="left")
         axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(alphas), borderpad=0, handlelength=1.5)
@@ -101,12 +120,30 @@ def _threshold(axes: Axes, critical: float) -> None:
 
 
 def paired_scores(scores: Scores, system: str, baseline: str, *, axes: Axes | None = None) -> Axes:
-    """A system's score over the baseline's, a point for each topic; below the diagonal the system is worse.
+    """A system's score against the baseline's, one point for each topic; below the diagonal the system is worse.
 
     The topics that lose most are named. Points far from the diagonal on both sides show that the two do well on
-    different topics, which a baseline like the system itself would hide. After Dinçer, Ounis and Macdonald, ECIR 2014,
+    different topics, which a baseline similar to the system would hide. After Dinçer, Ounis and Macdonald, ECIR 2014,
     figure 3.
 
+    Parameters
+    ----------
+    scores
+        The scores of all systems.
+    system
+        The system to explore.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
     >>> paired_scores(scores, "b", "a").get_xlabel()
     'score: a'
@@ -131,7 +168,7 @@ def paired_scores(scores: Scores, system: str, baseline: str, *, axes: Axes | No
         measure = f"{plain(scores.measure)}:"
         axes.set(xlabel=phrase(measure, plain(baseline)), ylabel=phrase(measure, plain(system)))
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, handlelength=1, columnspacing=1)
-        worst = [int(place) for place in np.argsort(d, kind="stable")[:NAMED_TOPICS] if d[place] < 0]
+        worst = [int(index) for index in np.argsort(d, kind="stable")[:NAMED_TOPICS] if d[index] < 0]
         label_points(axes, np.column_stack([base, own]), scores.topics, worst, LOSS)
     return axes
 
@@ -144,24 +181,44 @@ def sorted_values(
     alpha: float = 1.0,
     axes: Axes | None = None,
 ) -> Axes:
-    """What each topic adds to U_Risk, x = v(d), from the worst to the best, a curve for each system.
+    """The value x = v(d) of each topic, from the worst to the best, with a curve for each system.
 
-    The mean height of a curve is the system's U_Risk. A deep left end says that the risk comes from a few topics, a
-    long shallow one that it is spread over many. After Dinçer, Ounis and Macdonald, ECIR 2014, figure 4.
+    The mean height of a curve is the U_Risk of the system. A deep left end shows that the risk comes from a few
+    topics, a long shallow one that it is spread over many. After Dinçer, Ounis and Macdonald, ECIR 2014, figure 4.
 
+    Parameters
+    ----------
+    scores
+        The scores of all systems.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    systems
+        The systems to draw.
+    alpha
+        Risk sensitivity.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
     >>> sorted_values(scores, "a", systems=["b"]).lines[0].get_ydata().round(2)
     array([-0.6,  0.1,  0.1])
     """
-    value, base, names = Linear(one_alpha(alpha)), scores.baseline(baseline), as_names(systems)
+    value, base, names = Linear(validate_alpha(alpha)), scores.baseline(baseline), as_names(systems)
     if not names:
         raise SurefootError("name the systems to draw")
     curves = [np.sort(value(scores[name] - base)) for name in names]
-    places = np.arange(1, len(base) + 1)
+    positions = np.arange(1, len(base) + 1)
     with canvas(axes) as axes:
         looks = [line_look(index) for index in range(len(names))]
         for name, curve, look in zip(names, curves, looks, strict=True):
-            axes.plot(places, curve, label=name, drawstyle="steps-mid", **look)
+            axes.plot(positions, curve, label=name, drawstyle="steps-mid", **look)
         axes.axhline(0, color=QUIET, linewidth=0.5, zorder=1)
         axes.set(xlim=(0.5, len(base) + 0.5), xlabel="topics, each system's worst first")
         axes.set_ylabel(phrase(f"x = v(d) at α = {alpha:g},", f"against {plain(baseline)}"))
@@ -179,34 +236,49 @@ def helped_hurt(
 ) -> Axes:
     """How many topics the system hurts and helps, by how much.
 
-    ``change`` is ``"relative"`` to the baseline's score (a gain over 0 counts as more than 100 %) or ``"absolute"``.
     Topics that stay the same have a bar of their own. After Wang, Bennett and Collins-Thompson, SIGIR 2012, figure 1.
 
+    Parameters
+    ----------
+    scores
+        The scores of all systems.
+    system
+        The system to explore.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    change
+        ``"relative"`` to the baseline's score (a gain over 0 counts as more than 100 %), or ``"absolute"``.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.5]], ["a", "b"], [1, 2, 3])
     >>> [int(bar.get_height()) for bar in helped_hurt(scores, "b", "a").patches]
     [0, 1, 0, 0, 1, 0, 1, 0, 0, 0]
     """
-    choose(change, tuple(_STEPS), "change")
-    d = _change(scores[system], scores.baseline(baseline), change)
-    hurt, helped, same = _counts(-d, change), _counts(d, change), int(np.count_nonzero(d == 0))
-    # A relative loss is never more than all there was.
-    losses = len(hurt) - 1 if change == "relative" else len(hurt)
-    counts = [*hurt[:losses][::-1], same, *helped]
+    counts = change_counts(scores[system], scores.baseline(baseline), change).tolist()
+    losses = len(counts) - len(BIN_ENDS[change]) - 2
     names = [*_bin_names(change, "−")[:losses][::-1], "0", *_bin_names(change, "")]
-    places = np.arange(len(counts)) - losses
+    positions = np.arange(len(counts)) - losses
     with canvas(axes, height=2.4) as axes:
-        bars = axes.bar(places, counts, 0.85, color=GAIN, edgecolor="white", linewidth=0)
-        for place, bar in zip(places, bars, strict=True):
-            if place <= 0:
-                bar.set(facecolor="white" if place else FAINT, edgecolor=LOSS if place else FAINT, linewidth=0.7)
-            if place < 0:
+        bars = axes.bar(positions, counts, 0.85, color=GAIN, edgecolor="white", linewidth=0)
+        for index, bar in zip(positions, bars, strict=True):
+            if index <= 0:
+                bar.set(facecolor="white" if index else FAINT, edgecolor=LOSS if index else FAINT, linewidth=0.7)
+            if index < 0:
                 bar.set_hatch(LOSS_HATCH)
         axes.bar_label(bars, [count or "" for count in counts], fontsize=6, padding=1)
-        axes.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor")
+        axes.set_xticks(positions, names, rotation=45, ha="right", rotation_mode="anchor")
         axes.set(ylabel="topics", ylim=(0, 1.12 * max(counts)))
         unit = "change in %" if change == "relative" else f"change in {plain(scores.measure)}"
         axes.set_xlabel(phrase(f"{unit},", f"{plain(system, 20)} against {plain(baseline, 20)}"))
-        _totals(axes, int(hurt.sum()), int(helped.sum()))
+        _totals(axes, sum(counts[:losses]), sum(counts[losses + 1 :]))
     return axes
 
 
@@ -215,25 +287,7 @@ def _totals(axes: Axes, hurt: int, helped: int) -> None:
         axes.text(x, 1.0, words, transform=axes.transAxes, ha=side, va="bottom", color=color)
 
 
-def _change(own: FloatArray, base: FloatArray, change: str) -> FloatArray:
-    """The change of each topic, rounded so that a change of a whole step falls into the bin that ends there."""
-    d = own - base
-    if change == "absolute":
-        return d.round(9)
-    if min(own.min(), base.min()) < 0:
-        raise SurefootError("a change relative to scores below 0 means nothing; show the absolute change")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(base > 0, d / base, np.where(d > 0, np.inf, 0.0))
-    return np.asarray(np.where((d != 0) & (np.abs(relative) < 1e-9), np.sign(d) * 1e-9, relative.round(9)))
-
-
-def _counts(upwards: FloatArray, change: str) -> IntArray:
-    """How many positive changes lie in each bin (0, first], (first, second] … (last, ∞)."""
-    bins = np.searchsorted(_STEPS[change], upwards[upwards > 0], side="left")
-    return np.bincount(bins, minlength=len(_STEPS[change]) + 1)
-
-
 def _bin_names(change: str, sign: str) -> list[str]:
     unit = 100 if change == "relative" else 1
-    ends = ["0", *(f"{sign}{unit * step:g}" for step in _STEPS[change])]
+    ends = ["0", *(f"{sign}{unit * step:g}" for step in BIN_ENDS[change])]
     return [*(f"{low} to {high}" for low, high in pairwise(ends)), f"beyond {ends[-1]}"]

@@ -16,10 +16,10 @@ from surefoot.research.tradeoff.search import Choice
 from surefoot.research.tradeoff.sweep import Sweep
 from surefoot.research.tradeoff.table import tradeoff_table
 from surefoot.results import Result
-from surefoot.risk import sweep_of
+from surefoot.risk import normalise_alphas
 from surefoot.show.plots.labels import label_points
 from surefoot.show.plots.style import BLACK, BLUE, FAINT, GREEN, ORANGE, QUIET, canvas, line_look, phrase, plain
-from surefoot.stats.intervals import How
+from surefoot.stats.bootstrap import BootstrapMethod
 
 MARKERS = "osD^vP*"
 DOT: dict[str, Any] = {"markersize": 3.5, "markeredgecolor": "white", "markeredgewidth": 0.4}
@@ -34,15 +34,31 @@ def tradeoff_curves(
     seed: int = 0,
     axes: Axes | None = None,
 ) -> Axes:
-    """Gain over risk of the model of each alpha, on test queries; the baseline is the origin.
+    """Gain against risk of the model of each alpha, on test queries; the baseline is the origin.
 
-    The dotted line is proportional reduction: the gain-only model for a share of the queries, by coin. The grey band is
-    the near-optimal hull, the dashed line selective re-ranking by a query feature, if there is one; both are those of
-    the first sweep. The thin lines are break-even at each ``alpha``: above them U_Risk is positive. A single sweep
-    comes with 95 % intervals. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+    The dotted line is proportional reduction: the gain-only model for a random fraction of the queries. The grey band
+    is the near-optimal hull, the dashed line selective re-ranking by a query feature, if there is one; both are those
+    of the first sweep. The thin lines are break-even: above them U_Risk is positive. A single sweep comes with 95 %
+    intervals. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+
+    Parameters
+    ----------
+    sweeps
+        One or more sweeps with the same baseline, measure and test queries.
+    alpha
+        Risk sensitivities of the break-even lines.
+    n_resamples, seed
+        Number of bootstrap resamples, and the seed of the random numbers.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
     """
     several = [sweeps] if isinstance(sweeps, Sweep) else list(sweeps)
-    lines = sweep_of(alpha)
+    lines = normalise_alphas(alpha)
     _check(several)
     first = several[0]
     with canvas(axes, height=3.0) as axes:
@@ -55,10 +71,10 @@ def tradeoff_curves(
             axes.plot(chosen.points.risk, chosen.points.gain, color=GREEN, linestyle=SHORT, linewidth=0.9,
                       label=f"selective: {plain(first.feature.systems[0])}")  # fmt: skip
         if len(several) == 1:
-            table = tradeoff_table(first, How(n_resamples=n_resamples, seed=seed))
+            table = tradeoff_table(first, BootstrapMethod(n_resamples=n_resamples, seed=seed))
             _crosses(axes, table, "ugain", np.arange(len(table)))
-        for place, sweep in enumerate(several):
-            look = {**line_look(place), **DOT, "marker": MARKERS[place % len(MARKERS)]}
+        for index, sweep in enumerate(several):
+            look = {**line_look(index), **DOT, "marker": MARKERS[index % len(MARKERS)]}
             axes.plot(sweep.curve.risk, sweep.curve.gain, label=f"{plain(sweep.objective)}, by α", zorder=3, **look)
         _frame(axes, several, lines)
         names = [f"{alpha:g}" for alpha in first.alphas]
@@ -79,7 +95,7 @@ def _check(sweeps: Sequence[Sweep]) -> None:
 
 
 def _crosses(axes: Axes, found: Result, of: str, rows: npt.NDArray[np.intp]) -> None:
-    """The intervals of risk and of the figure above it."""
+    """The intervals of risk and of the measure on the other axis."""
     look: dict[str, Any] = {"color": FAINT, "linewidth": 0.6, "zorder": 1.5}
     axes.hlines(found[of][rows], found["frisk_low"][rows], found["frisk_high"][rows], **look)
     axes.vlines(found["frisk"][rows], found[f"{of}_low"][rows], found[f"{of}_high"][rows], **look)
@@ -101,10 +117,22 @@ def _frame(axes: Axes, sweeps: Sequence[Sweep], alphas: FloatArray) -> None:
 
 
 def search_front(choice: Choice, *, axes: Axes | None = None) -> Axes:
-    """Effectiveness over risk of all trials of a search, on validation queries; the front with 95 % intervals.
+    """Effectiveness against risk of all trials of a search, on validation queries; the front with 95 % intervals.
 
-    No trial is more effective and less risky than one of the front. The star is what is recommended, the numbers are
-    alphas.
+    No trial is both more effective and less risky than one of the front. The star is the recommended trial; the
+    numbers are alphas.
+
+    Parameters
+    ----------
+    choice
+        The result of a search, as `choose_alpha` or `read_choice` gives it.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
     """
     risk, mean = choice["frisk"], choice["mean"]
     front = np.flatnonzero(choice["front"])

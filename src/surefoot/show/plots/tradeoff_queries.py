@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
 from surefoot._typing import FloatArray, IntArray
+from surefoot.analysis.changes import change_counts, change_labels
 from surefoot.errors import SurefootError, choose, listed
-from surefoot.research.tradeoff.changes import change_counts, change_names
 from surefoot.research.tradeoff.churn import BINS, churn_counts, reward_by_churn
-from surefoot.research.tradeoff.convergence import SHARE
+from surefoot.research.tradeoff.convergence import FRACTION
 from surefoot.research.tradeoff.sweep import Sweep
 from surefoot.scores import Scores
 from surefoot.show.plots.style import (
@@ -43,21 +43,35 @@ def alpha_looks(alphas: FloatArray) -> list[dict[str, Any]]:
 
 
 def convergence_curves(sweep: Sweep, *, of: str = "mean", axes: Axes | None = None) -> Axes:
-    """A figure of the validation queries after each iteration, a line for each alpha.
+    """A measure of the validation queries after each iteration, with a line for each alpha.
 
-    ``of`` is the mean (of the metric that is reported) or another figure of the history, such as frisk. On lines of the
-    mean a dot marks where 95 % of the last value is reached. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+    On lines of the mean a dot marks where 95 % of the last value is reached. After Wang, Bennett and Collins-Thompson,
+    SIGIR 2012.
+
+    Parameters
+    ----------
+    sweep
+        A sweep over alphas, as `sweep_alphas` or `read_sweep` gives it.
+    of
+        The mean (of the metric that is reported), or another measure of the history, such as frisk.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
     """
     choose(of, [name for name in sweep.histories[0][0] if np.isfinite(sweep.histories[0][0][name])], "of")
     with canvas(axes) as axes:
         looks = alpha_looks(sweep.alphas)
         for alpha, history, look in zip(sweep.alphas, sweep.histories, looks, strict=True):
-            curve = [figures[of] for figures in history]
+            curve = [values[of] for values in history]
             axes.plot(np.arange(1, len(curve) + 1), curve, label=f"α = {alpha:g}", **look)
         if of == "mean":
             for reached, history, look in zip(sweep.converged(), sweep.histories, looks, strict=True):
                 axes.plot(reached, history[reached - 1]["mean"], "o", color=look["color"], markersize=3, clip_on=False)
-            axes.plot([], [], "o", color=QUIET, markersize=3, label=f"{100 * SHARE:g} % of\nthe last")
+            axes.plot([], [], "o", color=QUIET, markersize=3, label=f"{100 * FRACTION:g} % of\nthe last")
         axes.set(xlim=(1, None), xlabel="iteration")
         queries = "validation" if sweep.validated else "training"
         name = plain(sweep.test.measure) if of == "mean" else measure_label(of)
@@ -67,29 +81,53 @@ def convergence_curves(sweep: Sweep, *, of: str = "mean", axes: Axes | None = No
 
 
 def churn_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
-    """How many test queries lie how far from the baseline's ranking, in ten bins, a row for each alpha.
+    """How many test queries lie how far from the baseline's ranking, in ten bins, with a row for each alpha.
 
-    The distance is Kendall's: the share of pairs of documents that change order. After Wang, Bennett and
+    The distance is Kendall's: the fraction of pairs of documents that change order. After Wang, Bennett and
     Collins-Thompson, SIGIR 2012.
+
+    Parameters
+    ----------
+    sweep
+        A sweep over alphas, as `sweep_alphas` or `read_sweep` gives it.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
     """
     counts = np.stack([churn_counts(row) for row in _churn(sweep).values])
     with canvas(axes, height=0.85 + CELL * len(counts)) as axes:
         _map(axes, counts, [BLUE] * BINS)
         _alpha_rows(axes, sweep.alphas)
-        axes.set_xticks(np.arange(BINS + 1) - 0.5, [f"{place / BINS:g}" for place in range(BINS + 1)])
+        axes.set_xticks(np.arange(BINS + 1) - 0.5, [f"{index / BINS:g}" for index in range(BINS + 1)])
         axes.set_xlabel(f"Kendall distance to the ranking of {plain(sweep.baseline)}\n(queries in each bin)")
     return axes
 
 
 def change_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
-    """How many test queries are hurt and helped, by relative change, a row for each alpha.
+    """How many test queries are hurt and helped, by relative change, with a row for each alpha.
 
-    A gain over 0 lies beyond 100 %; a bin holds its outer end. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+    A gain over 0 lies beyond 100 %; a bin includes its outer end. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+
+    Parameters
+    ----------
+    sweep
+        A sweep over alphas, as `sweep_alphas` or `read_sweep` gives it.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
     """
     counts = np.stack([change_counts(row, sweep.test.values[0]) for row in sweep.test.values[1:]])
-    names = change_names()
+    names = change_labels()
     same = names.index("0")
-    tints = [LOSS if place < same else QUIET if place == same else GAIN for place in range(len(names))]
+    tints = [LOSS if index < same else QUIET if index == same else GAIN for index in range(len(names))]
     with canvas(axes, height=1.15 + CELL * len(counts)) as axes:
         _map(axes, counts, tints)
         _alpha_rows(axes, sweep.alphas)
@@ -103,22 +141,35 @@ def change_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
 
 
 def reward_bars(sweep: Sweep, *, alpha: Sequence[float] | None = None, axes: Axes | None = None) -> Axes:
-    """What queries gain and lose on average, by how far their ranking moves from the baseline's; up to five alphas.
+    """What queries gain and lose on average, by how far their ranking moves from the baseline's.
 
-    Without ``alpha`` the least, which is the gain-only model, the middle and the largest are drawn. Bars up are mean
-    gains, hatched bars down mean losses. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+    Bars up are mean gains, hatched bars down mean losses. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+
+    Parameters
+    ----------
+    sweep
+        A sweep over alphas, as `sweep_alphas` or `read_sweep` gives it.
+    alpha
+        One to five alphas of the sweep; if None the least (the gain-only model), the middle and the largest.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
     """
     churn, rows = _churn(sweep), _rows(sweep, alpha)
     width = 0.84 / len(rows)
     with canvas(axes, height=2.4) as axes:
-        for place, (row, look) in enumerate(zip(rows, alpha_looks(sweep.alphas[rows]), strict=True)):
+        for index, (row, look) in enumerate(zip(rows, alpha_looks(sweep.alphas[rows]), strict=True)):
             found = reward_by_churn(churn.values[row], sweep.test.values[row + 1], sweep.test.values[0])
-            left = np.arange(BINS) + (place - (len(rows) - 1) / 2) * width
+            left = np.arange(BINS) + (index - (len(rows) - 1) / 2) * width
             axes.bar(left, np.nan_to_num(found.reward), width, color=look["color"], label=f"α = {sweep.alphas[row]:g}")
             axes.bar(left, -np.nan_to_num(found.risk), width, facecolor="white", edgecolor=look["color"],
                      hatch=LOSS_HATCH, linewidth=0.6)  # fmt: skip
         axes.axhline(0, color=BLACK, linewidth=0.5)
-        axes.set_xticks(np.arange(BINS + 1) - 0.5, [f"{place / BINS:g}" for place in range(BINS + 1)])
+        axes.set_xticks(np.arange(BINS + 1) - 0.5, [f"{index / BINS:g}" for index in range(BINS + 1)])
         axes.set(xlim=(-0.6, BINS - 0.4))
         axes.set_xlabel(f"Kendall distance to the ranking of {plain(sweep.baseline)}")
         axes.set_ylabel(f"mean loss and gain, {plain(sweep.test.measure)}")
@@ -127,21 +178,33 @@ def reward_bars(sweep: Sweep, *, alpha: Sequence[float] | None = None, axes: Axe
 
 
 def best_alpha_bars(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
-    """On which share of the test queries each alpha does best; ties, hatched, are shared evenly by those that tie.
+    """The fraction of the test queries on which each alpha does best; ties, hatched, are divided evenly.
 
     If one alpha served all queries, its bar would reach 100 %. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
+
+    Parameters
+    ----------
+    sweep
+        A sweep over alphas, as `sweep_alphas` or `read_sweep` gives it.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
     """
     values = sweep.test.values[1:]
     best = values == values.max(axis=0)
     many = best.sum(axis=0)
     alone, tied = 100 * (best & (many == 1)).mean(axis=1), 100 * np.where(many > 1, best / many, 0).mean(axis=1)
     with canvas(axes) as axes:
-        places = np.arange(len(alone))
-        axes.bar(places, alone, 0.7, color=BLUE, label="alone")
-        bars = axes.bar(places, tied, 0.7, alone, facecolor="white", edgecolor=QUIET, hatch=LOSS_HATCH, linewidth=0.6,
-                        label="tied, shared evenly")  # fmt: skip
+        positions = np.arange(len(alone))
+        axes.bar(positions, alone, 0.7, color=BLUE, label="alone")
+        look = {"facecolor": "white", "edgecolor": QUIET, "hatch": LOSS_HATCH, "linewidth": 0.6}
+        bars = axes.bar(positions, tied, 0.7, alone, label="tied, shared evenly", **look)  # type: ignore[arg-type]
         axes.bar_label(bars, [f"{total:.0f} %" for total in alone + tied], fontsize=6, padding=1)
-        axes.set_xticks(places, [f"{alpha:g}" for alpha in sweep.alphas])
+        axes.set_xticks(positions, [f"{alpha:g}" for alpha in sweep.alphas])
         axes.set(xlabel="α of the best model", ylabel="% of the queries", ylim=(0, 1.12 * max(alone + tied)))
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, handlelength=1.5)
     return axes

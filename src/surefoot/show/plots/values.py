@@ -8,14 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from surefoot._typing import FloatArray
-from surefoot.analysis.design import Setting
+from surefoot.analysis.design import Design
+from surefoot.analysis.normality import Normality, normality
 from surefoot.errors import SurefootError
-from surefoot.risk import one_alpha
+from surefoot.risk import validate_alpha
 from surefoot.risk.values import Linear, Smooth, fences
 from surefoot.scores import Scores
-from surefoot.show.plots.labels import check_rows
+from surefoot.show.plots.labels import validate_rows
 from surefoot.show.plots.style import BLACK, BLUE, FAINT, QUIET, VERMILION, canvas, names_on, phrase, plain, signed
-from surefoot.stats.normality import Normality, normality
 
 ROW = 0.105
 """Inches for a system in a figure with one below the other."""
@@ -33,16 +33,34 @@ def difference_boxes(
     """Box plots of each system's score differences from the baseline, the best mean on top, and the fences of all.
 
     Boxes hold the middle half of the topics, whiskers reach to the last topic within 1.5 interquartile ranges, points
-    lie beyond. The dashed lines are the fences of the differences of *all* systems together, to which the smooth value
-    function is fitted; ``systems`` only picks the rows. Benham, Moffat and Culpepper, ECIR 2020, figure 1.
+    lie beyond. The dashed lines are the fences of the differences of *all* systems together, to which the smooth
+    value function is fitted. Benham, Moffat and Culpepper, ECIR 2020, figure 1.
 
+    Parameters
+    ----------
+    scores
+        The scores of all systems.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    systems
+        The rows to draw; all if None.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
     >>> difference_boxes(scores, "a").get_xlabel()
     'score difference from a'
     """
     base = scores.baseline(baseline)
     shown = [name for name in (scores if systems is None else scores.select(systems)).systems if name != baseline]
-    check_rows(len(shown))
+    validate_rows(len(shown))
     shown.sort(key=lambda name: float(scores[name].mean()))
     pooled = scores.values[[name != baseline for name in scores.systems]] - base
     with canvas(axes, height=max(1.2, 0.75 + ROW * len(shown))) as axes:
@@ -75,17 +93,32 @@ def _fence_lines(axes: Axes, lower: float, upper: float) -> None:
 def value_functions(
     scores: Scores | None = None, baseline: str | None = None, *, alpha: float = 1.0, axes: Axes | None = None
 ) -> Axes:
-    """What a difference d is worth: v(d) = d, the linear v with its kink at 0, and the smooth cubic.
+    """The value of a difference d: v(d) = d, the linear v with its kink at 0, and the smooth cubic.
 
-    The smooth one is fitted to the five points drawn (its intercept then dropped, so it passes near them); the second
-    and the fourth are the fences of the differences, those of ``scores`` against the baseline, or the paper's. Where
-    there is no increasing cubic for this alpha only the others are drawn, and the figure says so. Benham, Moffat and
-    Culpepper, ECIR 2020, figure 2.
+    The smooth one is fitted to the five points drawn (its intercept is then dropped, so it passes near them); the
+    second and the fourth are fences. If no increasing cubic exists for this alpha, only the others are drawn and the
+    plot says so. Benham, Moffat and Culpepper, ECIR 2020, figure 2.
 
+    Parameters
+    ----------
+    scores, baseline
+        The scores whose differences from the baseline give the fences; without them they are the paper's.
+    alpha
+        Risk sensitivity.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> [line.get_label() for line in value_functions(alpha=1).lines][:3]
     ['none', 'linear', 'smooth']
     """
-    alpha = one_alpha(alpha)
+    alpha = validate_alpha(alpha)
     lower, upper = _fences_of(scores, baseline)
     d = np.linspace(-1, 1, 201)
     curves: dict[str, FloatArray] = {"none": d, "linear": Linear(alpha)(d)}
@@ -115,7 +148,7 @@ def _fences_of(scores: Scores | None, baseline: str | None) -> tuple[float, floa
         return Smooth.lower, Smooth.upper
     if baseline is None:
         raise SurefootError("value functions fitted to scores need a baseline; name one")
-    family = Setting.of(scores, baseline, value="smooth").family
+    family = Design.of(scores, baseline, value="smooth").family
     return family.keywords["lower"], family.keywords["upper"]  # type: ignore[attr-defined]
 
 
@@ -131,10 +164,29 @@ def qq_lines(
 ) -> Axes:
     """Bootstrap means of U_Risk against normal quantiles: by plain differences, linear and smooth values.
 
-    Means are less their average and over their standard deviation, so a normal distribution lies on the diagonal.
-    An end below it on the left is a heavier tail of losses than T_Risk assumes. Takes a `Normality` too. Benham, Moffat
-    and Culpepper, ECIR 2020, figure 3.
+    Means are standardised, so a normal distribution lies on the diagonal. An end below it on the left is a heavier
+    tail of losses than T_Risk assumes. Benham, Moffat and Culpepper, ECIR 2020, figure 3.
 
+    Parameters
+    ----------
+    scores
+        The scores, or a `Normality`.
+    system, baseline
+        The pair to compare.
+    alpha
+        Risk sensitivity.
+    n_resamples, seed
+        Number of bootstrap resamples, and the seed of the random numbers.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
     >>> scores = Scores(np.random.default_rng(1).random((2, 40)) ** 3, ["old", "new"], range(40))
     >>> [line.get_label() for line in qq_lines(scores, "new", "old", n_resamples=500).lines[:2]]
     ['none', 'linear']

@@ -58,7 +58,6 @@ def report(
     >>> scores = Scores([[0.2, 0.4, 0.4], [0.3, 0.1, 0.5]], ["old", "new"], ["q1", "q2", "q3"])
     >>> report(scores, baseline="old").startswith("<!doctype html>")
     True
-
     """
     data = payload(scores, baseline, candidate, alpha, segments, queries)
     style = _part("style.css")

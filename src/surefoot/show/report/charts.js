@@ -10,7 +10,7 @@ const steps = (low, high, count) => {
   return found;
 };
 
-/** From figures to pixels. */
+/** From values to pixels. */
 const scale = (low, high, from, to) => (value) => from + ((value - low) / (high - low || 1)) * (to - from);
 const at = (value) => value.toFixed(1);
 

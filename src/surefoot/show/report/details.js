@@ -16,11 +16,11 @@ function topicsTable(go, file) {
         text: true,
         cell: (row) => element("span", {}, link(row.topic, go, "all systems on this query"), textBelow(row.topic)),
       },
-      figure("baseline_score", "Baseline", 4),
-      figure("system_score", "System", 4),
-      figure("delta", "Change", 4, signed),
-      figure("x", "Weighed", 4, signed),
-      figure("tj", "T_J", 2, signed),
+      numberColumn("baseline_score", "Baseline", 4),
+      numberColumn("system_score", "System", 4),
+      numberColumn("delta", "Change", 4, signed),
+      numberColumn("x", "Weighed", 4, signed),
+      numberColumn("tj", "T_J", 2, signed),
       {
         key: "significant",
         head: "Stands out",
@@ -91,7 +91,7 @@ function showHelped(rows) {
 function showSegments(it) {
   byId("segments").hidden = !data.segments;
   if (!data.segments) return;
-  const rows = segmentFigures(it.system, it.alpha, it.baseline).sort(
+  const rows = segmentMeasures(it.system, it.alpha, it.baseline).sort(
     (a, b) => a.urisk - b.urisk || byName(a.segment, b.segment),
   );
   const cells = rows.map((row) => [
@@ -101,7 +101,7 @@ function showSegments(it) {
     integer(row.losses),
     signed(row.urisk, 4),
     signed(row.trisk, 2),
-    element("span", { class: pKind(row) }, pFigure(row.p_holm)),
+    element("span", { class: pKind(row) }, pText(row.p_holm)),
   ]);
   const heads = ["segment", "queries", "better", "worse", "U_Risk", "T_Risk", "p (Holm)"];
   const table = plainTable("The system in each segment, the lowest U_Risk first", heads, cells);
@@ -172,7 +172,7 @@ function showTopic(table, it, topic, go) {
 function showCurves(it, measure, go) {
   const count = systems.length > 100 ? 40 : 80;
   const alphas = Array.from({ length: count + 1 }, (_, k) => (data.largest_alpha * k) / count);
-  const sweep = alphas.map((alpha) => figures(alpha, it.baseline));
+  const sweep = alphas.map((alpha) => measures(alpha, it.baseline));
   const own = (k) => fixed(sweep[k][place.get(it.system)][measure], 3);
   return curves(byId("curve"), {
     alphas,

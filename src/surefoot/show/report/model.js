@@ -1,4 +1,4 @@
-// The scores and every figure that is computed of them. Nothing in here knows of the page.
+// The scores and every measure computed from them. Nothing in here depends on the page.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -141,8 +141,8 @@ function holm(list) {
   return adjusted;
 }
 
-/** A row of figures for each system: the columns of `surefoot evaluate --correct holm`. */
-function figures(alpha, baseline) {
+/** A row of measures for each system: the columns of `surefoot evaluate --correct holm`. */
+function measures(alpha, baseline) {
   const rows = comparisonsWith(baseline).map((it, i) => {
     const { urisk, se, trisk, p } = inference(it, alpha);
     const mean = totals[i] / width;
@@ -173,7 +173,7 @@ function figures(alpha, baseline) {
 }
 
 /** A row for each topic of a system: the columns of `surefoot explore`, in the order of the scores. */
-function topicFigures(system, alpha, baseline) {
+function topicMeasures(system, alpha, baseline) {
   const own = rowOf(system);
   const base = scoresOf(baseline);
   const { urisk, sd } = inference(comparisonsWith(baseline)[place.get(system)], alpha);
@@ -199,7 +199,7 @@ function topicFigures(system, alpha, baseline) {
 }
 
 /** A row for each segment of topics of a system; p is corrected over the segments. */
-function segmentFigures(system, alpha, baseline) {
+function segmentMeasures(system, alpha, baseline) {
   if (!data.segments) return [];
   const members = data.segments.names.map(() => []);
   data.segments.of.forEach((segment, topic) => members[segment].push(topic));

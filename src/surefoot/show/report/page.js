@@ -2,7 +2,7 @@
 
 const state = { ...data.start, topic: null, curve: "urisk" };
 
-/** As the library signs the same figures. */
+/** The signature that the library gives the same measures. */
 function signature(kind, ...more) {
   const fields = {
     measure: data.measure,
@@ -31,13 +31,13 @@ const tables = {
 let moveMarker = () => {};
 
 /** What depends on alpha: drawn at every move of the slider. */
-function drawFigures() {
+function drawMeasures() {
   const it = standing(state.system, state.baseline, state.alpha);
-  const rows = topicFigures(state.system, state.alpha, state.baseline);
+  const rows = topicMeasures(state.system, state.alpha, state.baseline);
   state.topic ??= rows.reduce((worst, row) => (row.delta < worst.delta ? row : worst)).topic;
   showVerdict(it);
   showSure(it);
-  showSystems(tables.systems, figures(state.alpha, state.baseline), it);
+  showSystems(tables.systems, measures(state.alpha, state.baseline), it);
   showSystem(tables.topics, it, rows, chooseTopic);
   showSegments(it);
   moveMarker(state.alpha);
@@ -55,7 +55,7 @@ function drawFigures() {
 
 /** Everything: drawn when the system, the baseline or the width changes. */
 function drawAll() {
-  const { it, rows } = drawFigures();
+  const { it, rows } = drawMeasures();
   showChanged(it);
   showWorst(it, rows, chooseTopic);
   showHelped(rows);
@@ -98,7 +98,7 @@ function speak() {
 }
 
 function listen() {
-  const redraw = oncePerFrame(drawFigures);
+  const redraw = oncePerFrame(drawMeasures);
   byId("alpha").addEventListener("input", (event) => {
     state.alpha = Number(event.target.value);
     redraw();
@@ -182,5 +182,5 @@ function start() {
 }
 
 start();
-// For tests, and for the curious at the console: every figure of the page, without touching it.
-window.surefoot = Object.freeze({ figures, topicFigures, segmentFigures });
+// For tests, and for use in the console: every measure of the page.
+window.surefoot = Object.freeze({ measures, topicMeasures, segmentMeasures });

@@ -15,7 +15,7 @@ from surefoot._typing import FloatArray
 from surefoot._version import __version__
 from surefoot.analysis.segments import group_topics
 from surefoot.errors import SurefootError
-from surefoot.risk import one_alpha
+from surefoot.risk import validate_alpha
 from surefoot.scores import VIRTUAL, Scores
 from surefoot.stats.agreement.pca import pca
 from surefoot.stats.inference import LEVEL, critical_value
@@ -71,7 +71,7 @@ def embedded(data: Mapping[str, Any]) -> str:
 
 def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: float) -> dict[str, Any]:
     """The comparison that the page opens with; ``planned`` if the candidate was named, so there is one test."""
-    alpha = one_alpha(alpha)
+    alpha = validate_alpha(alpha)
     if alpha > LARGEST_ALPHA:
         raise SurefootError(f"a report shows alpha from 0 to {LARGEST_ALPHA:g}; got {alpha:g}")
     baseline = "MEAN" if baseline is None else baseline

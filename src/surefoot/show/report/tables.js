@@ -143,5 +143,5 @@ function sorted(rows, state, columns) {
   });
 }
 
-// A column of figures, each shown with so many digits.
-const figure = (key, head, digits, show = fixed) => ({ key, head, cell: (row) => show(row[key], digits) });
+// A column of numbers with a given number of digits.
+const numberColumn = (key, head, digits, show = fixed) => ({ key, head, cell: (row) => show(row[key], digits) });

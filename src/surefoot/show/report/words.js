@@ -1,4 +1,4 @@
-// Numbers and findings as a reader takes them in. Every sentence is made of the figures at hand.
+// Numbers and findings as text. Every sentence is made from the current measures.
 
 const UNDEFINED = "–";
 const minus = (text) => text.replace("-", "−");
@@ -10,7 +10,7 @@ const signed = (value, digits) => {
 const integer = (value) => value.toLocaleString("en");
 const counted = (count, one, many) => `${integer(count)} ${count === 1 ? one : many}`;
 const queriesOf = (count) => counted(count, "query", "queries");
-const pFigure = (p) => (Number.isNaN(p) ? UNDEFINED : p < 0.001 ? "< 0.001" : p.toFixed(3));
+const pText = (p) => (Number.isNaN(p) ? UNDEFINED : p < 0.001 ? "< 0.001" : p.toFixed(3));
 const pWords = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`);
 const plainNumber = (value) => String(Number(value.toPrecision(6)));
 const times = (alpha) => (alpha === 0 ? "as much as" : `${plainNumber(1 + alpha)} times`);
@@ -32,7 +32,7 @@ function direction(t, p) {
  * picked out of many counts as such, and its p is corrected after Holm.
  */
 function standing(system, baseline, alpha) {
-  const at = (weight) => figures(weight, baseline)[place.get(system)];
+  const at = (weight) => measures(weight, baseline)[place.get(system)];
   const average = at(0);
   const risk = at(alpha);
   const planned = data.start.planned && system === data.start.system && baseline === data.start.baseline;

@@ -10,7 +10,6 @@ from surefoot.stats.agreement.correlation import (
 )
 from surefoot.stats.agreement.pca import PCA, PrincipalAxes, pca, principal_axes
 from surefoot.stats.agreement.rbo import RBO, ranking, rbo
-from surefoot.stats.agreement.value_agreement import value_agreement
 
 __all__ = [
     "PCA",
@@ -26,5 +25,4 @@ __all__ = [
     "principal_axes",
     "ranking",
     "rbo",
-    "value_agreement",
 ]

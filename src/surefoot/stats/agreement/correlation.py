@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import Result, signature
-from surefoot.scores import FloatArray, Scores
-from surefoot.stats.agreement.rbo import Figures
+from surefoot.scores import Scores
+from surefoot.stats.agreement.rbo import Values
 
 
 @dataclass(frozen=True)
@@ -23,27 +24,38 @@ class Kendall:
     weighted: float
 
 
-def kendall(first: Figures, second: Figures) -> Kendall:
-    """How far two figures put the same items into the same order.
+def kendall(first: Values, second: Values) -> Kendall:
+    """How far two sets of values put the same items into the same order.
 
     tau-b = (P - Q) / sqrt((P + Q + T)(P + Q + U)): P pairs in the same order, Q in opposite orders, T tied in the first
-    figure only, U in the second only (Kendall 1945). Pairs tied in both count nowhere, and equal orders have tau 1,
-    ties or not. The weighted tau gives a pair the weight 1 / rank + 1 / rank, ranks from 1 by the larger figure, the
+    values only, U in the second only (Kendall 1945). Pairs tied in both count nowhere, and equal orders have tau 1,
+    ties or not. The weighted tau gives a pair the weight 1 / rank + 1 / rank, ranks from 1 by the larger value, the
     mean of ranking by the first and by the second; its ties count as in tau-b (Vigna, *A weighted correlation index
-    for rankings with ties*, WWW 2015). All are NaN where one figure is the same for all items.
+    for rankings with ties*, WWW 2015). All are NaN where the values of all items are the same.
 
-    Figures come by name, and are then matched by name, or as arrays in the same order. Larger is better.
+    Parameters
+    ----------
+    first, second
+        Values by name, which are matched by name, or arrays in the same order. Larger is better.
 
+    Returns
+    -------
+    Kendall
+        tau-b with its p, and the weighted tau.
+
+    Examples
+    --------
     >>> found = kendall({"a": 0.3, "b": 0.2, "c": 0.1}, {"c": 4, "a": 9, "b": 3})
     >>> round(found.tau, 4), round(found.p, 4), round(found.weighted, 4)
     (0.3333, 1.0, 0.5455)
+
     """
     from scipy.stats import kendalltau, weightedtau
 
     x, y = _aligned(first, second)
     if x.ndim != 1 or x.shape != y.shape or x.size < 2 or np.isnan([x, y]).any():
         raise SurefootError(
-            f"Kendall's tau needs two figures of the same 2 or more items, none NaN; got shapes {x.shape} and {y.shape}"
+            f"Kendall's tau needs two values of the same 2 or more items, none NaN; got shapes {x.shape} and {y.shape}"
         )
     if min(np.ptp(x), np.ptp(y)) == 0:
         return Kendall(np.nan, np.nan, np.nan)
@@ -51,13 +63,15 @@ def kendall(first: Figures, second: Figures) -> Kendall:
     return Kendall(float(plain.statistic), float(plain.pvalue), float(weightedtau(x, y).statistic))
 
 
-def _aligned(first: Figures, second: Figures) -> tuple[FloatArray, FloatArray]:
+def _aligned(first: Values, second: Values) -> tuple[FloatArray, FloatArray]:
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         if first.keys() != second.keys():
-            raise SurefootError(f"both figures need the same items; one lacks {listed(first.keys() ^ second.keys())}")
+            raise SurefootError(
+                f"both sets of values need the same items; one lacks {listed(first.keys() ^ second.keys())}"
+            )
         return np.array(list(first.values()), float), np.array([second[name] for name in first], float)
     if isinstance(first, Mapping) or isinstance(second, Mapping):
-        raise SurefootError("give both figures by name, or both as arrays")
+        raise SurefootError("give both values by name, or both as arrays")
     return np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
 
 
@@ -97,11 +111,28 @@ def baseline_correlations(
 ) -> Result:
     """The `correlation` of each system with a baseline: a system, or MEAN, MEDIAN or MAX over all systems.
 
-    Columns: ``system, baseline, correlation``.
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    systems
+        The systems to show; all by default.
+    method
+        ``"pearson"`` or ``"spearman"``.
 
+    Returns
+    -------
+    Result
+        Columns ``system, baseline, correlation``.
+
+    Examples
+    --------
     >>> scores = Scores([[0.1, 0.2, 0.4], [0.3, 0.2, 0.1]], ["old", "new"], ["q1", "q2", "q3"])
     >>> baseline_correlations(scores, "old", systems=["new"]).columns["correlation"].round(3)
     array([-0.982])
+
     """
     chosen = scores if systems is None else scores.select(systems)
     found = correlation(chosen.values, scores.baseline(baseline), method)

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
-from surefoot.scores import VIRTUAL, FloatArray, Scores
+from surefoot.scores import VIRTUAL, Scores
 
 
 @dataclass(frozen=True, eq=False)
 class PrincipalAxes:
-    """Axes of a matrix: the share of variance of each, where the rows lie on them, and what each column adds."""
+    """Axes of a matrix: the fraction of variance of each, where the rows lie on them, and what each column adds."""
 
     shares: FloatArray
     coordinates: FloatArray
@@ -76,16 +77,37 @@ def pca(
 ) -> PCA:
     """The systems on their first principal axes (`principal_axes`), and the virtual runs MEAN, MEDIAN and MAX.
 
-    Columns: ``system, virtual, axis1, axis2 …``. Beside them: ``shares`` of variance of all axes, ``coordinates``
-    (systems × axes), ``loadings`` (axes × topics). Not centred by default, as in Dinçer, Ounis and Macdonald (*Tackling
-    biased baselines in the risk-sensitive evaluation of retrieval systems*, ECIR 2014), whose shares that reproduces.
-    Virtual runs are made of the chosen systems and projected, so that they do not move the axes; ``include`` makes them
-    rows like all others.
+    Not centred by default, as in Dinçer, Ounis and Macdonald (*Tackling biased baselines in the risk-sensitive
+    evaluation of retrieval systems*, ECIR 2014), whose shares of variance that reproduces.
 
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure.
+    systems
+        The systems to place; all by default.
+    virtual
+        The virtual runs to place beside them. They are projected, so that they do not move the axes.
+    include
+        Whether virtual runs are rows like all others instead.
+    centred
+        Whether each topic's mean is subtracted first, the usual principal component analysis.
+    axes
+        The number of axes.
+
+    Returns
+    -------
+    PCA
+        Columns ``system, virtual, axis1, axis2 …``; beside them ``shares`` of variance of all axes, ``coordinates``
+        (systems × axes) and ``loadings`` (axes × topics).
+
+    Examples
+    --------
     >>> scores = Scores([[0.3, 0.1], [0.6, 0.2], [0.1, 0.4]], ["a", "b", "c"], ["q1", "q2"])
     >>> found = pca(scores, virtual=["MAX"])
     >>> found.names, found.coordinates.round(2)[-1]
     (('a', 'b', 'c', 'MAX'), array([0.72, 0.07]))
+
     """
     chosen = scores if systems is None else scores.select(systems)
     unknown = [name for name in virtual if name not in VIRTUAL]

@@ -11,37 +11,49 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError, choose
-from surefoot.scores import FloatArray
 
 Ranking = Sequence[Hashable | AbstractSet[Hashable]]
-"""Items, the best first; a set or frozenset in an item's place is a group of tied items."""
+"""Items, the best first; a set or frozenset instead of an item is a group of tied items."""
 
-Figures = Mapping[Any, float] | npt.ArrayLike
-"""A figure for each item, by name or by position."""
-
-_Integers = npt.NDArray[np.int64]
+Values = Mapping[Any, float] | npt.ArrayLike
+"""A value for each item, by name or by position."""
 
 
-def ranking(figures: Figures, names: Sequence[Hashable] | None = None, *, ties: str = "share") -> Ranking:
-    """The items in the order of their figures, the largest first.
+def ranking(values: Values, names: Sequence[Hashable] | None = None, *, ties: str = "share") -> Ranking:
+    """The items in the order of their values, the largest first.
 
-    ``figures`` map items to figures, or are an array beside ``names`` (else the items are 0, 1, 2 …). Figures tie if
-    they are equal to the last bit. ``ties="share"`` puts tied items into one frozenset; ``ties="order"`` leaves them
-    in the order given, as a stable sort does. For a figure where less is better, hand over its negative.
+    Parameters
+    ----------
+    values
+        Maps items to values, or an array beside ``names``. Where less is better, pass the negative. Values tie if they
+        are equal to the last bit.
+    names
+        The items of an array; 0, 1, 2 … by default.
+    ties
+        ``"share"`` puts tied items into one frozenset; ``"order"`` leaves them in the order given.
 
+    Returns
+    -------
+    Ranking
+        The items, the best first.
+
+    Examples
+    --------
     >>> ranking({"a": 0.2, "b": 0.5, "c": 0.2}, ties="order")
     ('b', 'a', 'c')
     >>> ranking([3, 1, 2, 2], names="wxyz") == ("w", frozenset("yz"), "x")
     True
+
     """
     choose(ties, ("share", "order"), "ties")
-    items, values = _labelled(figures, names)
-    order = np.argsort(-values, kind="stable")
+    items, array = _labelled(values, names)
+    order = np.argsort(-array, kind="stable")
     if ties == "order":
-        return tuple(items[place] for place in order)
-    starts = np.flatnonzero(values[order][1:] != values[order][:-1]) + 1
-    groups = ([items[place] for place in group] for group in np.split(order, starts))
+        return tuple(items[index] for index in order)
+    starts = np.flatnonzero(array[order][1:] != array[order][:-1]) + 1
+    groups = ([items[index] for index in group] for group in np.split(order, starts))
     return tuple(group[0] if len(group) == 1 else frozenset(group) for group in groups)
 
 
@@ -72,9 +84,23 @@ def rbo(first: Ranking, second: Ranking, p: float = 0.9) -> RBO:
     Webber, Moffat and Zobel, *A similarity measure for indefinite rankings*, TOIS 2010 (eqs. 11, 30 and 32).
 
     Tied items come as a set. The rule is RBO^a of Corsi and Urbano (*The treatment of ties in rank-biased overlap*,
-    SIGIR 2024): a tie is an order that is not known, and each figure is its mean over all ways to break the ties, those
+    SIGIR 2024): a tie is an order that is not known, and each value is its mean over all ways to break the ties, those
     of one ranking independently of the other's. So two equal rankings with ties have less than 1 in common.
 
+    Parameters
+    ----------
+    first, second
+        Rankings, such as `ranking` makes.
+    p
+        The probability of going on to the next rank, between 0 and 1.
+
+    Returns
+    -------
+    RBO
+        The minimum, the residual and the extrapolated overlap.
+
+    Examples
+    --------
     >>> rbo("abc", "abc", p=0.5).extrapolated
     1.0
     >>> found = rbo(["a", "b", "c", "d"], ["b", "a", "e"])
@@ -82,10 +108,11 @@ def rbo(first: Ranking, second: Ranking, p: float = 0.9) -> RBO:
     (0.312, 0.543, 0.63)
     >>> round(rbo([{"a", "b"}, "c"], ["a", "b", "c"]).extrapolated, 3)
     0.95
+
     """
     if not 0 < p < 1:
         raise SurefootError(f"p of rank-biased overlap must lie between 0 and 1; got {p:g}")
-    short, long = sorted((_Places(first), _Places(second)), key=len)
+    short, long = sorted((_Ranks(first), _Ranks(second)), key=len)
     overlap, s, l = _overlap(short, long), len(short), len(long)  # noqa: E741, the paper's own letters
     depth = np.arange(1, l + 1)
     weight = _weight(p, depth)
@@ -106,12 +133,12 @@ def _maximum(overlap: FloatArray, s: int, p: float) -> float:
     return float(_weight(p, depth) @ most + p**matched)
 
 
-def _weight(p: float, depth: _Integers) -> FloatArray:
+def _weight(p: float, depth: IntArray) -> FloatArray:
     """What one item of overlap counts for at each depth."""
     return np.asarray((1 - p) / p * p**depth / depth)
 
 
-class _Places:
+class _Ranks:
     """The first and the last rank that each item of a ranking may take: the same, unless it is tied."""
 
     def __init__(self, ranking: Ranking) -> None:
@@ -128,52 +155,52 @@ class _Places:
     def __len__(self) -> int:
         return int(self.last[-1])
 
-    def ranks(self, items: Iterable[Hashable]) -> tuple[_Integers, _Integers]:
+    def ranks(self, items: Iterable[Hashable]) -> tuple[IntArray, IntArray]:
         groups = np.array([self.group[item] for item in items], dtype=np.int64)
         return self.first[groups], self.last[groups]
 
-    def inside(self, depth: _Integers) -> FloatArray:
+    def inside(self, depth: IntArray) -> FloatArray:
         """How much of the group at each depth lies within it: 1 where it is complete, and beyond the end."""
         at = np.searchsorted(self.last, np.minimum(depth, len(self)))
         return np.minimum((depth - self.first[at] + 1) / self.sizes[at], 1.0)
 
 
-def _overlap(short: _Places, long: _Places) -> FloatArray:
+def _overlap(short: _Ranks, long: _Ranks) -> FloatArray:
     """X_d at each depth, expected over the orders of tied items.
 
-    An item is within depth d surely if its last rank is, with the share of its group if only its first rank is. Both
+    An item is within depth d surely if its last rank is, with the fraction of its group if only its first rank is. Both
     rankings together make four cases; in each, the items that two given ranks have reached are counted.
     """
     depth = np.arange(1, len(long) + 1)
     common = list(short.group.keys() & long.group.keys())
     expected = np.zeros(depth.size)
-    for ranks, share in _reached(short, common, depth):
-        for other_ranks, other_share in _reached(long, common, depth):
+    for ranks, fraction in _reached(short, common, depth):
+        for other_ranks, other_fraction in _reached(long, common, depth):
             met = np.bincount(np.maximum(ranks, other_ranks), minlength=depth.size + 1)[1:]
-            expected += share * other_share * met.cumsum()
+            expected += fraction * other_fraction * met.cumsum()
     return expected
 
 
-def _reached(places: _Places, items: Iterable[Hashable], depth: _Integers) -> list[tuple[_Integers, FloatArray]]:
-    first, last = places.ranks(items)
-    inside = places.inside(depth)
+def _reached(ranking: _Ranks, items: Iterable[Hashable], depth: IntArray) -> list[tuple[IntArray, FloatArray]]:
+    first, last = ranking.ranks(items)
+    inside = ranking.inside(depth)
     return [(first, inside), (last, 1 - inside)]
 
 
-def _labelled(figures: Figures, names: Sequence[Hashable] | None) -> tuple[list[Hashable], FloatArray]:
-    """The items and their figures, in the order given."""
-    if isinstance(figures, Mapping):
+def _labelled(values: Values, names: Sequence[Hashable] | None) -> tuple[list[Hashable], FloatArray]:
+    """The items and their values, in the order given."""
+    if isinstance(values, Mapping):
         if names is not None:
-            raise SurefootError("figures that come by name need no names beside them")
-        items, values = list(figures), np.array(list(figures.values()), dtype=np.float64)
+            raise SurefootError("values that come by name need no names beside them")
+        items, array = list(values), np.array(list(values.values()), dtype=np.float64)
     else:
-        values = np.asarray(figures, dtype=np.float64)
-        items = list(range(values.size)) if names is None else list(names)
-    if values.ndim != 1 or len(items) != values.size:
-        raise SurefootError(f"each of the {len(items)} items needs one figure; got figures of shape {values.shape}")
-    if np.isnan(values).any():
-        raise SurefootError(f"item {items[int(np.isnan(values).argmax())]!r} has no figure (NaN); leave it out")
-    return items, values
+        array = np.asarray(values, dtype=np.float64)
+        items = list(range(array.size)) if names is None else list(names)
+    if array.ndim != 1 or len(items) != array.size:
+        raise SurefootError(f"each of the {len(items)} items needs one value; got values of shape {array.shape}")
+    if np.isnan(array).any():
+        raise SurefootError(f"item {items[int(np.isnan(array).argmax())]!r} has no value (NaN); leave it out")
+    return items, array
 
 
 def _twice(groups: Iterable[Iterable[Hashable]]) -> Hashable:

@@ -1,20 +1,19 @@
-"""Resampled figures against explicit resampling, and intervals against scipy's."""
+"""Resampled measures against explicit resampling, and the intervals made of them."""
+
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from surefoot import Scores, SurefootError, evaluate, risk
-from surefoot.analysis.design import Setting
+from surefoot._typing import Columns
+from surefoot.analysis.design import Design
+from surefoot.analysis.intervals import Resampler, difference_intervals, intervals
 from surefoot.risk.values import Smooth
-from surefoot.stats.intervals import (
-    bca_interval,
-    difference_intervals,
-    intervals,
-    jackknife_interval,
-    percentile_interval,
+from surefoot.stats.bootstrap import (
+    bootstrap_weights,
+    jackknife_weights,
 )
-from surefoot.stats.resampling import Resampler, bootstrap_weights, jackknife_weights
 
 RANDOM = np.random.default_rng(5)
 VALUES = RANDOM.beta(0.6, 1.8, size=(5, 30))
@@ -40,9 +39,17 @@ def direct(x: np.ndarray, alpha: float) -> dict[str, np.ndarray]:
     }
 
 
-def test_resampled_figures_are_those_of_the_drawn_topics() -> None:
+def replicates(design: Design, alphas: np.ndarray, measures: tuple[str, ...], weights: Iterator[np.ndarray]) -> Columns:
+    """The measures on each resample: resamples × alphas × systems."""
+    resampler = Resampler.of(design, alphas, measures)
+    statistics = resampler.statistics(weights)
+    systems = [resampler.of_system(statistics, index) for index in range(resampler.systems)]
+    return {name: np.moveaxis(np.stack([own[name] for own in systems]), (0, 2), (2, 0)) for name in measures}
+
+
+def test_resampled_measures_are_those_of_the_drawn_topics() -> None:
     weights = np.concatenate(list(bootstrap_weights(30, 40, seed=1)))
-    found = Resampler(Setting.of(SCORES, "base"), ALPHAS, ALL).replicates(iter([weights]))
+    found = replicates(Design.of(SCORES, "base"), ALPHAS, ALL, iter([weights]))
     for resample, row in enumerate(weights.astype(int)):
         drawn = np.repeat(VALUES, row, axis=1)
         for place, alpha in enumerate(ALPHAS):
@@ -51,16 +58,16 @@ def test_resampled_figures_are_those_of_the_drawn_topics() -> None:
 
 
 def test_leaving_topics_out_is_a_resample_too() -> None:
-    found = Resampler(Setting.of(SCORES, "base"), ALPHAS, ALL).replicates(jackknife_weights(30))
+    found = replicates(Design.of(SCORES, "base"), ALPHAS, ALL, jackknife_weights(30))
     for topic in (0, 3, 29):
         for name, expected in direct(np.delete(VALUES, topic, axis=1), 5.0).items():
             np.testing.assert_allclose(found[name][topic, 2], expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 def test_smooth_values_are_resampled_as_well() -> None:
-    setting = Setting.of(SCORES, "base", value=Smooth)
+    design = Design.of(SCORES, "base", value=Smooth)
     weights = np.concatenate(list(bootstrap_weights(30, 5, seed=2)))
-    found = Resampler(setting, np.array([1.0]), ("urisk", "trisk", "zrisk", "georisk")).replicates(iter([weights]))
+    found = replicates(design, np.array([1.0]), ("urisk", "trisk", "zrisk", "georisk"), iter([weights]))
     for resample, row in enumerate(weights.astype(int)):
         drawn = np.repeat(VALUES, row, axis=1)
         np.testing.assert_allclose(found["trisk"][resample, 0], risk.trisk(drawn, drawn[0], 1, Smooth), rtol=1e-9)
@@ -77,22 +84,6 @@ def test_estimates_are_those_of_evaluate(population: object) -> None:
     for row in rows:
         expected = table[row["system"], row["alpha"]][row["measure"]]
         assert row["estimate"] == (pytest.approx(expected) if expected is not None else None)
-
-
-def test_bca_of_scipys_own_replicates_is_scipys_interval() -> None:
-    d = VALUES[1] - VALUES[0]
-    theirs = stats.bootstrap((d,), lambda x, axis: x.mean(axis=axis), n_resamples=3000, method="BCa", rng=3)
-    left_out = (d.sum() - d) / 29
-    low, high = bca_interval(theirs.bootstrap_distribution, d.mean(), left_out)
-    np.testing.assert_allclose([low, high], theirs.confidence_interval, atol=1e-4)
-
-
-def test_percentile_of_scipys_own_replicates_is_scipys_interval() -> None:
-    d = VALUES[1] - VALUES[0]
-    theirs = stats.bootstrap((d,), lambda x, axis: x.mean(axis=axis), n_resamples=3000, method="percentile", rng=3)
-    np.testing.assert_allclose(
-        percentile_interval(theirs.bootstrap_distribution), theirs.confidence_interval, rtol=1e-12
-    )
 
 
 def test_the_jackknife_interval_of_urisk_is_the_t_interval() -> None:
@@ -127,8 +118,8 @@ def test_differences_share_the_resampled_topics() -> None:
 
 def test_chunks_of_resamples_change_no_figure() -> None:
     weights = np.concatenate(list(bootstrap_weights(30, 50, seed=1)))
-    resampler = Resampler(Setting.of(SCORES, dict.fromkeys(SCORES.systems, "base")), ALPHAS, ALL)
-    whole, parts = resampler.replicates(iter([weights])), resampler.replicates(iter(np.split(weights, 5)))
+    design = Design.of(SCORES, dict.fromkeys(SCORES.systems, "base"))
+    whole, parts = (replicates(design, ALPHAS, ALL, iter(rows)) for rows in ([weights], np.split(weights, 5)))
     for name, column in whole.items():
         np.testing.assert_allclose(column, parts[name], rtol=1e-12, err_msg=name)
 
@@ -193,10 +184,3 @@ def test_resamples_without_a_figure_are_left_out(method: str) -> None:
     if method == "percentile":
         np.testing.assert_allclose([row["trisk_low"], row["trisk_high"]], np.nanquantile(t, [0.025, 0.975]), rtol=1e-9)
     assert np.nanmin(t) <= row["trisk_low"] < row["trisk_high"] <= np.nanmax(t)
-
-
-def test_jackknife_interval_of_a_mean() -> None:
-    sample = VALUES[1]
-    low, high = jackknife_interval(sample.mean(), (sample.sum() - sample) / 29)
-    expected = stats.ttest_1samp(sample, 0).confidence_interval(0.95)
-    np.testing.assert_allclose([low, high], [expected.low, expected.high], rtol=1e-9)

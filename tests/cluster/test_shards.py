@@ -1,4 +1,4 @@
-"""What goes on beside the clusters: cutting queries, reading columns, sums over workers that one process plays."""
+"""Partitioning queries, reading columns, and sums over workers that are threads of one process."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -11,29 +11,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import SurefootError
-from surefoot.cluster.columns import Columns, Part
-from surefoot.cluster.dask import _slices
-from surefoot.cluster.evaluation import by_row, evaluated, features_of
-from surefoot.cluster.partitioning import cut
-from surefoot.cluster.worker import Plan
+from surefoot.cluster.columns import Columns, Shard
+from surefoot.cluster.dask import split_data
+from surefoot.cluster.evaluation import evaluate_shard, features_of, validate_by_row
+from surefoot.cluster.partitioning import partition_queries
+from surefoot.cluster.worker import WorkerRequest
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.boosting import Lambda, RiskObjective
-from surefoot.learn.metrics import Metric
+from surefoot.learn.boosting import RiskObjective
+from surefoot.learn.comm import Local
 from surefoot.learn.objectives import OBJECTIVES
+from surefoot.learn.settings import PairOptions
 from surefoot.learn.training import train
-from surefoot.learn.validation import Judge
+from surefoot.learn.validation import Validation
 from tests.cluster.cluster_cases import data_of, settings, table
 
 sizes_of_queries = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 50)), min_size=1, max_size=40)
 
 
 @given(sizes_of_queries, st.integers(1, 9))
-def test_parts_are_ranges_of_whole_queries_of_about_the_same_size(found, parts) -> None:
+def test_shards_are_ranges_of_whole_queries_of_about_the_same_size(found, parts) -> None:
     queries, sizes = (np.array(column) for column in zip(*found, strict=True))
-    made = cut(queries, sizes, parts)
+    made = partition_queries(queries, sizes, parts)
     names, codes = np.unique(queries, return_inverse=True)
     documents = np.bincount(codes, weights=sizes)
-    places = made.place(names)
+    places = made.shard_of(names)
     assert np.all(np.diff(places) >= 0)
     assert places.min() >= 0
     assert places.max() < parts
@@ -41,14 +42,14 @@ def test_parts_are_ranges_of_whole_queries_of_about_the_same_size(found, parts) 
     share = np.bincount(places, weights=documents, minlength=parts)
     assert share.max() < documents.sum() / parts + documents.max() + 1e-9
     texts = [f"{name:05}" for name in queries]
-    np.testing.assert_array_equal(cut(texts, sizes, parts).place(np.unique(texts)), places)
+    np.testing.assert_array_equal(partition_queries(texts, sizes, parts).shard_of(np.unique(texts)), places)
 
 
-def test_nothing_to_cut() -> None:
+def test_nothing_to_partition() -> None:
     with pytest.raises(SurefootError, match="no rows"):
-        cut([], [], 2)
+        partition_queries([], [], 2)
     with pytest.raises(SurefootError, match="1 worker or more; got 0"):
-        cut([1], [1], 0)
+        partition_queries([1], [1], 0)
 
 
 def test_columns_by_what_they_are() -> None:
@@ -70,18 +71,18 @@ def test_columns_by_what_they_are() -> None:
         Columns.among([0, 1])
 
 
-def test_a_part_has_queries_sorted_and_rows_in_order() -> None:
+def test_a_shard_has_queries_sorted_and_rows_in_order() -> None:
     frame = pandas.DataFrame(
         {"qid": ["b", "a", "b", "a"], "label": [0, 1, 2, 0], "x": [1.0, None, 3.0, 4.0], "v": [0.5, 0.25, 0.5, 0.25]}
     )
-    part = Columns.among(list(frame.columns), baseline=["feature:x", "values:v"]).part(frame)
+    part = Columns.among(list(frame.columns), baseline=["feature:x", "values:v"]).shard(frame)
     assert part.data.queries == ("a", "b")
     np.testing.assert_array_equal(part.data.features[:, 0], [np.nan, 4, 1, 3])
     np.testing.assert_array_equal(part.data.labels, [1, 0, 0, 2])
     assert part.baselines.names == ("feature:x", "v")
     np.testing.assert_array_equal(part.baselines.rows[0], [-1e300, 4, 1, 3])
     np.testing.assert_array_equal(part.baselines.reached[1], [0.25, 0.5])
-    empty = Columns.among(list(frame.columns), baseline="values:v").part(frame[:0])
+    empty = Columns.among(list(frame.columns), baseline="values:v").shard(frame[:0])
     assert (len(empty.data), empty.data.features.shape) == (0, (0, 1))
 
 
@@ -92,7 +93,7 @@ def test_a_part_has_queries_sorted_and_rows_in_order() -> None:
         ("qid", ["a", 1], "must hold numbers or texts, not both"),
         ("label", [0.5, 1], "labels must be whole numbers"),
         ("x", ["one", "two"], "columns x must be numbers"),
-        ("v", [0.5, 0.6], "column 'v' must have one value a query; query q has several"),
+        ("v", [0.5, 0.6], "column 'v' must have one value per query; query q has several"),
         ("s", [0.5, np.inf], "column 's' of a baseline must have finite numbers"),
     ],
 )
@@ -100,30 +101,30 @@ def test_rows_that_cannot_be_learnt_from(column, values, message) -> None:
     frame = pandas.DataFrame({"qid": ["q", "q"], "label": [0, 1], "x": [1, 2], "v": [0.5, 0.5], "s": [1, 2]})
     frame[column] = values
     with pytest.raises(SurefootError, match=message):
-        Columns.among(list(frame.columns), baseline=["values:v", "scores:s"]).part(frame)
+        Columns.among(list(frame.columns), baseline=["values:v", "scores:s"]).shard(frame)
 
 
 def test_what_clusters_do_not_train() -> None:
-    whole = cut([1], [1], 1)
+    whole = partition_queries([1], [1], 1)
     with pytest.raises(SurefootError, match="objective tail has to rank all queries"):
-        Plan(settings("tail"), whole)
-    with pytest.raises(SurefootError, match="does not lean on its baseline; set lean to 0"):
-        Plan(replace(settings("ucro"), lean=0.5), whole)
-    with pytest.raises(SurefootError, match="clusters train by XGBoost: choose the engine xgboost, not lightgbm"):
-        Plan(settings(engine="lightgbm"), whole)
+        WorkerRequest(settings("tail"), whole)
+    with pytest.raises(SurefootError, match="is not interpolated; set baseline_weight to 0"):
+        WorkerRequest(replace(settings("ucro"), baseline_weight=0.5), whole)
+    with pytest.raises(SurefootError, match="a cluster trains one XGBoost model; set engine to xgboost"):
+        WorkerRequest(settings(engine="lightgbm"), whole)
 
 
-def test_a_model_that_leans_sees_queries_whole() -> None:
-    """It is judged on a part's queries as anywhere, and does not score rows one by one."""
+def test_an_interpolated_model_sees_queries_whole() -> None:
+    """It is evaluated on a shard's queries as anywhere, and does not score rows one by one."""
     frame = table()
     data, _ = data_of(frame)
-    model = train(settings(lean=0.5, threads=1), data, "feature:f0").model
+    model = train(data, "feature:f0", settings(baseline_weight=0.5, n_jobs=1)).model
     columns = Columns.among(list(frame.columns), features=features_of(model), baseline="feature:f0")
-    found = evaluated(columns.part(frame), model, "new")
-    judge = Judge(data, Metric(cutoff=10), baselines_of("feature:f0", data))
-    np.testing.assert_allclose(sorted(found.values[0]), sorted(judge.scores("new", model.predict(data)).values[0]))
+    found = evaluate_shard(columns.shard(frame), model, "new")
+    validation = Validation.of(settings(), data, baselines_of("feature:f0", data))
+    np.testing.assert_allclose(sorted(found.values[0]), sorted(validation.scores("new", model.predict(data)).values[0]))
     with pytest.raises(SurefootError, match="must know which documents are of one query; take scores, or a model"):
-        by_row(model)
+        validate_by_row(model)
 
 
 class Sums:
@@ -133,32 +134,34 @@ class Sums:
         self.barrier, self.given, self.calls = Barrier(workers, timeout=60), [None] * workers, [0] * workers
 
     def of(self, worker):
-        def everywhere(sums):
-            self.calls[worker] += 1
-            self.given[worker] = sums
-            self.barrier.wait()
-            total = np.sum(self.given, axis=0)
-            self.barrier.wait()
-            return total
+        class Comm(Local):
+            def sum(_, values):  # noqa: N805
+                self.calls[worker] += 1
+                self.given[worker] = values
+                self.barrier.wait()
+                total = np.sum(self.given, axis=0)
+                self.barrier.wait()
+                return total
 
-        return everywhere
+        return Comm()
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTIVES if name != "tail"])
 @pytest.mark.parametrize("empty", ["zero", "drop"])
-def test_gradients_of_parts_are_those_of_the_whole(name, empty) -> None:
+def test_gradients_of_shards_are_those_of_the_whole(name, empty) -> None:
     """Three workers: one has no rows, and one has documents that all score the same when the others' differ."""
     data, old = data_of(table(queries=9))
     baselines = baselines_of(old, data)
     data.labels[: data.bounds[1]] = 0
-    whole = RiskObjective(name, 1, baselines, Lambda(empty=empty), 1)
+    whole = RiskObjective(name, 1, baselines, pairs=PairOptions(empty=empty), n_jobs=1)
     whole.bind(data)
-    halves = list(_slices(data, baselines, cut(np.arange(9), data.sizes, 2)))
+    halves = list(split_data(data, baselines, partition_queries(np.arange(9), data.sizes, 2)))
     nothing = data.select([])
-    parts = [halves[0], Part(nothing, baselines_of(np.zeros(0), nothing)), halves[1]]
+    parts = [halves[0], Shard(nothing, baselines_of(np.zeros(0), nothing)), halves[1]]
     sums = Sums(3)
     objectives = [
-        RiskObjective(name, 1, part.baselines, Lambda(empty=empty), 1, sums.of(i)) for i, part in enumerate(parts)
+        RiskObjective(name, 1, part.baselines, pairs=PairOptions(empty=empty), n_jobs=1, comm=sums.of(i))
+        for i, part in enumerate(parts)
     ]
     for objective, part in zip(objectives, parts, strict=True):
         objective.bind(part.data)
@@ -178,7 +181,7 @@ def test_gradients_of_parts_are_those_of_the_whole(name, empty) -> None:
 def test_before_the_first_tree_is_the_same_everywhere() -> None:
     """Each worker's scores are all equal, but not to those of the others: the training has begun."""
     sums = Sums(2)
-    pair = [RiskObjective("saro", everywhere=sums.of(worker)) for worker in range(2)]
+    pair = [RiskObjective("saro", comm=sums.of(worker)) for worker in range(2)]
 
     def started(first, second):
         with ThreadPoolExecutor(2) as pool:

@@ -1,21 +1,21 @@
-"""The inner loop of resampling Z_Risk, compiled."""
+"""The inner loop of weighted Z_Risk, compiled."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from surefoot._numba import kernel
-from surefoot.scores import FloatArray
+from surefoot._typing import FloatArray
 
 
 @kernel
 def weighted_z(
     weights: FloatArray, scaled: FloatArray, root: FloatArray, root_share: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The weighed sums of positive and of negative z, for each row and resample.
+    """The weighted sums of positive and of negative z, for each row and resample.
 
     With T the column totals, ``scaled`` = x / sqrt(T), ``root`` = sqrt(T) and ``root_share`` = sqrt(S / N):
-    z = (x - e) / sqrt(e) = scaled / root_share - root_share × root; 0 where nothing is expected.
+    z = (x - e) / sqrt(e) = scaled / root_share - root_share × root; 0 where the expected score is 0.
     """
     resamples, topics = weights.shape
     rows = len(scaled)

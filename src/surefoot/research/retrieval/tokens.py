@@ -1,4 +1,4 @@
-"""Text to terms: identifiers taken apart, lower case, a few stop words left out, endings taken off."""
+"""Tokenising: identifiers are split, words lowercased and stemmed, a few stop words removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STOP_WORDS = """
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
-# A run of capitals before a capitalised word, a word, capitals, a number: HTTPServer2 is http, server, 2.
+# Capitals before a capitalised word, a word, capitals, or a number: HTTPServer2 is http, server, 2.
 _PIECES = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
@@ -27,10 +27,10 @@ def terms(text: str) -> list[str]:
 
 @cache
 def stem(word: str) -> str:
-    """A word without its plural, -ing or -ed, and the e and doubled letter that those hide.
+    """A word without its plural, -ing or -ed, and without a final e or doubled letter.
 
-    Harman's S stemmer ("How effective is suffixing?", JASIS 42(1), 1991) and two more endings. What is left need
-    not be a word; it is enough that the forms of one word mostly meet.
+    Harman's S stemmer ("How effective is suffixing?", JASIS 42(1), 1991) with two more suffixes. The stem need not be
+    a word; it is enough that most forms of a word have the same stem.
 
     >>> [stem(word) for word in "queries classes files parsing parse parsed stopped status string".split()]
     ['query', 'class', 'fil', 'pars', 'pars', 'pars', 'stop', 'status', 'string']

@@ -1,0 +1,163 @@
+"""Every system against its baseline by several tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot._typing import Columns, FloatArray
+from surefoot.analysis.design import Baseline, Design, Population, signature_of
+from surefoot.errors import SurefootError, choose
+from surefoot.results import Result
+from surefoot.risk.alphas import normalise_alphas
+from surefoot.risk.measures import TRISK, URISK
+from surefoot.risk.values import Family, Linear
+from surefoot.scores import Scores
+from surefoot.stats.corrections import correct as corrected
+from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
+
+TESTS = ("trisk", "t", "wilcoxon", "flip", "max", "swap")
+
+
+def run_tests(
+    scores: Scores,
+    baseline: Baseline,
+    alpha: npt.ArrayLike = 1.0,
+    *,
+    tests: Sequence[str] = TESTS,
+    alternative: str = "two-sided",
+    systems: Sequence[str] | None = None,
+    population: Population = None,
+    value: str | Family = "linear",
+    correct: str | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> Result:
+    """Every system against the baseline by several tests, one row for each system and alpha.
+
+    Parameters
+    ----------
+    scores, baseline, alpha, systems, population, value
+        As in `surefoot.evaluate`.
+    tests
+        Any of ``trisk`` (T_Risk against 0), ``t`` (paired t, alpha = 0), ``wilcoxon``, ``flip``, ``max`` (flip,
+        adjusted for all systems) and ``swap`` (GeoRisk of system and baseline).
+    alternative
+        ``"two-sided"``, or ``"worse"`` for the system.
+    correct
+        Adds columns such as ``p_flip_holm``, adjusted over all systems, and over the alphas where the test depends on
+        them.
+    n_resamples, seed
+        Of the permutation tests.
+
+    Returns
+    -------
+    Result
+        Columns ``system, baseline, alpha, urisk, centre`` (what U_Risk would be without a system effect), ``trisk``,
+        and for each test its p, such as ``p_flip``; NaN where there is nothing to test.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(1).random((3, 30)) ** 2
+    >>> result = run_tests(Scores(draws, ["old", "new", "other"], range(30)), "old", alpha=5)
+    >>> [(row["system"], round(row["p_trisk"], 3), round(row["p_flip"], 3)) for row in result.rows()[1:]]
+    [('new', 0.017, 0.713), ('other', 0.009, 0.826)]
+
+    """
+    for test in tests:
+        choose(test, TESTS, "tests")
+    alphas = normalise_alphas(alpha)
+    # Adjustment for other systems counts all of them, whichever are shown.
+    design = Design.of(scores, baseline, None if correct or "max" in tests else systems, population, value)
+    if design.baselines is None:
+        raise SurefootError("tests need a baseline; name one")
+    method: Method = {"alternative": alternative, "n_resamples": n_resamples, "seed": seed}
+    found = _columns(design, alphas, tests, method)
+    if correct is not None:
+        found |= _corrected(found, design.family, correct)
+    shape = (len(alphas), len(design.systems))
+    shown = [design.systems.index(name) for name in (scores if systems is None else scores.select(systems)).systems]
+    columns = {name: np.broadcast_to(column, shape).T[shown].ravel() for name, column in found.items()}
+    fields = {"alternative": alternative, "correct": correct, "n_resamples": n_resamples, "seed": seed}
+    signature = signature_of("tests", [design], alphas, **fields)
+    return Result(signature, columns, (*scores.notes, *_notes(design, alphas, tests)))
+
+
+class Method(TypedDict):
+    """Options that the permutation tests share."""
+
+    alternative: str
+    n_resamples: int
+    seed: int
+
+
+def _columns(design: Design, alphas: FloatArray, tests: Sequence[str], method: Method) -> Columns:
+    rows, baselines = design.rows, np.broadcast_to(np.asarray(design.baselines), design.rows.shape)
+    family, alternative = design.family, method["alternative"]
+    flips = flip_test(rows, baselines, alphas, family, **method)
+    p: dict[str, Callable[[], FloatArray]] = {
+        "trisk": lambda: t_test(rows, baselines, alphas, family, alternative),
+        "t": lambda: t_test(rows, baselines, 0.0, Linear, alternative),
+        "wilcoxon": lambda: wilcoxon_test(rows, baselines, alternative),
+        "flip": lambda: flips.p,
+        "max": lambda: flips.p_max,
+        "swap": lambda: _swaps(design, alphas, method),
+    }
+    values = design.values([URISK, TRISK], alphas)
+    return {
+        "system": np.array(design.systems),
+        "baseline": np.array(design.baseline_names),
+        "alpha": alphas[:, np.newaxis],
+        "urisk": values["urisk"],
+        "centre": flips.centre,
+        "trisk": values["trisk"],
+        **{f"p_{test}": p[test]() for test in tests},
+    }
+
+
+def _swaps(design: Design, alphas: FloatArray, method: Method) -> FloatArray:
+    """The p of the swap test, alphas × systems; NaN where system and baseline are not two rows of the population."""
+    p = np.full((len(alphas), len(design.systems)), np.nan)
+    for matrix, rows, indices in design.matrices():
+        for row, index in zip(rows, indices, strict=True):
+            other = _row_of_baseline(design, index)
+            if other is not None:
+                p[:, index] = swap_test(matrix, row, other, alphas, design.family, **method).p
+    return p
+
+
+def _row_of_baseline(design: Design, index: int) -> int | None:
+    """The row of a system's baseline in the population; None if the baseline is virtual or outside."""
+    if design.population == "PAIR":
+        return 1
+    members = list(design.population or design.scores.systems)
+    name = design.baseline_names[index]
+    return members.index(name) if name in members else None
+
+
+def _corrected(found: Columns, family: Family, method: str) -> Columns:
+    """The p values adjusted; those that are the same at every alpha are one test and count once."""
+    result: Columns = {}
+    for name in found:
+        if name.startswith("p_") and name != "p_max":
+            same = name in ("p_t", "p_wilcoxon") or (name == "p_flip" and family is Linear)
+            p = np.atleast_2d(found[name])[: 1 if same else None]
+            result[f"{name}_{method}"] = corrected(p, method)
+    return result
+
+
+def _notes(design: Design, alphas: FloatArray, tests: Sequence[str]) -> list[str]:
+    notes = []
+    if alphas.max() > 0:
+        notes.append(
+            "p_trisk compares T_Risk with 0; without a system effect U_Risk would be about the value under centre, "
+            "and p_flip compares with that"
+        )
+        if design.family is Linear and {"flip", "max"} & set(tests):
+            notes.append("p_flip and p_max are the same at every alpha: exchanging scores never changes |d|")
+    if "swap" in tests and not set(design.baseline_names) <= set(design.scores.systems):
+        notes.append("p_swap is undefined against a virtual baseline: it is no row of the population")
+    return notes

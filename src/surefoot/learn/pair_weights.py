@@ -1,0 +1,92 @@
+"""The common ways to weigh changes of the metric, for objectives: arrays of each query in, `PairWeights` out."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot.learn.weight_kernels import FACTOR, GLOBAL, LINE, PER_QUERY, STEP, PairWeights
+from surefoot.scores import FloatArray
+
+Singles = npt.NDArray[np.float32]
+
+
+def by_factor(factor: FloatArray) -> PairWeights:
+    """Every swap of a query counts ``factor`` times.
+
+    Parameters
+    ----------
+    factor : array
+        A number of 0 or more for each query.
+
+    Returns
+    -------
+    PairWeights
+
+    Examples
+    --------
+    >>> by_factor(np.array([1.0, 2.0])).per_query[:, 0]
+    array([1., 2.], dtype=float32)
+    """
+    return PairWeights(FACTOR, columns_of(factor), row_of())
+
+
+def by_line(extra: npt.ArrayLike, above: FloatArray, below: FloatArray) -> PairWeights:
+    """The part of a change that lies below a kink counts 1 + ``extra`` times.
+
+    Parameters
+    ----------
+    extra : float or array
+        Of each query, or of all.
+    above, below : array
+        How far each query is above the kink, and how far below it; what is negative counts as 0.
+
+    Returns
+    -------
+    PairWeights
+
+    Examples
+    --------
+    >>> d = np.array([0.2, -0.1])  # differences to the baseline
+    >>> by_line(1.0, d, -d).per_query[:, :3]
+    array([[1. , 0.2, 0. ],
+           [1. , 0. , 0.1]], dtype=float32)
+    """
+    extras = np.broadcast_to(extra, above.shape)
+    return PairWeights(LINE, columns_of(extras, np.maximum(above, 0), np.clip(below, 0, 1e30)), row_of())
+
+
+def by_step(extra: npt.ArrayLike, d: FloatArray) -> PairWeights:
+    """A swap that ends below the baseline counts 1 + ``extra`` times, whole.
+
+    Parameters
+    ----------
+    extra : float or array
+        Of each query, or of all.
+    d : array
+        The difference of each query to the baseline.
+
+    Returns
+    -------
+    PairWeights
+
+    Examples
+    --------
+    >>> by_step(2.0, np.array([0.5])).per_query[0, :2]
+    array([2. , 0.5], dtype=float32)
+    """
+    return PairWeights(STEP, columns_of(np.broadcast_to(extra, d.shape), d), row_of())
+
+
+def columns_of(*columns: npt.ArrayLike) -> Singles:
+    """Parameters of each query."""
+    first = np.asarray(columns[0])
+    rows = np.zeros((first.size, PER_QUERY), np.float32)
+    for index, column in enumerate(columns):
+        rows[:, index] = column
+    return rows
+
+
+def row_of(*values: float) -> Singles:
+    """Parameters of all queries."""
+    return np.array([*values, *[0.0] * (GLOBAL - len(values))], dtype=np.float32)

@@ -1,0 +1,21 @@
+"""Settings to begin with."""
+
+from __future__ import annotations
+
+from surefoot.learn.bagging import RANDOMNESS
+from surefoot.learn.settings import Settings
+
+SAFE = Settings(
+    "ucro",
+    alpha=0.0,
+    n_bags=12,
+    n_estimators=600,
+    learning_rate=0.05,
+    num_leaves=15,
+    min_child_samples=50,
+    early_stopping_rounds=200,
+    stop_on="mean",
+    baseline_weight=0.6,
+    params=RANDOMNESS,
+)
+"""Bags of many small trees for the mean, interpolated with the baseline; docs/recipe.md shows what it did."""

@@ -1,0 +1,192 @@
+"""What to train: every option with its one name, default and help.
+
+The flags of the command line, the parameters of `RiskRanker`, plans and recipes are derived from the fields of
+`Settings`, so this module imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from surefoot.errors import SurefootError, choose
+
+MetricName = Literal["ndcg", "map", "mrr", "err"]
+Empty = Literal["zero", "one", "drop"]
+EngineName = Literal["lightgbm", "xgboost"]
+
+METRICS = ("ndcg", "map", "mrr", "err")
+EMPTY = ("zero", "one", "drop")
+ENGINES = ("lightgbm", "xgboost")
+
+
+def option(default: Any, text: str, *flags: str, metavar: str | None = None, choices: tuple[str, ...] = ()) -> Any:
+    """A field with its help, its flags on the command line (none: it has no flag) and what it may be."""
+    metadata = {"help": text, "flags": flags, "metavar": metavar, "choices": choices}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairOptions:
+    """How the pairs of documents of a query are compared, whatever the objective; the defaults are LightGBM's.
+
+    Parameters
+    ----------
+    metric : {"ndcg", "map", "mrr", "err"}
+        The metric whose change by a swap of two documents is used.
+    truncation : int or None
+        Only pairs with a document above this rank are used; None: all pairs.
+    sigmoid : float
+        The steepness of the logistic function of score differences.
+    norm : bool
+        Whether to normalise by score differences and per query, as LightGBM's ``lambdarank_norm``.
+    label_gain : sequence of float, optional
+        The gain of each label for NDCG; by default 2^label - 1.
+    max_label : int, optional
+        The highest grade of the scale of ERR; by default that of the training data.
+    empty : {"zero", "one", "drop"}
+        The metric of a query without relevant documents, for the model and its baselines alike; "drop" leaves such
+        queries out of all means and standard deviations.
+
+    Examples
+    --------
+    >>> PairOptions(truncation=None).metric
+    'ndcg'
+    """
+
+    metric: MetricName = option("ndcg", "metric to train for", "--metric", choices=METRICS)
+    truncation: int | None = option(
+        30, "pairs need a document above this rank; all: every pair", "--truncation", metavar="N"
+    )
+    sigmoid: float = option(1.0, "steepness of the logistic function of score differences")
+    norm: bool = option(True, "normalise by score differences and per query")
+    label_gain: tuple[float, ...] | None = option(None, "gain of each label for NDCG (default: 2^label - 1)")
+    max_label: int | None = option(None, "highest grade of ERR's scale (default: that of the training data)")
+    empty: Empty = option("zero", "metric of a query without relevant documents", "--empty", choices=EMPTY)
+
+    def __post_init__(self) -> None:
+        choose(self.metric, METRICS, "metric")
+        choose(self.empty, EMPTY, "empty")
+        if self.label_gain is not None:
+            object.__setattr__(self, "label_gain", tuple(self.label_gain))
+        if self.truncation is not None and self.truncation < 1:
+            raise SurefootError(f"truncation must be 1 or more, or None for all pairs; got {self.truncation}")
+        if not self.sigmoid > 0:
+            raise SurefootError(f"sigmoid must be above 0; got {self.sigmoid:g}")
+
+
+@dataclass(frozen=True)
+class Settings(PairOptions):
+    """What to train, apart from the data, in the words of scikit-learn and LightGBM.
+
+    Parameters
+    ----------
+    objective : str
+        A name of `surefoot.learn.objectives`.
+    alpha : float
+        The risk sensitivity: a loss weighs 1 + alpha.
+    objective_options : mapping
+        Options of the objective itself, such as ``{"spread": "se"}`` of saro.
+    cutoff : int
+        The cutoff of the NDCG that is reported and stopped on.
+    engine : {"lightgbm", "xgboost"}
+        The library that grows the trees.
+    n_estimators, num_leaves, learning_rate, min_child_samples
+        The trees, as in LightGBM. XGBoost has no least number of documents in a leaf.
+    early_stopping_rounds : int, optional
+        Stop after so many iterations without a better one on the validation queries.
+    stop_on : str, optional
+        The measure of the validation queries that decides which iteration is best: by default the U_Risk that is
+        trained for, at the same alpha, or the mean without a baseline.
+    n_bags : int
+        How many trainings that differ by chance are averaged into one model; LightGBM only.
+    baseline_weight : float
+        How much the ranking of a baseline that is a feature counts beside the model's own: its first document gets,
+        on average, so many standard deviations of the model's scores within a query.
+    params : mapping
+        Any other parameter of the engine.
+    seed : int
+        Of all that the engine draws.
+    n_jobs : int, optional
+        Threads; None or -1: all cores. It changes nothing in the trees.
+    **pairs
+        The fields of `PairOptions`.
+
+    Examples
+    --------
+    >>> settings = Settings("saro", alpha=5, objective_options={"spread": "se"}, n_estimators=200)
+    >>> settings.n_estimators, settings.num_leaves, settings.truncation
+    (200, 31, 30)
+    """
+
+    objective: str = option(
+        "ucro",
+        "lambdamart, ucro, ucro-eq9, smooth, saro, saro-eq9, faro, tstar-faro, georisk, georisk-full, tail or churn",
+        "--objective",
+        metavar="NAME",
+    )
+    alpha: float = option(1.0, "risk sensitivity: a loss weighs 1 + alpha", "--alpha", metavar="A")
+    _: KW_ONLY
+    objective_options: Mapping[str, Any] = option({}, "of the objective, as spread=se", "--option", metavar="K=V")
+    cutoff: int = option(10, "of the reported NDCG", "--cutoff", metavar="K")
+    engine: EngineName = option("lightgbm", "library that grows the trees", "--engine", choices=ENGINES)
+    n_estimators: int = option(500, "trees at most", "--n-estimators", "--trees", metavar="N")
+    num_leaves: int = option(31, "leaves of a tree", "--num-leaves", "--leaves", metavar="N")
+    learning_rate: float = option(0.1, "learning rate", "--learning-rate", "--rate", metavar="R")
+    min_child_samples: int = option(
+        20, "documents in a leaf at least; LightGBM only", "--min-child-samples", "--docs-per-leaf", metavar="N"
+    )
+    early_stopping_rounds: int | None = option(
+        None, "stop after N iterations without a better one", "--early-stopping-rounds", "--early-stopping", metavar="N"
+    )
+    stop_on: str | None = option(
+        None,
+        "mean, urisk, trisk, georisk, tail, frisk, freward, losses or loss20 of the validation queries (default: "
+        "urisk, or mean without a baseline)",
+        "--stop-on",
+        metavar="MEASURE",
+    )
+    n_bags: int = option(
+        1,
+        "average N trainings, each tree of which sees a part of the documents and features",
+        "--n-bags",
+        "--bags",
+        metavar="N",
+    )
+    baseline_weight: float = option(
+        0.0,
+        "interpolate with a baseline that is a feature: add its score divided by its rank, to its first document "
+        "this many standard deviations of the model's own scores",
+        "--baseline-weight",
+        "--lean",
+        metavar="W",
+    )
+    params: Mapping[str, Any] = option({}, "any other parameter of the engine", "--param", metavar="K=V")
+    seed: int = option(0, "seed of all that is drawn", "--seed", metavar="S")
+    n_jobs: int | None = option(None, "threads (default: all cores)", "--n-jobs", "--threads", metavar="N")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choose(self.engine, ENGINES, "engine")
+        if self.n_jobs == -1:
+            object.__setattr__(self, "n_jobs", None)
+        for name in ("n_estimators", "early_stopping_rounds", "cutoff", "n_bags", "n_jobs"):
+            number = getattr(self, name)
+            if number is not None and number < 1:
+                raise SurefootError(f"{name} must be 1 or more; got {number}")
+        if not 0 <= self.baseline_weight < math.inf:
+            raise SurefootError(f"baseline_weight must be 0 or more; got {self.baseline_weight:g}")
+        if self.n_bags > 1 and self.engine != "lightgbm":
+            raise SurefootError("bags are averaged into one LightGBM model; set n_bags to 1, or engine to lightgbm")
+
+    def identity(self) -> dict[str, Any]:
+        """All fields that the model depends on: all but the number of threads."""
+        return {name: value for name, value in asdict(self).items() if name != "n_jobs"}
+
+
+FIELDS = {option.name: option for option in fields(Settings)}
+"""The options by name."""

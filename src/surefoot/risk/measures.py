@@ -1,0 +1,327 @@
+"""Risk measures as values, and the registry of them.
+
+A measure says once what the rest of the package must know of it: its name, its label, what it needs, whether more is
+better, and how it follows from a statistic. Columns of `evaluate`, intervals, tests, highlights, plots, streaming and
+early stopping all read the registry, so that adding a measure is one line::
+
+    register(Risk("lost", needs="baseline", higher_is_better=False, compute=lambda c, alpha: c.losses.n / c.topics))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from surefoot._typing import Columns, FloatArray
+from surefoot.errors import SurefootError
+from surefoot.risk.moments import Statistic
+from surefoot.risk.statistics import Comparison, Expectation, Mean, Tail
+
+Needs = Literal["baseline", "population"] | None
+GMEAN_FLOOR = 1e-5
+_STATISTICS: dict[Needs, Callable[..., Statistic]] = {
+    None: Mean.of,
+    "baseline": Comparison.of,
+    "population": Expectation.of,
+}
+_RESERVED = ("measure", "system", "baseline", "alpha", "signature")
+
+
+@dataclass(frozen=True)
+class Risk:
+    """A risk measure.
+
+    Parameters
+    ----------
+    name
+        The name of its column and in ``measures=``, ``stop_on=`` and the like.
+    label
+        How tables and plots call it; ``X_Word`` is printed with an index. The name, if empty.
+    needs
+        ``"baseline"``: it compares a system with its baseline, by a `Comparison`. ``"population"``: it compares a
+        system with all others, by an `Expectation`. None: the system's own scores are enough, by a `Mean`.
+    higher_is_better
+        Decides the best value of a column and the direction of early stopping; None for neither.
+    compute
+        The value from the statistic and an array of alphas. The axis of alphas leads, then the axes of the statistic;
+        a measure that does not depend on alpha may leave its axis out.
+    statistic
+        Makes another statistic than the usual one from the same arguments.
+    uses_alpha
+        Whether the value depends on alpha.
+    reference
+        The value that means no change, drawn as a line in plots.
+    is_count
+        Whether the value is a number of topics.
+    in_evaluate
+        Whether `surefoot.evaluate` shows it unasked.
+    has_interval
+        Whether ``evaluate(..., ci=...)`` adds its interval.
+
+    Examples
+    --------
+    >>> lost = Risk("lost", needs="baseline", higher_is_better=False, compute=lambda c, alpha: c.losses.n / c.topics)
+    >>> float(lost.compute(Comparison.of(np.array([0.2, 0.5]), np.array([0.4, 0.1])), np.array(1.0)))
+    0.5
+
+    """
+
+    name: str
+    label: str = ""
+    _: KW_ONLY
+    needs: Needs
+    higher_is_better: bool | None
+    compute: Callable[[Any, FloatArray], FloatArray]
+    statistic: Callable[..., Statistic] | None = None
+    uses_alpha: bool = True
+    reference: float | None = None
+    is_count: bool = False
+    in_evaluate: bool = True
+    has_interval: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or self.name)
+
+    @property
+    def source(self) -> Callable[..., Statistic]:
+        """What makes its statistic."""
+        return _STATISTICS[self.needs] if self.statistic is None else self.statistic
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether its statistic can be added up over chunks of topics."""
+        return self.statistic is None
+
+
+def sources(measures: Iterable[Risk]) -> dict[Callable[..., Statistic], Risk]:
+    """The distinct statistics that measures are made of, each with a measure that needs it."""
+    return {measure.source: measure for measure in measures}
+
+
+def compute_all(
+    measures: Iterable[Risk], statistics: Mapping[Callable[..., Statistic], Statistic | None], alphas: FloatArray
+) -> Columns:
+    """The measures by name, from the statistics that they are made of; NaN where a statistic is None."""
+    return {
+        measure.name: np.array(np.nan)
+        if (statistic := statistics[measure.source]) is None
+        else measure.compute(statistic, alphas)
+        for measure in measures
+    }
+
+
+_AVERAGE: dict[str, Any] = {"uses_alpha": False, "has_interval": False}
+
+
+def _of_baseline(
+    name: str, compute: Callable[[Comparison, FloatArray], FloatArray], label: str = "", **more: Any
+) -> Risk:
+    return Risk(name, label, needs="baseline", compute=compute, **more)
+
+
+def _count(name: str, compute: Callable[[Comparison, FloatArray], FloatArray], higher: bool | None) -> Risk:
+    return _of_baseline(name, compute, higher_is_better=higher, is_count=True, **_AVERAGE)
+
+
+_TEST: dict[str, Any] = {"higher_is_better": None, "has_interval": False}
+_EXTRA: dict[str, Any] = {"higher_is_better": None, "in_evaluate": False}
+
+MEAN = Risk("mean", needs=None, higher_is_better=True, compute=lambda mean, _: mean.value, **_AVERAGE)
+GMEAN = Risk(
+    "gmean",
+    "geometric mean",
+    needs=None,
+    higher_is_better=True,
+    statistic=lambda system, weights=None: Mean.of(np.log(np.maximum(system, GMEAN_FLOOR)), weights),
+    compute=lambda logs, _: np.exp(logs.value),
+    in_evaluate=False,
+    **_AVERAGE,
+)
+URISK = _of_baseline("urisk", lambda c, alpha: c.at(alpha).mean, "U_Risk", higher_is_better=True, reference=0.0)
+FRISK = _of_baseline("frisk", lambda c, _: c.frisk, "F_Risk", higher_is_better=False, **_AVERAGE)
+FREWARD = _of_baseline("freward", lambda c, _: c.freward, "F_Reward", higher_is_better=True, **_AVERAGE)
+TRISK = _of_baseline("trisk", lambda c, alpha: c.at(alpha).t, "T_Risk", higher_is_better=True, reference=0.0)
+SE = _of_baseline("se", lambda c, alpha: c.at(alpha).se, **_TEST)
+P = _of_baseline("p", lambda c, alpha: c.at(alpha).p, **_TEST)
+ZRISK = Risk(
+    "zrisk",
+    "Z_Risk",
+    needs="population",
+    higher_is_better=True,
+    compute=lambda expected, alpha: expected.zrisk(alpha),
+    reference=0.0,
+)
+GEORISK = Risk(
+    "georisk",
+    "GeoRisk",
+    needs="population",
+    higher_is_better=True,
+    compute=lambda expected, alpha: expected.georisk(expected.zrisk(alpha)),
+)
+WINS = _count("wins", lambda c, _: c.wins, higher=True)
+LOSSES = _count("losses", lambda c, _: c.losses.n, higher=False)
+TIES = _count("ties", lambda c, _: c.ties, higher=None)
+LOSS20 = _count("loss20", lambda c, _: c.loss20, higher=False)
+
+GEOMINUS_PUBLISHED = Risk(
+    "geominus_published",
+    "Geo− as printed",
+    needs="population",
+    compute=lambda expected, alpha: -expected.georisk(-expected.zrisk(alpha)),
+    **_EXTRA,
+)
+
+
+def _negative(name: str, measure: Risk) -> Risk:
+    """The form of ECIR 2020 in which less is better."""
+
+    def compute(statistic: Any, alpha: FloatArray) -> FloatArray:
+        return -measure.compute(statistic, alpha)
+
+    return Risk(name, needs=measure.needs, compute=compute, **_EXTRA)
+
+
+MINUS = (
+    _negative("uminus", URISK),
+    _negative("tminus", TRISK),
+    _negative("zminus", ZRISK),
+    _negative("geominus", GEORISK),
+    GEOMINUS_PUBLISHED,
+)
+"""The forms of Benham, Moffat and Culpepper (ECIR 2020)."""
+
+
+@lru_cache
+def tail_risk(fraction: float) -> Risk:
+    """Tail risk at a fraction of the topics, see `surefoot.risk.tail`.
+
+    >>> tail_risk(0.1).name
+    'tail_0.1'
+    """
+    validate_fraction(fraction)
+    return Risk(
+        f"tail_{fraction:g}",
+        f"tail risk, worst {100 * fraction:g} %",
+        needs="baseline",
+        higher_is_better=True,
+        statistic=lambda system, baseline, weights=None, values=None: Tail.of(system, baseline, weights, fraction),
+        compute=lambda tail, _: tail.value,
+        uses_alpha=False,
+        reference=0.0,
+        in_evaluate=False,
+    )
+
+
+def validate_fraction(fraction: float) -> float:
+    """The fraction of topics of a tail."""
+    if not 0 < fraction <= 1:
+        raise SurefootError(f"the tail's fraction must lie above 0 and be at most 1; got {fraction:g}")
+    return fraction
+
+
+_STANDARD = (MEAN, URISK, FRISK, FREWARD, TRISK, SE, P, ZRISK, GEORISK, WINS, LOSSES, TIES, LOSS20)
+"""The columns of `surefoot.evaluate`, in their order."""
+
+_BUILT_IN = {measure.name: measure for measure in (*_STANDARD, GMEAN, *MINUS)}
+_REGISTRY: dict[str, Risk] = dict(_BUILT_IN)
+
+
+def register(measure: Risk) -> Risk:
+    """Make a measure known to `evaluate`, intervals, plots, streaming and early stopping.
+
+    Parameters
+    ----------
+    measure
+        The measure. One of the same name that was registered before is replaced; the built-in ones cannot be.
+
+    Returns
+    -------
+    Risk
+        The measure itself.
+
+    Examples
+    --------
+    >>> lost = Risk("lost", needs="baseline", higher_is_better=False, compute=lambda c, alpha: c.losses.n / c.topics)
+    >>> register(lost).name
+    'lost'
+    >>> unregister("lost")
+
+    """
+    if measure.name in _BUILT_IN or measure.name in _RESERVED or measure.name.startswith(("tail_", "p_")):
+        raise SurefootError(f"the name {measure.name!r} is taken; choose another for the measure")
+    _REGISTRY[measure.name] = measure
+    return measure
+
+
+def unregister(name: str) -> None:
+    """Forget a measure that was registered.
+
+    Parameters
+    ----------
+    name
+        The name of the measure.
+
+    Examples
+    --------
+    >>> unregister("no such measure")
+
+    """
+    if name not in _BUILT_IN:
+        _REGISTRY.pop(name, None)
+
+
+def registered() -> tuple[Risk, ...]:
+    """All measures by name, the built-in ones first."""
+    return tuple(_REGISTRY.values())
+
+
+def added() -> tuple[Risk, ...]:
+    """The measures that were registered beside the built-in ones."""
+    return tuple(measure for name, measure in _REGISTRY.items() if name not in _BUILT_IN)
+
+
+def evaluated(has_baseline: bool) -> tuple[Risk, ...]:
+    """The measures that `surefoot.evaluate` shows unasked, with or without a baseline."""
+    return tuple(
+        measure for measure in (*_STANDARD, *added())
+        if measure.in_evaluate and (has_baseline or measure.needs != "baseline")
+    )  # fmt: skip
+
+
+def get_risk(measure: str | Risk) -> Risk:
+    """A measure by name: a registered one, or ``tail_FRACTION`` such as ``tail_0.1``.
+
+    Parameters
+    ----------
+    measure
+        A name; a `Risk` is returned as it is.
+
+    Returns
+    -------
+    Risk
+        The measure.
+
+    Examples
+    --------
+    >>> get_risk("urisk").label, get_risk("tail_0.05").label
+    ('U_Risk', 'tail risk, worst 5 %')
+
+    """
+    if isinstance(measure, Risk):
+        return measure
+    if measure in _REGISTRY:
+        return _REGISTRY[measure]
+    prefix, _, fraction = measure.partition("_")
+    if prefix == "tail":
+        try:
+            return tail_risk(float(fraction))
+        except ValueError:
+            pass
+    near = get_close_matches(measure, _REGISTRY, 1)
+    hint = f"did you mean {near[0]}? There" if near else "there"
+    raise SurefootError(f"no measure {measure!r}; {hint} are {', '.join(_REGISTRY)} and tail_FRACTION such as tail_0.1")
