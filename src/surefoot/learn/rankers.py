@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from surefoot.learn.data import RankingData, queries_of
 from surefoot.learn.engines import INSTALL
 from surefoot.learn.models import Model
 from surefoot.learn.recipes import SAFE
-from surefoot.learn.settings import FIELDS, Empty, EngineName, MetricName, Settings
+from surefoot.learn.settings import FIELDS, Settings
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray, Scores
@@ -30,6 +31,8 @@ ACCEPTED = {"dtype": np.float32, "accept_sparse": "csr", "ensure_all_finite": "a
 DEFAULT = Settings()
 SKLEARN_NAMES = {"seed": "random_state"}
 """Settings that have another name in scikit-learn."""
+MAPPINGS = ("params", "objective_options")
+"""Settings that are None by default here: scikit-learn compares defaults by identity."""
 
 
 class RiskRanker(BaseEstimator):  # type: ignore[misc]
@@ -56,56 +59,12 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
     (True, True)
     """
 
-    def __init__(
-        self,
-        objective: str = DEFAULT.objective,
-        alpha: float = DEFAULT.alpha,
-        *,
-        objective_options: Mapping[str, Any] | None = None,
-        metric: MetricName = DEFAULT.metric,
-        cutoff: int = DEFAULT.cutoff,
-        truncation: int | None = DEFAULT.truncation,
-        sigmoid: float = DEFAULT.sigmoid,
-        norm: bool = DEFAULT.norm,
-        label_gain: Sequence[float] | None = DEFAULT.label_gain,
-        max_label: int | None = DEFAULT.max_label,
-        empty: Empty = DEFAULT.empty,
-        engine: EngineName = DEFAULT.engine,
-        n_estimators: int = DEFAULT.n_estimators,
-        num_leaves: int = DEFAULT.num_leaves,
-        learning_rate: float = DEFAULT.learning_rate,
-        min_child_samples: int = DEFAULT.min_child_samples,
-        early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
-        stop_on: str | None = DEFAULT.stop_on,
-        n_bags: int = DEFAULT.n_bags,
-        baseline_weight: float = DEFAULT.baseline_weight,
-        params: Mapping[str, Any] | None = None,
-        random_state: int | None = DEFAULT.seed,
-        n_jobs: int | None = DEFAULT.n_jobs,
-    ) -> None:
-        self.objective = objective
-        self.alpha = alpha
-        self.objective_options = objective_options
-        self.metric = metric
-        self.cutoff = cutoff
-        self.truncation = truncation
-        self.sigmoid = sigmoid
-        self.norm = norm
-        self.label_gain = label_gain
-        self.max_label = max_label
-        self.empty = empty
-        self.engine = engine
-        self.n_estimators = n_estimators
-        self.num_leaves = num_leaves
-        self.learning_rate = learning_rate
-        self.min_child_samples = min_child_samples
-        self.early_stopping_rounds = early_stopping_rounds
-        self.stop_on = stop_on
-        self.n_bags = n_bags
-        self.baseline_weight = baseline_weight
-        self.params = params
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    def __init__(self, objective: str = DEFAULT.objective, alpha: float = DEFAULT.alpha, **settings: Any) -> None:
+        given = inspect.signature(RiskRanker.__init__).bind(self, objective, alpha, **settings)
+        given.apply_defaults()
+        for name, value in given.arguments.items():
+            if name != "self":
+                setattr(self, name, value)
 
     @classmethod
     def from_settings(cls, settings: Settings, **changes: Any) -> RiskRanker:
@@ -129,7 +88,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         """
         own = {SKLEARN_NAMES.get(name, name): getattr(settings, name) for name in FIELDS}
         changes["params"] = {**settings.params, **(changes.get("params") or {})}
-        for name in ("params", "objective_options"):
+        for name in MAPPINGS:
             own[name] = dict(changes.pop(name, own[name])) or None
         return cls(**{**own, **changes})
 
@@ -314,7 +273,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         Settings
         """
         given = {name: getattr(self, SKLEARN_NAMES.get(name, name)) for name in FIELDS}
-        for name in ("params", "objective_options"):
+        for name in MAPPINGS:
             given[name] = dict(given[name] or {})
         return Settings(**{**given, "seed": given["seed"] or 0})
 
@@ -340,6 +299,21 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
+
+
+def _signature(function: Callable[..., None]) -> inspect.Signature:
+    """The parameters of a ranker one by one, as scikit-learn needs them: the fields of `Settings`."""
+    first = list(inspect.signature(function).parameters.values())[:-1]
+    others = [name for name in FIELDS if name not in {parameter.name for parameter in first}]
+    keyword, defaults = inspect.Parameter.KEYWORD_ONLY, {name: getattr(DEFAULT, name) or None for name in MAPPINGS}
+    more = [
+        inspect.Parameter(SKLEARN_NAMES.get(name, name), keyword, default=defaults.get(name, getattr(DEFAULT, name)))
+        for name in others
+    ]
+    return inspect.Signature([*first, *more])
+
+
+RiskRanker.__init__.__signature__ = _signature(RiskRanker.__init__)  # type: ignore[attr-defined]
 
 
 def _weight(given: Any, X: Any, queries: int, order: npt.NDArray[np.intp]) -> Any:
