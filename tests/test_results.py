@@ -1,8 +1,11 @@
 import math
+import sys
+from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
-from surefoot import __version__
+from surefoot import SurefootError, __version__
 from surefoot.results import Result, signature
 
 
@@ -46,7 +49,37 @@ def test_other_forms_of_a_result():
     result = Result("demo|a=1", {"system": ["<b>"], "p": [float("nan")]}, notes=("a & b",))
     assert result.to_pandas().columns.tolist() == ["system", "p"]
     assert "$<$b$>$ & --" in result.to_latex()
+    assert r"| \<b> | – |" in result.to_markdown()
     page = result._repr_html_()
-    assert "<td>&lt;b&gt;</td><td>–</td>" in page
+    assert '<td style="text-align:left">&lt;b&gt;</td><td style="text-align:right">–</td>' in page
     assert "<p>a &amp; b</p>" in page
     assert "<code>demo|a=1</code>" in page
+
+
+def test_a_long_result_is_cut_in_a_notebook_alone():
+    result = Result("demo", {"n": list(range(100))})
+    assert result._repr_html_().count("<tr>") == 62
+    assert "… 40 more rows" in result._repr_html_()
+    assert str(result).count("\n") > 100
+
+
+def test_every_kind_of_result_has_a_short_repr():
+    @dataclass(frozen=True, eq=False, kw_only=True)
+    class Kind(Result):
+        matrix: np.ndarray
+
+    result = Kind(signature="kind|a=1", columns={"x": [1]}, matrix=np.zeros((50, 50)))
+    assert repr(result) == "Kind(1 row × 1 column of kind: x)"
+    assert list(result) == [{"x": 1}]
+
+
+def test_an_unknown_column_is_a_key_error_that_names_the_nearest():
+    with pytest.raises(KeyError) as error:
+        Result("demo", {"urisk": [1.0], "mean": [0.5]})["ursik"]
+    assert str(error.value) == "no column 'ursik' (did you mean urisk?); there are urisk, mean"
+
+
+def test_to_pandas_without_pandas_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(SurefootError, match=r"pip install pandas.*to_frame"):
+        Result("demo", {"x": [1]}).to_pandas()

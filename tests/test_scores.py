@@ -150,12 +150,15 @@ def test_repr(scores):
             lambda s: Scores([[1, np.inf]], ["a"], ["q", "r"]),
             "the score of system 'a' on topic 'r' is inf; scores must be finite numbers, at most 1e+100",
         ),
-        (lambda s: s["odd"], "no system 'odd'; there are old, new"),
-        (lambda s: s.baseline("odd"), "no baseline 'odd'; there are old, new, and MEAN, MEDIAN, MAX"),
-        (lambda s: s.baseline("MEAN", over=["odd"]), "no system odd; there are old, new"),
-        (lambda s: s.select(["odd"]), "no system odd; there are old, new"),
+        (lambda s: s["odd"], "no system 'odd' (did you mean old?); there are old, new"),
+        (
+            lambda s: s.baseline("odd"),
+            "no baseline 'odd' (did you mean old?); there are old, new, and MEAN, MEDIAN, MAX",
+        ),
+        (lambda s: s.baseline("MEAN", over=["odd"]), "no system odd (did you mean old?); there are old, new"),
+        (lambda s: s.select(["odd"]), "no system odd (did you mean old?); there are old, new"),
         (lambda s: s.select(topics=["odd"]), "no topic odd; there are q1, q2, q3"),
-        (lambda s: s.rename({"odd": "even"}), "no system odd; there are old, new"),
+        (lambda s: s.rename({"odd": "even"}), "no system odd (did you mean old?); there are old, new"),
         (lambda s: s.rename({"old": "new"}), "system 'new' occurs more than once; names must differ"),
         (lambda s: Scores.concat([]), "scores of one measure can be put together; got none"),
         (
@@ -177,3 +180,18 @@ def test_bad_input(scores, make, message):
     with pytest.raises(SurefootError) as error:
         make(scores)
     assert str(error.value) == message
+
+
+def test_scores_go_out_and_come_back(scores):
+    assert Scores.from_dict(scores.to_dict(), scores.measure).to_dict() == scores.to_dict()
+    for frame in (scores.to_frame(), scores.to_pandas()):
+        again = Scores.from_frame(frame, scores.measure)
+        assert again.systems == scores.systems
+        assert again.topics == scores.topics
+        np.testing.assert_array_equal(again.values, scores.values)
+
+
+def test_a_notebook_shows_the_spread_of_each_system(scores):
+    page = scores._repr_html_()
+    assert "<code>scores|measure=" in page
+    assert all(f">{name}<" in page for name in (*scores.systems, "mean", "lowest"))

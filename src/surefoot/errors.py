@@ -23,6 +23,26 @@ class InputError(SurefootError):
         return f"{location}: {self.message}"
 
 
+class UnknownNameError(SurefootError, KeyError):
+    """A name that does not exist, for code that expects a KeyError."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """The known name that is nearest to an unknown one, in brackets for a message; empty if none is near.
+
+    >>> did_you_mean("indriCSAP", ["indriCASP", "uogTrA44xi"]), did_you_mean("bm25", ["dense"])
+    (' (did you mean indriCASP?)', '')
+    """
+    from difflib import get_close_matches
+
+    names = {str(other).lower(): str(other) for other in known}
+    near = get_close_matches(str(name).lower(), names, n=1)
+    return f" (did you mean {names[near[0]]}?)" if near else ""
+
+
 def listed(names: Iterable[object], most: int = 10) -> str:
     """Names for a message, at most ``most`` of them.
 
@@ -55,5 +75,6 @@ def choose(option: str, allowed: Iterable[str], what: str) -> str:
     """
     options = list(allowed)
     if option not in options:
-        raise SurefootError(f"{what} must be one of {', '.join(options)}; got {option!r}")
+        hint = did_you_mean(option, options)
+        raise SurefootError(f"{what} must be one of {', '.join(options)}; got {option!r}{hint}")
     return option

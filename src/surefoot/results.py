@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._version import __version__
+from surefoot.errors import SurefootError, UnknownNameError, counted, did_you_mean, listed
 
 if TYPE_CHECKING:
     import polars
@@ -32,13 +33,20 @@ class Result:
     """Rows of values under named columns. Undefined values are NaN in a column and None in a row.
 
     >>> result = Result(signature("demo", alpha=[0, 5]), {"system": ["a"], "p": [math.nan]})
-    >>> result.rows(), result.signature.rpartition("|")[0]
+    >>> list(result), result.signature.rpartition("|")[0]
     ([{'system': 'a', 'p': None}], 'demo|alpha=0,5')
+    >>> result
+    Result(1 row × 2 columns of demo: system, p)
     """
 
     signature: str
     columns: Mapping[str, Column]
     notes: tuple[str, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        # Otherwise `dataclass` gives each kind of result a repr that dumps its arrays.
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         for column in self.columns.values():
@@ -47,10 +55,22 @@ class Result:
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         """A column."""
+        if name not in self.columns:
+            hint = did_you_mean(name, self.columns)
+            raise UnknownNameError(f"no column {name!r}{hint}; there are {listed(self.columns, most=40)}")
         return np.asarray(self.columns[name])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows."""
+        return iter(self.rows())
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self), 'row')} × {counted(len(self.columns), 'column')}"
+        kind = self.signature.partition("|")[0]
+        return f"{type(self).__name__}({size} of {kind}: {listed(self.columns, most=6)})"
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows as plain Python values, fit for JSON: None stands for what is undefined or infinite."""
@@ -65,9 +85,13 @@ class Result:
 
     def to_pandas(self) -> Any:
         """The rows as a pandas frame."""
-        import pandas  # type: ignore[import-untyped]
+        return pandas().DataFrame({name: list(column) for name, column in self.columns.items()})
 
-        return pandas.DataFrame({name: list(column) for name, column in self.columns.items()})
+    def to_markdown(self) -> str:
+        """The rows as a Markdown table."""
+        from surefoot.io.results import render
+
+        return render(self.readable(), "md")
 
     def to_latex(self) -> str:
         """The rows as a LaTeX table of the package booktabs."""
@@ -96,6 +120,15 @@ class Result:
     def readable(self) -> Result:
         """The rows in the order and form for reading; CSV and JSON keep those of the input."""
         return self
+
+
+def pandas() -> Any:
+    """The package pandas, which Surefoot does not depend on."""
+    try:
+        import pandas  # type: ignore[import-untyped]
+    except ImportError:
+        raise SurefootError("pandas is not installed: `pip install pandas`, or use to_frame() (polars)") from None
+    return pandas
 
 
 def signature(kind: str, **fields: object) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray as FloatArray
-from surefoot.errors import SurefootError, choose, counted, listed
+from surefoot.errors import SurefootError, choose, counted, did_you_mean, listed
+
+if TYPE_CHECKING:
+    import polars
 
 LARGEST = 1e100
 """Beyond it squares overflow; no effectiveness measure comes near."""
@@ -111,7 +114,8 @@ class Scores:
         try:
             return self.systems.index(system)
         except ValueError:
-            raise SurefootError(f"no system {system!r}; there are {listed(self.systems)}") from None
+            hint = did_you_mean(system, self.systems)
+            raise SurefootError(f"no system {system!r}{hint}; there are {listed(self.systems)}") from None
 
     @classmethod
     def from_dict(
@@ -195,6 +199,41 @@ class Scores:
         columns = _positions("topic", self.topics, chosen_topics)
         return Scores(self.values[np.ix_(rows, columns)], chosen_systems, chosen_topics, self.measure, self.notes)
 
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """The scores as ``{system: {topic: score}}``, which `from_dict` reads.
+
+        >>> Scores([[0.2, 0.4]], ["old"], ["q1", "q2"]).to_dict()
+        {'old': {'q1': 0.2, 'q2': 0.4}}
+        """
+        rows = zip(self.systems, self.values.tolist(), strict=True)
+        return {system: dict(zip(self.topics, row, strict=True)) for system, row in rows}
+
+    def to_frame(self) -> polars.DataFrame:
+        """The scores as a polars frame, a row for each topic and a column for each system; `from_frame` reads it."""
+        import polars
+
+        return polars.DataFrame({"topic": self.topics, **dict(zip(self.systems, self.values, strict=True))})
+
+    def to_pandas(self) -> Any:
+        """The scores as a pandas frame, a row for each topic and a column for each system; `from_frame` reads it."""
+        from surefoot.results import pandas
+
+        library = pandas()
+        return library.DataFrame(
+            self.values.T, library.Index(self.topics, name="topic"), library.Index(self.systems, name="system")
+        )
+
+    def _repr_html_(self) -> str:
+        """The mean and the spread of each system, for notebooks."""
+        from surefoot.io.results import html_table
+        from surefoot.results import Result, signature
+
+        low, median, high = np.quantile(self.values, [0, 0.5, 1], axis=1)
+        spread = {"mean": self.values.mean(axis=1), "median": median, "lowest": low, "highest": high}
+        size = {"systems": len(self.systems), "topics": len(self.topics)}
+        made = signature("scores", measure=self.measure, **size)
+        return html_table(Result(made, {"system": self.systems, **spread}, self.notes))
+
     def rename(self, names: Mapping[str, str]) -> Scores:
         """The same scores under other system names.
 
@@ -220,7 +259,10 @@ class Scores:
         if name in self.systems:
             return self[name]
         if name not in VIRTUAL:
-            raise SurefootError(f"no baseline {name!r}; there are {listed(self.systems)}, and {', '.join(VIRTUAL)}")
+            hint = did_you_mean(name, [*self.systems, *VIRTUAL])
+            raise SurefootError(
+                f"no baseline {name!r}{hint}; there are {listed(self.systems)}, and {', '.join(VIRTUAL)}"
+            )
         members = self.values if over is None else self.values[_positions("system", self.systems, over)]
         if not len(members):
             raise SurefootError(f"the baseline {name} needs at least one system to be made of")
@@ -278,7 +320,8 @@ def _positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[i
     chosen = as_names(wanted)
     absent = [name for name in chosen if name not in index]
     if absent:
-        raise SurefootError(f"no {kind} {listed(absent)}; there are {listed(names)}")
+        hint = did_you_mean(absent[0], names)
+        raise SurefootError(f"no {kind} {listed(absent)}{hint}; there are {listed(names)}")
     return [index[name] for name in chosen]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.names import canonical
-from surefoot.errors import SurefootError, listed
+from surefoot.errors import SurefootError, did_you_mean, listed
 
 NATIVE = ("ERR", "nDCG", "AP", "RR", "P", "R", "RBP")
 _KINDS = {
@@ -112,7 +112,8 @@ def _build(name: str, params: dict[str, Any], at: Any) -> Any:
     if origin is None:
         others = sorted({measure.NAME for measure in known.values()} - set(NATIVE), key=str.lower)
         raise SurefootError(
-            f"no measure {name!r}; there are {', '.join(NATIVE)}, and by ir_measures {', '.join(others)}"
+            f"no measure {name!r}{did_you_mean(name, [*NATIVE, *others])}; there are {', '.join(NATIVE)}, "
+            f"and by ir_measures {', '.join(others)}"
         )
     given = {**origin.params, **params, **({} if at is None else {origin.AT_PARAM: at})}
     for param in given:

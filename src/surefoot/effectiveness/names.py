@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from surefoot.errors import SurefootError, listed
+from surefoot.errors import SurefootError, did_you_mean, listed
 
 ALIASES = {
     "map": "ap",
@@ -68,6 +68,7 @@ def find_measure(wanted: str | None, present: Sequence[str], gdeval: bool = Fals
     matches = [index for index, name in enumerate(names) if name == canonical(wanted)]
     if len(matches) == 1:
         return matches[0]
-    problem = f"no measure {wanted!r}" if not matches else f"more than one measure is called like {wanted!r}"
+    missing = f"no measure {wanted!r}{did_you_mean(wanted, present)}"
+    problem = missing if not matches else f"more than one measure is called like {wanted!r}"
     hint = " (gdeval's ndcg is nDCG(dcg='exp-log2'))" if gdeval else ""
     raise SurefootError(f"{problem}; there are {listed(present, most=40)}{hint}")

@@ -8,17 +8,18 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, TextIO
 
-from surefoot.errors import choose
+from surefoot.errors import choose, counted
 from surefoot.results import Highlights, Result, plain
 
 Cells = dict[str, list[str]]
 
 UNDEFINED = "–"
 DAGGER = "†"
+HTML_ROWS = 60
 COUNTS = frozenset({"wins", "losses", "ties", "loss20", "topics", "systems", "rank", "n"})
 LATEX = {
     **{mark: f"\\{mark}" for mark in "_&%#${}"},
@@ -118,17 +119,23 @@ def _table(result: Result, width: int | None, color: bool) -> str:
 
 
 def html_table(result: Result) -> str:
-    """A result as an HTML table, for notebooks."""
+    """A result as an HTML table, for notebooks; at most ``HTML_ROWS`` of its rows."""
     highlights = result.highlights()
     cells = {name: [escape(cell) for cell in column] for name, column in _cells(result).items()}
     cells = _bold(_marked(cells, highlights, DAGGER), highlights, "<b>{}</b>")
-    head = "".join(f"<th>{escape(name)}</th>" for name in cells)
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n" for row in zip(*cells.values(), strict=True)
-    )
+    align = ["left" if text else "right" for text in _text_columns(result)]
+    shown = list(zip(*cells.values(), strict=True))[:HTML_ROWS]
+    rows = "".join(f"<tr>{_html_row('td', row, align)}</tr>\n" for row in shown)
+    if len(result) > len(shown):
+        rows += f"<tr><td colspan={len(cells)}>… {counted(len(result) - len(shown), 'more row')}</td></tr>\n"
     notes = "".join(f"<p>{escape(note)}</p>\n" for note in _notes(result))
-    body = f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>"
+    body = f"<thead><tr>{_html_row('th', map(escape, cells), align)}</tr></thead>\n<tbody>\n{rows}</tbody>"
     return f"<table>\n{body}\n</table>\n{notes}<p><code>{escape(result.signature)}</code></p>\n"
+
+
+def _html_row(tag: str, cells: Iterable[str], align: Sequence[str]) -> str:
+    styled = zip(cells, align, strict=True)
+    return "".join(f'<{tag} style="text-align:{side}">{cell}</{tag}>' for cell, side in styled)
 
 
 def _markdown(result: Result) -> str:

@@ -45,6 +45,7 @@ def terminal_table(
         file=out,
         width=limit or _natural_width(cells),
         force_terminal=color,
+        force_jupyter=False,  # in a notebook rich would print to the cell, and the text would be lost
         color_system="standard" if color else None,
         legacy_windows=False,
     )

@@ -22,6 +22,9 @@ from surefoot.risk import get_risk
 COLUMN, PAGE = 3.3, 6.9
 """Inches: the width of one column of a two-column page, and of the page."""
 
+SCREEN_DPI = 160
+"""Dots per inch at which a notebook shows a plot, so that its 7 points are easy to read."""
+
 ENDINGS = ("svg", "png", "pdf")
 
 # The colours of Okabe and Ito (2008), which people with any colour vision tell apart.
@@ -94,7 +97,18 @@ def paper_style() -> Iterator[None]:
 def canvas(axes: Axes | None, width: float = COLUMN, height: float = 2.3) -> Iterator[Axes]:
     """The Axes to draw on, in the style of Surefoot: those given, or those of a new figure of this size."""
     with paper_style():
-        yield axes if axes is not None else Figure(figsize=(width, height), layout="constrained").add_subplot()
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield axes if axes is not None else figure.add_subplot(axes_class=NotebookAxes)
+
+
+class NotebookAxes(Axes):
+    """Axes that a notebook shows as their figure; without pyplot nothing else would."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        data = _drawn(self, "png")
+        figure = self.get_figure(root=True)
+        width, height = figure.get_size_inches() if figure is not None else (COLUMN, COLUMN)
+        return data, {"width": round(width * SCREEN_DPI), "height": round(height * SCREEN_DPI)}
 
 
 def save_plot(axes: Axes, path: PathLike) -> None:
@@ -116,13 +130,18 @@ def save_plot(axes: Axes, path: PathLike) -> None:
     >>> file.stat().st_size > 1000
     True
     """
-    ending, figure = ending_of(path), axes.get_figure(root=True)
+    write_bytes(path, _drawn(axes, ending_of(path)))
+
+
+def _drawn(axes: Axes, ending: str) -> bytes:
+    """The figure of these Axes as the content of a file."""
+    figure = axes.get_figure(root=True)
     if figure is None:
-        raise SurefootError("these axes belong to no figure, so there is nothing to write")
+        raise SurefootError("these axes belong to no figure, so there is nothing to draw")
     data = BytesIO()
     with paper_style():
         figure.savefig(data, format=ending, metadata=_UNDATED[ending])
-    write_bytes(path, data.getvalue())
+    return data.getvalue()
 
 
 def ending_of(path: PathLike) -> str:
