@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, build the page, write it."""
     from surefoot.io.atomic import write_text
-    from surefoot.io.maps import read_queries, read_segments
+    from surefoot.io.maps import read_segments
+    from surefoot.io.texts import read_queries
     from surefoot.show.report import report
 
     segments = read_segments(arguments.segments, arguments.segment_by) if arguments.segments else None

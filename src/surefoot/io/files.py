@@ -7,9 +7,11 @@ import gzip
 import lzma
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader, BytesIO
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from surefoot.errors import InputError
 
@@ -25,13 +27,33 @@ RUN_ENDINGS = (".run", ".txt", ".trec", ".res")
 def read_bytes(path: PathLike) -> bytes:
     """The content of a file, decompressed; ``-`` is standard input."""
     data = _raw(path)
-    kind = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
+    kind = _kind(data)
     if kind is None:
         return data
     try:
         return _UNPACK[kind](data)
-    except (EOFError, OSError, RuntimeError, ValueError, zlib.error, lzma.LZMAError) as error:
-        raise InputError(path, f"truncated or damaged {kind} archive ({error}); fetch it again") from None
+    except _DAMAGE as error:
+        raise _damaged(path, kind, error) from None
+
+
+@contextmanager
+def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
+    """A file to read in pieces, decompressed; archives of lz4 and zstd are unpacked whole."""
+    if str(path) == STDIN or not Path(path).is_file():
+        yield BufferedReader(BytesIO(read_bytes(path)))
+        return
+    with Path(path).open("rb") as file:
+        kind = _kind(file.peek(8))
+        try:
+            if kind in _OPEN:
+                with _OPEN[kind](file) as unpacked:
+                    yield unpacked
+            else:
+                yield file if kind is None else BufferedReader(BytesIO(read_bytes(path)))
+        except _DAMAGE as error:
+            if kind is None:
+                raise
+            raise _damaged(path, kind, error) from None
 
 
 def name_of(path: PathLike, endings: tuple[str, ...] = RUN_ENDINGS) -> str:
@@ -62,6 +84,15 @@ def _raw(path: PathLike) -> bytes:
         raise InputError(path, "is a folder; name the files in it") from None
     except OSError as error:
         raise InputError(path, f"can't be read: {error.strerror}") from None
+
+
+def _kind(start: bytes) -> str | None:
+    """How data that start so are compressed."""
+    return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def _damaged(path: PathLike, kind: str, error: BaseException) -> InputError:
+    return InputError(path, f"truncated or damaged {kind} archive ({error}); fetch it again")
 
 
 def _unpack_lz4(data: bytes) -> bytes:
@@ -105,3 +136,9 @@ _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "lz4": _unpack_lz4,
     "zstd": _unpack_zst,
 }
+_OPEN: dict[str, Callable[[IO[bytes]], Any]] = {
+    "gzip": gzip.open,
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+}
+_DAMAGE = (EOFError, OSError, RuntimeError, ValueError, zlib.error, lzma.LZMAError)

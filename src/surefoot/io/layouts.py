@@ -122,10 +122,15 @@ def role_of(name: str) -> Role | None:
     >>> role_of("Query ID"), role_of("runid"), role_of("bm25")
     ('topic', 'system', None)
     """
-    return _ROLES.get(_normalise(name))
+    return _ROLES.get(normalise_name(name))
 
 
-def _normalise(name: str) -> str:
+def normalise_name(name: str) -> str:
+    """The name of a column as lists of known names write it.
+
+    >>> normalise_name("Query-ID ")
+    'query_id'
+    """
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
@@ -162,7 +167,7 @@ def _is_long(roles: Sequence[Role | None]) -> bool:
 def _long(columns: Sequence[str], roles: Sequence[Role | None]) -> Long:
     def first(role: Role) -> int | None:
         found = [index for index, other in enumerate(roles) if other == role]
-        return min(found, key=lambda index: NAMES[role].index(_normalise(columns[index])), default=None)
+        return min(found, key=lambda index: NAMES[role].index(normalise_name(columns[index])), default=None)
 
     topic, system, measure, value = (first(role) for role in NAMES)
     if topic is None:
@@ -171,7 +176,7 @@ def _long(columns: Sequence[str], roles: Sequence[Role | None]) -> Long:
     if not values or (measure is not None and value is None):
         raise SurefootError(f"a column of scores is needed beside {', '.join(columns)}: call it 'value'")
     used = {topic, system, measure, *values}
-    gdeval = [_normalise(name) for name in columns[:2]] == ["runid", "topic"]
+    gdeval = [normalise_name(name) for name in columns[:2]] == ["runid", "topic"]
     return Long(
         topic,
         system,

@@ -1,4 +1,4 @@
-"""Small files: the baseline of each system, the segment or the text of each topic, lists of names."""
+"""Small files: the baseline of each system, the segment of each topic, lists of names."""
 
 from __future__ import annotations
 
@@ -111,39 +111,6 @@ def read_names(path: PathLike) -> list[str]:
     """
     lines = (line.strip() for line in _text(path, "a name on each line").splitlines())
     return [line for line in lines if line and not line.startswith("#")]
-
-
-def read_queries(path: PathLike) -> dict[str, str]:
-    r"""Read the text of each topic.
-
-    Parameters
-    ----------
-    path
-        Lines of a topic, a tab and the text of the query.
-
-    Returns
-    -------
-    dict
-        The text by topic.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "queries.tsv")
-    >>> _ = file.write_text("q1\thow to tie a tie\n")
-    >>> read_queries(file)
-    {'q1': 'how to tie a tie'}
-    """
-    queries: dict[str, str] = {}
-    for number, line in enumerate(_text(path, "lines of topic, tab, text").splitlines(), start=1):
-        topic, tab, text = line.partition("\t")
-        if not line.strip():
-            continue
-        if not tab:
-            raise InputError(path, "expected a topic, a tab and the query's text; found no tab", number)
-        _refuse_second(path, number, "topic", topic.strip(), queries)
-        queries[topic.strip()] = text.strip()
-    return queries
 
 
 def _column_index(path: PathLike, header: list[str], column: str | None) -> int:

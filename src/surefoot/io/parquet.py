@@ -23,12 +23,17 @@ def read_parquet(path: PathLike, data: bytes) -> ScoreFile:
         frame = polars.read_parquet(io.BytesIO(data))
         metadata = polars.read_parquet_metadata(io.BytesIO(data))
     except (PolarsError, PanicException) as error:
-        raise InputError(path, f"damaged Parquet file ({str(error).splitlines()[0]}); fetch it again") from None
+        raise damaged(path, error) from None
     frame = _with_range_index(frame, metadata.get("pandas", "{}"))
     if frame.width and role_of(frame.columns[0]) is None and role_of(frame.columns[-1]) is not None:
         frame = frame.select(frame.columns[-1:] + frame.columns[:-1])
     with in_file(path):
         return ScoreFile(path, PolarsTable(frame), recognise(frame.columns))
+
+
+def damaged(path: PathLike, error: BaseException) -> InputError:
+    """The error of a file that polars can't read."""
+    return InputError(path, f"damaged Parquet file ({str(error).splitlines()[0]}); fetch it again")
 
 
 def _with_range_index(frame: polars.DataFrame, pandas_metadata: str) -> polars.DataFrame:

@@ -1,0 +1,203 @@
+"""The texts of queries and documents: TSV, JSON lines or Parquet, read in one pass whatever their size."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import IO, Any
+
+from surefoot._typing import PathLike
+from surefoot.errors import InputError, counted, listed
+from surefoot.io.files import BYTE_ORDER_MARK, open_bytes
+from surefoot.io.layouts import normalise_name
+from surefoot.io.parquet import MAGIC, damaged
+
+_ANY_ID = ("_id", "id")
+_TEXTS = ("text", "contents", "content", "body", "passage", "abstract", "segment", "default_text")
+
+Line = tuple[int | None, str, str]
+"""Where a text stands (None where there are no lines), its id, and the text."""
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The names under which a file may hold ids and texts; where it has several of them, the earlier ones are taken."""
+
+    what: str
+    ids: tuple[str, ...]
+    titles: tuple[str, ...]
+    texts: tuple[str, ...]
+
+    def find(self, names: Sequence[str]) -> tuple[str | None, list[str]]:
+        """The column of ids and those of texts; the id is None if there is none, and the texts may be empty."""
+        known = {normalise_name(name): name for name in reversed(names)}
+
+        def first(wanted: Sequence[str]) -> list[str]:
+            return [known[name] for name in wanted if name in known][:1]
+
+        return next(iter(first(self.ids)), None), [*first(self.titles), *first(self.texts)]
+
+    @property
+    def expected(self) -> str:
+        """What the file should have held."""
+        return f"expected a {self.what} ({', '.join(self.ids[:3])} or _id) and its text (text or {self.texts[0]})"
+
+
+QUERIES = _Columns(
+    "topic",
+    ("topic", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid", *_ANY_ID),
+    (),
+    ("query", "query_text", "title", "question", *_TEXTS),
+)
+DOCUMENTS = _Columns(
+    "document",
+    ("document", "document_id", "docno", "doc_id", "docid", "did", "corpus_id", "pid", "passage_id", *_ANY_ID),
+    ("title", "headline"),
+    _TEXTS,
+)
+
+
+def read_queries(path: PathLike) -> dict[str, str]:
+    r"""Read the text of each topic.
+
+    Parameters
+    ----------
+    path
+        Lines of a topic, a tab and the text of the query; or JSON lines, or Parquet, with a column such as ``topic``,
+        ``qid`` or ``_id`` and one such as ``query``, ``title`` or ``text``.
+
+    Returns
+    -------
+    dict
+        The text by topic.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "queries.tsv")
+    >>> _ = file.write_text("q1\thow to tie a tie\n")
+    >>> read_queries(file)
+    {'q1': 'how to tie a tie'}
+    """
+    return _read(path, QUERIES, None)
+
+
+def read_documents(path: PathLike, wanted: Collection[str] | None = None) -> dict[str, str]:
+    r"""Read the texts of documents.
+
+    Parameters
+    ----------
+    path
+        Lines of a document, a tab and its text; or JSON lines, or Parquet, with a column such as ``document``,
+        ``docno``, ``doc_id`` or ``_id``, one such as ``text``, ``contents`` or ``body``, and perhaps a ``title``.
+    wanted
+        The documents to read, so that a few can be taken from a collection that does not fit in memory. None is all.
+
+    Returns
+    -------
+    dict
+        The text, after the title if there is one, by document.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "corpus.jsonl")
+    >>> _ = file.write_text('{"_id": "d1", "title": "Knots", "text": "A tie."}\n{"_id": "d2", "text": "A bow."}\n')
+    >>> read_documents(file, {"d1"})
+    {'d1': 'Knots A tie.'}
+    """
+    return _read(path, DOCUMENTS, None if wanted is None else frozenset(wanted))
+
+
+def _read(path: PathLike, columns: _Columns, wanted: frozenset[str] | None) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    with open_bytes(path) as file:
+        for line, name, text in _lines(path, file, columns, wanted):
+            if wanted is not None and name not in wanted:
+                continue
+            if name in texts:
+                raise InputError(path, f"{columns.what} {name!r} has a text already; keep one", line)
+            texts[name] = text
+    if texts or wanted == frozenset():
+        return texts
+    if wanted is None:
+        raise InputError(path, f"holds no texts; {columns.expected}")
+    raise InputError(path, f"has no text of the {counted(len(wanted), columns.what)} looked for, such as {min(wanted)}")
+
+
+def _lines(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozenset[str] | None) -> Iterator[Line]:
+    """All texts, read in the format that the first bytes show; of Parquet only those wanted."""
+    start = file.peek(64)  # type: ignore[attr-defined]
+    if start.startswith(MAGIC):
+        return _parquet(path, file, columns, wanted)
+    is_json = start.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{")
+    return _json_lines(path, file, columns) if is_json else _tab_separated(path, file, columns)
+
+
+def _numbered(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[tuple[int, str]]:
+    """The lines that hold anything, with their numbers."""
+    for number, line in enumerate(file, start=1):
+        try:
+            text = (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise InputError(path, f"{columns.expected}; this is not UTF-8 text", number) from None
+        if text.strip():
+            yield number, text
+
+
+def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[Line]:
+    lines = _numbered(path, file, columns)
+    head = next(lines, None)
+    if head is None:
+        return
+    names = [name.strip() for name in head[1].split("\t")]
+    name, texts = columns.find(names)
+    if name != names[0] or len(names) < 2:  # no header
+        lines = chain([head], lines)
+        chosen = None
+    else:
+        chosen = [names.index(text) for text in texts] or list(range(1, len(names)))
+    for number, line in lines:
+        first, *cells = line.split("\t")
+        if not cells or not first.strip():
+            raise InputError(path, f"expected a {columns.what}, a tab and its text; found no tab", number)
+        kept = cells if chosen is None else [cells[index - 1] for index in chosen if index <= len(cells)]
+        yield number, first.strip(), _joined(kept)
+
+
+def _json_lines(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[Line]:
+    for number, line in _numbered(path, file, columns):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            raise InputError(path, "expected one JSON object on each line", number) from None
+        name, texts = columns.find(list(row)) if isinstance(row, dict) else (None, [])
+        if name is None or not texts:
+            found = listed(row) if isinstance(row, dict) else type(row).__name__
+            raise InputError(path, f"{columns.expected}; found {found}", number)
+        yield number, str(row[name]), _joined([row[text] for text in texts])
+
+
+def _parquet(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozenset[str] | None) -> Iterator[Line]:
+    import polars
+    from polars.exceptions import PanicException, PolarsError
+
+    try:
+        frame = polars.scan_parquet(file)
+        names = frame.collect_schema().names()
+        name, texts = columns.find(names)
+        if name is None or not texts:
+            raise InputError(path, f"{columns.expected}; found the columns {listed(names)}")
+        cells = frame.select(polars.col(name).cast(polars.String), *texts)
+        if wanted is not None:
+            cells = cells.filter(polars.col(name).is_in(list(wanted)))
+        for row in cells.collect(engine="streaming").iter_rows():
+            yield None, row[0], _joined(row[1:])
+    except (PolarsError, PanicException) as error:
+        raise damaged(path, error) from None
+
+
+def _joined(cells: Sequence[Any]) -> str:
+    return " ".join(str(cell).strip() for cell in cells if cell is not None and str(cell).strip())
