@@ -279,3 +279,15 @@ def test_what_training_lacks_is_told():
         train(TRAINING, BASELINE, settings(), sample_weight=np.full(25, -1.0))
     with pytest.raises(SurefootError, match="weights: one for each of 300 documents or of 25 queries; got 7"):
         train(TRAINING, BASELINE, settings(), sample_weight=np.ones(7))
+
+
+def test_a_random_training_goes_on_from_kept_scores_as_from_predicted_ones(monkeypatch):
+    from surefoot.learn.engines.lightgbm import _ScoredDataset
+
+    chosen = settings(n_estimators=120, params={"bagging_freq": 1, "bagging_fraction": 0.8, "feature_fraction": 0.7})
+    fast = checkpointed(chosen)
+    monkeypatch.setattr(_ScoredDataset, "keep_scores", lambda *_: None)
+    slow = checkpointed(chosen)
+    assert fast.model.text == slow.model.text
+    assert fast.history == slow.history
+    assert len(fast.history) == 120

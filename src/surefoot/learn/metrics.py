@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -126,6 +126,7 @@ class QueryMetric:
     discounts: npt.NDArray[np.float32]
     is_empty: Mask
     empty: Empty = "zero"
+    _orders: list[npt.NDArray[np.int32]] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self, scores: npt.ArrayLike) -> FloatArray:
         """The metric of each query when its documents are ranked by score, ties in the order of the rows."""
@@ -135,7 +136,13 @@ class QueryMetric:
         if np.isnan(given).any():
             raise SurefootError(f"the score of document {int(np.argmax(np.isnan(given))) + 1:,} is not a number")
         values = np.empty(self.bounds.size - 1)
-        rank_queries(self.rankings(given, self.first_order()), 0, values.size, values)
+        # From the last order it is soon sorted if little has changed; taken out, so that no two threads share it.
+        try:
+            order = self._orders.pop()
+        except IndexError:
+            order = self.first_order()
+        rank_queries(self.rankings(given, order), 0, values.size, values)
+        self._orders.append(order)
         return self.fill_empty(values)
 
     def rankings(self, scores: FloatArray, order: npt.NDArray[np.int32]) -> Rankings:

@@ -83,6 +83,9 @@ class LightGBM:
             )
             if not after.ended:
                 break  # a callback of the user's did
+            training.keep_scores(booster.eval_train)
+            if valid is not None:
+                valid.keep_scores(booster.eval_valid)
         return str(_first_trees(booster, before + history.best_trees).model_to_string())
 
     def load(self, text: str) -> Any:
@@ -148,7 +151,7 @@ def _datasets(run: TrainingRun) -> tuple[Any, Any]:
     """The training set, and the validation set if there is one."""
 
     def dataset(data: RankingData, **more: Any) -> Any:
-        return lgb.Dataset(
+        return _ScoredDataset(
             _rows(data.features),
             data.labels,
             group=data.sizes,
@@ -181,6 +184,29 @@ def _as_booster(model: Any) -> Any:
 def _first_trees(booster: Any, trees: int) -> Any:
     """The first trees of a model, read back from text: after that, writing and reading change nothing any more."""
     return lgb.Booster(model_str=booster.model_to_string(num_iteration=trees))
+
+
+class _ScoredDataset(lgb.Dataset):
+    """A data set that keeps the raw scores of its rows, so that the next stretch of a training starts from them.
+
+    LightGBM would predict them again with all trees so far, which takes quadratic time. They are the same numbers:
+    both add up the leaves of the trees one by one, in the order of the trees.
+    """
+
+    _scores: Any = None
+
+    def keep_scores(self, evaluate: Callable[[Any], object]) -> None:
+        """Take the scores from the booster that was trained with this set."""
+        evaluate(self._keep)
+
+    def _keep(self, scores: Any, dataset: Any) -> list[Any]:
+        self._scores = scores.copy()
+        return []
+
+    def _set_init_score_by_predictor(self, predictor: Any, data: Any, used_indices: Any) -> lgb.Dataset:
+        if predictor is None or self._scores is None:
+            return super()._set_init_score_by_predictor(predictor, data, used_indices)  # type: ignore[no-any-return,misc]
+        return self.set_init_score(self._scores)
 
 
 class _Feval:
