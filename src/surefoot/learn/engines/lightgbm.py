@@ -205,7 +205,7 @@ class _ScoredDataset(lgb.Dataset):
 
     def _set_init_score_by_predictor(self, predictor: Any, data: Any, used_indices: Any) -> lgb.Dataset:
         if predictor is None or self._scores is None:
-            return super()._set_init_score_by_predictor(predictor, data, used_indices)  # type: ignore[no-any-return,misc]
+            return super()._set_init_score_by_predictor(predictor, data, used_indices)
         return self.set_init_score(self._scores)
 
 
