@@ -137,6 +137,26 @@ def test_words_reach_the_training(folder):
     assert card["baselines"] == ["scores.txt"]
 
 
+def test_the_baseline_of_the_validation_queries(folder, capsys):
+    for name, count in (("old", 150), ("old-valid", 150)):
+        (folder / f"{name}.txt").write_text("\n".join(str(i % 7) for i in range(count)) + "\n")
+    typed = ["train", "--train", "train.txt", "--valid", "train.txt", "-o", "model", *QUICK, "--trees", "2"]
+    assert main([*typed, "--baseline", "scores:old.txt"]) == 2
+    assert "give that of the validation queries too" in capsys.readouterr().err
+    assert main([*typed, "--baseline", "scores:old.txt", "--valid-baseline", "scores:old-valid.txt"]) == 0
+    assert load_model("model").card["baselines"] == ["old.txt"]
+
+
+def test_the_current_ranking_as_baseline(folder):
+    for index, name in enumerate(("order", "rank:2", "-feature:2")):
+        typed = ["train", "--train", "train.txt", "-o", f"model{index}", *QUICK, "--trees", "2", "--baseline", name]
+        assert main(typed) == 0
+        assert load_model(f"model{index}").card["baselines"] == [name]
+    typed = ["train", "--train", "train.txt", "-o", "again", *QUICK, "--trees", "2"]
+    assert main([*typed, "--baseline", "model:model0/model.txt"]) == 0
+    assert load_model("again").card["baselines"] == ["model.txt"]
+
+
 def test_several_baselines_a_model_and_a_run_among_them(folder, capsys):
     assert main(["train", "--train", "train.txt", "--objective", "lambdamart", "--trees", "3", "-o", "old"]) == 0
     assert main(["predict", "old", "train.txt", "-o", "bm25.run"]) == 0
@@ -204,7 +224,7 @@ def test_interrupted_training_keeps_a_checkpoint_and_resumes_to_the_same_model(f
         (["--baseline", "feature:1", "--option", "spread"], "expected K=V, as spread=se; got 'spread'"),
         (["--baseline", "feature:1", "--option", "spread=se"], "objective ucro has the options alpha; got spread"),
         (["--baseline", "feature:9"], "train.txt: no feature 9; they are numbered 1 to 4"),
-        (["--baseline", "bm25"], "a baseline is given as feature:..., run:..., scores:..., model:...; got 'bm25'"),
+        (["--baseline", "bm25"], "a baseline is given as feature:N, -feature:N, rank:N, order"),
         (["--baseline", "run:no.run"], "no.run: no such file"),
         (["--baseline", "model:no"], "no: is no folder of a trained model: no card.json in it"),
         (["--baseline", "scores:train.txt"], "train.txt:1: expected a finite number"),

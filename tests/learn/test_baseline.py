@@ -1,5 +1,6 @@
 """Baselines however they are named: features, runs, scores, arrays; and what is wrong with one, said in a line."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.learn.baseline import baselines_of
+from surefoot.learn.baseline import BELOW_ALL, baseline_for, baselines_of, names_any_set
 from surefoot.learn.data import RankingData
 from surefoot.learn.metrics import Metric, QueryMetric
 
@@ -141,10 +142,98 @@ def test_several_of_all_sorts(tmp_path: Path) -> None:
     assert baselines_of(None, DATA).values(bound()).shape == (0, 2)
 
 
+def test_the_current_ranking() -> None:
+    """The order of the rows; a column of ranks, in which 0 is no rank; a feature that is better if lower."""
+    assert rows_of("order") == [0, -1, -2, -3, -4]
+    assert baselines_of("order", DATA).values(bound("mrr")).tolist() == [[1 / 2, 1 / 2]]
+    ranked = replace(DATA, features=np.array([[2, 5], [1, 4], [0, 3], [np.nan, 1], [7, 2]], np.float32))
+    ranks = baselines_of("rank:bm25", ranked).rows[0]
+    assert ranks is not None
+    assert ranks.tolist() == [-2, -1, BELOW_ALL, BELOW_ALL, -7]
+    lowest = baselines_of("-feature:0", DATA)
+    assert lowest.names == ("-feature:0",)
+    assert rows_of("-feature:0") == [-1, -2, -3, -9, -8]
+    assert rows_of("-feature:age")[2] == BELOW_ALL
+
+
+class First:
+    """A model that scores by the first feature."""
+
+    def predict(self, features: Any) -> Any:
+        return features[:, 0]
+
+
+def test_models_of_others(tmp_path: Path) -> None:
+    import lightgbm
+    import xgboost
+
+    features = np.nan_to_num(DATA.features)
+    numbers = replace(DATA, features=features, feature_names=None, first_feature=1)
+    small = {"min_data_in_leaf": 1, "min_data_in_bin": 1, "verbosity": -1}
+    light = lightgbm.train(small, lightgbm.Dataset(features, DATA.labels), 3)
+    heavy = xgboost.train({"max_depth": 2}, xgboost.DMatrix(features, DATA.labels), 3)
+    light.save_model(tmp_path / "light.txt")
+    heavy.save_model(tmp_path / "heavy.json")
+    heavy.save_model(tmp_path / "heavy.ubj")
+    expected = {"light.txt": light.predict(features), "heavy.json": heavy.predict(xgboost.DMatrix(features))}
+    expected["heavy.ubj"] = expected["heavy.json"]
+    for name, scores in expected.items():
+        found = baselines_of(f"model:{tmp_path / name}", numbers)
+        assert found.names == (name,)
+        np.testing.assert_array_equal(found.rows[0], np.float64(scores))
+    several = baselines_of([light, heavy, First()], numbers)
+    assert several.names == ("baseline1", "baseline2", "baseline3")
+    np.testing.assert_array_equal(several.rows[0], expected["light.txt"])
+    np.testing.assert_array_equal(several.rows[2], features[:, 0])
+    narrow = replace(numbers, features=features[:, :1])
+    last_is_0 = np.column_stack([features[:, 0], np.zeros(5)])
+    np.testing.assert_array_equal(baselines_of(light, narrow).rows[0], light.predict(last_is_0))
+    wide = replace(numbers, features=np.column_stack([features, features]))
+    with pytest.raises(SurefootError, match=r"train\.txt: 4 features, but the baseline model was trained on 2"):
+        baselines_of(light, wide)
+    named = lightgbm.train(small, lightgbm.Dataset(features, DATA.labels, feature_name=["age", "bm25"]), 1)
+    with pytest.raises(SurefootError, match="knows the features age, bm25, in this order; got bm25, age"):
+        baselines_of(named, DATA)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"treeless", "begins like a model of lightgbm but is not one"),
+        (b"{}", "begins like a model of xgboost but is not one"),
+        (b"1 2 3", r"is not a model of LightGBM \(text\) or XGBoost"),
+    ],
+)
+def test_files_that_are_no_model(tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "model.txt").write_bytes(content)
+    with pytest.raises(SurefootError, match=words):
+        baselines_of(f"model:{tmp_path / 'model.txt'}", DATA)
+
+
+def test_what_has_a_meaning_for_other_queries() -> None:
+    for known in (
+        None,
+        "order",
+        "rank:3",
+        "-feature:3",
+        "model:old.txt",
+        First(),
+        ["feature:1", First()],
+        {"a": "order"},
+    ):
+        assert names_any_set(known)
+        assert baseline_for("test", None, known) is known
+    for unknown in ("scores:a.txt", [0.1, 0.2], ROWS, ["feature:1", "scores:a.txt"], {"a": ROWS}):
+        assert not names_any_set(unknown)
+        assert baseline_for("test", "order", unknown) == "order"
+        with pytest.raises(SurefootError, match="training queries alone; give that of the test queries too"):
+            baseline_for("test", None, unknown)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("bm25", "given as feature:..., run:..., scores:..., model:...; got 'bm25'"),
+        ("bm25", "given as feature:N, -feature:N, rank:N, order, run:FILE, scores:FILE, model:PATH; got 'bm25'"),
         ("feature:", "got 'feature:'"),
         ("columns:1", "got 'columns:1'"),
         ("feature:2", "train.txt: no feature 2; they are numbered 0 to 1 or named bm25, age"),
@@ -155,7 +244,7 @@ def test_several_of_all_sorts(tmp_path: Path) -> None:
         ([], "got an array of shape (0,)"),
         ([0.1, np.nan], "must be finite numbers"),
         ([[0.1, np.inf]], "must be finite numbers"),
-        (object(), "a baseline is one of feature:..., run:..., scores:..., model:... or an array; got <object"),
+        (object(), "scores:FILE, model:PATH, a model or an array; got <object"),
         ([[1, 2], [3]], "or an array; got"),
     ],
 )

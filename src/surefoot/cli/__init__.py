@@ -46,7 +46,7 @@ EXAMPLES = """examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 fine, 1 refused by the gate, 2 wrong use or bad input."""
-    argv = sys.argv[1:] if argv is None else argv
+    argv = _join_negated(sys.argv[1:] if argv is None else argv)
     parser = build_parser(argument for argument in argv if argument in COMMANDS)
     arguments = parser.parse_args(argv)
     if arguments.command is None:
@@ -68,6 +68,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report_error(arguments.command, f"{error.filename or 'output'}: {error.strerror or error}", 2)
     except KeyboardInterrupt:
         return _report_error(arguments.command, "stopped", 130)
+
+
+def _join_negated(argv: Sequence[str]) -> list[str]:
+    """The arguments with ``--baseline -feature:25`` as one: argparse would take the second for a flag.
+
+    >>> _join_negated(["train", "--baseline", "-feature:25", "-o", "model"])
+    ['train', '--baseline=-feature:25', '-o', 'model']
+    """
+    joined: list[str] = []
+    for argument in argv:
+        if argument.startswith("-feature:") and joined and joined[-1].startswith("--"):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def _report_error(command: str, message: str, code: int) -> int:

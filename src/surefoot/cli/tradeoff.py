@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
 from surefoot.cli.progress import progress
-from surefoot.cli.training_options import PAIRS, TREES, add_settings, settings_from
+from surefoot.cli.training_options import PAIRS, TREES, add_baselines, add_settings, settings_from
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -35,16 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--valid", nargs="+", metavar="FILE", help="LETOR files to choose iterations on, and to search on"
     )
     data.add_argument("--test", nargs="+", metavar="FILE", help="LETOR files to measure risk and gain on")
-    data.add_argument(
-        "--baseline",
-        action="append",
-        required=True,
-        metavar="WHAT",
-        help="feature:N, run:FILE, scores:FILE or model:DIR; the mean of several is compared with",
-    )
-    data.add_argument(
-        "--missing", choices=("error", "last"), default="error", help="documents that a run lacks (default: error)"
-    )
+    add_baselines(data, "the mean of several is compared with", ["valid", "test"], required=True)
     _add_objective(parser.add_argument_group("objective"))
     add_settings(parser.add_argument_group("trees"), TREES)
     _add_analysis(parser.add_argument_group("analysis"))
@@ -122,5 +113,6 @@ def _split(arguments: argparse.Namespace) -> DataSplit:
     from surefoot.research.tradeoff.data_split import DataSplit
 
     return DataSplit.read(
-        arguments.train, arguments.baseline, arguments.valid or (), arguments.test or (), arguments.missing
+        arguments.train, arguments.baseline, arguments.valid or (), arguments.test or (), missing=arguments.missing,
+        valid_baseline=arguments.valid_baseline, test_baseline=arguments.test_baseline,
     )  # fmt: skip

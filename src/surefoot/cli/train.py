@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli.progress import progress, time_left
-from surefoot.cli.training_options import PAIRS, TREES, add_settings, settings_from
+from surefoot.cli.training_options import PAIRS, TREES, add_baselines, add_settings, settings_from
 from surefoot.errors import SurefootError, counted
 
 if TYPE_CHECKING:
@@ -37,15 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data = parser.add_argument_group("data")
     data.add_argument("--train", nargs="+", required=True, metavar="FILE", help="LETOR files to learn from")
     data.add_argument("--valid", nargs="+", metavar="FILE", help="LETOR files to choose the best iteration on")
-    data.add_argument(
-        "--baseline",
-        action="append",
-        metavar="WHAT",
-        help="feature:N, run:FILE, scores:FILE or model:DIR; once for each baseline",
-    )
-    data.add_argument(
-        "--missing", choices=("error", "last"), default="error", help="documents that a run lacks (default: error)"
-    )
+    add_baselines(data, "once for each baseline", ["valid"])
     parser.add_argument(
         "--safe",
         action="store_true",
@@ -99,8 +91,8 @@ def _train(arguments: argparse.Namespace, settings: Settings) -> Trained:
     try:
         with _progress(settings) as report:
             return train(
-                data, arguments.baseline, settings, valid=valid, missing=arguments.missing,
-                output=arguments.output, resume=arguments.resume, report=report,
+                data, arguments.baseline, settings, valid=valid, valid_baseline=arguments.valid_baseline,
+                missing=arguments.missing, output=arguments.output, resume=arguments.resume, report=report,
             )  # fmt: skip
     except KeyboardInterrupt:
         if checkpoint.exists():
@@ -118,7 +110,10 @@ def _train_on_cluster(arguments: argparse.Namespace, settings: Settings) -> Trai
     data = read_letor(arguments.train)
     valid = read_letor(arguments.valid) if arguments.valid else None
     with connect(arguments.cluster) as client:
-        trained = train_data(client, data, arguments.baseline, settings, valid=valid, missing=arguments.missing)
+        trained = train_data(
+            client, data, arguments.baseline, settings, valid=valid, valid_baseline=arguments.valid_baseline,
+            missing=arguments.missing,
+        )  # fmt: skip
     trained.model.save(arguments.output)
     return trained
 

@@ -18,6 +18,23 @@ TREES = (
 )  # fmt: skip
 
 
+BASELINES = "feature:N, -feature:N, rank:N, order, run:FILE, scores:FILE or model:PATH"
+
+
+def add_baselines(group: Any, text: str, sets: Iterable[str], required: bool = False) -> None:
+    """Add --baseline, and for each further set of queries the baselines that it has instead."""
+    group.add_argument("--baseline", action="append", required=required, metavar="WHAT", help=f"{BASELINES}; {text}")
+    for name, queries in (("valid", "validation"), ("test", "test")):
+        if name in sets:
+            group.add_argument(
+                f"--{name}-baseline", action="append", metavar="WHAT",
+                help=f"the same for the {queries} queries, where --baseline is scores:FILE",
+            )  # fmt: skip
+    group.add_argument(
+        "--missing", choices=("error", "last"), default="error", help="documents that a run lacks (default: error)"
+    )
+
+
 def add_settings(group: Any, names: Iterable[str]) -> None:
     """Add the flags of these fields. One that is not given sets nothing, so that `settings_from` knows which were."""
     for name in names:

@@ -22,7 +22,7 @@ from surefoot.cluster.worker import (
     train_worker,
 )
 from surefoot.errors import SurefootError
-from surefoot.learn.baseline import Baselines, Missing, baselines_of
+from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
 from surefoot.learn.data import RankingData
 from surefoot.learn.feature_alignment import same_features
 from surefoot.learn.models import Model
@@ -135,6 +135,7 @@ def train_data(
     settings: Settings | None = None,
     *,
     valid: RankingData | None = None,
+    valid_baseline: Any = None,
     missing: Missing = "error",
 ) -> Trained:
     """Train on all workers from data that this process holds.
@@ -143,7 +144,7 @@ def train_data(
     ----------
     client : distributed.Client
         The cluster.
-    data, baseline, settings, valid, missing
+    data, baseline, settings, valid, valid_baseline, missing
         As in `surefoot.learn.train`; the engine is XGBoost.
 
     Returns
@@ -160,9 +161,10 @@ def train_data(
     request = WorkerRequest(
         settings or Settings(engine="xgboost"), partitionings[0], None if valid is None else partitionings[1]
     )
+    given = [baseline] if valid is None else [baseline, baseline_for("validation", valid_baseline, baseline)]
     shards = []
-    for one, partitioning in zip(sets, partitionings, strict=True):
-        parts = split_data(one, baselines_of(baseline, one, missing), partitioning)
+    for one, own, partitioning in zip(sets, given, partitionings, strict=True):
+        parts = split_data(one, baselines_of(own, one, missing), partitioning)
         # hash=False: under its hash, the same data of an earlier training may be released at any moment.
         shards.append([client.scatter(part, [worker], hash=False) for part, worker in zip(parts, workers, strict=True)])
     return combine(train_shards(client, request, workers, *shards), data.source, sets[0].fingerprint)

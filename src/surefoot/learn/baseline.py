@@ -14,11 +14,13 @@ import numpy.typing as npt
 
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.learn.data import RankingData
+from surefoot.learn.foreign_models import is_model, model_scores, read_model
 from surefoot.learn.metrics import QueryMetric
 from surefoot.scores import FloatArray
 
 Missing = Literal["error", "last"]
-KINDS = ("feature", "run", "scores", "model")
+FORMS = ("feature:N", "-feature:N", "rank:N", "order", "run:FILE", "scores:FILE", "model:PATH")
+"""How a baseline is named."""
 BELOW_ALL = -1e300
 
 
@@ -56,11 +58,26 @@ class Baselines:
 
 
 def names_any_set(given: Any) -> bool:
-    """Whether a baseline is named in a way that has a meaning for other queries too, such as ``feature:25``."""
+    """Whether a baseline is given in a way that has a meaning for other queries too, such as ``feature:25``."""
     if given is None or isinstance(given, str | Path):
         return given is None or not str(given).startswith("scores:")
+    if is_model(given):
+        return True
     parts = given.values() if isinstance(given, Mapping) else given if isinstance(given, list | tuple) else ()
-    return bool(parts) and all(isinstance(part, str | Path) and names_any_set(part) for part in parts)
+    return bool(parts) and all(names_any_set(part) for part in parts)
+
+
+def baseline_for(queries: str, own: Any, training: Any) -> Any:
+    """The baseline of other queries than the training ones: their own, else the training baseline if it is known there.
+
+    >>> baseline_for("validation", None, "feature:25")
+    'feature:25'
+    """
+    if own is None and not names_any_set(training):
+        raise SurefootError(
+            f"the baseline is given for the training queries alone; give that of the {queries} queries too"
+        )
+    return training if own is None else own
 
 
 def baselines_of(given: Any, data: RankingData, missing: Missing = "error") -> Baselines:
@@ -70,9 +87,11 @@ def baselines_of(given: Any, data: RankingData, missing: Missing = "error") -> B
     ----------
     given
         None for no baseline; a list or dictionary for several. A text names one: ``feature:25`` (its number in the
-        file, or its name), ``run:FILE`` (a TREC run, matched by query and document id), ``scores:FILE`` (one score
-        per document, one per line), ``model:FOLDER``. An array has a score for each document, or a metric value for
-        each query; a matrix has a row for each baseline.
+        file, or its name), ``-feature:25`` (the lower the better), ``rank:25`` (a feature that holds ranks from 1 on;
+        a document of rank 0 was not ranked), ``order`` (that of the rows), ``run:FILE`` (a TREC run, matched by query
+        and document id), ``scores:FILE`` (one score per document, one per line), ``model:PATH`` (a folder that
+        `train` wrote, or a model file of LightGBM or XGBoost). A model or Booster scores the documents. An array has
+        a score for each document, or a metric value for each query; a matrix has a row for each baseline.
     data : RankingData
         The documents to be scored.
     missing : {"error", "last"}
@@ -98,16 +117,23 @@ def baselines_of(given: Any, data: RankingData, missing: Missing = "error") -> B
         parts = [_renamed(baselines_of(one, data, missing), str(name)) for name, one in given.items()]
     elif isinstance(given, str | Path):
         parts = [_named(str(given), data, missing)]
-    elif isinstance(given, Sequence) and given and isinstance(given[0], str | Path | np.ndarray | Mapping):
+    elif is_model(given):
+        parts = [_of_scores("model", model_scores(given, data))]
+    elif isinstance(given, Sequence) and given and _is_one(given[0]):
         parts = [
-            _renamed(baselines_of(one, data, missing), f"baseline{index + 1}")
-            if isinstance(one, np.ndarray)
-            else baselines_of(one, data, missing)
+            baselines_of(one, data, missing)
+            if isinstance(one, str | Path | Mapping)
+            else _renamed(baselines_of(one, data, missing), f"baseline{index + 1}")
             for index, one in enumerate(given)
         ]
     else:
         parts = [_array(given, data)]
     return _together(parts)
+
+
+def _is_one(given: Any) -> bool:
+    """Whether something is a baseline, not a number of one."""
+    return isinstance(given, str | Path | np.ndarray | Mapping) or is_model(given)
 
 
 def _together(parts: Sequence[Baselines]) -> Baselines:
@@ -133,7 +159,7 @@ def _array(given: Any, data: RankingData) -> Baselines:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise SurefootError(
-            f"a baseline is one of {', '.join(f'{kind}:...' for kind in KINDS)} or an array; got {given!r:.60}"
+            f"a baseline is one of {', '.join(FORMS)}, a model or an array; got {given!r:.60}"
         ) from None
     if not np.isfinite(values).all():
         raise SurefootError("a baseline's scores must be finite numbers")
@@ -154,22 +180,31 @@ def _array(given: Any, data: RankingData) -> Baselines:
 
 
 def _named(name: str, data: RankingData, missing: Missing) -> Baselines:
-    kind, colon, rest = name.partition(":")
-    if not colon or kind not in KINDS or not rest:
-        raise SurefootError(f"a baseline is given as {', '.join(f'{kind}:...' for kind in KINDS)}; got {name!r}")
+    kind, _, rest = name.partition(":")
+    if name == "order":
+        return _of_scores(name, -np.arange(data.labels.size, dtype=np.float64))
+    if not rest or kind not in ("feature", "-feature", "rank", "run", "scores", "model"):
+        raise SurefootError(f"a baseline is given as {', '.join(FORMS)}; got {name!r}")
+    if kind in ("feature", "-feature", "rank"):
+        return _of_scores(name, _column_scores(kind, data.column(rest).astype(np.float64)))
     notes: tuple[str, ...] = ()
-    if kind == "feature":
-        rows = data.column(rest).astype(np.float64)
-        rows[np.isnan(rows)] = BELOW_ALL
-    elif kind == "run":
+    if kind == "run":
         rows, notes = _run_scores(rest, data, missing)
     elif kind == "scores":
         rows = _score_file(rest, data)
     else:
-        from surefoot.learn.models import load_model
+        rows = model_scores(read_model(rest), data)
+    return _of_scores(Path(rest).name, rows, notes)
 
-        rows = load_model(rest).predict(data)
-    return Baselines((name if kind == "feature" else Path(rest).name,), (rows,), (None,), notes)
+
+def _of_scores(name: str, rows: FloatArray, notes: tuple[str, ...] = ()) -> Baselines:
+    return Baselines((name,), (rows,), (None,), notes)
+
+
+def _column_scores(kind: str, column: FloatArray) -> FloatArray:
+    """A feature as scores, the higher the better; a document without a value, or without a rank, comes last."""
+    unknown = np.isnan(column) | ((column < 1) if kind == "rank" else False)
+    return np.where(unknown, BELOW_ALL, column if kind == "feature" else -column)
 
 
 def _run_scores(path: str, data: RankingData, missing: Missing) -> tuple[FloatArray, tuple[str, ...]]:

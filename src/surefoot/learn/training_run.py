@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from surefoot._version import __version__
-from surefoot.errors import SurefootError
 from surefoot.learn.bagging import average, bag_report, bag_settings
-from surefoot.learn.baseline import Baselines, Missing, baselines_of, names_any_set
+from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
 from surefoot.learn.comm import Comm, Local
@@ -294,10 +293,6 @@ def _prepare_validation(
     settings: Settings, valid: RankingData, baseline: Any, valid_baseline: Any, missing: Missing
 ) -> tuple[RankingData, Any, Baselines, float, float]:
     """What a `Validation` is made of."""
-    if valid_baseline is None and not names_any_set(baseline):
-        raise SurefootError(
-            "the baseline is given for the training queries alone; give that of the validation queries too"
-        )
-    theirs = baselines_of(baseline if valid_baseline is None else valid_baseline, valid, missing)
+    theirs = baselines_of(baseline_for("validation", valid_baseline, baseline), valid, missing)
     metric = Metric.reported(settings).bind(valid.labels, valid.bounds, settings.empty)
     return valid, metric, theirs, settings.alpha, settings.objective_options.get("share", TAIL_FRACTION)

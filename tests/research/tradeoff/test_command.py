@@ -111,3 +111,21 @@ def test_a_baseline_must_be_named(files: list[str], capsys: pytest.CaptureFixtur
         main(["tradeoff", *files])
     assert stopped.value.code == 2
     assert "--baseline" in capsys.readouterr().err
+
+
+def test_a_file_of_scores_belongs_to_one_set(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All sets have as many documents here, which must not be enough to take one file for all of them."""
+    for name in ("train", "valid", "test"):
+        (tmp_path / f"{name}.scores").write_text("\n".join(str(i % 5) for i in range(320)) + "\n")
+    typed = ["tradeoff", *files, *SMALL[2:], "--alpha", "2", "--format", "csv"]
+    typed += ["--baseline", f"scores:{tmp_path / 'train.scores'}"]
+    for more, queries in (
+        ([], "test"), (["--test-baseline", f"scores:{tmp_path / 'test.scores'}"], "validation"),
+    ):  # fmt: skip
+        assert main([*typed, *more]) == 2
+        assert f"give that of the {queries} queries too" in capsys.readouterr().err
+    own = [f"--{name}-baseline=scores:{tmp_path / name}.scores" for name in ("valid", "test")]
+    assert main([*typed, *own]) == 0
+    assert "baseline=train.scores" not in capsys.readouterr().out

@@ -8,7 +8,7 @@ from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
-from surefoot.learn.baseline import Baselines, Missing, baselines_of
+from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
 
@@ -22,9 +22,11 @@ class DataSplit:
     train, valid, test
         The queries; validation and test queries are optional.
     baseline
-        What models are compared with, on all sets: ``feature:N``, a run, scores or a model, or a list of several.
+        What models are compared with, on all sets: anything that `surefoot.learn.baselines_of` takes.
     missing
         What happens to documents that a run lacks: ``error``, or ``last`` to rank them last.
+    valid_baseline, test_baseline
+        The baselines of these sets, where ``baseline`` is known for the training queries alone, as a file of scores.
 
     Examples
     --------
@@ -39,6 +41,8 @@ class DataSplit:
     valid: RankingData | None = None
     test: RankingData | None = None
     missing: Missing = "error"
+    valid_baseline: Any = None
+    test_baseline: Any = None
     _baselines: dict[str, Baselines] = field(init=False, default_factory=dict, repr=False)
 
     @classmethod
@@ -48,25 +52,32 @@ class DataSplit:
         baseline: Any,
         valid: Sequence[PathLike] = (),
         test: Sequence[PathLike] = (),
-        missing: Missing = "error",
+        **more: Any,
     ) -> DataSplit:
-        """Read the sets from LETOR files; all get as many features as the widest has."""
+        """Read the sets from LETOR files; all get as many features as the widest has. ``more`` are other fields."""
         from surefoot.io.letor import read_letor
         from surefoot.learn.feature_alignment import same_features
 
         files = {"train": train, "valid": valid, "test": test}
         found = {name: read_letor(list(paths)) for name, paths in files.items() if paths}
         widened = dict(zip(found, same_features(list(found.values())), strict=True))
-        return cls(widened["train"], baseline, widened.get("valid"), widened.get("test"), missing)
+        return cls(widened["train"], baseline, widened.get("valid"), widened.get("test"), **more)
 
     def baselines(self, data: RankingData) -> Baselines:
         """The baselines on one of the sets, resolved once."""
-        if data.fingerprint not in self._baselines:
-            found = baselines_of(self.baseline, data, self.missing)
+        role = next(name for name in ("train", "valid", "test") if data is getattr(self, name))
+        if role not in self._baselines:
+            found = baselines_of(self._given(role), data, self.missing)
             if not found.names:
                 raise SurefootError("risk and gain are against a baseline; name one, as feature:25")
-            self._baselines[data.fingerprint] = found
-        return self._baselines[data.fingerprint]
+            self._baselines[role] = found
+        return self._baselines[role]
+
+    def _given(self, role: str) -> Any:
+        if role == "train":
+            return self.baseline
+        own, queries = (self.valid_baseline, "validation") if role == "valid" else (self.test_baseline, "test")
+        return baseline_for(queries, own, self.baseline)
 
     def resolve(self, settings: Settings) -> Settings:
         """Settings with ERR's scale of grades, that of the training data, so that all sets are measured alike."""
