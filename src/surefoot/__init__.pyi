@@ -14,6 +14,9 @@ from surefoot.analysis.value_agreement import value_agreement as value_agreement
 from surefoot.effectiveness import score_runs as score_runs
 from surefoot.effectiveness import score_runs_by as score_runs_by
 from surefoot.errors import SurefootError as SurefootError
+from surefoot.guard.fitting import GuardFit as GuardFit
+from surefoot.guard.fitting import fit_guard as fit_guard
+from surefoot.guard.guard import Guard as Guard
 from surefoot.io.letor import read_letor as read_letor
 from surefoot.io.maps import read_map as read_map
 from surefoot.io.maps import read_names as read_names

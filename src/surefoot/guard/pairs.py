@@ -1,0 +1,179 @@
+"""Two rankings of the same documents, seen in all the ways that guards need. One query, or many at once.
+
+This module and those that serve a guard load numpy alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot._typing import BoolArray, FloatArray, IntArray
+from surefoot.errors import SurefootError, counted
+
+TOP = 10
+"""The depth at which the two rankings' overlap is taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The scores that one ranker gives to the documents of queries; those of query q are rows bounds[q] to bounds[q+1].
+
+    A score of minus infinity says that the ranker did not return the document: it ranks below all that it returned.
+    """
+
+    scores: FloatArray
+    bounds: IntArray
+
+    @cached_property
+    def query(self) -> IntArray:
+        """The query of each row."""
+        return np.repeat(np.arange(self.bounds.size - 1), np.diff(self.bounds))
+
+    def to_rows(self, values: FloatArray) -> FloatArray:
+        """A value of each query, for each of its documents; that of an only query is left to broadcasting."""
+        return values if values.size == 1 else values[self.query]
+
+    @cached_property
+    def is_missing(self) -> BoolArray | None:
+        """Which documents the ranker did not return; None if it returned all."""
+        missing = self.scores == -np.inf
+        return missing if missing.any() else None
+
+    @cached_property
+    def filled(self) -> FloatArray:
+        """The scores, with a query's lowest for what was not returned."""
+        if self.is_missing is None:
+            return self.scores
+        lowest = np.minimum.reduceat(np.where(self.is_missing, np.inf, self.scores), self.bounds[:-1])
+        lowest[np.isinf(lowest)] = 0.0  # nothing was returned
+        return np.where(self.is_missing, self.to_rows(lowest), self.scores)
+
+    @cached_property
+    def highest(self) -> FloatArray:
+        """The highest score of each query."""
+        return np.maximum.reduceat(self.filled, self.bounds[:-1])
+
+    @cached_property
+    def centred(self) -> FloatArray:
+        """The scores less their mean in the query."""
+        mean = np.add.reduceat(self.filled, self.bounds[:-1]) / np.diff(self.bounds)
+        return self.filled - self.to_rows(mean)
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """The standard deviation of each query's scores."""
+        return np.sqrt(np.add.reduceat(self.centred**2, self.bounds[:-1]) / np.diff(self.bounds))
+
+    @cached_property
+    def z(self) -> FloatArray:
+        """The scores in standard deviations from their mean in the query; 0 where all are equal."""
+        return self.centred / self.to_rows(_or_one(self.spread))
+
+    @cached_property
+    def min_max(self) -> FloatArray:
+        """The scores mapped to 0..1 in each query; 0 where all are equal."""
+        lowest = np.minimum.reduceat(self.filled, self.bounds[:-1])
+        return (self.filled - self.to_rows(lowest)) / self.to_rows(_or_one(self.highest - lowest))
+
+    @cached_property
+    def order(self) -> IntArray:
+        """The rows by query and falling score; ties in the order of the rows."""
+        if self.bounds.size == 2:
+            return np.argsort(-self.scores, kind="stable")
+        return np.lexsort((-self.scores, self.query))
+
+    @cached_property
+    def rank(self) -> FloatArray:
+        """1 more than the number of the query's documents with a higher score."""
+        ranked = self.scores[self.order]
+        positions = np.arange(1.0, ranked.size + 1)
+        tied = np.zeros(ranked.size, np.bool_)
+        np.equal(ranked[1:], ranked[:-1], out=tied[1:])
+        if self.bounds.size > 2:
+            positions -= self.bounds[self.query]
+            tied[self.bounds[:-1]] = False
+        if tied.any():
+            first = np.maximum.accumulate(np.where(tied, 0, np.arange(ranked.size)))
+            positions = positions[first]
+        ranks = np.empty(ranked.size)
+        ranks[self.order] = positions
+        return ranks
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A baseline's and a candidate's scores of the same documents.
+
+    >>> pair = Pair.of([3.0, 2.0, 1.0], [1.0, 5.0, 3.0])
+    >>> pair.candidate.rank, pair.overlap
+    (array([3., 1., 2.]), array([1.]))
+    """
+
+    baseline: Scored
+    candidate: Scored
+    bounds: IntArray
+
+    @classmethod
+    def of(cls, baseline: npt.ArrayLike, candidate: npt.ArrayLike, bounds: npt.ArrayLike | None = None) -> Pair:
+        """A pair of score arrays; without ``bounds`` they are of one query."""
+        b, c = (_validate(scores, name) for scores, name in ((baseline, "baseline"), (candidate, "candidate")))
+        if b.size != c.size:
+            raise SurefootError(
+                f"the baseline scores {counted(b.size, 'document')}, the candidate {c.size:,}; give both a score for "
+                "each document, minus infinity for one that a ranker did not return"
+            )
+        limits = np.array([0, b.size]) if bounds is None else _validate_bounds(bounds, b.size)
+        return cls(Scored(b, limits), Scored(c, limits), limits)
+
+    def __len__(self) -> int:
+        return self.bounds.size - 1
+
+    def select(self, queries: npt.ArrayLike) -> Pair:
+        """The pair of these queries, in this order."""
+        rows = self.rows(queries)
+        bounds = np.concatenate([[0], np.cumsum(np.diff(self.bounds)[np.asarray(queries)])])
+        return Pair(Scored(self.baseline.scores[rows], bounds), Scored(self.candidate.scores[rows], bounds), bounds)
+
+    def rows(self, queries: npt.ArrayLike) -> IntArray:
+        """The rows of these queries."""
+        chosen = np.asarray(queries)
+        sizes = np.diff(self.bounds)[chosen]
+        shift = self.bounds[:-1][chosen] - (np.cumsum(sizes) - sizes)
+        return np.asarray(np.arange(sizes.sum()) + np.repeat(shift, sizes))
+
+    @cached_property
+    def overlap(self) -> FloatArray:
+        """How much of the first ten documents the two rankings share, for each query."""
+        both = (self.baseline.rank <= TOP) & (self.candidate.rank <= TOP)
+        return np.add.reduceat(both.astype(np.float64), self.bounds[:-1]) / np.minimum(np.diff(self.bounds), TOP)
+
+
+def _or_one(values: FloatArray) -> FloatArray:
+    return np.where(values > 0, values, 1.0)
+
+
+def _validate(scores: npt.ArrayLike, name: str) -> FloatArray:
+    try:
+        array = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SurefootError(f"the {name}'s scores must be numbers") from None
+    if array.ndim != 1 or array.size == 0:
+        raise SurefootError(f"the {name}'s scores must be a list of one number per document; got {array.shape}")
+    bad = ~(array < np.inf)
+    if bad.any():
+        raise SurefootError(
+            f"the {name}'s score of document {int(np.argmax(bad)) + 1} is {array[np.argmax(bad)]}; give a finite "
+            "number, or minus infinity if the ranker did not return it"
+        )
+    return array
+
+
+def _validate_bounds(bounds: npt.ArrayLike, rows: int) -> IntArray:
+    limits = np.asarray(bounds, dtype=np.int64)
+    if limits.ndim != 1 or limits.size < 2 or limits[0] != 0 or limits[-1] != rows or (np.diff(limits) < 1).any():
+        raise SurefootError(f"offsets must rise from 0 to {rows:,}, the number of documents, with one or more a query")
+    return limits

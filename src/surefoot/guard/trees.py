@@ -1,0 +1,105 @@
+"""Small regression trees as plain numbers: read from JSON, evaluated by numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from surefoot._typing import FloatArray
+from surefoot.errors import SurefootError
+
+MOST_SPLITS = 8
+"""The outcomes of a tree's splits are the bits of one byte."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree: at node i go to ``left[i]`` if the feature is at most the threshold, else to ``right[i]``.
+
+    Node 0 is the root; a child below 0 is leaf -child - 1.
+    """
+
+    feature: tuple[int, ...]
+    threshold: tuple[float, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    value: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        splits = len(self.feature)
+        children = [*self.left, *self.right]
+        if not (splits == len(self.threshold) == len(self.left) == len(self.right) == len(self.value) - 1):
+            raise SurefootError("a tree needs a feature, a threshold and two children a split, and one leaf more")
+        if splits > MOST_SPLITS:
+            raise SurefootError(f"a tree has at most {MOST_SPLITS} splits; got {splits}")
+        # Each leaf and each node but the root has one parent, which comes before it: so every walk ends.
+        if splits and sorted(children) != [*range(-splits - 1, 0), *range(1, splits)]:
+            raise SurefootError("each node of a tree but the root must be the child of one other")
+        if any(0 <= child <= node for sides in (self.left, self.right) for node, child in enumerate(sides)):
+            raise SurefootError("a node of a tree must come after its parent")
+        if not np.isfinite([*self.threshold, *self.value]).all():
+            raise SurefootError("thresholds and leaves of a tree must be finite numbers")
+
+    def leaf(self, outcomes: int) -> float:
+        """The value that is reached if bit i of ``outcomes`` tells whether split i goes to the right."""
+        node = 0 if self.feature else -1
+        while node >= 0:
+            node = (self.right if outcomes >> node & 1 else self.left)[node]
+        return self.value[-node - 1]
+
+    @classmethod
+    def from_json(cls, found: Any, features: int) -> Tree:
+        """A tree from its JSON, over so many features."""
+        if not isinstance(found, Mapping) or set(found) != set(cls.__dataclass_fields__):
+            raise SurefootError(f"a tree has the fields {', '.join(cls.__dataclass_fields__)}")
+        for name, values in found.items():
+            kinds = (int, float) if name in ("threshold", "value") else (int,)
+            if not isinstance(values, list) or any(type(value) not in kinds for value in values):
+                raise SurefootError(f"a tree's {name} must be a list of numbers")
+        if any(not 0 <= feature < features for feature in found["feature"]):
+            raise SurefootError(f"a tree's features are numbered 0 to {features - 1}")
+        return cls(**{name: tuple(values) for name, values in found.items()})
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The sum of trees, evaluated without a branch: all splits at once, then a table of what they lead to.
+
+    >>> stump = Tree((0,), (0.5,), (-1,), (-2,), (1.0, 3.0))
+    >>> Forest((stump, stump))(np.array([[0.2, 0.9]]))
+    array([2., 6.])
+    """
+
+    trees: tuple[Tree, ...]
+
+    @cached_property
+    def _splits(self) -> int:
+        return max((len(tree.feature) for tree in self.trees), default=0)
+
+    @cached_property
+    def _arrays(self) -> tuple[Any, FloatArray, FloatArray, Any]:
+        """Features and thresholds (splits × trees), values by tree and outcomes, and where a tree's values begin."""
+        features = np.zeros((self._splits, len(self.trees)), np.intp)
+        thresholds = np.full((self._splits, len(self.trees), 1), np.inf)
+        table = np.empty((len(self.trees), 1 << self._splits))
+        for column, tree in enumerate(self.trees):
+            features[: len(tree.feature), column] = tree.feature
+            thresholds[: len(tree.feature), column, 0] = tree.threshold
+            table[column] = [tree.leaf(outcomes) for outcomes in range(table.shape[1])]
+        begin = (np.arange(len(self.trees), dtype=np.int32) << self._splits)[:, np.newaxis]
+        return features, thresholds, table.ravel(), begin
+
+    def __call__(self, features: FloatArray) -> FloatArray:
+        """The sum of the trees for each column of features (features × documents)."""
+        if not self.trees:
+            return np.zeros(features.shape[1])
+        of_split, thresholds, table, begin = self._arrays
+        outcomes = np.zeros((len(self.trees), features.shape[1]), np.uint8)
+        for split in range(self._splits):
+            right = features[of_split[split]] > thresholds[split]
+            outcomes |= right.view(np.uint8) << np.uint8(split)
+        return np.asarray(table[begin + outcomes].sum(axis=0))

@@ -1,0 +1,149 @@
+"""Fitting a guard: the second stage, the choice, and that nothing is measured on queries that chose it."""
+
+import numpy as np
+import pytest
+
+from surefoot.errors import SurefootError
+from surefoot.guard import fitting
+from surefoot.guard.blends import FEATURES, features_of
+from surefoot.guard.fitting import fit_guard
+from surefoot.guard.pairs import Pair
+from surefoot.guard.second_stage import N_TREES, SEEDS, fit_second_stage, trees_of
+from surefoot.guard.selection import select
+from surefoot.learn.metrics import Metric
+
+SIZE = 20
+
+
+def rankings(queries=120, seed=0, noise=1.0):
+    """A baseline, and a candidate that is better in most queries and lost in some."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=queries * SIZE)
+    b = truth + rng.normal(size=truth.size)
+    c = truth + noise * rng.normal(size=truth.size) * np.repeat(rng.choice([0.5, 2.0], queries), SIZE)
+    return b, c, np.searchsorted([0.8, 1.6], truth), np.arange(0, truth.size + 1, SIZE)
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return fit_guard(*rankings(), kinds=["lean", "z", "trees"])
+
+
+def test_the_table_has_a_row_for_each_kind_and_the_choice(fit):
+    assert fit["guard"].tolist() == ["none", "lean", "z", "trees", "chosen"]
+    b = fit.outcomes["baseline"]
+    for row in fit.rows():
+        x = fit.outcomes[row["guard"]]
+        assert row["mean"] == pytest.approx(x.mean())
+        assert row["frisk"] == pytest.approx(np.maximum(b - x, 0).mean())
+        assert row["losses"] == (x < b).sum()
+        assert row["frisk_low"] <= row["frisk_change"] <= row["frisk_high"]
+        assert row["mean_change"] == pytest.approx(x.mean() - fit.outcomes["none"].mean())
+    assert fit["frisk_high"][-1] < 0
+    assert str(fit.guard) in fit.why
+    assert fit.guard.card["measure"] == "ndcg@10"
+
+
+def test_the_outcomes_are_those_of_the_metric(fit):
+    b, c, labels, bounds = rankings()
+    metric = Metric(cutoff=10).bind(labels, bounds)
+    assert fit.outcomes["none"] == pytest.approx(metric(c))
+    assert fit.outcomes["baseline"] == pytest.approx(metric(b))
+
+
+@pytest.mark.parametrize("query", [0, 7])
+def test_a_query_has_no_part_in_what_is_measured_on_it(query, fit):
+    """Other labels of a query change what is learned for others, but not how the query itself is ranked."""
+    b, c, labels, bounds = rankings()
+    rows = slice(bounds[query], bounds[query + 1])
+    other = labels.copy()
+    other[rows] = 2 - labels[rows]
+    metric = Metric(cutoff=10).bind(labels, bounds)
+    changed = fit_guard(b, c, other, bounds, kinds=["lean", "z", "trees"], metric=metric)
+    for kind in ("lean", "z", "trees", "chosen"):
+        assert changed.outcomes[kind][query] == fit.outcomes[kind][query]
+    assert not np.array_equal(changed.outcomes["trees"], fit.outcomes["trees"])
+
+
+def test_a_candidate_that_never_loses_is_left_alone():
+    b, _, labels, bounds = rankings(60)
+    fit = fit_guard(b, labels + 0.1 * b, labels, bounds)
+    assert str(fit.guard) == "none"
+    assert "left alone" in fit.why
+    assert (fit["frisk"] == 0).all()
+
+
+def test_few_queries_leave_the_candidate_alone_and_say_so():
+    b, c, labels, bounds = rankings(5)
+    fit = fit_guard(b, c, labels, bounds)
+    assert str(fit.guard) == "none"
+    assert "10 or more are needed" in fit.why
+    assert "trees" not in fit["guard"]
+
+
+def test_one_query():
+    b, c, labels, bounds = rankings(1)
+    assert str(fit_guard(b, c, labels, bounds).guard) == "none"
+
+
+def test_the_same_seed_gives_the_same_guard(fit):
+    again = fit_guard(*rankings(), kinds=["lean", "z", "trees"])
+    assert again.guard == fit.guard
+    assert again.rows() == fit.rows()
+
+
+def test_the_second_stage_equals_lightgbm_and_starts_from_the_candidate():
+    import lightgbm as lgb
+
+    b, c, labels, bounds = rankings(30)
+    pair = Pair.of(b, c, bounds)
+    guard = fit_second_stage(pair, labels)
+    assert len(guard.trees) == N_TREES * SEEDS
+    assert max(len(tree.value) for tree in guard.trees) <= 6
+    columns = features_of(pair, guard.scale)
+    booster = lgb.train(
+        {"num_leaves": 6, "verbosity": -1, "min_data_in_leaf": 10}, lgb.Dataset(columns.T, labels.astype(float)), 5
+    )
+    from surefoot.guard.trees import Forest
+
+    forest = Forest(tuple(trees_of(booster.model_to_string())))
+    assert forest(columns) == pytest.approx(booster.predict(columns.T), abs=1e-12)
+    assert guard.scores(pair) == pytest.approx(columns[0] + Forest(guard.trees)(columns))
+
+
+def test_the_second_stage_uses_the_features_it_may():
+    b, c, labels, bounds = rankings(30)
+    guard = fit_second_stage(Pair.of(b, c, bounds), labels, features=("z", "lean"))
+    used = {FEATURES[feature] for tree in guard.trees for feature in tree.feature}
+    assert used <= {"z", "lean"}
+
+
+def test_a_guard_must_gain_more_than_its_error():
+    rng = np.random.default_rng(0)
+    b, c = rng.random(50), rng.random(50)
+    noisy = c + rng.normal(size=50) * 0.3
+    assert select(np.stack([c, noisy - noisy.mean() + c.mean()]), c, b, alpha=0.0).index == 0
+    assert select(np.stack([c, noisy, c + 0.01]), c, b, alpha=0.0).index in (1, 2)
+    assert select(np.stack([c, c]), c, b).index == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": [1.0]}, "need as many labels; got 1"),
+        ({"labels": -np.ones(60)}, "finite numbers of 0 or more"),
+        ({"offsets": [0, 30]}, "offsets must rise from 0 to 60"),
+        ({"offsets": [0, 30, 30, 60]}, "offsets must rise"),
+        ({"kinds": ["magic"]}, "must be one of lean"),
+    ],
+)
+def test_bad_input(change, message):
+    b, c, labels, bounds = rankings(3)
+    given = {"labels": labels, "offsets": bounds} | change
+    with pytest.raises(SurefootError, match=message):
+        fit_guard(b, c, given.pop("labels"), given.pop("offsets"), **given)
+
+
+def test_folds_are_even():
+    trial = fitting._Trial(Pair.of(*rankings(23)[:2], np.arange(0, 23 * SIZE + 1, SIZE)), None, None, (), 0.5, 0)
+    assert np.bincount(trial.fold).tolist() == [5, 5, 5, 4, 4]
