@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 EXAMPLES = """examples:
   surefoot reproduce
   surefoot reproduce sigir2016-table5 ecir2020-table2
+  surefoot reproduce sigir2016-table7 --experiment mslr-2016/
   surefoot reproduce --format md > reproduction.md
 
 Most tables need the scores of the TREC 2012 Web track: surefoot data get trec-web-2012"""
@@ -21,6 +22,13 @@ Most tables need the scores of the TREC 2012 Web track: surefoot data get trec-w
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="such as sigir2016-table5 (default: all)")
+    parser.add_argument(
+        "--experiment",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="what surefoot experiment -o wrote on MSLR-WEB10K, for the tables of learned rankers; may be repeated",
+    )
     parser.add_argument("--format", choices=("table", "csv", "json", "md"), default="table", help="(default: table)")
 
 
@@ -28,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Recompute and print; 1 if a cell differs without a reason."""
     from surefoot.research.reproduce import load_scores, reproduce
 
-    result = reproduce(load_scores(), arguments.tables)
+    result = reproduce(load_scores(), arguments.tables, experiments=arguments.experiment)
     if arguments.format == "json":
         print(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     elif arguments.format == "csv":

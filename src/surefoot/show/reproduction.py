@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from surefoot.research.reproduce.cells import KNOWN
 from surefoot.results import Result
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def summary_line(result: Reproduction) -> str:
     counts = result.summary
     return (
         f"{counts['cells']} cells: {counts['equal']} equal to the printed digit, {counts['explained']} explained, "
-        f"{counts['unexplained']} unexplained, {counts['not run']} not run"
+        f"{counts[KNOWN]} unexplained and known, {counts['unexplained']} unexplained, {counts['not run']} not run"
     )
 
 

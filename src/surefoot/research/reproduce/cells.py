@@ -8,57 +8,82 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-UNKNOWN = "unknown"
-"""The reason of the few cells that nothing explains so far."""
+KNOWN = "unexplained, known"
+VERDICTS = ("equal", "explained", KNOWN, "unexplained", "not run")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a published table. ``recomputed`` is None where the data that it needs are missing."""
+    """One cell of a published table.
+
+    ``recomputed`` is None where the data that it needs are missing. ``reason`` says why the two differ; if ``known``
+    it is a remark on a difference that nothing explains.
+    """
 
     row: str
     column: str
     published: str
     recomputed: float | str | None
     reason: str = ""
+    known: bool = False
+
+    @property
+    def half_digit(self) -> float:
+        """Half a unit of the last printed digit.
+
+        >>> Cell("s1", "mean", "0.30", 0.3).half_digit
+        0.005
+        """
+        return 0.5 * 10.0 ** -len(self.published.partition(".")[2])
 
     @property
     def equal(self) -> bool:
-        """Whether the recomputed value, rounded as printed, is the printed one.
+        """Whether the recomputed value, rounded as printed, is the printed one, or below it where that is a bound.
 
         >>> Cell("s1", "mean", "0.30", 0.3049).equal, Cell("s1", "mean", "0.30", 0.3051).equal
+        (True, False)
+        >>> Cell("s1", "p", "< 0.05", 0.04).equal, Cell("s1", "p", "< 0.05", 0.06).equal
         (True, False)
         """
         if self.recomputed is None or isinstance(self.recomputed, str):
             return self.recomputed == self.published
-        half_a_digit = 0.5 * 10.0 ** -len(self.published.partition(".")[2])
-        return abs(self.recomputed - float(self.published)) <= half_a_digit + 1e-9
+        if self.published.startswith("<"):
+            return self.recomputed < float(self.published[1:])
+        return abs(self.recomputed - float(self.published)) <= self.half_digit + 1e-9
 
     @property
     def difference(self) -> float | None:
         """Recomputed minus published; None if they are not numbers."""
-        if self.recomputed is None or isinstance(self.recomputed, str):
+        if self.recomputed is None or isinstance(self.recomputed, str) or self.published.startswith("<"):
             return None
         return self.recomputed - float(self.published)
 
     @property
     def verdict(self) -> str:
-        """equal, explained, unexplained or not run."""
+        """One of `VERDICTS`."""
         if self.equal:
             return "equal"
-        if self.reason:
-            return "explained" if self.recomputed is not None else "not run"
-        return "unexplained"
+        if self.recomputed is None:
+            return "not run"
+        if self.known:
+            return KNOWN
+        return "explained" if self.reason else "unexplained"
 
-    def explain(self, reason: str, within: float, of: float | None = None) -> Cell:
-        """The cell with a reason why it differs, unless it has one or the reason does not cover the difference.
+    def explain(self, reason: str, low: float, high: float, of: str | None = None) -> Cell:
+        """The cell with a reason why it differs, unless it has one or the reason does not reach far enough.
 
-        A reason explains values ``within`` this distance of the published one, or of another value (``of``).
+        A reason says between which values the cell may lie. It explains a published value among them, or what should
+        have been printed instead (``of``).
         """
         if self.reason or self.equal or self.recomputed is None or isinstance(self.recomputed, str):
             return self
-        near = abs(self.recomputed - (float(self.published) if of is None else of)) <= within
-        return replace(self, reason=reason) if near else self
+        wanted = float(self.published if of is None else of)
+        inside = low - self.half_digit - 1e-9 <= wanted <= high + self.half_digit + 1e-9
+        return replace(self, reason=reason) if inside else self
+
+    def remark(self, hint: str) -> Cell:
+        """The cell as unexplained but known, with what is known of it."""
+        return self if self.equal else replace(self, reason=hint, known=True)
 
     def not_run(self, reason: str) -> Cell:
         """The cell as not run, with what is missing as the reason."""
@@ -70,6 +95,11 @@ def printed(name: str) -> tuple[dict[str, str], ...]:
     """The lines of a published table, values as printed."""
     text = (files("surefoot.research.reproduce") / "published" / f"{name}.csv").read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
+
+
+def printed_cell(name: str, system: str, column: str) -> str:
+    """One printed value."""
+    return next(line[column] for line in printed(name) if line["system"] == system)
 
 
 def ranks(values: dict[str, float]) -> dict[str, float]:

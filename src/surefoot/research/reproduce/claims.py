@@ -12,8 +12,9 @@ from surefoot.analysis.explore import explore
 from surefoot.analysis.value_agreement import value_agreement
 from surefoot.research.reproduce import sigir2014
 from surefoot.research.reproduce.cells import Cell, printed
-from surefoot.research.reproduce.ecir2014 import SWAPPED
-from surefoot.research.reproduce.reasons import MIXED, OTHER_COPIES
+from surefoot.research.reproduce.copies import Reach
+from surefoot.research.reproduce.ecir2014 import VIRTUAL_TABLE, mended, swap_reason
+from surefoot.research.reproduce.learned import NEEDS_MSLR, TRAINED_ANEW, Experiment, mslr_claim
 from surefoot.risk.values import Smooth, fences
 from surefoot.scores import Scores
 from surefoot.stats.agreement import kendall, pca
@@ -21,36 +22,45 @@ from surefoot.stats.inference import t_inference
 
 BASELINE = "indriCASP"
 CUT_OFF = "the paper cuts digits off instead of rounding"
-FROM_PRINTED_T = "the p of T_Risk as the paper prints it, 2.332, is 0.02385"
-NEEDS_MSLR = "needs MSLR-WEB10K and `surefoot experiment`"
 
 
-def claims(scores: Scores) -> Iterator[Cell]:
+def claims(scores: Scores, found: Experiment) -> Iterator[Cell]:
     """Every claim of claims.csv, and the taus that the printed tables of ECIR 2014 imply."""
-    found = _recomputed(scores) | _taus(scores)
+    values = _recomputed(scores) | _of_copies(scores)
     for line in (*printed("claims"), *printed("ecir2014-implied-taus")):
-        cell = Cell(line["paper"], line["claim"], line["value"], found.get(line["claim"]))
-        yield cell.not_run(NEEDS_MSLR) if _needs_mslr(line) else _explain(cell)
+        if line["paper"] == "sigir2012" or "mslr" in line["claim"]:
+            own = mslr_claim(line["paper"], found) if "bm25" in line["claim"] else None
+            cell = Cell(line["paper"], line["claim"], line["value"], own)
+            yield cell.not_run(NEEDS_MSLR) if own is None else cell.remark(TRAINED_ANEW)
+        else:
+            yield Cell(line["paper"], line["claim"], line["value"], values.get(line["claim"]))
 
 
-def _needs_mslr(line: dict[str, str]) -> bool:
-    return line["paper"] == "sigir2012" or "mslr" in line["claim"]
+def moved_claims(scores: Scores) -> Iterator[Cell]:
+    """The claims that depend on the two runs whose copies differ."""
+    return (Cell("", claim, "", value) for claim, value in _of_copies(scores).items())
 
 
-def _explain(cell: Cell) -> Cell:
-    reasons = {
-        "pca_first_axis_pct": (MIXED, 0.05),
-        "pca_second_axis_pct": (MIXED, 0.06),
-        "lower_fence": (CUT_OFF, 1e-3),
-        "rbo_geo_all": (CUT_OFF, 1e-3),
-        "paired_t_p_srchvrs12c00_vs_indriCASP": (FROM_PRINTED_T, 1e-4),
-        "paired_t_p_DFalah121A_vs_srchvrs12c00": (OTHER_COPIES["DFalah121A"], 0.12),
-        "tau_mean_a5_vs_mean_implied": (MIXED, 0.06),
-        "tau_mean_a10_vs_mean_implied": (MIXED, 0.06),
-        "tau_median_a5_vs_mean_implied": (SWAPPED, 0.06),
-        "tau_median_a10_vs_mean_implied": (SWAPPED, 0.17),
-    }
-    return cell.explain(*reasons[cell.column]) if cell.column in reasons else cell
+def explain(cell: Cell, reach: Reach | None) -> Cell:
+    """Digits cut off, swapped cells, other copies of runs."""
+    if cell.column in ("lower_fence", "rbo_geo_all"):
+        digits = 2 * cell.half_digit
+        cut = float(np.trunc(float(cell.recomputed or 0.0) / digits)) * digits
+        return cell.explain(CUT_OFF, cut, cut)
+    if cell.column.startswith("tau_"):
+        virtual, alpha = cell.column.split("_")[1:3]
+        if virtual in ("mean", "median"):
+            true = f"{_mended_tau(f'{virtual}_{alpha}'):.3f}"
+            low, high = (reach.low, reach.high) if reach else (np.nan, np.nan)
+            return cell.explain(swap_reason("", virtual), low, high, of=true)
+    return cell if reach is None else reach.explain(cell)
+
+
+def _mended_tau(column: str) -> float:
+    """Kendall's tau with the mean that a column of ECIR 2014's table 3 has after its swapped cells are put right."""
+    nine = [line["system"] for line in printed(VIRTUAL_TABLE)]
+    means = {line["system"]: float(line["err20"]) for line in printed("ecir2014-table1-urisk")}
+    return kendall({name: float(mended(name, column)) for name in nine}, means).tau
 
 
 def _recomputed(scores: Scores) -> dict[str, float | str]:
@@ -58,13 +68,10 @@ def _recomputed(scores: Scores) -> dict[str, float | str]:
     eight = [name for name in nine_of_2014 if name != BASELINE]
     nine_of_2020 = [line["system"] for line in printed("ecir2020-table2-linear-vs-smooth")] + [BASELINE]
     test = cross(scores, alpha=10, systems=eight).friedman
-    shares = pca(scores, systems=nine_of_2014, virtual=()).shares
     lower, upper = fences(np.delete(scores.values, scores.row(BASELINE), axis=0) - scores[BASELINE])
     cubic, square, linear = Smooth(1.0).coefficients
     return {
         "friedman_p_every_run_as_baseline": test.p if test else float("nan"),
-        "pca_first_axis_pct": 100 * float(shares[0]),
-        "pca_second_axis_pct": 100 * float(shares[1]),
         "rmse_parametric_vs_jackknife_se": _rmse_of_standard_errors(scores),
         "significant_loss_topics_uogTrA44xi_a0": _significant_losses(scores, "uogTrA44xi"),
         "significant_loss_topics_qutwb_a0": _significant_losses(scores, "qutwb"),
@@ -74,24 +81,31 @@ def _recomputed(scores: Scores) -> dict[str, float | str]:
         "smooth_square": square,
         "smooth_linear": linear,
         **_overlaps(scores),
-        **{
-            f"paired_t_p_{one}_vs_{other}": float(t_inference(scores[one], scores[other], 0.0).p)
-            for one, other in (
-                ("srchvrs12c00", BASELINE),
-                ("DFalah121A", "srchvrs12c00"),
-                ("QUTparaBline", "srchvrs12c00"),
-            )
-        },
         "median_err20_of_nine": float(np.median(scores.select(nine_of_2020).values.mean(axis=1))),
     }
 
 
+def _of_copies(scores: Scores) -> dict[str, float | str]:
+    nine = [line["system"] for line in printed("ecir2014-table1-urisk")]
+    shares = pca(scores, systems=nine, virtual=()).shares
+    pairs = (("srchvrs12c00", BASELINE), ("DFalah121A", "srchvrs12c00"), ("QUTparaBline", "srchvrs12c00"))
+    return {
+        "pca_first_axis_pct": 100 * float(shares[0]),
+        "pca_second_axis_pct": 100 * float(shares[1]),
+        **{
+            f"paired_t_p_{one}_vs_{other}": float(t_inference(scores[one], scores[other], 0.0).p)
+            for one, other in pairs
+        },
+        **_taus(scores),
+    }
+
+
 def _rmse_of_standard_errors(scores: Scores) -> float:
+    """Over all runs, as the paper says, not only over those that its table 1 shows."""
+    others = [name for name in scores.systems if name != BASELINE]
     gaps = [
-        sigir2014.jackknife_se(scores, line["system"], alpha)
-        - t_inference(scores[line["system"]], scores[BASELINE], alpha).se
-        for line in printed("sigir2014-table1-standard-errors")
-        for alpha in sigir2014.ALPHAS
+        sigir2014.jackknife_se(scores, name) - t_inference(scores[name], scores[BASELINE], sigir2014.ALPHAS).se
+        for name in others
     ]
     return float(np.sqrt(np.mean(np.square(gaps))))
 
