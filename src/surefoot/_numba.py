@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import caching
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+FunctionCache: Any = caching.FunctionCache
+IndexDataCacheFile: Any = caching.IndexDataCacheFile
+DIGEST_SIZE = sha256().digest_size
 
 
 def kernel(function: Function) -> Function:
     """Compile a function on its first call.
 
-    The machine code is cached next to the source if that folder is writable. Kernels release the interpreter lock, so
-    that threads run them in parallel, and divide by zero as numpy does.
+    The machine code is cached next to the source, or in the user's cache folder where that is not writable. Kernels
+    release the interpreter lock, so that threads run them in parallel, and divide by zero as numpy does.
     """
-    try:
-        return _stamped(numba.njit(function, cache=True, nogil=True, error_model="numpy"))  # type: ignore[no-any-return]
-    except RuntimeError:  # no folder to cache the code in: every process compiles it
-        return numba.njit(function, nogil=True, error_model="numpy")  # type: ignore[no-any-return]
+    dispatcher = numba.njit(function, nogil=True, error_model="numpy")
+    with suppress(RuntimeError):  # no folder to cache the code in: every process compiles it
+        dispatcher._cache = _CodeCache(function)
+    return dispatcher  # type: ignore[no-any-return]
 
 
 def inlined(function: Function) -> Function:
@@ -40,15 +47,48 @@ def vectorised(function: Function) -> Function:
     return numba.njit(function, forceinline=True, error_model="numpy", fastmath=fast)  # type: ignore[no-any-return]
 
 
-def _stamped(dispatcher: Any) -> Any:
-    """Let cached machine code expire when any compiled source changes.
+class _CodeFile(IndexDataCacheFile):  # type: ignore[misc]
+    """Cached machine code that is compiled anew where it is damaged or any source has changed.
 
-    numba checks the kernel's own file only, and would miss a change in a function that is inlined from another file.
+    numba checks the kernel's own source only, and would miss a change in a function that is inlined from another file.
     """
-    kept = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if kept is not None:
-        kept._source_stamp = (kept._source_stamp, _sources())
-    return dispatcher
+
+    def __init__(self, cache_path: str, filename_base: str, source_stamp: object) -> None:
+        super().__init__(cache_path, filename_base, (source_stamp, _sources()))
+
+    def save(self, key: object, data: object) -> None:
+        try:
+            super().save(key, data)
+        except OSError as error:
+            warnings.warn(f"compiled code can't be kept in {self._cache_path} ({error.strerror})", stacklevel=2)
+
+    def _load_index(self) -> dict[object, str]:
+        try:
+            return dict(super()._load_index())
+        except Exception:  # pickle raises almost anything on damaged data
+            return {}
+
+    def _dump(self, obj: object) -> bytes:
+        data: bytes = super()._dump(obj)
+        return data + sha256(data).digest()
+
+    def _load_data(self, name: str) -> object:
+        content = Path(self._data_path(name)).read_bytes()
+        data, digest = content[:-DIGEST_SIZE], content[-DIGEST_SIZE:]
+        if sha256(data).digest() != digest:
+            raise OSError("damaged")  # which numba takes for a file that is not there
+        return pickle.loads(data)
+
+
+class _CodeCache(FunctionCache):  # type: ignore[misc]
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        locator = self._impl.locator
+        self._cache_file = _CodeFile(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
+    def save_overload(self, sig: object, data: object) -> None:
+        with suppress(OSError):  # the folder can't be made
+            super().save_overload(sig, data)
 
 
 @cache

@@ -434,7 +434,7 @@ def empty(content):
 
 
 def other_version(content):
-    content[: len(letor_cache.MAGIC)] = letor_cache.MAGIC.replace(b"1", b"0")
+    content[: len(letor_cache.MAGIC)] = letor_cache.MAGIC.replace(b"2", b"0")
 
 
 def bad_length(content):
@@ -442,7 +442,11 @@ def bad_length(content):
     content[place : place + 8] = b"zzzzzzzz"
 
 
-@pytest.mark.parametrize("damage", [damage_head, cut_off, empty, other_version, bad_length])
+def flip_a_bit(content):
+    content[len(content) * 2 // 3] ^= 16
+
+
+@pytest.mark.parametrize("damage", [damage_head, cut_off, empty, other_version, bad_length, flip_a_bit])
 def test_a_damaged_entry_is_replaced(source, parsed, cache, damage):
     expected = read_letor(source)
     (entry,) = (cache / "parsed").iterdir()
@@ -452,6 +456,34 @@ def test_a_damaged_entry_is_replaced(source, parsed, cache, damage):
     assert_same(read_letor(source), expected)
     assert_same(read_letor(source), expected)
     assert len(parsed) == 2
+
+
+def test_every_flipped_bit_is_found(source, parsed, cache):
+    expected = read_letor(source)
+    (entry,) = (cache / "parsed").iterdir()
+    content = entry.read_bytes()
+    bits = np.random.default_rng(0).choice(8 * len(content), 50, replace=False)
+    for bit in bits.tolist():
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        entry.write_bytes(damaged)
+        assert_same(read_letor(source), expected)
+    # The padding behind the header is not read, so a bit there may flip; everything else is parsed again.
+    assert len(parsed) >= len(bits)
+
+
+def test_the_entry_used_longest_ago_makes_room(source, tmp_path, parsed, cache, monkeypatch):
+    read_letor(source)
+    (entry,) = (cache / "parsed").iterdir()
+    monkeypatch.setattr(letor_cache, "LARGEST", 2 * entry.stat().st_size)
+    others = [tmp_path / name for name in ("b.txt", "c.txt")]
+    for step, other in enumerate(others):
+        os.utime(entry, ns=(step, step))
+        other.write_bytes(source.read_bytes())
+        read_letor(other)
+        read_letor(source)
+    assert len(list((cache / "parsed").iterdir())) == 2
+    assert parsed.count(source) == 2
 
 
 def test_without_cache_nothing_is_kept_or_taken(source, parsed, cache):

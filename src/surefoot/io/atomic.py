@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from glob import escape
 from hashlib import blake2b
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from surefoot.errors import SurefootError
 
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
     from surefoot._typing import PathLike
+
+LONGEST = 200
+"""Bytes of the target's name in the name of its draft; file systems allow 255 in all."""
 
 
 def write_text(path: PathLike, text: str) -> None:
@@ -35,8 +45,13 @@ def write_bytes(path: PathLike, data: bytes) -> None:
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A file beside the target to write to, which replaces the target when the block ends without an error."""
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    """A file beside the target to write to, which replaces the target when the block ends without an error.
+
+    Its name can't be guessed, and it is created exclusively, so that neither another writer nor a link that waits there
+    is written to. Drafts that a killed process left behind are removed.
+    """
+    _remove_abandoned(target)
+    draft, lock = _create_draft(target)
     try:
         yield draft
         if target.exists():
@@ -45,6 +60,42 @@ def replacing(target: Path) -> Iterator[Path]:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _create_draft(target: Path) -> tuple[Path, int | None]:
+    """An empty file, locked for as long as this process lives; where there are no such locks, None."""
+    while True:
+        draft = target.with_name(f".{_beginning(target)}.{token_hex(8)}.part")
+        lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        if fcntl is None:
+            os.close(lock)
+            return draft, None
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if draft.exists():  # else another writer took it for an abandoned one before it was locked
+            return draft, lock
+        os.close(lock)
+
+
+def _beginning(target: Path) -> str:
+    """The name of the target, cut so that the draft's name is not too long for a file system."""
+    return os.fsdecode(os.fsencode(target.name)[:LONGEST])
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove drafts of the target that nobody holds a lock on."""
+    if fcntl is None:
+        return
+    for draft in target.parent.glob(f".{escape(_beginning(target))}.{'[0-9a-f]' * 16}.part"):
+        with suppress(OSError):
+            lock = os.open(draft, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                draft.unlink()
+            finally:
+                os.close(lock)
 
 
 def digest_of(content: str | bytes, size: int = 20) -> str:

@@ -12,6 +12,7 @@ from itertools import islice
 import polars
 from polars.exceptions import PolarsError
 
+from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.frames import PolarsTable
@@ -67,6 +68,7 @@ def read_delimited(path: PathLike, data: bytes) -> ScoreFile:
 
 def _parsed(path: PathLike, data: bytes, header: Header, numeric: Collection[int]) -> polars.DataFrame:
     """The rows; scores are numbers if all of them are, else text to be parsed later."""
+    uses_threads()
     problem: Exception | None = None
     for numbers in (numeric, ()):
         schema = {

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars
 
+from surefoot._fork import uses_threads
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.io.layouts import CellError, Labels, Rows, Table, matrix_of, recognise, role_of
@@ -50,6 +51,7 @@ class PolarsTable:
     """A polars frame as a `Table`; ``columns`` replaces the names of the frame."""
 
     def __init__(self, frame: polars.DataFrame, columns: Sequence[str] | None = None) -> None:
+        uses_threads()
         self.frame = frame
         self.columns = tuple(frame.columns if columns is None else columns)
         self.height = frame.height

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.files import read_bytes
@@ -58,6 +59,7 @@ def read_letor(paths: PathLike | Iterable[PathLike], cache: bool = True, workers
         raise SurefootError("no file of ranking data is named; name at least one")
     if workers is not None and workers < 1:
         raise SurefootError(f"workers must be at least 1; got {workers}")
+    uses_threads()
     threads = workers or min(os.cpu_count() or 1, MOST_WORKERS)
     return _joined([_read(path, cache, threads) for path in files])
 

@@ -8,6 +8,7 @@ import json
 import polars
 from polars.exceptions import PanicException, PolarsError
 
+from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError
 from surefoot.io.frames import PolarsTable
@@ -19,6 +20,7 @@ MAGIC = b"PAR1"
 
 def read_parquet(path: PathLike, data: bytes) -> ScoreFile:
     """Read a Parquet file."""
+    uses_threads()
     try:
         frame = polars.read_parquet(io.BytesIO(data))
         metadata = polars.read_parquet_metadata(io.BytesIO(data))

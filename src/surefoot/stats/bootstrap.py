@@ -23,6 +23,10 @@ METHODS = ("percentile", "bca", "jackknife")
 Bounds = tuple[FloatArray, FloatArray]
 
 
+ROUNDING = 1e-12
+"""Replicates whose relative difference to the estimate is smaller are taken to equal it."""
+
+
 @dataclass(frozen=True)
 class BootstrapMethod:
     """How intervals are made.
@@ -122,8 +126,9 @@ def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> Bounds:
 def bca_interval(replicates: FloatArray, estimate: FloatArray, left_out: FloatArray, level: float = LEVEL) -> Bounds:
     """The bias-corrected and accelerated quantiles: p = Phi(z0 + (z0 + z) / (1 - a (z0 + z))).
 
-    z0 is the normal quantile of the fraction of replicates below the estimate (equal ones count half), a the skewness
-    of the leave-one-out values over 6. Efron, *Better bootstrap confidence intervals*, JASA 1987.
+    z0 is the normal quantile of the fraction of replicates below the estimate (those that equal it but for rounding
+    count half), a the skewness of the leave-one-out values over 6. Efron, *Better bootstrap confidence intervals*,
+    JASA 1987.
 
     >>> values = np.random.default_rng(0).exponential(size=40)
     >>> means = np.stack([values[rows].mean() for rows in np.random.default_rng(1).integers(0, 40, (2000, 40))])
@@ -135,7 +140,9 @@ def bca_interval(replicates: FloatArray, estimate: FloatArray, left_out: FloatAr
     ordered = np.sort(replicates, axis=-1)
     n = np.maximum(np.count_nonzero(~np.isnan(ordered), axis=-1), 1)
     column = np.asarray(estimate)[..., np.newaxis]
-    below = (np.count_nonzero(ordered < column, axis=-1) + 0.5 * np.count_nonzero(ordered == column, axis=-1)) / n
+    slack = ROUNDING * np.maximum(np.abs(ordered), np.abs(column))  # sums differ in the last digits from CPU to CPU
+    not_above = np.count_nonzero(ordered <= column + slack, axis=-1)
+    below = (np.count_nonzero(ordered < column - slack, axis=-1) + not_above) / (2 * n)
     z0 = ndtri(np.clip(below, 0.5 / n, 1 - 0.5 / n))
     known = np.isfinite(left_out)
     centre = np.sum(left_out, axis=-1, where=known, keepdims=True) / np.maximum(known.sum(axis=-1, keepdims=True), 1)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from surefoot._fork import uses_threads
 from surefoot.errors import SurefootError
 from surefoot.learn.settings import ENGINES, Settings
 
@@ -41,6 +42,7 @@ class Engine(Protocol):
 
 def engine_of(name: str) -> Engine:
     """The engine of a name, if its library is installed."""
+    uses_threads()
     try:
         import_module(name)
         module = import_module(f"surefoot.learn.engines.{name}")

@@ -1,0 +1,50 @@
+"""What would wait forever in a forked process is refused there in one line."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+CODE = """
+import os, sys
+import numpy as np
+import surefoot as sf
+
+X, qid = np.random.default_rng(0).normal(size=(40, 2)), np.repeat(np.arange(4), 10)
+work = {
+    "read": lambda: sf.read_scores(sys.argv[2]),
+    "fit": lambda: sf.RiskRanker(n_estimators=2).fit(X, X[:, 0] > 0, qid=qid, baseline="feature:1"),
+    "evaluate": lambda: sf.evaluate(sf.Scores([[0.1, 0.2], [0.3, 0.1]], ["a", "b"], [1, 2]), "a"),
+}[sys.argv[1]]
+if sys.argv[3] == "after use":
+    work()
+if os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+try:
+    work()
+    print("right")
+except sf.SurefootError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "when", "said"),
+    [
+        ("read", "after use", "this process was forked from one whose threads it needs; start processes by 'spawn'"),
+        ("fit", "after use", "this process was forked from one whose threads it needs; start processes by 'spawn'"),
+        ("evaluate", "after use", "right"),
+        ("read", "before use", "right"),
+        ("fit", "before use", "right"),
+    ],
+)
+def test_a_forked_process_answers(tmp_path, work, when, said):
+    table = tmp_path / "scores.csv"
+    table.write_text("topic,a,b\n1,0.2,0.3\n")
+    command = [sys.executable, "-W", "ignore", "-c", CODE, work, str(table), when]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith(said)
