@@ -2,6 +2,7 @@
 
 from surefoot._version import __version__ as __version__
 from surefoot.analysis.cross import cross as cross
+from surefoot.analysis.documents import document_moves as document_moves
 from surefoot.analysis.evaluate import evaluate as evaluate
 from surefoot.analysis.explore import explore as explore
 from surefoot.analysis.intervals import difference_intervals as difference_intervals

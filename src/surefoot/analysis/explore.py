@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from surefoot._typing import FloatArray
 from surefoot.analysis.design import Design, Population, signature_of
-from surefoot.errors import counted, listed
+from surefoot.errors import SurefootError, counted, listed
 from surefoot.results import Result, plain
 from surefoot.risk.alphas import validate_alpha
 from surefoot.risk.population import zscores
@@ -22,6 +23,15 @@ class Exploration(Result):
     """A row for each topic, the worst first, and the inference over all of them."""
 
     inference: TInference
+
+    def select(self, topics: Sequence[str]) -> Exploration:
+        """The rows of some topics, in the order named; the inference stays that over all topics."""
+        index = {topic: row for row, topic in enumerate(self["topic"].tolist())}
+        unknown = [topic for topic in topics if topic not in index]
+        if unknown:
+            raise SurefootError(f"no topic {listed(unknown)}; there are {listed(index)}")
+        rows = [index[topic] for topic in topics]
+        return replace(self, columns={name: self[name][rows] for name in self.columns})
 
     def extra(self) -> dict[str, float | None]:
         """The values over all topics, for JSON."""

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
+from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
+from surefoot.errors import SurefootError
+
+if TYPE_CHECKING:
+    from surefoot.analysis.explore import Exploration
 
 EXAMPLES = """examples:
   surefoot explore runs/*.run --qrels qrels.txt --measure nDCG@10 --system new --baseline old
+  surefoot explore old.run new.run --qrels qrels.txt --system new --baseline old --documents --queries queries.tsv
   surefoot explore --scores err20.csv --system uogTrA44xi --baseline indriCASP --alpha 0 --format csv"""
+
+TOPICS_WITH_DOCUMENTS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     inputs.add_alpha(parser, several=False)
     inputs.add_value(parser)
+    parser.add_argument(
+        "--top",
+        type=int,
+        metavar="N",
+        help=f"the N worst topics (default: all; {TOPICS_WITH_DOCUMENTS} with --documents)",
+    )
+    parser.add_argument("--topics", type=inputs.names, metavar="LIST", help="these topics, by comma")
+    parser.add_argument(
+        "--documents",
+        action="store_true",
+        help="what was ranked before and what now, and what each document's move cost; needs runs",
+    )
+    inputs.add_texts(parser)
     inputs.add_output(parser)
 
 
@@ -35,5 +58,40 @@ def run(arguments: argparse.Namespace) -> int:
         population=arguments.population,
         value=arguments.value,
     )
-    inputs.show(result, arguments)
+    topics = _topics(result, arguments)
+    if arguments.documents:
+        _show_documents(topics, arguments)
+    else:
+        inputs.show(result.select(topics), arguments)
     return 0
+
+
+def _topics(result: Exploration, arguments: argparse.Namespace) -> list[str]:
+    """The topics to show, the worst first unless they are named."""
+    if arguments.topics and arguments.top is not None:
+        raise SurefootError("give --top or --topics, not both")
+    if arguments.top is not None and arguments.top < 1:
+        raise SurefootError(f"--top must be at least 1; got {arguments.top}")
+    most = arguments.top or (TOPICS_WITH_DOCUMENTS if arguments.documents else None)
+    worst: list[str] = result["topic"].tolist()[:most]
+    return arguments.topics or worst
+
+
+def _show_documents(topics: list[str], arguments: argparse.Namespace) -> None:
+    from surefoot.analysis.documents import document_moves
+    from surefoot.io.texts import read_documents, read_queries
+    from surefoot.show.rankings import side_by_side
+
+    runs = inputs.load_runs(arguments, (arguments.system, arguments.baseline))
+    queries = read_queries(arguments.queries) if arguments.queries else None
+    texts = None
+    if arguments.documents_text:
+        wanted = {document for run in runs.values() for topic in topics for document in run.of_topic(topic)}
+        texts = read_documents(arguments.documents_text, wanted)
+    measure = (arguments.measure or [inputs.DEFAULT_MEASURE])[0]
+    system, baseline = runs[arguments.system], runs[arguments.baseline]
+    found = document_moves(system, baseline, arguments.qrels, measure, topics=topics, queries=queries, texts=texts)
+    if arguments.format == "table":
+        sys.stdout.write(side_by_side(found, queries, texts, shutil.get_terminal_size((100, 24)).columns))
+    else:
+        inputs.show(found, arguments)

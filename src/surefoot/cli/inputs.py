@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from surefoot.cli.progress import progress
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, listed
 
 if TYPE_CHECKING:
     from surefoot.analysis.design import Population
+    from surefoot.io.trec import Run
     from surefoot.results import Result
     from surefoot.scores import Scores
 
@@ -83,6 +84,16 @@ def add_value(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_texts(parser: argparse.ArgumentParser) -> None:
+    """The texts of queries and documents."""
+    parser.add_argument(
+        "--queries", metavar="FILE", help="the queries' texts: lines of topic, tab, text; JSONL; Parquet"
+    )
+    parser.add_argument(
+        "--documents-text", metavar="FILE", help="the documents' texts: lines of id, tab, text; JSONL; Parquet"
+    )
+
+
 def add_resampling(parser: argparse.ArgumentParser) -> None:
     """The number of resamples, and their seed."""
     parser.add_argument(
@@ -135,6 +146,25 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
     with progress("Compiling the reader, once" if will_compile() else "Scoring runs", log="none") as report:
         found = score_runs_by(arguments.runs, arguments.qrels, measures, names=arguments.names, progress=report)
     return list(found.values())
+
+
+def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = None) -> dict[str, Run]:
+    """The rankings of some systems, or of all, by name."""
+    from surefoot.io.files import STDIN, name_of
+    from surefoot.io.trec import read_run
+
+    if not arguments.runs:
+        raise SurefootError("rankings of documents need run files with --qrels; a table has only scores")
+    if STDIN in arguments.runs:
+        raise SurefootError("rankings of documents are read a second time, which standard input can't be; name a file")
+    wanted = None if systems is None else set(systems)
+    by_file = arguments.names == "file" and wanted is not None
+    paths = [path for path in arguments.runs if not by_file or name_of(path) in (wanted or ())]
+    runs = {run.name: run for run in (read_run(path, arguments.names) for path in paths)}
+    absent = [name for name in systems or () if name not in runs]
+    if absent:
+        raise SurefootError(f"no run of {listed(absent)}; documents are those of two runs, such as {listed(runs, 3)}")
+    return {name: run for name, run in runs.items() if wanted is None or name in wanted}
 
 
 def load_one(arguments: argparse.Namespace) -> Scores:

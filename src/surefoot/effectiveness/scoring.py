@@ -168,7 +168,7 @@ class _Measures:
         self._plan = kernels.Plan(
             np.array([measure.kind for measure in native], np.int64),
             np.array([measure.cutoff for measure in native], np.int64),
-            np.array([_level(measure, qrels) for measure in native], np.int64),
+            np.array([relevance_level(measure, qrels) for measure in native], np.int64),
             np.array([measure.persistence for measure in native], np.float64),
         )
 
@@ -225,7 +225,7 @@ def _refuse_doubles(names: Sequence[str], paths: Sequence[PathLike]) -> None:
         first[name] = path
 
 
-def _level(measure: Measure, qrels: Qrels) -> int:
+def relevance_level(measure: Measure, qrels: Qrels) -> int:
     """The lowest relevant grade; for graded RBP the highest grade of the qrels, by which gains are divided."""
     return max(1, int(qrels.grades.max())) if measure.kind == kernels.RBP_GRADED else measure.rel
 
@@ -257,7 +257,7 @@ def _notes(rows: Sequence[_Row], qrels: Qrels) -> list[str]:
 def _notes_on(measure: Measure, qrels: Qrels) -> list[str]:
     notes = []
     if measure.kind == kernels.RBP_GRADED:
-        notes.append(f"{measure}: a document's gain is its grade over {_level(measure, qrels)}, the highest")
+        notes.append(f"{measure}: a document's gain is its grade over {relevance_level(measure, qrels)}, the highest")
     best = qrels.numbers[qrels.bounds[:-1]]
     empty = [topic for topic, grade in zip(qrels.topics, best, strict=True) if grade < measure.rel]
     if empty:

@@ -69,6 +69,15 @@ class DocumentLists:
         for topic, first, end in zip(self.topics, self.bounds[:-1], self.bounds[1:], strict=True):
             yield topic, documents[first:end], self.numbers[first:end]
 
+    def of_topic(self, topic: str) -> dict[str, float]:
+        """The documents of a topic in their order, with their numbers; none if the topic is not there."""
+        if topic not in self.topics:
+            return {}
+        first, end = self.bounds[self.topics.index(topic) :][:2].tolist()
+        starts, lengths = self.start[first:end].tolist(), self.length[first:end].tolist()
+        ids = [self.text[start : start + length].decode() for start, length in zip(starts, lengths, strict=True)]
+        return dict(zip(ids, self.numbers[first:end].tolist(), strict=True))
+
     def _frame(self, **number: Any) -> polars.DataFrame:
         import polars
 

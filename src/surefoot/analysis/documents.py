@@ -1,0 +1,200 @@
+"""The documents behind a query's change: what was ranked before, what is now, and what each move cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+
+from surefoot._typing import PathLike
+from surefoot.effectiveness import kernels
+from surefoot.effectiveness.contributions import Decomposition
+from surefoot.errors import SurefootError, counted, listed
+from surefoot.io.trec import Qrels, Run, read_qrels, read_run
+from surefoot.results import Result, signature
+
+Change = Literal["rose", "fell", "in", "out", "same"]
+
+DEPTH = 20
+"""How far down documents are listed for a measure that has no cutoff, or a deeper one."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A document's way from one ranking to another; None is the rank in a list that lacks it, or no judgement."""
+
+    document: str
+    baseline_rank: int | None
+    system_rank: int | None
+    change: Change
+    grade: int | None
+    contribution: float
+
+
+@dataclass(frozen=True)
+class TopicMoves:
+    """The moves of one topic, in the order of the system's ranking, then of the baseline's; scores before and after."""
+
+    topic: str
+    baseline_score: float
+    system_score: float
+    moves: tuple[Move, ...]
+
+    @property
+    def delta(self) -> float:
+        """The change of the measure, which is the sum of the contributions."""
+        return self.system_score - self.baseline_score
+
+    def largest(self, sign: int) -> list[Move]:
+        """The moves that gained (1) or cost (-1) something, the largest first."""
+        chosen = [move for move in self.moves if sign * move.contribution > 0]
+        return sorted(chosen, key=lambda move: -abs(move.contribution))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DocumentMoves(Result):
+    """A row for each document of each topic. ``topics`` has the same by topic, ``depth`` is how far lists are shown."""
+
+    topics: tuple[TopicMoves, ...]
+    system: str
+    baseline: str
+    measure: str
+    depth: int
+
+
+def document_moves(
+    system: Run | PathLike,
+    baseline: Run | PathLike,
+    qrels: Qrels | PathLike,
+    measure: object = "nDCG@10",
+    *,
+    topics: Iterable[str] | None = None,
+    depth: int | None = None,
+    queries: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
+) -> DocumentMoves:
+    r"""What was ranked before, what is ranked now, and what each document's move contributes to the change.
+
+    Parameters
+    ----------
+    system, baseline
+        The runs after and before: files, or what `read_run` read.
+    qrels
+        The judgements.
+    measure
+        One of ERR, nDCG, AP, RR, P, R, RBP, as ir_measures names it.
+    topics
+        The topics to look into, in this order. None is all that are judged, the one that lost most first.
+    depth
+        How many documents of each ranking are listed (by default down to the measure's cutoff, at most 20). Deeper
+        documents are listed if their move contributes to the change.
+    queries, texts
+        The texts of topics and documents, which become the columns ``query`` and ``text``.
+
+    Returns
+    -------
+    DocumentMoves
+        Columns ``topic, document, baseline_rank, system_rank, change, grade, contribution``. A rank is None where the
+        run lacks the document, a grade where nobody judged it (it counts as not relevant). The change is "rose",
+        "fell", "same", or "in" and "out": into or out of those listed. The contributions of a topic add up to the
+        change of the measure (``surefoot.effectiveness.contributions`` has the definition).
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "qrels.txt").write_text("q1 0 d1 1\nq1 0 d2 0\n")
+    >>> _ = (folder / "old.run").write_text("q1 Q0 d1 1 9 x\nq1 Q0 d2 2 8 x\n")
+    >>> _ = (folder / "new.run").write_text("q1 Q0 d3 1 9 x\nq1 Q0 d1 2 8 x\n")
+    >>> moves = document_moves(folder / "new.run", folder / "old.run", folder / "qrels.txt", "RR")
+    >>> [(row["document"], row["change"], row["grade"], row["contribution"]) for row in moves.rows()]
+    [('d3', 'in', None, 0.0), ('d1', 'fell', 1, -0.5), ('d2', 'out', 0, 0.0)]
+    """
+    new, old = (run if isinstance(run, Run) else read_run(run) for run in (system, baseline))
+    judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    parts = Decomposition.of(measure, judged)
+    shown = min(parts.measure.cutoff, DEPTH) if depth is None else depth
+    if shown < 1:
+        raise SurefootError(f"depth must be at least 1; got {shown}")
+    found = [_topic_moves(topic, old, new, judged, parts, shown) for topic in _validate_topics(topics, judged)]
+    if topics is None:
+        found.sort(key=lambda one: one.delta)
+    name = parts.measure.name
+    return DocumentMoves(
+        signature("documents", measure=name, system=new.name, baseline=old.name, depth=shown, topics=len(found)),
+        _columns(found, queries, texts),
+        _notes(found, parts),
+        topics=tuple(found),
+        system=new.name,
+        baseline=old.name,
+        measure=name,
+        depth=shown,
+    )
+
+
+def _validate_topics(topics: Iterable[str] | None, qrels: Qrels) -> Sequence[str]:
+    chosen = qrels.topics if topics is None else tuple(topics)
+    known = set(qrels.topics)
+    unknown = [topic for topic in chosen if topic not in known]
+    if unknown:
+        raise SurefootError(f"no judgements of topic {listed(unknown)}; there are {listed(qrels.topics)}")
+    return chosen
+
+
+def _topic_moves(topic: str, old: Run, new: Run, qrels: Qrels, parts: Decomposition, depth: int) -> TopicMoves:
+    before, after = ({name: rank for rank, name in enumerate(run.of_topic(topic), start=1)} for run in (old, new))
+    judgements = qrels.of_topic(topic)
+    documents = list(dict.fromkeys([*after, *before]))
+    grades = np.array([judgements.get(name, kernels.UNJUDGED) for name in documents], np.int64)
+    judged = np.array(list(judgements.values()), np.int64)
+    ranks = [np.array([ranking.get(name, 0) for name in documents], np.int64) for ranking in (before, after)]
+    worth = parts.contributions(grades, judged, *ranks)
+    edge = min(depth, parts.measure.cutoff)
+    moves = tuple(
+        Move(name, start or None, end or None, _change(start, end, edge), _grade(grade), cost)
+        for name, start, end, grade, cost in zip(
+            documents, ranks[0].tolist(), ranks[1].tolist(), grades.tolist(), worth.tolist(), strict=True
+        )
+        if 0 < start <= depth or 0 < end <= depth or cost != 0
+    )
+    old_score, new_score = (parts.value(grades, judged, own) for own in ranks)
+    return TopicMoves(topic, old_score, new_score, moves)
+
+
+def _change(start: int, end: int, edge: int) -> Change:
+    """The kind of a move between two ranks; 0 is no rank, and the edge is the last rank that counts as listed."""
+    was, is_now = 0 < start <= edge, 0 < end <= edge
+    if start == end:
+        return "same"
+    if was != is_now:
+        return "in" if is_now else "out"
+    return "rose" if end and (end < start or not start) else "fell"
+
+
+def _grade(grade: int) -> int | None:
+    return None if grade == kernels.UNJUDGED else grade
+
+
+def _columns(
+    topics: Sequence[TopicMoves], queries: Mapping[str, str] | None, texts: Mapping[str, str] | None
+) -> dict[str, list[object]]:
+    rows = [{"topic": one.topic, **asdict(move)} for one in topics for move in one.moves]
+    names = ("topic", "document", "baseline_rank", "system_rank", "change", "grade", "contribution")
+    columns = {name: [row[name] for row in rows] for name in names}
+    if queries is not None:
+        columns["query"] = [queries.get(row["topic"], "") for row in rows]
+    if texts is not None:
+        columns["text"] = [texts.get(row["document"], "") for row in rows]
+    return columns
+
+
+def _notes(topics: Sequence[TopicMoves], parts: Decomposition) -> tuple[str, ...]:
+    unjudged = {(one.topic, move.document) for one in topics for move in one.moves if move.grade is None}
+    notes = []
+    if unjudged:
+        notes.append(f"{counted(len(unjudged), 'unjudged document')} counted as not relevant")
+    if parts.form != "sum":
+        notes.append(f"contributions to {parts.measure} are Shapley values, as the effect of a move depends on others")
+    return tuple(notes)

@@ -1,0 +1,154 @@
+"""What the move of each document contributes to the change of a measure from one ranking to another.
+
+A measure is a function of the documents' ranks: what each document is worth alone at its rank, and how documents
+combine.
+
+- ``sum`` (nDCG, P, R, RBP): the values alone add up, so a move contributes the value at the new rank less that at the
+  old one.
+- ``pairs`` (AP): beside the values alone, every two relevant documents add the lesser value of the two.
+- ``cascade`` (RR, ERR): a document counts only if none above it has satisfied the user, which each does with the
+  probability that is its value at the first rank.
+
+Where a move's effect depends on the others, its contribution is its Shapley value (Shapley, "A value for n-person
+games", 1953): the change when the document goes from its old rank to its new one, averaged over all orders in which
+the documents could move. While some have moved and others have not, two may share a rank; they count as if read one
+after the other there, in either order. So contributions always add up to the change of the measure, and a document
+that keeps its rank, or is not relevant, contributes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from surefoot._typing import Array, FloatArray, IntArray
+from surefoot.effectiveness import kernels
+from surefoot.effectiveness.measures import NATIVE, Measure, parse_measure
+from surefoot.effectiveness.scoring import relevance_level
+from surefoot.errors import SurefootError
+from surefoot.io.trec import Qrels
+
+Form = Literal["sum", "pairs", "cascade"]
+_FORMS: dict[int, Form] = {kernels.AP: "pairs", kernels.RR: "cascade", kernels.ERR: "cascade"}
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """A measure as a function of the ranks of documents; rank 0 is that of a document that is not in the list.
+
+    >>> ndcg = Decomposition(parse_measure("nDCG@10"))
+    >>> ndcg.contributions(np.array([1, 0]), np.array([1, 0]), np.array([1, 3]), np.array([3, 1]))
+    array([-0.5,  0. ])
+    """
+
+    measure: Measure
+
+    @classmethod
+    def of(cls, measure: object, qrels: Qrels) -> Decomposition:
+        """The decomposition of a measure, whose gains may depend on the highest grade of the qrels."""
+        chosen = parse_measure(measure)
+        if chosen.kind is None:
+            raise SurefootError(
+                f"contributions of documents are defined for {', '.join(NATIVE)}; {chosen} is computed by ir_measures"
+            )
+        return cls(replace(chosen, rel=relevance_level(chosen, qrels)))
+
+    @property
+    def form(self) -> Form:
+        """How the values of documents combine."""
+        return _FORMS.get(self.measure.kind or 0, "sum")
+
+    def discounts(self, ranks: IntArray) -> FloatArray:
+        """What a document is worth at each rank, relative to the first."""
+        top, only = self.measure.rel, np.array([self.measure.rel])
+        distinct, index = np.unique(ranks, return_inverse=True)
+        values = [self._alone(top, only, int(rank)) if rank > 0 else 0.0 for rank in distinct]
+        relative: FloatArray = np.array(values)[index] / self._alone(top, only, 1)
+        return relative
+
+    def gains(self, grades: IntArray, judged: IntArray) -> FloatArray:
+        """What a document of each grade is worth at the first rank; ``judged`` are all grades, highest first."""
+        distinct, index = np.unique(grades, return_inverse=True)
+        values = [self._alone(int(grade), judged, 1) for grade in distinct]
+        return np.array(values)[index]
+
+    def value(self, grades: IntArray, judged: IntArray, ranks: IntArray) -> float:
+        """The measure of the ranking in which documents of these grades have these ranks."""
+        ranking = np.full(ranks.max(initial=1), kernels.UNJUDGED, np.int32)
+        ranking[ranks[ranks > 0] - 1] = grades[ranks > 0]
+        return self._measured(ranking, judged)
+
+    def contributions(self, grades: IntArray, judged: IntArray, before: IntArray, after: IntArray) -> FloatArray:
+        """What the move of each document from its rank before to that after contributes to the measure's change."""
+        gains = self.gains(grades, judged)
+        found = np.zeros(len(gains))
+        relevant = np.flatnonzero(gains > 0)
+        gains, before, after = gains[relevant], before[relevant], after[relevant]
+        old, new = self.discounts(before), self.discounts(after)
+        if self.form == "sum":
+            found[relevant] = gains * (new - old)
+        elif self.form == "pairs":
+            found[relevant] = _pairs(gains * old, gains * new)
+        else:
+            found[relevant] = _cascade(gains, np.stack([before, after]), np.stack([old, new]))
+        return found
+
+    def _alone(self, grade: int, judged: IntArray, rank: int) -> float:
+        """The measure of a ranking in which only the document at one rank is judged."""
+        ranking = np.full(rank, kernels.UNJUDGED, np.int32)
+        ranking[-1] = grade
+        return self._measured(ranking, judged)
+
+    def _measured(self, ranking: Array, judged: IntArray) -> float:
+        own, grades = self.measure, judged.astype(np.int32)  # the kernels' type of grades
+        return kernels.measure(own.kind or 0, ranking, grades, own.cutoff, own.rel, own.persistence)
+
+
+def _pairs(old: FloatArray, new: FloatArray) -> FloatArray:
+    """Shapley values where every document adds its value and every two the lesser value of both."""
+
+    def lesser(one: FloatArray, other: FloatArray) -> FloatArray:
+        both: FloatArray = np.minimum(one[:, None], other[None, :])
+        np.fill_diagonal(both, 0.0)
+        total: FloatArray = both.sum(axis=1)
+        return total
+
+    joint = lesser(new, old) - lesser(old, old) + lesser(new, new) - lesser(old, new)
+    return new - old + joint / 2
+
+
+def _cascade(satisfied: FloatArray, ranks: IntArray, discounts: FloatArray) -> FloatArray:
+    """Shapley values where a document counts if none above it satisfies; ranks and discounts are 2 × documents.
+
+    A Shapley value is the integral over t from 0 to 1 of the expected change by one document's move, when every other
+    has moved with probability t (Owen, 1972). Here it is a polynomial in t of a lower degree than there are documents,
+    which Gauss' quadrature integrates exactly.
+    """
+    count = satisfied.size
+    if not count:
+        return satisfied
+    own = np.tile(np.arange(count), 2)
+    reached = np.where(ranks > 0, ranks, np.iinfo(np.int64).max)
+    # above[m, place, j]: whether document j precedes the place, not having moved (m = 0) or having moved (m = 1).
+    order = reached * 1.0 + np.arange(count) / (count + 1)
+    above = (order[:, None, :] < order.reshape(-1)[None, :, None]) & (own[:, None] != np.arange(count))
+    worth = np.tile(satisfied, 2) * discounts.reshape(-1)
+    total = np.zeros(count)
+    nodes, weights = np.polynomial.legendre.leggauss((count + 1) // 2)
+    for t, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        chance = satisfied * ((1 - t) * above[0] + t * above[1])
+        others = _products_without(1 - chance)
+        alone = worth * others[np.arange(2 * count), own]
+        displaced = (np.repeat([1 - t, t], count) * worth)[:, None] * others * satisfied * (above[0] * 1.0 - above[1])
+        total += weight * (alone[count:] - alone[:count] + displaced.sum(axis=0))
+    return total
+
+
+def _products_without(factors: FloatArray) -> FloatArray:
+    """For each row, the product of all its factors but one, for each of them; factors may be 0."""
+    ones = np.ones((len(factors), 1))
+    left: FloatArray = np.multiply.accumulate(np.hstack([ones, factors[:, :-1]]), axis=1)
+    right: FloatArray = np.multiply.accumulate(np.hstack([ones, factors[:, :0:-1]]), axis=1)[:, ::-1]
+    return left * right
