@@ -148,8 +148,8 @@ def test_a_wide_table_may_have_a_system_called_run(tmp_path: Path) -> None:
 def test_hostile_names_do_not_break_markdown_or_latex() -> None:
     scores = SCORES.rename({"a": "p|q", "b": "[x]", "c": "<b>*"})
     header = render(cross(scores).readable(), "md").splitlines()[0]
-    assert header.replace("\\|", "").count("|") == 7
-    assert "\\<b>" in header
+    assert header.count("|") == 7
+    assert "&#60;b&#62;" in header
     assert "\n{[}x]" in render(evaluate(scores, "base"), "latex")
 
 

@@ -102,13 +102,23 @@ def test_markdown():
     assert render(result, "md").splitlines() == [
         "| system | mean |",
         "| :--- | ---: |",
-        "| a\\|b | 0.5000 |",
-        "| c\\* d | -0.2500 |",
+        "| a&#124;b | 0.5000 |",
+        "| c&#42; d | -0.2500 |",
         "",
         "- a note",
         "",
         f"`{SIGNATURE}`",
     ]
+
+
+def test_what_spreadsheets_take_for_formulas_and_terminals_for_commands_is_inert():
+    result = Result(SIGNATURE, {"system": ["=1+1", "-a", "a\x1b[2J\x9b1m"], "mean": [-0.5, 1, 2]})
+    assert [line.split(",")[:2] for line in render(result, "csv").splitlines()[1:3]] == [
+        ["'=1+1", "-0.5"],
+        ["'-a", "1.0"],
+    ]
+    for format in ("table", "md", "latex"):
+        assert not {"\x1b", "\x9b"} & set(render(result, format))
 
 
 def test_latex():

@@ -48,6 +48,8 @@ class Design:
         value: str | Family = "linear",
     ) -> Design:
         """Resolve the names; see `surefoot.evaluate` for what each may be."""
+        if not isinstance(baseline, str | Mapping | None):
+            raise SurefootError(f"baseline must be the name of a system, or map each system to one; got {baseline!r}")
         if population == "PAIR" and baseline is None:
             raise SurefootError("the population PAIR needs a baseline; name one")
         chosen = tuple(scores.systems if systems is None else scores.select(systems).systems)

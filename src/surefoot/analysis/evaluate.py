@@ -230,6 +230,7 @@ def evaluate(
     if not several:
         raise SurefootError("there are no scores to evaluate")
     fractions = tuple(np.atleast_1d(tail).tolist())
+    tests = [tests] if isinstance(tests, str) else tests
     options = EvaluateOptions(fractions, geometric, minus, ci, tuple(tests), correct, n_resamples, seed)
     alphas = normalise_alphas(alpha)
     chosen = None if systems is None else several[0].select(systems).systems

@@ -34,6 +34,8 @@ COMMANDS = {
     "completion": "print the shell's completion script",
 }
 
+LONGEST_MESSAGE = 1000
+
 ABOUT = "Which queries did the new ranker make worse, and is that noise?"
 EXAMPLES = """examples:
   surefoot demo
@@ -52,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return 0
+    if sys.stdout is None:  # it was closed; what a command decides must still reach its exit code
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 (pathlib is not loaded yet)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal whose encoding lacks a character shows ?
     try:
@@ -66,6 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         return _report_error(arguments.command, f"{error.filename or 'output'}: {error.strerror or error}", 2)
+    except MemoryError:
+        return _report_error(arguments.command, "not enough memory for this input", 2)
     except KeyboardInterrupt:
         return _report_error(arguments.command, "stopped", 130)
 
@@ -88,6 +94,8 @@ def _join_negated(argv: Sequence[str]) -> list[str]:
 def _report_error(command: str, message: str, code: int) -> int:
     """Print one line to standard error, without control characters; returns the exit code."""
     plain = "".join(letter if letter.isprintable() else "?" for letter in message)
+    if len(plain) > LONGEST_MESSAGE:  # it quotes the input
+        plain = f"{plain[: LONGEST_MESSAGE // 2]} … {plain[-LONGEST_MESSAGE // 2 :]}"
     print(f"surefoot {command}: {plain}", file=sys.stderr)
     return code
 

@@ -66,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
     names = ("systems", "population", "value", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed")
     options = {name: getattr(arguments, name) for name in names}
+    if arguments.segment_by and not arguments.segments:
+        raise SurefootError("--segment-by names a column of the file that --segments gives; give one")
     if arguments.segments:
         from surefoot.analysis.segments import evaluate_segments
         from surefoot.io.maps import read_segments

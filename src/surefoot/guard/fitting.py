@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._random import generator
 from surefoot._typing import FloatArray, IntArray
 from surefoot.analysis.intervals import difference_intervals
 from surefoot.errors import SurefootError, choose, counted
@@ -140,7 +141,7 @@ class _Trial:
     def fold(self) -> IntArray:
         """The fold of each query."""
         fold = np.arange(len(self.pair)) % FOLDS
-        return np.random.default_rng(self.seed).permutation(fold)
+        return generator(self.seed).permutation(fold)
 
     @cached_property
     def designs(self) -> list[Guard]:

@@ -32,14 +32,14 @@ class Header:
     """The offset of the first row."""
 
 
-def header_of(data: bytes) -> Header:
+def header_of(path: PathLike, data: bytes) -> Header:
     """The header of a table; separated by tabs if it has any, else by commas, else by semicolons."""
     start = re.search(rb"\S", data).start()  # type: ignore[union-attr]
     stop = data.find(b"\n", start)
     stop = len(data) if stop < 0 else stop
     line = data[start:stop].decode("utf-8").strip("\r")
     separator = next((mark for mark in "\t,;" if mark in line), ",")
-    cells = tuple(cell.strip() for cell in next(csv.reader([line], delimiter=separator)))
+    cells = tuple(cell.strip() for cell in _cells(path, line, separator, data.count(b"\n", 0, start) + 1))
     row = re.compile(rb"\S").search(data, stop)
     end = len(data) if row is None else max(data.rfind(b"\n", 0, row.start()) + 1, 0)
     return Header(cells, separator, data.count(b"\n", 0, end), end)
@@ -47,7 +47,7 @@ def header_of(data: bytes) -> Header:
 
 def read_delimited(path: PathLike, data: bytes) -> ScoreFile:
     """Read a CSV or TSV file."""
-    header = header_of(data)
+    header = header_of(path, data)
     try:
         layout = recognise(header.cells)
     except SurefootError as error:
@@ -69,6 +69,8 @@ def read_delimited(path: PathLike, data: bytes) -> ScoreFile:
 def _parsed(path: PathLike, data: bytes, header: Header, numeric: Collection[int]) -> polars.DataFrame:
     """The rows; scores are numbers if all of them are, else text to be parsed later."""
     uses_threads()
+    if b'"' in data:
+        return _quoted(path, data, header)
     problem: Exception | None = None
     for numbers in (numeric, ()):
         schema = {
@@ -101,12 +103,20 @@ def _filled(cells: Collection[object]) -> bool:
     return any(cell is not None and str(cell).strip() for cell in cells)
 
 
+def _quoted(path: PathLike, data: bytes, header: Header) -> polars.DataFrame:
+    """The rows of a table with quotes, as text. A stray quote must not swallow lines, so a cell ends with its line."""
+    _check_widths(path, data, header)
+    rows = [cells for _, cells in islice(_records(path, data, header.separator), 1, None)]
+    names = [str(index) for index in range(len(header.cells))]
+    return polars.DataFrame(rows, dict.fromkeys(names, polars.String), orient="row")
+
+
 def _may_be_short(data: bytes, header: Header, frame: polars.DataFrame) -> bool:
     """Whether some line may have too few cells, which polars silently fills with nulls."""
     if not frame.to_series(-1).has_nulls():
         return False
     marks = data.count(header.separator.encode(), header.end)
-    return b'"' in data or marks != frame.height * (len(header.cells) - 1)
+    return marks != frame.height * (len(header.cells) - 1)
 
 
 def _check_widths(path: PathLike, data: bytes, header: Header) -> None:
@@ -118,12 +128,15 @@ def _check_widths(path: PathLike, data: bytes, header: Header) -> None:
 
 def _records(path: PathLike, data: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
     """The lines that are not blank, including the header, each with its number."""
-    reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), delimiter=separator)
-    line = 1
+    for number, line in enumerate(io.StringIO(data.decode("utf-8"), newline="\n"), 1):
+        cells = _cells(path, line.rstrip("\r\n"), separator, number)
+        if _filled(cells):
+            yield number, cells
+
+
+def _cells(path: PathLike, line: str, separator: str, number: int) -> list[str]:
     try:
-        for cells in reader:
-            if _filled(cells):
-                yield line, cells
-            line = reader.line_num + 1
+        return next(csv.reader([line], delimiter=separator, strict=True), [])
     except csv.Error as error:
-        raise InputError(path, f"can't be read as a table: {error}", line) from None
+        reason = "a quote is not closed" if "end of data" in str(error) else str(error)
+        raise InputError(path, f"can't be read as cells of a table: {reason}", number) from None

@@ -75,6 +75,8 @@ def _without(name: str, endings: tuple[str, ...]) -> str:
 
 def _raw(path: PathLike) -> bytes:
     if str(path) == STDIN:
+        if sys.stdin is None:
+            raise InputError(path, "standard input is closed; name a file, or pipe one in")
         return sys.stdin.buffer.read()
     try:
         return Path(path).read_bytes()

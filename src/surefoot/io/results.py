@@ -13,6 +13,7 @@ from html import escape
 from typing import Any, TextIO
 
 from surefoot.errors import choose, counted
+from surefoot.io.text import markdown, one_line, spreadsheet
 from surefoot.results import Highlights, Result, plain
 
 Cells = dict[str, list[str]]
@@ -91,7 +92,7 @@ def _csv(result: Result) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*result.columns, "signature"])
-    writer.writerows([*(_exact(*cell) for cell in row.items()), result.signature] for row in result.rows())
+    writer.writerows([*(_exact(*cell) for cell in row.items()), spreadsheet(result.signature)] for row in result.rows())
     return out.getvalue()
 
 
@@ -101,6 +102,8 @@ def _exact(name: str, value: Any) -> str:
         return ""
     if name == "alpha":
         return str(value).removesuffix(".0")
+    if isinstance(value, str):
+        return spreadsheet(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -115,7 +118,7 @@ def _table(result: Result, width: int | None, color: bool) -> str:
     highlights = result.highlights()
     cells = _marked(_cells(result), highlights, DAGGER, filler=" ")
     best = {name: column.tolist() for name, column in highlights.best.items()}
-    return terminal_table(cells, _text_columns(result), best, _notes(result), result.signature, width, color)
+    return terminal_table(cells, _text_columns(result), best, _notes(result), one_line(result.signature), width, color)
 
 
 def html_table(result: Result) -> str:
@@ -140,17 +143,13 @@ def _html_row(tag: str, cells: Iterable[str], align: Sequence[str]) -> str:
 
 def _markdown(result: Result) -> str:
     is_text, highlights = _text_columns(result), result.highlights()
-    escaped = {name: [_markdown_cell(cell) for cell in column] for name, column in _cells(result).items()}
+    escaped = {name: [markdown(cell) for cell in column] for name, column in _cells(result).items()}
     cells = _bold(_marked(escaped, highlights, DAGGER), highlights, "**{}**")
-    header = [_markdown_cell(name) for name in cells]
+    header = [markdown(name) for name in cells]
     lines = [header, [":---" if text else "---:" for text in is_text], *zip(*cells.values(), strict=True)]
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    notes = "".join(f"- {_markdown_cell(note)}\n" for note in _notes(result))
-    return "\n".join(part for part in (table, notes, f"`{result.signature}`\n") if part)
-
-
-def _markdown_cell(text: str) -> str:
-    return re.sub(r"([\\|*`<])", r"\\\1", _one_line(text))
+    notes = "".join(f"- {markdown(note)}\n" for note in _notes(result))
+    return "\n".join(part for part in (table, notes, f"`{one_line(result.signature).replace('`', '')}`\n") if part)
 
 
 def _latex(result: Result) -> str:
@@ -166,7 +165,7 @@ def _latex(result: Result) -> str:
         *(_latex_row(row) for row in zip(*cells.values(), strict=True)),
         "\\bottomrule",
         "\\end{tabular}",
-        *(f"% {_one_line(note)}" for note in (*_notes(result), result.signature)),
+        *(f"% {one_line(note)}" for note in (*_notes(result), result.signature)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -180,7 +179,7 @@ def _latex_cell(text: str) -> str:
         return "--"
     if re.fullmatch(r"-[\d.]+", text):
         return f"$-${text[1:]}"
-    escaped = "".join(LATEX.get(mark, mark) for mark in _one_line(text))
+    escaped = "".join(LATEX.get(mark, mark) for mark in one_line(text))
     # At the start of a row LaTeX would take these two as an argument of the \\\\ before it.
     return f"{{{escaped[0]}}}{escaped[1:]}" if escaped[:1] in ("[", "*") else escaped
 
@@ -207,11 +206,7 @@ def _notes(result: Result) -> tuple[str, ...]:
     """The notes, and what the dagger means where there is one."""
     highlights = result.highlights()
     used = any(column.any() for column in highlights.significant.values())
-    return (*result.notes, f"{DAGGER} {highlights.legend}") if used else result.notes
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return (*map(one_line, result.notes), *([f"{DAGGER} {highlights.legend}"] if used else []))
 
 
 def _cells(result: Result) -> Cells:
@@ -231,7 +226,7 @@ def _readable(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return _decimal(name, value)
-    return str(value)
+    return one_line(str(value))
 
 
 def _decimal(name: str, value: float) -> str:

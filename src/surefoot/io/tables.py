@@ -122,7 +122,7 @@ def parse_score_file(path: PathLike) -> ScoreFile:
         return read_json_lines(path, data)
     if is_evaluator_line(line):
         return read_evaluator_lines(path, data)
-    if role_of(header_of(data).cells[0]) is None:
+    if role_of(header_of(path, data).cells[0]) is None:
         refuse_other_files(path, line)
     return read_delimited(path, data)
 

@@ -44,6 +44,8 @@ def read_toml(path: PathLike) -> TomlFile:
         return TomlFile(path, text, tomllib.loads(text))
     except UnicodeDecodeError:
         raise InputError(path, "not valid TOML: not UTF-8 text") from None
+    except RecursionError:
+        raise InputError(path, "not valid TOML: nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         message, _, where = str(error).partition(" (at ")
         line = re.match(r"line (\d+)", where)

@@ -143,7 +143,10 @@ def fences(differences: npt.ArrayLike) -> tuple[float, float]:
     >>> fences([-0.3, -0.05, 0.0, 0.05, 0.4])
     (-0.2, 0.2)
     """
-    first, third = np.percentile(np.asarray(differences, dtype=np.float64), [25, 75])
+    found = np.asarray(differences, dtype=np.float64)
+    if not found.size:
+        raise SurefootError("fences need score differences; compare at least two systems")
+    first, third = np.percentile(found, [25, 75])
     reach = 1.5 * (third - first)
     return float(first - reach), float(third + reach)
 

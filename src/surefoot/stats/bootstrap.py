@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from surefoot._random import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose
 from surefoot.risk.moments import CHUNK
@@ -92,7 +93,7 @@ def bootstrap_weights(topics: int, n_resamples: int, seed: int) -> Iterator[Floa
     """
     if n_resamples < 1:
         raise SurefootError(f"n_resamples must be at least 1; got {n_resamples}")
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     at_once = max(1, CHUNK // topics)
     for start in range(0, n_resamples, at_once):
         rows = min(at_once, n_resamples - start)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from surefoot._random import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.risk.moments import CHUNK
@@ -29,7 +30,7 @@ def bootstrap_means(values: npt.ArrayLike, n_resamples: int = 10_000, seed: int 
     x = np.asarray(values, dtype=np.float64)
     if x.ndim == 0 or x.shape[-1] < 1 or n_resamples < 1:
         raise SurefootError(f"a bootstrap needs topics and 1 or more resamples; got {x.shape} and {n_resamples}")
-    random, topics = np.random.default_rng(seed), x.shape[-1]
+    random, topics = generator(seed), x.shape[-1]
     means = np.empty((*x.shape[:-1], n_resamples))
     at_once = max(1, CHUNK // x.size)
     for start in range(0, n_resamples, at_once):

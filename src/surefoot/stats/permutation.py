@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr
 
+from surefoot._random import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose
 from surefoot.risk.alphas import validate_alphas
@@ -322,7 +323,7 @@ def _patterns(topics: int, n_resamples: int, seed: int, width: int) -> Iterator[
     exact = _enumerable(topics, n_resamples)
     count = 1 << topics if exact else n_resamples
     at_once = max(1, CHUNK // max(topics, width))
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     for start in range(0, count, at_once):
         codes = np.arange(start, min(start + at_once, count))
         if exact:

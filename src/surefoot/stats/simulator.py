@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import betaincinv, ndtr, ndtri
 
+from surefoot._random import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.scores import Scores
@@ -184,7 +185,7 @@ class Simulator:
         """The bare scores of a draw, systems × topics. Topics are independent: any part of them is a collection too."""
         if topics < 1:
             raise SurefootError(f"a collection needs one topic or more; got {topics}")
-        random = np.random.default_rng(seed)
+        random = generator(seed)
         normal = _root(self.correlation) @ random.standard_normal((len(self.systems), topics))
         drawn = np.stack([margin.quantile(u) for margin, u in zip(self.margins, ndtr(normal), strict=True)])
         for change in self.changes:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from surefoot._random import generator
 from surefoot._typing import FloatArray
 from surefoot.research.baselines.inputs import EvalSet, prediction_data, training_data, validate_count
 from surefoot.research.baselines.line_search import TOLERANCE, ScaledQueries, best_index, exact_mean, weighted_sum
@@ -130,7 +131,7 @@ class CoordinateAscent(LinearRanker):
         self.seed, self.n_jobs = seed, n_jobs
 
     def _learn(self, train: ScaledQueries, best: BestWeights) -> None:
-        random = np.random.default_rng(self.seed)
+        random = generator(self.seed)
         varied = np.flatnonzero(train.columns.any(axis=1))
         for start in range(validate_count("n_init", self.n_init)):
             weights = np.zeros(len(train.columns))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surefoot._random import generator
 from surefoot._typing import IntArray
 from surefoot.errors import SurefootError, counted
 
@@ -44,7 +45,7 @@ def split(queries: int, folds: int, held_out: float = 0.0, seed: int = 0, own: I
     >>> [fold.test.tolist() for fold in found.folds]
     [[1, 3], [2, 8], [4, 5], [7, 9], [0, 6]]
     """
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     order = random.permutation(queries)
     count = folds if own is None else int(own.max()) + 1
     grouped = [order] if own is None else [order[own[order] == part] for part in range(count)]

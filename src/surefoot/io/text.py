@@ -1,0 +1,52 @@
+"""Names and texts of users made inert, whatever a terminal, Markdown, a spreadsheet or XML would take them for."""
+
+from __future__ import annotations
+
+import re
+
+REPLACEMENT = "\ufffd"
+
+
+def one_line(text: str) -> str:
+    r"""The text in one line, without control characters: a query's name must not steer a terminal.
+
+    >>> one_line("a\x1b[31m b\n c")
+    'a�[31m b c'
+    """
+    return " ".join("".join(mark if mark.isprintable() or mark.isspace() else REPLACEMENT for mark in text).split())
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, cut in the middle if it is longer.
+
+    >>> shortened("abcdefghij", 5)
+    'ab…ij'
+    """
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[len(text) - half :]}"
+
+
+def markdown(text: str) -> str:
+    r"""A text that Markdown and HTML show as it is, in one line, and that GitHub takes for no mention, issue or link.
+
+    >>> markdown("a|b <b>*c*</b> @team #12")
+    'a&#124;b &#60;b&#62;&#42;c&#42;&#60;/b&#62; @&#8203;team #&#8203;12'
+    """
+    safe = re.sub(r"[&<>|*`\[\]\\~$!]|(?<!\w)_|_(?!\w)", lambda found: f"&#{ord(found[0])};", one_line(text))
+    safe = re.sub(r"((?<!\w)@|(?<!&)#)(?=\w)", r"\1&#8203;", safe)
+    return safe.replace("://", "&#58;//")
+
+
+def spreadsheet(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: an apostrophe goes before what would be one.
+
+    >>> spreadsheet("=1+1"), spreadsheet("-0.25"), spreadsheet("bm25")
+    ("'=1+1", '-0.25', 'bm25')
+    """
+    is_number = re.fullmatch(r"[-+]?[\d.]+([eE][-+]?\d+)?", text)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not is_number else text
+
+
+def xml(text: str) -> str:
+    """The text without what XML can't hold: control characters and lone surrogates."""
+    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", REPLACEMENT, text)
