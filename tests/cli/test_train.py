@@ -122,7 +122,8 @@ def test_help_shows_examples(capsys):
 def test_words_reach_the_training(folder):
     typed = [
         "--objective", "saro", "--option", "spread=se", "--option", "each=true", "--baseline", "scores:scores.txt",
-        "--metric", "err", "--truncation", "all", "--empty", "drop", "--trees", "3", "--rate", "0.3", "--seed", "9",
+        "--metric", "err", "--truncation", "all", "--empty", "drop", "--no-norm", "--sigmoid", "2",
+        "--trees", "3", "--rate", "0.3", "--seed", "9",
         "--param", "lambda_l2=1.5", "--param", "bagging_freq=1", "--param", "bagging_fraction=0.8",
     ]  # fmt: skip
     (folder / "scores.txt").write_text("\n".join(str(i % 7) for i in range(150)) + "\n")
@@ -130,7 +131,8 @@ def test_words_reach_the_training(folder):
     card = load_model("model").card
     expected = Settings(
         "saro", objective_options={"spread": "se", "each": True}, metric="err", truncation=None, max_label=2,
-        empty="drop", n_estimators=3, learning_rate=0.3, num_leaves=6, min_child_samples=5, seed=9,
+        empty="drop", norm=False, sigmoid=2.0, n_estimators=3, learning_rate=0.3, num_leaves=6, min_child_samples=5,
+        seed=9,
         params={"lambda_l2": 1.5, "bagging_freq": 1, "bagging_fraction": 0.8},
     )  # fmt: skip
     assert card["settings"] == expected.identity()

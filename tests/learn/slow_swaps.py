@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import log_ndtr
 from scipy.stats import norm as normal
 
-from surefoot.risk import georisk
+from surefoot.risk import georisk, trisk
 from surefoot.risk.values import Smooth
 
 Ranked = list[int]
@@ -58,7 +58,8 @@ def worth_of(name: str, alpha: float, x: np.ndarray, baselines: np.ndarray, **op
     """What a change of a query's metric is worth to an objective: a function of the query and the change."""
     b = baselines.mean(axis=0) if name == "tstar-faro" else baselines[0] if len(baselines) else np.zeros_like(x)
     d = x - b
-    extra = alphas(alpha, d, **options) if name in ("saro", "saro-eq9", "faro", "tstar-faro") else [alpha] * len(x)
+    adaptive = name in ("saro", "saro-eq9", "faro", "tstar-faro")
+    extra = alphas(alpha, d, **options, b=b) if adaptive else [alpha] * len(x)
 
     def kinked(q: int, change: float) -> float:
         return linear(d[q] + change, extra[q]) - linear(d[q], extra[q])
@@ -84,11 +85,35 @@ def worth_of(name: str, alpha: float, x: np.ndarray, baselines: np.ndarray, **op
         return true if true * change > 0 else 0.0
 
     known: dict[str, Worth] = {
+        **worth_of_others(alpha, x, b),
         **{"lambdamart": lambda _, change: change, "ucro": kinked, "saro": kinked, "ucro-eq9": stepped},
         **{"saro-eq9": stepped, "faro": scaled, "tstar-faro": scaled, "smooth": smooth, "tail": tail},
         **{"georisk": geo, "georisk-full": geo_full},
     }
     return known[name]
+
+
+def worth_of_others(alpha: float, x: np.ndarray, b: np.ndarray) -> dict[str, Worth]:
+    """Objectives whose measure is computed anew as a whole, in units of U-CRO's."""
+    d, c = x - b, len(x)
+    spread = np.std([linear(one, alpha) for one in d], ddof=1)
+
+    def t_risk(scores: np.ndarray) -> float:
+        return float(np.sqrt(c) * spread * trisk(scores, b, alpha))
+
+    def upside(scores: np.ndarray) -> float:
+        return float(sum(-linear(loss, alpha) for loss in b - scores))
+
+    def regret(scores: np.ndarray) -> float:
+        return float((scores - b).sum() - alpha * c * max(0.0, (b - scores).max()))
+
+    def change(measure: Callable[[np.ndarray], float]) -> Worth:
+        return lambda q, step: measure(moved(x, q, step)) - measure(x)
+
+    def consistent(q: int, step: float) -> float:
+        return found if (found := change(t_risk)(q, step)) * step > 0 else 0.0
+
+    return {"upside": change(upside), "trisk": consistent, "minimax-regret": change(regret)}
 
 
 def moved(values: np.ndarray, q: int, change: float) -> np.ndarray:
@@ -97,8 +122,13 @@ def moved(values: np.ndarray, q: int, change: float) -> np.ndarray:
     return after
 
 
-def alphas(alpha: float, d: np.ndarray, spread: str = "sd", kept: np.ndarray | None = None) -> list[float]:
-    """alpha (1 - Phi(T_q)), the spread being that of the differences ``kept``, or of d."""
+def alphas(
+    alpha: float, d: np.ndarray, spread: str = "sd", kept: np.ndarray | None = None, b: np.ndarray | None = None
+) -> list[float]:
+    """alpha (1 - Phi(T_q)), the spread being that of the differences ``kept``, or of d; jforests' is that of b."""
+    if spread == "jforests":
+        s = (1 + alpha) * float(np.std(b, ddof=1))
+        return [alpha * (1 - normal.cdf(one / s)) for one in d]
     s = float(np.std([linear(one, alpha) for one in (d if kept is None else kept)], ddof=1))
     t = [linear(one, alpha) / s if spread == "sd" else one / (s / sqrt(len(d))) for one in d]
     return [alpha * (1 - normal.cdf(one)) for one in t]

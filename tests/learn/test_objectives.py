@@ -139,6 +139,38 @@ def test_the_spread_is_estimated_after_the_first_tree_and_kept_or_each_time(name
     assert_worth(once, later)
 
 
+@pytest.mark.parametrize("name", ["saro", "saro-eq9", "faro"])
+def test_jforests_spread_is_that_of_the_baseline_and_fixed_before_the_first_tree(name: str) -> None:
+    objective = objective_of(name, 2.0, spread="jforests")
+    (x, b), (later, _), steps = scene(4), scene(5), np.array([-0.15, 0.2])
+    for started, now in ((False, x), (True, x), (True, later)):
+        worth = worth_of(name, 2.0, now, b, spread="jforests")
+        for query in (0, 7, 30):
+            got = weights(objective, QueryMetrics(now, b, started=started), query, steps)
+            np.testing.assert_allclose(got, np.abs([worth(query, step) for step in steps]), rtol=1e-5)
+        assert objective.state == {"kept_spread": pytest.approx(3 * b[0].std(ddof=1))}
+
+
+def test_what_follows_from_jforests_spread() -> None:
+    """SARO(alpha) nears U-CRO(alpha / 2), and FARO a constant factor, as alpha grows."""
+    x, b = scene(6, 400)
+    apart = []
+    for alpha in (1.0, 10.0, 100.0):
+        found = objective_of("saro", alpha, spread="jforests").alphas(x - b[0], QueryMetrics(x, b))  # type: ignore[attr-defined]
+        factors = 1 + found
+        apart.append((np.abs(found / (alpha / 2) - 1).max(), np.quantile(factors, 0.95) / np.quantile(factors, 0.05)))
+    assert apart[0][0] > apart[1][0] > apart[2][0] < 0.05
+    assert apart[1][1] > apart[2][1] < 1.05
+
+
+def test_t_risk_drops_what_would_punish_an_improvement() -> None:
+    """A query that leads far raises the spread more than the mean."""
+    x, b = np.array([0.5, 0.45, 0.55, 0.5, 0.9]), np.full((1, 5), 0.4)
+    got = [weights(objective_of("trisk", 1.0), QueryMetrics(x, b), query, np.array([0.02]))[0] for query in range(5)]
+    assert got[4] == 0
+    assert min(got[:4]) > 0
+
+
 def test_alphas_lie_between_0_and_alpha_and_are_highest_for_losses() -> None:
     x, b = scene(6)
     objective = objective_of("saro", 3.0)
@@ -233,7 +265,7 @@ def test_objectives_are_consistent(name: str, alpha: float, seed: int) -> None:
         steps = np.r_[steps_of(x[query], seed), 1e-5, -1e-5, 0.0]
         got = weights(objective_of(name, alpha), QueryMetrics(x, b), query, steps)
         assert got[-1] == 0
-        assert (got[:-1] >= 0).all() if name == "georisk-full" else (got[:-1] > 0).all()
+        assert (got[:-1] >= 0).all() if name in ("georisk-full", "trisk") else (got[:-1] > 0).all()
 
 
 def small(seed: int = 0) -> tuple[RankingData, np.ndarray, np.ndarray]:
@@ -257,7 +289,7 @@ def bound(name: str, alpha: float, empty: Any = "zero", seed: int = 0, **options
 
 
 @pytest.mark.parametrize("empty", ["zero", "one", "drop"])
-@pytest.mark.parametrize("name", sorted(set(OBJECTIVES) - {"smooth", "georisk", "georisk-full", "lambdamart"}))
+@pytest.mark.parametrize("name", sorted(set(OBJECTIVES) - {"smooth", "trisk", "georisk", "georisk-full", "lambdamart"}))
 def test_without_risk_every_objective_is_lambdamart_bit_for_bit(name: str, empty: Any) -> None:
     _, scores, _ = small()
     plain = [part.copy() for part in bound("lambdamart", 0).gradients(scores)]
@@ -324,13 +356,16 @@ def test_a_trained_objective_can_be_pickled(threads: int) -> None:
 MISTAKES: list[tuple[Any, str]] = [
     (lambda: objective_of("risk", 1.0), "objective must be one of lambdamart, ucro, .*; got 'risk'"),
     (lambda: objective_of("ucro", 1.0, spread="se"), "objective ucro has the options alpha; got spread"),
-    (lambda: objective_of("saro", 1.0, spread="iqr"), "spread must be one of sd, se; got 'iqr'"),
+    (lambda: objective_of("saro", 1.0, spread="iqr"), "spread must be one of sd, se, jforests; got 'iqr'"),
     (lambda: objective_of("tail", 1.0, share=0), "share must lie above 0 and at most at 1; got 0"),
     (lambda: objective_of("ucro", -1.0), "alpha must be a number of 0 or more; got -1"),
     (lambda: objective_of("smooth", 9.0), "does not increase everywhere"),
     (lambda: bound_with("ucro", None), "objective ucro needs a baseline"),
     (lambda: bound_with("georisk", None), "objective georisk needs a baseline"),
-    (lambda: bound_with("saro", np.zeros((2, 24))), "compares with one baseline; got 2 baselines"),
+    (
+        lambda: bound_with("saro", np.zeros((2, 24))),
+        "got 2 baselines: choose one, virtual_baseline MEAN",
+    ),
     (lambda: bound_with("churn", np.zeros(24)), "churn needs one baseline that scores documents"),
     (lambda: bound_with("churn", small()[2]), "churn needs one baseline that scores documents"),
     (lambda: bound_with("churn", small()[1], metric="map"), "churn mixes gains of ndcg; it can't be trained for map"),

@@ -32,7 +32,7 @@ def test_every_option_has_its_help_and_every_objective_is_named():
     assert all(field.metadata["help"] for field in fields(Settings))
     named = FIELDS["objective"].metadata["help"].replace(" or ", ", ").split(", ")
     assert set(named) <= set(OBJECTIVES)
-    assert len(named) == 12
+    assert len(named) == 15
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,7 @@ def test_every_option_has_its_help_and_every_objective_is_named():
         ({"metric": "dcg"}, "metric must be one of ndcg, map, mrr, err; got 'dcg'"),
         ({"n_bags": 0}, "n_bags must be 1 or more; got 0"),
         ({"n_bags": 2, "engine": "xgboost"}, "bags are averaged into one LightGBM model"),
+        ({"virtual_baseline": "MIN"}, "virtual_baseline must be one of MEAN, MEDIAN, MAX; got 'MIN'"),
         ({"baseline_weight": -1}, "baseline_weight must be 0 or more; got -1"),
     ],
 )

@@ -10,8 +10,11 @@ import pytest
 
 from surefoot.errors import InputError, SurefootError
 from surefoot.learn.baseline import baselines_of
+from surefoot.learn.metrics import Metric
+from surefoot.learn.objectives import OBJECTIVES, objective_of
 from surefoot.learn.training import train
-from surefoot.learn.validation import Validation, higher_is_better
+from surefoot.learn.validation import USUAL, Validation
+from surefoot.risk.values import Smooth
 from tests.learn import small_rankings
 from tests.learn.small_rankings import (
     BASELINE,
@@ -186,13 +189,16 @@ def test_without_resuming_training_starts_afresh(tmp_path):
     assert len(kept(checkpoint)["history"]) == 3
 
 
+HIGHER_IS_BETTER = {measure.name: measure.higher_is_better for measure in USUAL}
+
+
 @pytest.mark.parametrize(
     "measure", ["mean", "urisk", "trisk", "georisk", "tail", "frisk", "freward", "losses", "loss20"]
 )
 def test_the_kept_iteration_is_the_best_by_the_measure(measure):
     chosen = settings(stop_on=measure, early_stopping_rounds=6, n_estimators=60)
     result = train(TRAINING, BASELINE, chosen, valid=VALIDATION)
-    worth = np.array([found[measure] for found in result.history]) * (1 if higher_is_better(measure) else -1)
+    worth = np.array([found[measure] for found in result.history]) * (1 if HIGHER_IS_BETTER[measure] else -1)
     assert result.best_iteration == int(np.argmax(worth)) + 1
     assert len(worth) in (60, result.best_iteration + 6)
     assert result.model.booster.num_trees() == result.best_iteration == result.model.card["trees"]
@@ -202,11 +208,73 @@ def test_the_kept_iteration_is_the_best_by_the_measure(measure):
     assert measures[measure] == pytest.approx(result.history[result.best_iteration - 1][measure])
 
 
-def test_by_default_the_risk_that_is_trained_for_decides_or_the_mean_without_a_baseline():
-    assert trained("plain").model.card["stopped_on"] == "urisk"
-    plain = train(TRAINING, None, settings(objective="lambdamart"), valid=VALIDATION)
+OWN_MEASURES = {
+    "lambdamart": "mean", "ucro": "urisk", "ucro-eq9": "urisk", "smooth": "usmooth", "saro": "trisk",
+    "saro-eq9": "trisk", "faro": "trisk", "tstar-faro": "trisk", "trisk": "trisk", "georisk": "georisk",
+    "georisk-full": "georisk", "tail": "tail", "minimax-regret": "regret", "upside": "upside", "churn": "urisk",
+}  # fmt: skip
+
+
+def test_by_default_the_measure_that_is_trained_for_decides():
+    assert {name: objective_of(name, 1.0).own_measure().name for name in OBJECTIVES} == OWN_MEASURES
+    for name in ("lambdamart", "saro", "smooth", "upside", "minimax-regret", "tail"):
+        result = train(TRAINING, BASELINE, settings(objective=name, n_estimators=6), valid=VALIDATION)
+        own = OWN_MEASURES[name]
+        assert result.model.card["stopped_on"] == own
+        worth = [found[own] for found in result.history]
+        assert result.best_iteration == int(np.argmax(worth)) + 1
+
+
+def test_without_a_baseline_the_mean_decides():
+    plain = train(TRAINING, None, settings(objective="lambdamart", n_estimators=4), valid=VALIDATION)
     assert plain.model.card["stopped_on"] == "mean"
     assert set(plain.history[0]) == {"mean", "trees"}
+    with pytest.raises(SurefootError, match="urisk compares with a baseline; give one, or stop on mean"):
+        train(TRAINING, None, settings(objective="lambdamart", stop_on="urisk"), valid=VALIDATION)
+
+
+def test_the_objectives_own_measures_of_validation_queries():
+    """Against what their definitions say."""
+    scores = np.asarray(VALIDATION.features)[:, 1]
+    bound = Validation.of(settings(), VALIDATION, baselines_of(BASELINE, VALIDATION))
+    x, b = bound.values(scores), bound.scores("x", scores).values[1]
+    d = x - b
+    expected = {
+        "smooth": np.mean(Smooth(1.0)(d)),
+        "upside": np.mean(np.where(d > 0, 3 * d, d)),
+        "minimax-regret": d.mean() + 2 * d.min(),
+        "tail": np.sort(d)[:5].mean(),
+    }
+    for name, value in expected.items():
+        alpha = 1.0 if name == "smooth" else 2.0
+        options = {"share": 0.2} if name == "tail" else {}
+        chosen = settings(objective=name, alpha=alpha, objective_options=options)
+        found = Validation.of(chosen, VALIDATION, baselines_of(BASELINE, VALIDATION))(scores)
+        assert found[OWN_MEASURES[name]] == pytest.approx(value)
+
+
+@pytest.mark.parametrize("virtual", ["MEAN", "MEDIAN", "MAX"])
+def test_a_virtual_baseline_of_several(virtual):
+    """The same model as against the metric values that it stands for, given by hand."""
+    several = ["feature:0", "feature:1", "-feature:2"]
+    chosen = settings(virtual_baseline=virtual, n_estimators=8)
+    result = train(TRAINING, several, chosen, valid=VALIDATION)
+    by_hand = []
+    for data, metric in ((TRAINING, Metric.trained(chosen)), (VALIDATION, Metric.reported(chosen))):
+        values = baselines_of(several, data).values(metric.bind(data.labels, data.bounds))
+        by_hand.append({"MEAN": np.mean, "MEDIAN": np.median, "MAX": np.max}[virtual](values, axis=0))
+    same = train(TRAINING, by_hand[0], settings(n_estimators=8), valid=VALIDATION, valid_baseline=by_hand[1])
+    assert result.model.text == same.model.text
+    assert result.model.card["baselines"] == [f"{virtual} of feature:0, feature:1, -feature:2"]
+    assert result.model.card["validation"] == pytest.approx(same.model.card["validation"])
+
+
+def test_a_model_within_the_mean_of_its_baselines_changes_the_scale_alone():
+    """With the model itself among r + 1 systems, d is r / (r + 1) times what it is without: the same objective."""
+    random = np.random.default_rng(0)
+    x, rows = random.uniform(size=9), random.uniform(size=(3, 9))
+    without = x - rows.mean(axis=0)
+    np.testing.assert_allclose(x - np.vstack([x, rows]).mean(axis=0), 3 / 4 * without)
 
 
 def test_without_validation_all_trees_are_kept_and_the_training_queries_are_told():

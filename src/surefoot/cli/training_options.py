@@ -11,7 +11,7 @@ from surefoot.cli import inputs
 from surefoot.errors import SurefootError
 from surefoot.learn.settings import FIELDS, Settings
 
-PAIRS = ("objective_options", "metric", "cutoff", "truncation", "empty")
+PAIRS = ("objective_options", "virtual_baseline", "metric", "cutoff", "truncation", "sigmoid", "norm", "empty")
 TREES = (
     "engine", "n_estimators", "num_leaves", "learning_rate", "min_child_samples", "early_stopping_rounds", "stop_on",
     "params", "seed", "n_jobs",
@@ -64,6 +64,8 @@ def _help(field: Field[Any]) -> str:
 
 def _parsed_as(field: Field[Any]) -> dict[str, Any]:
     """How argparse reads the flag of a field."""
+    if field.type == "bool":
+        return {"action": argparse.BooleanOptionalAction}
     if field.metadata["choices"]:
         return {"choices": field.metadata["choices"]}
     metavar, default = field.metadata["metavar"], getattr(Settings(), field.name)

@@ -16,7 +16,7 @@ from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.learn.data import RankingData
 from surefoot.learn.foreign_models import is_model, model_scores, read_model
 from surefoot.learn.metrics import QueryMetric
-from surefoot.scores import FloatArray
+from surefoot.scores import VIRTUAL, FloatArray
 
 Missing = Literal["error", "last"]
 FORMS = ("feature:N", "-feature:N", "rank:N", "order", "run:FILE", "scores:FILE", "model:PATH")
@@ -29,15 +29,35 @@ class Baselines:
     """The scores that each baseline gives to the documents, or only the metric that it reached on each query.
 
     ``rows[i]`` are the scores of baseline ``names[i]``, None where only ``reached[i]``, one value per query, is known.
+    A virtual baseline, as MEAN, has neither: it is made of the values of its ``members``.
     """
 
     names: tuple[str, ...]
     rows: tuple[FloatArray | None, ...]
     reached: tuple[FloatArray | None, ...]
     notes: tuple[str, ...] = ()
+    virtual: str | None = None
+    members: Baselines | None = None
+
+    def combine(self, virtual: str | None) -> Baselines:
+        """The baseline MEAN, MEDIAN or MAX of all, query by query (Dinçer, Ounis and Macdonald, ECIR 2014).
+
+        The model in training is not one of them, so this is the leave-one-out form. With None, or a single baseline,
+        nothing changes.
+
+        >>> both = Baselines(("a", "b"), (None, None), (np.array([0.2, 0.4]), np.array([0.6, 0.4])))
+        >>> both.combine("MEAN").names
+        ('MEAN of a, b',)
+        """
+        if virtual is None or len(self.names) < 2:
+            return self
+        name = f"{choose(virtual, VIRTUAL, 'virtual_baseline')} of {listed(self.names, most=4)}"
+        return Baselines((name,), (None,), (None,), self.notes, virtual, self)
 
     def values(self, metric: QueryMetric) -> FloatArray:
         """The metric of each baseline (rows) on each query."""
+        if self.virtual is not None and self.members is not None:
+            return VIRTUAL[self.virtual](self.members.values(metric))[np.newaxis]
         found = [known if rows is None else metric(rows) for rows, known in zip(self.rows, self.reached, strict=True)]
         queries = metric.bounds.size - 1
         return metric.fill_empty(np.stack(found)) if found else np.zeros((0, queries))  # type: ignore[arg-type]
@@ -45,7 +65,8 @@ class Baselines:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of names and scores, to tell whether two sets are the same."""
-        digest = blake2b("\n".join(self.names).encode(), digest_size=20)
+        members = "" if self.members is None else self.members.fingerprint
+        digest = blake2b("\n".join([*self.names, members] if members else self.names).encode(), digest_size=20)
         for known in (*self.rows, *self.reached):
             digest.update(b"none" if known is None else np.ascontiguousarray(known, dtype=np.float64).tobytes())
         return digest.hexdigest()

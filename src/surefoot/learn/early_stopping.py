@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from surefoot.errors import SurefootError
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import MEAN, Validation, higher_is_better, validate_stop_on
+from surefoot.learn.validation import Validation
 
 RESEED_EVERY = 50
 """The RNG of an engine is reseeded after so many iterations, so that a resumed run equals an uninterrupted one."""
@@ -42,6 +42,7 @@ class History:
     report: Report | None = None
     iterations: list[dict[str, float]] = field(default_factory=list)
     finished: bool = False
+    higher_is_better: bool = True
     _started: float = field(default_factory=time.monotonic)
     _resumed: int = 0
 
@@ -51,9 +52,9 @@ class History:
         if validation is None:
             validate_stopping(settings, has_valid=False)
             return cls(settings.n_estimators, report=report)
-        compared = bool(validation.baselines.names)
-        stop_on = validate_stop_on(settings.stop_on or ("urisk" if compared else MEAN), compared)
-        return cls(settings.n_estimators, stop_on, settings.early_stopping_rounds, report)
+        stop_on = validation.stop_on(settings.stop_on)
+        higher = validation.higher_is_better(stop_on)
+        return cls(settings.n_estimators, stop_on, settings.early_stopping_rounds, report, higher_is_better=higher)
 
     def resume(self, iterations: list[dict[str, float]], random: bool = False) -> None:
         """Go on after these iterations; if training is random, after the last at which the RNG was reseeded."""
@@ -79,7 +80,7 @@ class History:
         """The iteration with the best model, counted from 1; the first of equal ones."""
         if self.stop_on is None or not self.iterations:
             return len(self.iterations)
-        sign = 1 if higher_is_better(self.stop_on) else -1
+        sign = 1 if self.higher_is_better else -1
         values = [sign * measures[self.stop_on] for measures in self.iterations]
         values = [-math.inf if math.isnan(value) else value for value in values]
         return values.index(max(values)) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from surefoot.learn.weight_kernels import FACTOR, GLOBAL, LINE, PER_QUERY, STEP, PairWeights
+from surefoot.learn.weight_kernels import FACTOR, GLOBAL, LINE, PER_QUERY, STEP, T_STATISTIC, PairWeights
 from surefoot.scores import FloatArray
 
 Singles = npt.NDArray[np.float32]
@@ -31,8 +31,8 @@ def by_factor(factor: FloatArray) -> PairWeights:
     return PairWeights(FACTOR, columns_of(factor), row_of())
 
 
-def by_line(extra: npt.ArrayLike, above: FloatArray, below: FloatArray) -> PairWeights:
-    """The part of a change that lies below a kink counts 1 + ``extra`` times.
+def by_line(extra: npt.ArrayLike, above: FloatArray, below: FloatArray, base: npt.ArrayLike = 1.0) -> PairWeights:
+    """A change counts ``base`` times, the part of it that lies below a kink ``base`` + ``extra`` times.
 
     Parameters
     ----------
@@ -40,6 +40,8 @@ def by_line(extra: npt.ArrayLike, above: FloatArray, below: FloatArray) -> PairW
         Of each query, or of all.
     above, below : array
         How far each query is above the kink, and how far below it; what is negative counts as 0.
+    base : float or array
+        Of each query, or of all.
 
     Returns
     -------
@@ -48,12 +50,18 @@ def by_line(extra: npt.ArrayLike, above: FloatArray, below: FloatArray) -> PairW
     Examples
     --------
     >>> d = np.array([0.2, -0.1])  # differences to the baseline
-    >>> by_line(1.0, d, -d).per_query[:, :3]
-    array([[1. , 0.2, 0. ],
-           [1. , 0. , 0.1]], dtype=float32)
+    >>> by_line(1.0, d, -d).per_query[:, :4]
+    array([[1. , 0.2, 0. , 1. ],
+           [1. , 0. , 0.1, 1. ]], dtype=float32)
     """
-    extras = np.broadcast_to(extra, above.shape)
-    return PairWeights(LINE, columns_of(extras, np.maximum(above, 0), np.clip(below, 0, 1e30)), row_of())
+    extras, bases = (np.broadcast_to(one, above.shape) for one in (extra, base))
+    return PairWeights(LINE, columns_of(extras, np.maximum(above, 0), np.clip(below, 0, 1e30), bases), row_of())
+
+
+def by_t(extra: float, d: FloatArray, slope: FloatArray, shared: tuple[float, float]) -> PairWeights:
+    """The change of a t statistic; see `surefoot.learn.weight_kernels.by_t`."""
+    line = by_line(extra, d, -d).per_query[:, :3]
+    return PairWeights(T_STATISTIC, columns_of(*line.T, slope), row_of(*shared))
 
 
 def by_step(extra: npt.ArrayLike, d: FloatArray) -> PairWeights:

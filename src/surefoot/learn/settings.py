@@ -20,6 +20,7 @@ EngineName = Literal["lightgbm", "xgboost"]
 METRICS = ("ndcg", "map", "mrr", "err")
 EMPTY = ("zero", "one", "drop")
 ENGINES = ("lightgbm", "xgboost")
+VIRTUAL_BASELINES = ("MEAN", "MEDIAN", "MAX")
 
 
 def option(default: Any, text: str, *flags: str, metavar: str | None = None, choices: tuple[str, ...] = ()) -> Any:
@@ -62,8 +63,8 @@ class PairOptions:
     truncation: int | None = option(
         30, "pairs need a document above this rank; all: every pair", "--truncation", metavar="N"
     )
-    sigmoid: float = option(1.0, "steepness of the logistic function of score differences")
-    norm: bool = option(True, "normalise by score differences and per query")
+    sigmoid: float = option(1.0, "steepness of the logistic function of score differences", "--sigmoid", metavar="S")
+    norm: bool = option(True, "normalise by score differences and per query", "--norm")
     label_gain: tuple[float, ...] | None = option(None, "gain of each label for NDCG (default: 2^label - 1)")
     max_label: int | None = option(None, "highest grade of ERR's scale (default: that of the training data)")
     empty: Empty = option("zero", "metric of a query without relevant documents", "--empty", choices=EMPTY)
@@ -91,17 +92,21 @@ class Settings(PairOptions):
         The risk sensitivity: a loss weighs 1 + alpha.
     objective_options : mapping
         Options of the objective itself, such as ``{"spread": "se"}`` of saro.
+    virtual_baseline : {"MEAN", "MEDIAN", "MAX"}, optional
+        Compare with this of several baselines, query by query. The model is not one of them.
     cutoff : int
         The cutoff of the NDCG that is reported and stopped on.
     engine : {"lightgbm", "xgboost"}
         The library that grows the trees.
     n_estimators, num_leaves, learning_rate, min_child_samples
-        The trees, as in LightGBM. XGBoost has no least number of documents in a leaf.
+        The trees, as in LightGBM. It estimates how many documents a leaf has from the hessians, so that leaves may
+        have fewer than ``min_child_samples``; XGBoost has no such number at all.
     early_stopping_rounds : int, optional
         Stop after so many iterations without a better one on the validation queries.
     stop_on : str, optional
-        The measure of the validation queries that decides which iteration is best: by default the U_Risk that is
-        trained for, at the same alpha, or the mean without a baseline.
+        The measure of the validation queries that decides which iteration is best: by default the objective's own, at
+        the same alpha (the mean for lambdamart, U_Risk for ucro, T_Risk for saro and faro, GeoRisk for georisk, ...),
+        or the mean without a baseline.
     n_bags : int
         How many trainings that differ by chance are averaged into one model; LightGBM only.
     baseline_weight : float
@@ -125,28 +130,36 @@ class Settings(PairOptions):
 
     objective: str = option(
         "ucro",
-        "lambdamart, ucro, ucro-eq9, smooth, saro, saro-eq9, faro, tstar-faro, georisk, georisk-full, tail or churn",
+        "lambdamart, ucro, ucro-eq9, smooth, saro, saro-eq9, faro, tstar-faro, trisk, georisk, georisk-full, tail, "
+        "minimax-regret, upside or churn",
         "--objective",
         metavar="NAME",
     )
     alpha: float = option(1.0, "risk sensitivity: a loss weighs 1 + alpha", "--alpha", metavar="A")
     _: KW_ONLY
     objective_options: Mapping[str, Any] = option({}, "of the objective, as spread=se", "--option", metavar="K=V")
+    virtual_baseline: Literal["MEAN", "MEDIAN", "MAX"] | None = option(
+        None, "compare with this of several baselines, query by query", "--virtual-baseline", choices=VIRTUAL_BASELINES
+    )
     cutoff: int = option(10, "of the reported NDCG", "--cutoff", metavar="K")
     engine: EngineName = option("lightgbm", "library that grows the trees", "--engine", choices=ENGINES)
     n_estimators: int = option(500, "trees at most", "--n-estimators", "--trees", metavar="N")
     num_leaves: int = option(31, "leaves of a tree", "--num-leaves", "--leaves", metavar="N")
     learning_rate: float = option(0.1, "learning rate", "--learning-rate", "--rate", metavar="R")
     min_child_samples: int = option(
-        20, "documents in a leaf at least; LightGBM only", "--min-child-samples", "--docs-per-leaf", metavar="N"
+        20,
+        "documents in a leaf at least, as LightGBM estimates them from hessians: some leaves have fewer; LightGBM only",
+        "--min-child-samples",
+        "--docs-per-leaf",
+        metavar="N",
     )
     early_stopping_rounds: int | None = option(
         None, "stop after N iterations without a better one", "--early-stopping-rounds", "--early-stopping", metavar="N"
     )
     stop_on: str | None = option(
         None,
-        "mean, urisk, trisk, georisk, tail, frisk, freward, losses or loss20 of the validation queries (default: "
-        "urisk, or mean without a baseline)",
+        "mean, urisk, trisk, georisk, tail, frisk, freward, losses or loss20 of the validation queries (default: the "
+        "objective's own measure, or mean without a baseline)",
         "--stop-on",
         metavar="MEASURE",
     )
@@ -172,6 +185,8 @@ class Settings(PairOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         choose(self.engine, ENGINES, "engine")
+        if self.virtual_baseline is not None:
+            choose(self.virtual_baseline, VIRTUAL_BASELINES, "virtual_baseline")
         if self.n_jobs == -1:
             object.__setattr__(self, "n_jobs", None)
         for name in ("n_estimators", "early_stopping_rounds", "cutoff", "n_bags", "n_jobs"):

@@ -16,7 +16,7 @@ import numpy as np
 
 from surefoot._version import __version__
 from surefoot.learn.bagging import average, bag_report, bag_settings
-from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
+from surefoot.learn.baseline import Missing, baseline_for, baselines_of
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
 from surefoot.learn.comm import Comm, Local
@@ -29,7 +29,7 @@ from surefoot.learn.metrics import Metric
 from surefoot.learn.models import Model
 from surefoot.learn.requests import array_key, normalise_request, request_key
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import TAIL_FRACTION, Validation
+from surefoot.learn.validation import Parts, Validation
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class TrainingRun:
             objective = RiskObjective(
                 settings.objective,
                 settings.alpha,
-                baselines_of(baseline, data, missing),
+                baselines_of(baseline, data, missing).combine(settings.virtual_baseline),
                 pairs=settings,
                 n_jobs=settings.n_jobs,
                 comm=comm,
@@ -291,8 +291,7 @@ def _same_features(data: RankingData, valid: RankingData) -> list[RankingData]:
 
 def _prepare_validation(
     settings: Settings, valid: RankingData, baseline: Any, valid_baseline: Any, missing: Missing
-) -> tuple[RankingData, Any, Baselines, float, float]:
+) -> Parts:
     """What a `Validation` is made of."""
     theirs = baselines_of(baseline_for("validation", valid_baseline, baseline), valid, missing)
-    metric = Metric.reported(settings).bind(valid.labels, valid.bounds, settings.empty)
-    return valid, metric, theirs, settings.alpha, settings.objective_options.get("share", TAIL_FRACTION)
+    return Validation.parts(settings, valid, theirs)

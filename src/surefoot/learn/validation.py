@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,39 +14,23 @@ from surefoot.learn.baseline import Baselines
 from surefoot.learn.comm import Comm, Local
 from surefoot.learn.data import RankingData
 from surefoot.learn.metrics import Metric, QueryMetric
+from surefoot.learn.objectives import objective_of
 from surefoot.learn.settings import Settings
 from surefoot.risk import measures as m
-from surefoot.risk.measures import Risk, tail_risk
+from surefoot.risk.measures import Risk
 from surefoot.risk.moments import Statistic
 from surefoot.scores import VIRTUAL, Scores
 
 MEAN = m.MEAN.name
-TAIL_FRACTION = 0.1
+TAIL = replace(m.tail_risk(0.1), name="tail")
+USUAL = (m.MEAN, m.URISK, m.TRISK, m.GEORISK, TAIL, m.FRISK, m.FREWARD, m.LOSSES, m.LOSS20)
+Parts = tuple[RankingData, QueryMetric, Baselines, float, Risk]
 
 
-def validation_measures(has_baseline: bool = True, tail_fraction: float = TAIL_FRACTION) -> tuple[Risk, ...]:
-    """The measures of a validation: the usual ones, then those that were registered."""
-    tail = replace(tail_risk(tail_fraction), name="tail")
-    usual = (m.MEAN, m.URISK, m.TRISK, m.GEORISK, tail, m.FRISK, m.FREWARD, m.LOSSES, m.LOSS20)
-    return tuple(measure for measure in (*usual, *m.added()) if has_baseline or measure.needs is None)
-
-
-def higher_is_better(name: str) -> bool:
-    """Whether more of a measure is better."""
-    return next(bool(measure.higher_is_better) for measure in validation_measures() if measure.name == name)
-
-
-def measures_of(
-    x: FloatArray, baselines: FloatArray, alpha: float, tail_fraction: float = TAIL_FRACTION
-) -> dict[str, float]:
-    """The mean of a model's metric and, with baselines (rows), its risk.
-
-    Several baselines are compared with as their per-query mean, except by GeoRisk, which takes them as they are.
-    """
-    wanted = validation_measures(bool(len(baselines)), tail_fraction)
-    statistics = {source: _statistic(measure, x, baselines) for source, measure in m.sources(wanted).items()}
-    found = m.compute_all(wanted, statistics, np.asarray(alpha, dtype=np.float64))
-    return {one.name: int(found[one.name]) if one.is_count else float(found[one.name]) for one in wanted}
+def validation_measures(own: Risk, has_baseline: bool = True) -> dict[str, Risk]:
+    """The measures of a validation by name: the usual ones, those that were registered, the objective's own."""
+    known = {measure.name: measure for measure in (*USUAL, *m.added(), own)}
+    return {name: measure for name, measure in known.items() if has_baseline or measure.needs is None}
 
 
 def _statistic(measure: Risk, x: FloatArray, baselines: FloatArray) -> Statistic:
@@ -60,14 +45,16 @@ def _statistic(measure: Risk, x: FloatArray, baselines: FloatArray) -> Statistic
 class Validation:
     """Computes the measures of rankings of some queries against their baselines.
 
-    On a cluster each worker holds a part of the queries, and all know the metric of every query.
+    Several baselines are compared with as their per-query mean, except by GeoRisk, which takes them as they are.
+    ``own`` is the measure of the objective that is trained for. On a cluster each worker holds a part of the queries,
+    and all know the metric of every query.
     """
 
     data: RankingData
     metric: QueryMetric
     baselines: Baselines
     alpha: float = 1.0
-    tail_fraction: float = TAIL_FRACTION
+    own: Risk = m.URISK
     comm: Comm = field(default_factory=Local)
     _baseline_values: FloatArray = field(init=False, repr=False)
 
@@ -83,9 +70,19 @@ class Validation:
         cls, settings: Settings, data: RankingData, baselines: Baselines, comm: Comm | None = None
     ) -> Validation:  # fmt: skip
         """The validation that settings ask for; ``max_label`` must be known if the metric is ERR."""
+        return cls(*cls.parts(settings, data, baselines), comm or Local())
+
+    @staticmethod
+    def parts(settings: Settings, data: RankingData, baselines: Baselines) -> Parts:
+        """What a validation is made of, without asking other workers for anything."""
         metric = Metric.reported(settings).bind(data.labels, data.bounds, settings.empty)
-        fraction = settings.objective_options.get("share", TAIL_FRACTION)
-        return cls(data, metric, baselines, settings.alpha, fraction, comm or Local())
+        own = objective_of(settings.objective, settings.alpha, **settings.objective_options).own_measure()
+        return data, metric, baselines.combine(settings.virtual_baseline), settings.alpha, own
+
+    @cached_property
+    def measures(self) -> dict[str, Risk]:
+        """What is computed, by name."""
+        return validation_measures(self.own, bool(self.baselines.names))
 
     def values(self, scores: FloatArray) -> FloatArray:
         """The metric of each query that counts, ranked by these scores."""
@@ -93,21 +90,33 @@ class Validation:
 
     def __call__(self, scores: FloatArray) -> dict[str, float]:
         """All measures of a ranking by these scores."""
-        return measures_of(self.values(scores), self._baseline_values, self.alpha, self.tail_fraction)
+        x, wanted = self.values(scores), self.measures
+        statistics = {
+            source: _statistic(measure, x, self._baseline_values)
+            for source, measure in m.sources(wanted.values()).items()
+        }
+        found = m.compute_all(wanted.values(), statistics, np.asarray(self.alpha, dtype=np.float64))
+        return {name: int(found[name]) if one.is_count else float(found[name]) for name, one in wanted.items()}
+
+    def higher_is_better(self, name: str) -> bool:
+        """Whether more of a measure is better."""
+        return bool(self.measures[name].higher_is_better)
+
+    def stop_on(self, name: str | None) -> str:
+        """The measure that decides which iteration is best, if it can be computed; the objective's own by default."""
+        if name is None:
+            return self.own.name if self.own.name in self.measures else MEAN
+        known = validation_measures(self.own).values()
+        choose(name, [measure.name for measure in known if measure.higher_is_better is not None], "stop_on")
+        if name not in self.measures:
+            raise SurefootError(f"{name} compares with a baseline; give one, or stop on {MEAN}")
+        return name
 
     def scores(self, name: str, scores: FloatArray) -> Scores:
         """The model beside its baselines, for `surefoot.evaluate` and all that follows it."""
         counted = [query for query, counts in zip(self.data.queries, self.metric.counted, strict=True) if counts]
         rows = np.vstack([self.values(scores)[None], self._baseline_values])
         return Scores(rows, [name, *self.baselines.names], counted, str(self.metric.metric))
-
-
-def validate_stop_on(name: str, has_baseline: bool) -> str:
-    """A measure by name, if it can be computed."""
-    choose(name, [one.name for one in validation_measures() if one.higher_is_better is not None], "stop_on")
-    if name != MEAN and not has_baseline:
-        raise SurefootError(f"{name} compares with a baseline; give one, or stop on {MEAN}")
-    return name
 
 
 def describe(measures: Mapping[str, float], metric: str) -> str:

@@ -15,7 +15,7 @@ from surefoot._numba import inlined, vectorised
 
 Array = Any  # numpy arrays; numba finds the element types itself
 
-FACTOR, LINE, STEP, CUBIC, GEO = 0, 1, 2, 3, 4
+FACTOR, LINE, STEP, CUBIC, GEO, T_STATISTIC = 0, 1, 2, 3, 4, 5
 PER_QUERY, GLOBAL = 8, 9
 """How many parameters of a query, and of all queries, a form may use."""
 
@@ -50,6 +50,8 @@ def lambda_weights(form: int, own: Array, shared: Array, change: Array, weight: 
         by_step(own, change, weight)
     elif form == CUBIC:
         by_cubic(own, shared, change, weight)
+    elif form == T_STATISTIC:
+        by_t(own, shared, change, weight)
     else:
         by_georisk(own, shared, change, weight)
 
@@ -63,10 +65,33 @@ def by_factor(own: Array, change: Array, weight: Array) -> None:
 
 @inlined
 def by_line(own: Array, change: Array, weight: Array) -> None:
-    """Below a kink a change counts 1 + ``own[0]`` times. The query is ``own[1]`` above it, or ``own[2]`` below."""
-    extra, above, below = own[0], own[1], own[2]
+    """A change counts ``own[3]`` times, below a kink ``own[0]`` times more.
+
+    The query is ``own[1]`` above the kink, or ``own[2]`` below it.
+    """
+    extra, above, below, base = own[0], own[1], own[2], own[3]
     for at in range(change.size):
-        weight[at] = abs(change[at] + extra * min(change[at] + above, below))
+        weight[at] = abs(base * change[at] + extra * min(change[at] + above, below))
+
+
+@inlined
+def by_t(own: Array, shared: Array, change: Array, weight: Array) -> None:
+    """The change of sqrt(c) U / s, U the mean and s the standard deviation of the values v, times sqrt(c) s.
+
+    A change of the query's value by e, that of `by_line` with base 1, turns the sum of squares around the mean, Q,
+    into Q (1 + r) with r = e (``own[3]`` + ``shared[0]`` e), where own[3] = 2 (v - U) / Q and
+    shared[0] = (1 - 1/c) / Q; so s / s' - 1 = -r / (sqrt(1 + r) (1 + sqrt(1 + r))). ``shared[1]`` is c U.
+    """
+    zero, one, tiny = np.float32(0.0), np.float32(1.0), np.float32(1e-12)
+    extra, above, below, slope, square, total = own[0], own[1], own[2], own[3], shared[0], shared[1]
+    for at in range(change.size):
+        step = change[at]
+        moved = step + extra * min(step + above, below)
+        r = max(moved * (slope + square * moved), tiny - one)
+        root = np.sqrt(one + r)
+        ratio = -r / (root * (one + root))
+        found = moved + (moved + total) * ratio
+        weight[at] = max(found if step > zero else -found, zero)
 
 
 @inlined

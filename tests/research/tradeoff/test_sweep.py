@@ -11,7 +11,6 @@ from surefoot import risk
 from surefoot.analysis.intervals import intervals
 from surefoot.errors import SurefootError
 from surefoot.learn import model_store, training_run
-from surefoot.learn.baseline import Baselines
 from surefoot.learn.metrics import Metric, is_empty
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import train, train_run
@@ -155,9 +154,8 @@ def test_models_of_other_settings_or_data_are_refused(found: Sweep, sets, few_tr
 
 def test_a_baseline_changed_on_validation_queries_alone_is_refused(sets, few_trees: Settings, tmp_path: Path) -> None:
     def train_one(scale: float) -> None:
-        split = DataSplit(sets.train, "mine", sets.valid)
-        for data, factor in ((sets.train, 1.0), (sets.valid, scale)):
-            split._baselines[data.fingerprint] = Baselines(("mine",), (data.column(0) * factor,), (None,))
+        first, valid = sets.train.column(0), sets.valid.column(0) * scale
+        split = DataSplit(sets.train, {"mine": first}, sets.valid, valid_baseline={"mine": valid})
         Trainer(split, tmp_path).get("one", replace(few_trees, n_estimators=1))
 
     train_one(1.0)

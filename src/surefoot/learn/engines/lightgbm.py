@@ -17,7 +17,7 @@ from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import RESEED_EVERY
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Validation, higher_is_better
+from surefoot.learn.validation import Validation
 
 if TYPE_CHECKING:
     from surefoot.learn.training_run import TrainingRun
@@ -216,7 +216,8 @@ class _Feval:
         self.validation = validation
 
     def __call__(self, scores: Any, dataset: Any) -> list[tuple[str, float, bool]]:
-        return [(name, value, higher_is_better(name)) for name, value in self.validation(scores).items()]
+        found = self.validation(scores)
+        return [(name, value, self.validation.higher_is_better(name)) for name, value in found.items()]
 
 
 class _OfOneTraining:

@@ -22,12 +22,6 @@ from surefoot.research.experiments.folds import Split
 from surefoot.research.experiments.plan import Plan, TreeSettings
 from surefoot.research.experiments.store import JobResult
 
-STOP_ON = {
-    "lambdamart": "mean", "saro": "trisk", "saro-eq9": "trisk", "faro": "trisk", "tstar-faro": "trisk",
-    "georisk": "georisk", "georisk-full": "georisk", "tail": "tail",
-}  # fmt: skip
-"""The measure of the validation queries that picks the number of trees; U_Risk for other objectives."""
-
 HISTORY, TREES_KEPT, SCORES = "validation", "trees", "scores"
 """Arrays of a result: the metric on validation queries after each tree, the trees kept, the scores of documents."""
 
@@ -122,7 +116,6 @@ def run_job(context: Context, job: Job, threads: int, report: Report | None = No
         num_leaves=trees.num_leaves,
         min_child_samples=trees.min_child_samples,
         seed=plan.seed,
-        stop_on=STOP_ON.get(job.objective) if trees.early_stopping else None,
         n_jobs=threads,
     )
     valid, valid_baseline = None, None

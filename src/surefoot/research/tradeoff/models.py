@@ -66,8 +66,8 @@ class Trainer:
         for name, trained in models.items():
             found = Validation.of(trained.settings, data, baselines).scores(name, trained.model.predict(data))
             rows.append(found.values[0])
-        count = len(baselines.names)
-        name = baselines.names[0] if count == 1 else f"mean of {counted(count, 'baseline')}"
+        names = found.systems[1:]
+        name = names[0] if len(names) == 1 else f"mean of {counted(len(names), 'baseline')}"
         return Scores(np.stack([found.values[1:].mean(axis=0), *rows]), [name, *models], found.topics, found.measure)
 
 

@@ -1,0 +1,149 @@
+"""What objectives have in common: the metrics that they see, the base class, the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from surefoot.errors import SurefootError, choose, counted
+from surefoot.learn.baseline import Baselines
+from surefoot.learn.comm import Comm, Local
+from surefoot.learn.metrics import QueryMetric
+from surefoot.learn.pair_weights import by_factor
+from surefoot.learn.weight_kernels import PairWeights
+from surefoot.risk import measures
+from surefoot.risk.measures import Risk
+from surefoot.risk.values import Linear
+from surefoot.scores import FloatArray
+
+
+@dataclass
+class QueryMetrics:
+    """The metric of each query that counts, of the model (``x``) and of its baselines (rows), before an iteration.
+
+    ``started`` is False before the first tree, when the ranking says nothing yet. An objective calls `sum` equally
+    often on every worker of a cluster, whatever its queries.
+    """
+
+    x: FloatArray
+    baselines: FloatArray
+    started: bool = True
+    comm: Comm = field(default_factory=Local)
+
+    def sum(self, *columns: FloatArray) -> list[float]:
+        """The sum of each column over all queries, on whichever worker they are."""
+        return [float(total) for total in self.comm.sum(np.array([column.sum() for column in columns]))]
+
+    @property
+    def b(self) -> FloatArray:
+        """The only baseline."""
+        if self.baselines.shape[0] != 1:
+            raise SurefootError(
+                f"this objective compares with one baseline; got {counted(self.baselines.shape[0], 'baseline')}: "
+                "choose one, virtual_baseline MEAN, MEDIAN or MAX, or an objective for several (georisk, tstar-faro)"
+            )
+        return np.asarray(self.baselines[0])
+
+
+@dataclass
+class LambdaMART:
+    """dM' = dM: the mean of the metric, whatever the baselines. The base class of all objectives.
+
+    Burges, *From RankNet to LambdaRank to LambdaMART: an overview*, Microsoft Research 2010.
+
+    Parameters
+    ----------
+    alpha : float
+        The risk sensitivity, without effect here.
+
+    Examples
+    --------
+    >>> LambdaMART().lambda_weights(QueryMetrics(np.array([0.5]), np.zeros((0, 1)))).per_query[0, 0]
+    np.float32(1.0)
+    """
+
+    alpha: float = 0.0
+    name: ClassVar[str] = "lambdamart"
+    fewest_baselines: ClassVar[int] = 0
+    ranks_queries: ClassVar[bool] = False
+    """Whether it compares all queries with each other, which sums over workers can't do."""
+
+    def __post_init__(self) -> None:
+        Linear(self.alpha)  # validates it
+
+    def metric(self, trained: QueryMetric, baselines: Baselines) -> QueryMetric:
+        """The metric whose changes are used: the one that is trained for, unless the objective mixes others in."""
+        return trained
+
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
+        return by_factor(np.ones(metrics.x.size))
+
+    def own_measure(self) -> Risk:
+        """The measure that it is trained for, by which validation queries pick the best iteration."""
+        return measures.MEAN
+
+    @property
+    def state(self) -> dict[str, float]:
+        """What was estimated in training and must be saved in a checkpoint."""
+        return {}
+
+    @state.setter
+    def state(self, kept: Mapping[str, float]) -> None:
+        for key, value in kept.items():
+            setattr(self, key, value)
+
+
+OBJECTIVES: dict[str, type[LambdaMART]] = {}
+"""All objectives by name."""
+
+Kind = TypeVar("Kind", bound=type[LambdaMART])
+
+
+def register(kind: Kind) -> Kind:
+    """Make an objective known by its name; to be used as a class decorator.
+
+    Parameters
+    ----------
+    kind : class
+        A dataclass derived from `LambdaMART` or another objective, with a ``name`` of its own and a method
+        ``lambda_weights``.
+
+    Returns
+    -------
+    class
+        The same class.
+
+    Examples
+    --------
+    >>> @register
+    ... @dataclass
+    ... class Hard(LambdaMART):
+    ...     '''A query counts the more the worse it does.'''
+    ...     name = "hard"
+    ...     def lambda_weights(self, metrics):
+    ...         return by_factor(1 + self.alpha * (1 - metrics.x))
+    >>> objective_of("hard", alpha=2)
+    Hard(alpha=2)
+    """
+    known = OBJECTIVES.get(kind.name)
+    if known is not None and (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+        raise SurefootError(f"there is an objective {kind.name} already; give yours another name")
+    OBJECTIVES[kind.name] = kind
+    return kind
+
+
+def objective_of(name: str, alpha: float, **options: Any) -> LambdaMART:
+    """The objective of a name.
+
+    >>> objective_of("saro", alpha=5, spread="se")
+    SARO(alpha=5, spread='se', each=False)
+    """
+    kind = OBJECTIVES[choose(name, OBJECTIVES, "objective")]
+    try:
+        return kind(alpha=alpha, **options)
+    except TypeError:
+        known = [field.name for field in fields(kind) if field.init]
+        raise SurefootError(f"objective {name} has the options {', '.join(known)}; got {', '.join(options)}") from None
