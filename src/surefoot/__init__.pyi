@@ -19,6 +19,7 @@ from surefoot.guard.fitting import GuardFit as GuardFit
 from surefoot.guard.fitting import fit_guard as fit_guard
 from surefoot.guard.guard import Guard as Guard
 from surefoot.io.letor import read_letor as read_letor
+from surefoot.io.letor_writer import write_letor as write_letor
 from surefoot.io.maps import read_map as read_map
 from surefoot.io.maps import read_names as read_names
 from surefoot.io.maps import read_segments as read_segments

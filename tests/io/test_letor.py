@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from surefoot.errors import InputError, SurefootError
 from surefoot.io import letor, letor_cache, letor_text
 from surefoot.io.letor import read_letor
+from surefoot.io.letor_writer import write_letor
+from surefoot.learn.data import RankingData
 from surefoot.learn.feature_alignment import same_features, widened
 
 
@@ -517,3 +520,20 @@ def test_a_source_that_changes_while_it_is_read_is_not_kept(source, cache, monke
     monkeypatch.setattr(letor, "read_bytes", slow)
     read_letor(source)
     assert not cache.exists()
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.txt.gz"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_is_written_is_read_again(tmp_path, name, sparse):
+    rng = np.random.default_rng(1)
+    features = np.where(rng.random((40, 5)) < 0.4, 0, rng.normal(size=(40, 5))).astype(np.float32)
+    features[:, -1] = features[3, 2] = np.nan
+    matrix = csr_array(features) if sparse else features
+    qid, documents = np.repeat(["b", "a", "q-7", "x"], 10), [f"d{row}" for row in range(40)]
+    data = RankingData.of(matrix, rng.integers(0, 5, 40), qid, documents)
+    write_letor(data, tmp_path / name)
+    found = read_letor(tmp_path / name, cache=False)
+    np.testing.assert_array_equal(found.features, features)
+    np.testing.assert_array_equal(found.labels, data.labels)
+    assert found.queries == data.queries
+    assert found.documents.to_list() == documents

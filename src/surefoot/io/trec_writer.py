@@ -47,7 +47,7 @@ def ranked_documents(data: RankingData, scores: FloatArray) -> ScoredTopics:
 
     Readers of runs break ties by document id, so the order among them may differ once the run is read.
     """
-    names = _documents(data)
+    names = document_ids(data)
     for query, begin, end in zip(data.queries, data.bounds[:-1], data.bounds[1:], strict=True):
         order = begin + np.argsort(-scores[begin:end], kind="stable")
         yield query, [(names[row], float(scores[row])) for row in order]
@@ -55,12 +55,12 @@ def ranked_documents(data: RankingData, scores: FloatArray) -> ScoredTopics:
 
 def labelled_documents(data: RankingData) -> ScoredTopics:
     """The documents of each query with their labels."""
-    names = _documents(data)
+    names = document_ids(data)
     for query, begin, end in zip(data.queries, data.bounds[:-1], data.bounds[1:], strict=True):
         yield query, [(names[row], int(data.labels[row])) for row in range(begin, end)]
 
 
-def _documents(data: RankingData) -> list[str]:
+def document_ids(data: RankingData) -> list[str]:
     """The ids of the documents; without any, the query and the document's number in it."""
     if data.documents is not None:
         return data.documents.to_list()

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from surefoot import read_letor
 from surefoot.errors import SurefootError
 from surefoot.research.demo.files import write
 from surefoot.research.retrieval.models import MODELS
@@ -20,7 +21,14 @@ def test_files(small, tmp_path):
     assert files.documents.read_text().splitlines()[1] == "shop.Pear\tpear plum"
     assert list(files.runs) == list(MODELS)
     made = sorted(path.name for path in files.directory.rglob("*") if path.is_file())
-    assert made == sorted(["qrels.txt", "queries.tsv", "documents.tsv", *(f"{name}.run" for name in MODELS)])
+    runs = [f"{name}.run" for name in MODELS]
+    assert made == sorted(["qrels.txt", "queries.tsv", "documents.tsv", "train.txt.gz", "test.txt.gz", *runs])
+    parts = [read_letor(files.letor[part]) for part in ("train", "test")]
+    assert sorted(query for part in parts for query in part.queries) == ["q1", "q2"]
+    for part in parts:
+        own = [row for row in parsed(files.runs["BM25"]) if row[0] == part.queries[0]]
+        found = dict(zip(part.documents, part.features[:, 0].tolist(), strict=True))
+        assert found == pytest.approx({row[2]: float(row[4]) for row in own}, abs=1e-4)
 
 
 @pytest.mark.parametrize("system", MODELS)

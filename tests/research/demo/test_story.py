@@ -13,7 +13,12 @@ from surefoot.scores import Scores
 TOPICS = [f"t{i:03}" for i in range(200)]
 QUERIES = {topic: f"What is {topic}?" for topic in TOPICS}
 FILES = DemoFiles(
-    Path("my demo"), Path("my demo/qrels.txt"), Path("my demo/queries.tsv"), Path("my demo/documents.tsv"), {}
+    Path("my demo"),
+    Path("my demo/qrels.txt"),
+    Path("my demo/queries.tsv"),
+    Path("my demo/documents.tsv"),
+    {},
+    {"train": Path("my demo/letor/train.txt.gz")},
 )
 
 

@@ -232,9 +232,11 @@ def _next_steps(
 ) -> list[str]:
     folder = shlex.quote(str(files.directory))
     inputs = f"{folder}/runs/*.run --qrels {folder}/{files.qrels.name} --measure {scores.measure}"
+    learn = ", ".join(path.name for path in files.letor.values())
     names = ", ".join(f"{path.name}" for path in (files.qrels, files.queries, files.documents))
     return [
-        f"Written to {Path(files.directory)}: {counted(len(files.runs), 'run')} in runs, and {names}. Try next:",
+        f"Written to {Path(files.directory)}: {counted(len(files.runs), 'run')} in runs, {names}, and {learn} to learn "
+        "from in letor. Try next:",
         f"  {program} explore {inputs} --system {shlex.quote(candidate.system)} --baseline {shlex.quote(baseline)}",
         f"  {program} evaluate {inputs} --baseline {shlex.quote(baseline)} --alpha 0,1,5",
     ]
