@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import polars
 
 from benchmarks.timing import medians, show
 
@@ -76,6 +77,40 @@ def ranx(paths: Sequence[Path], qrels: Path) -> None:
         evaluate(judgements, Run.from_file(str(path), kind="trec"), "ndcg@20", make_comparable=True)
 
 
+def in_memory(paths: Sequence[Path], qrels: Path, rounds: int = 5) -> None:
+    """The same runs as dictionaries and as frames, beside pytrec_eval on the dictionaries and Surefoot on the files."""
+    import pytrec_eval
+
+    from surefoot import read_qrels, read_run, score_runs_by
+
+    with qrels.open() as file:
+        grades = pytrec_eval.parse_qrel(file)
+    evaluator = pytrec_eval.RelevanceEvaluator(grades, {"ndcg_cut.20"})
+    judged = read_qrels(qrels)
+    frames = {path.stem: read_run(path).to_frame() for path in paths}
+    pandas_frames = {name: frame.to_pandas() for name, frame in frames.items()}
+    dicts = {name: _as_dict(frame) for name, frame in frames.items()}
+    measures = ["nDCG@20"]
+    seconds = medians(
+        {
+            "Surefoot, dictionaries, 1 worker": lambda: score_runs_by(dicts, judged, measures, workers=1),
+            "pytrec_eval, dictionaries": lambda: [evaluator.evaluate(run) for run in dicts.values()],
+            "Surefoot, polars frames, 1 worker": lambda: score_runs_by(frames, judged, measures, workers=1),
+            "Surefoot, pandas frames, 1 worker": lambda: score_runs_by(pandas_frames, judged, measures, workers=1),
+            "Surefoot, files, 1 worker": lambda: score_runs_by(paths, judged, measures, workers=1),
+        },
+        rounds,
+    )
+    show(f"{len(paths)} runs in memory, {TOPICS} topics × {DEPTH}", seconds, next(iter(seconds)))
+
+
+def _as_dict(frame: polars.DataFrame) -> dict[str, dict[str, float]]:
+    run: dict[str, dict[str, float]] = {}
+    for topic, document, score in frame.iter_rows():
+        run.setdefault(topic, {})[document] = score
+    return run
+
+
 def split_lines(paths: Sequence[Path]) -> None:
     for path in paths:
         content = path.read_bytes()
@@ -96,6 +131,7 @@ def main() -> None:
         for number, path in enumerate(paths):
             write_run(path, TOPICS, number)
         speed(f"{FEW} runs, {TOPICS} topics × {DEPTH}", paths[:FEW], qrels, rounds=5)
+        in_memory(paths[:FEW], qrels)
         speed(f"{RUNS} runs, {TOPICS} topics × {DEPTH}", paths, qrels, rounds=1, warm=True)
         packed = [folder / f"{path.name}.gz" for path in paths[:FEW]]
         for path, target in zip(paths, packed, strict=False):

@@ -93,6 +93,21 @@ def test_qrels_by_grade(qrels):
     assert result.grades.dtype == np.int32
 
 
+def test_grades_may_be_fractions(qrels):
+    result = qrels("q 0 d1 0.25\nq 0 d2 0.75\n")
+    assert result.to_frame().rows() == [("q", "d2", 0.75), ("q", "d1", 0.25)]
+
+
+def test_repeated_documents(run):
+    text = "q Q0 a 1 1 t\nq Q0 b 2 2 t\nq Q0 a 3 3 t\nr Q0 a 1 1 t\n"
+    for duplicates, expected in {"first": ["b", "a", "a"], "best": ["a", "b", "a"]}.items():
+        result = run(text, duplicates=duplicates)
+        assert result.documents == expected
+        assert result.notes == (f"system: 1 repeated document left out, the {duplicates} of each kept",)
+    with pytest.raises(SurefootError, match="duplicates must be one of error, first, best; got 'last'"):
+        run(text, duplicates="last")
+
+
 def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PLAIN.encode())))
     assert read_run("-").name == "stdin"
@@ -135,7 +150,8 @@ SIX = "expected 6 fields (topic Q0 document rank score tag), found"
         (
             PLAIN + "q3 Q0 d1 1 1 t\nq1 Q0 d1 3 0.5 t\nq1 Q0 d1 4 9.5 t\nq2 Q0 d1 4 9.5 t\n",
             5,
-            "document 'd1' occurs again in topic 'q1', first in line 1; keep one of the lines",
+            "document 'd1' occurs again in topic 'q1', first in line 1; keep one of the lines, "
+            "or say which counts (duplicates: first, best)",
         ),
         (PLAIN.encode() + b"q2 Q0 d\x002 2 1.5 t\n", 4, f"expected text, found byte 0x00; {RUN_LINES}"),
         (b"\x7fELF\x02\x01\x01\x00\x00\n", 1, f"expected text, found byte 0x02; {RUN_LINES}"),
@@ -159,9 +175,8 @@ FOUR = "expected 4 fields (topic iteration document grade), found"
         ("\n", None, "holds no lines; a qrels file has lines of topic iteration document grade"),
         ("q1 0 d1 1\nq1 0 d2\n", 2, f"{FOUR} 3"),
         (PLAIN, 1, f"{FOUR} 6; is it a run?"),
-        ("q1 0 d1 0.5\n", 1, "expected a whole number as the grade, found '0.5'"),
-        ("q1 0 d1 1\n\nq1 0 d2 relevant\n", 3, "expected a whole number as the grade, found 'relevant'"),
-        ("q1 0 d1 99999999999\n", 1, "expected a whole number as the grade, found '99999999999'"),
+        ("q1 0 d1 1\n\nq1 0 d2 relevant\n", 3, "expected a finite number as the grade, found 'relevant'"),
+        ("q1 0 d1 99999999999\n", 1, "expected a number of at most 1e+09 as the grade, found '99999999999'"),
         (
             "q1 0 d1 1\nq2 0 d1 1\nq1 0 d1 1\n",
             3,

@@ -12,7 +12,8 @@ from surefoot._typing import PathLike
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.contributions import Decomposition
 from surefoot.errors import SurefootError, counted, listed
-from surefoot.io.trec import Qrels, Run, read_qrels, read_run
+from surefoot.io.document_lists import Qrels, Run
+from surefoot.io.trec import read_qrels, read_run
 from surefoot.results import Result, signature
 
 Change = Literal["rose", "fell", "in", "out", "same"]
@@ -147,8 +148,8 @@ def _topic_moves(topic: str, old: Run, new: Run, qrels: Qrels, parts: Decomposit
     before, after = ({name: rank for rank, name in enumerate(run.of_topic(topic), start=1)} for run in (old, new))
     judgements = qrels.of_topic(topic)
     documents = list(dict.fromkeys([*after, *before]))
-    grades = np.array([judgements.get(name, kernels.UNJUDGED) for name in documents], np.int64)
-    judged = np.array(list(judgements.values()), np.int64)
+    grades = np.array([judgements.get(name, kernels.UNJUDGED) for name in documents], qrels.grades.dtype)
+    judged = np.array(list(judgements.values()), qrels.grades.dtype)
     ranks = [np.array([ranking.get(name, 0) for name in documents], np.int64) for ranking in (before, after)]
     worth = parts.contributions(grades, judged, *ranks)
     edge = min(depth, parts.measure.cutoff)

@@ -12,7 +12,7 @@ from surefoot.errors import SurefootError, listed
 
 if TYPE_CHECKING:
     from surefoot.analysis.design import Population
-    from surefoot.io.trec import Run
+    from surefoot.io.document_lists import Run
     from surefoot.results import Result
     from surefoot.scores import Scores
 

@@ -28,8 +28,9 @@ from surefoot.effectiveness import kernels
 from surefoot.effectiveness.measures import NATIVE, Measure, parse_measure
 from surefoot.effectiveness.scoring import relevance_level
 from surefoot.errors import SurefootError
-from surefoot.io.trec import Qrels
+from surefoot.io.document_lists import Qrels
 
+Grades = IntArray | FloatArray
 Form = Literal["sum", "pairs", "cascade"]
 _FORMS: dict[int, Form] = {kernels.AP: "pairs", kernels.RR: "cascade", kernels.ERR: "cascade"}
 
@@ -68,19 +69,19 @@ class Decomposition:
         relative: FloatArray = np.array(values)[index] / self._alone(top, only, 1)
         return relative
 
-    def gains(self, grades: IntArray, judged: IntArray) -> FloatArray:
+    def gains(self, grades: Grades, judged: Grades) -> FloatArray:
         """What a document of each grade is worth at the first rank; ``judged`` are all grades, highest first."""
         distinct, index = np.unique(grades, return_inverse=True)
-        values = [self._alone(int(grade), judged, 1) for grade in distinct]
+        values = [self._alone(float(grade), judged, 1) for grade in distinct]
         return np.array(values)[index]
 
-    def value(self, grades: IntArray, judged: IntArray, ranks: IntArray) -> float:
+    def value(self, grades: Grades, judged: Grades, ranks: IntArray) -> float:
         """The measure of the ranking in which documents of these grades have these ranks."""
-        ranking = np.full(ranks.max(initial=1), kernels.UNJUDGED, np.int32)
+        ranking = np.full(ranks.max(initial=1), kernels.UNJUDGED, np.float64)
         ranking[ranks[ranks > 0] - 1] = grades[ranks > 0]
         return self._measured(ranking, judged)
 
-    def contributions(self, grades: IntArray, judged: IntArray, before: IntArray, after: IntArray) -> FloatArray:
+    def contributions(self, grades: Grades, judged: Grades, before: IntArray, after: IntArray) -> FloatArray:
         """What the move of each document from its rank before to that after contributes to the measure's change."""
         gains = self.gains(grades, judged)
         found = np.zeros(len(gains))
@@ -95,15 +96,15 @@ class Decomposition:
             found[relevant] = _cascade(gains, np.stack([before, after]), np.stack([old, new]))
         return found
 
-    def _alone(self, grade: int, judged: IntArray, rank: int) -> float:
+    def _alone(self, grade: float, judged: Grades, rank: int) -> float:
         """The measure of a ranking in which only the document at one rank is judged."""
-        ranking = np.full(rank, kernels.UNJUDGED, np.int32)
+        ranking = np.full(rank, kernels.UNJUDGED, np.float64)
         ranking[-1] = grade
         return self._measured(ranking, judged)
 
-    def _measured(self, ranking: Array, judged: IntArray) -> float:
-        own, grades = self.measure, judged.astype(np.int32)  # the kernels' type of grades
-        return kernels.measure(own.kind or 0, ranking, grades, own.cutoff, own.rel, own.persistence)
+    def _measured(self, ranking: Array, judged: Grades) -> float:
+        own, grades = self.measure, judged.astype(np.float64)  # the kernels' type of grades
+        return kernels.measure(own.kind or 0, ranking, grades, own.cutoff, float(own.rel), own.persistence)
 
 
 def _pairs(old: FloatArray, new: FloatArray) -> FloatArray:

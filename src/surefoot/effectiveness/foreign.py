@@ -11,7 +11,7 @@ import numpy as np
 from surefoot._typing import FloatArray
 from surefoot.effectiveness.measures import NATIVE, Measure
 from surefoot.errors import SurefootError, listed
-from surefoot.io.trec import Qrels, Run
+from surefoot.io.document_lists import Qrels, Run
 
 
 class ForeignMeasures:
@@ -27,6 +27,8 @@ class ForeignMeasures:
     def _make_evaluator(self, qrels: Qrels) -> Any:
         import ir_measures
 
+        if not qrels.are_whole:
+            raise self._refusal(ValueError("its measures need whole numbers as grades"))
         try:
             return ir_measures.evaluator(list(self._rows), list(_judgements(qrels)))
         except Exception as error:

@@ -23,7 +23,7 @@ ERR, NDCG, NDCG_EXP, AP, RR, P, R, RBP, RBP_GRADED = range(9)
 
 
 @kernel
-def count_relevant(judged: Array, rel: int) -> int:
+def count_relevant(judged: Array, rel: float) -> int:
     """How many of the judged documents have at least a grade."""
     count = 0
     while count < judged.size and judged[count] >= rel:
@@ -82,7 +82,7 @@ def ndcg(grades: Array, judged: Array, cutoff: int, exponential: bool) -> float:
 
 
 @kernel
-def ap(grades: Array, judged: Array, cutoff: int, rel: int) -> float:
+def ap(grades: Array, judged: Array, cutoff: int, rel: float) -> float:
     """AP, the mean of the precisions at the ranks of the relevant documents, counting 0 for those not retrieved.
 
     AP@k = 1/R sum over relevant ranks i <= k of P@i, with R the number of relevant documents, as in trec_eval.
@@ -100,7 +100,7 @@ def ap(grades: Array, judged: Array, cutoff: int, rel: int) -> float:
 
 
 @kernel
-def rr(grades: Array, cutoff: int, rel: int) -> float:
+def rr(grades: Array, cutoff: int, rel: float) -> float:
     """RR@k, one over the rank of the first relevant document, 0 if none is among the first k.
 
     Kantor and Voorhees, "The TREC-5 confusion track", Information Retrieval 2, 2000.
@@ -115,7 +115,7 @@ def rr(grades: Array, cutoff: int, rel: int) -> float:
 
 
 @kernel
-def hits(grades: Array, cutoff: int, rel: int) -> int:
+def hits(grades: Array, cutoff: int, rel: float) -> int:
     """The number of relevant documents among the first k."""
     found = 0
     for index in range(min(grades.size, cutoff)):
@@ -124,7 +124,7 @@ def hits(grades: Array, cutoff: int, rel: int) -> int:
 
 
 @kernel
-def precision(grades: Array, cutoff: int, rel: int) -> float:
+def precision(grades: Array, cutoff: int, rel: float) -> float:
     """P@k, the fraction of relevant documents among the first k; of k, even if fewer are retrieved.
 
     van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
@@ -136,7 +136,7 @@ def precision(grades: Array, cutoff: int, rel: int) -> float:
 
 
 @kernel
-def recall(grades: Array, judged: Array, cutoff: int, rel: int) -> float:
+def recall(grades: Array, judged: Array, cutoff: int, rel: float) -> float:
     """R@k, the fraction of the relevant documents that is among the first k; 0 if nothing is relevant.
 
     van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
@@ -149,7 +149,7 @@ def recall(grades: Array, judged: Array, cutoff: int, rel: int) -> float:
 
 
 @kernel
-def rbp(grades: Array, cutoff: int, rel: int, persistence: float) -> float:
+def rbp(grades: Array, cutoff: int, rel: float, persistence: float) -> float:
     """RBP(rel=...), the relevance met per document by a user who goes on to the next one with probability p.
 
     RBP = (1 - p) sum over relevant ranks i of p^(i - 1).
@@ -167,7 +167,7 @@ def rbp(grades: Array, cutoff: int, rel: int, persistence: float) -> float:
 
 
 @kernel
-def graded_rbp(grades: Array, cutoff: int, highest: int, persistence: float) -> float:
+def graded_rbp(grades: Array, cutoff: int, highest: float, persistence: float) -> float:
     """RBP without ``rel``: a document adds its grade over the highest in the qrels, as TREC-COVID computed it.
 
     RBP = (1 - p) sum over ranks i of p^(i - 1) g_i / highest.
@@ -184,7 +184,7 @@ def graded_rbp(grades: Array, cutoff: int, highest: int, persistence: float) -> 
 
 
 @kernel
-def measure(kind: int, grades: Array, judged: Array, cutoff: int, rel: int, persistence: float) -> float:
+def measure(kind: int, grades: Array, judged: Array, cutoff: int, rel: float, persistence: float) -> float:
     """The value of a measure by its number."""
     if kind == ERR:
         return err(grades, cutoff)

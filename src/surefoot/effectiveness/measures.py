@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.effectiveness import kernels
-from surefoot.effectiveness.names import canonical
 from surefoot.errors import SurefootError, did_you_mean, listed
+from surefoot.io.measure_names import canonical
 
 NATIVE = ("ERR", "nDCG", "AP", "RR", "P", "R", "RBP")
 _KINDS = {
@@ -39,7 +39,7 @@ class Measure:
     name: str
     kind: int | None
     cutoff: int
-    rel: int
+    rel: float
     persistence: float
     origin: Any
 

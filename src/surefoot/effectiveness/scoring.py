@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -16,22 +16,25 @@ from surefoot._typing import FloatArray, PathLike, Progress
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.foreign import ForeignMeasures
 from surefoot.effectiveness.measures import LARGEST_GRADE, Measure, parse_measure
+from surefoot.effectiveness.sources import Source, load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
-from surefoot.io.files import name_of
-from surefoot.io.trec import Names, Qrels, Run, read_qrels, read_run
+from surefoot.io.document_lists import Duplicates, Qrels, Run
+from surefoot.io.trec import Names
 from surefoot.scores import Scores
 
+Runs = Mapping[str, Any] | Iterable[PathLike] | PathLike
 MOST_WORKERS = 8
 """Each worker holds a run in memory."""
 
 
 def score_runs(
-    runs: Iterable[PathLike] | PathLike,
-    qrels: PathLike | Qrels,
+    runs: Runs,
+    qrels: object,
     measure: object = "nDCG@10",
     names: Names = "file",
     workers: int | None = None,
     progress: Progress | None = None,
+    duplicates: Duplicates = "error",
 ) -> Scores:
     r"""Score runs by one effectiveness measure, on the topics of the qrels.
 
@@ -41,9 +44,12 @@ def score_runs(
     Parameters
     ----------
     runs
-        One or more TREC run files, compressed or not.
+        One or more files (`read_run` names the formats), or ``{name: run}``, where a run is a file,
+        ``{query: {document: score}}``, a pandas or polars frame, a pyarrow table, an iterable of records (those of
+        ir_measures and ir_datasets, dictionaries, triples), or a ``ranx.Run``.
     qrels
-        The file of the judgements, or `Qrels` that `read_qrels` read.
+        A file (`read_qrels` names the formats), ``"irds:NAME"`` for a collection of ir_datasets, `Qrels`, or any such
+        object with grades instead of scores.
     measure
         A measure as ir_measures names it, such as ``nDCG@10``, ``AP(rel=2)``, ``RR``.
     names
@@ -52,6 +58,9 @@ def score_runs(
         The number of threads (by default up to 8); it does not change the result.
     progress
         Called after each run with the number of runs done, the number of runs, and a message.
+    duplicates
+        What to do if a run lists a document twice for a topic: ``"error"``, or keep the ``"first"`` in the file or the
+        ``"best"`` scored; a note tells how many were left out.
 
     Returns
     -------
@@ -67,24 +76,27 @@ def score_runs(
     >>> scores = score_runs([folder / "bm25.run"], folder / "qrels.txt", "RR")
     >>> scores["bm25"], scores.notes
     (array([0.5, 0. ]), ('judged topics that were not retrieved count 0: bm25 on q2',))
+    >>> score_runs({"dense": {"q1": {"d1": 0.9, "d2": 0.3}}}, {"q1": {"d1": 1}}, "RR")["dense"]
+    array([1.])
     """
-    (scores,) = score_runs_by(runs, qrels, [measure], names, workers, progress).values()
+    (scores,) = score_runs_by(runs, qrels, [measure], names, workers, progress, duplicates).values()
     return scores
 
 
 def score_runs_by(
-    runs: Iterable[PathLike] | PathLike,
-    qrels: PathLike | Qrels,
+    runs: Runs,
+    qrels: object,
     measures: Iterable[object],
     names: Names = "file",
     workers: int | None = None,
     progress: Progress | None = None,
+    duplicates: Duplicates = "error",
 ) -> dict[str, Scores]:
     r"""Score runs by several effectiveness measures, reading each run once.
 
     Parameters
     ----------
-    runs, qrels, names, workers, progress
+    runs, qrels, names, workers, progress, duplicates
         As in `score_runs`.
     measures
         The measures.
@@ -105,23 +117,21 @@ def score_runs_by(
     {'RR': [0.5], 'P@1': [0.0]}
     """
     choose(names, ("file", "tag"), "names")
-    paths = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
-    if not paths:
-        raise SurefootError("no runs to score; name at least one")
-    if names == "file":
-        _refuse_doubles([name_of(path) for path in paths], paths)
+    sources = sources_of(runs)
+    _refuse_doubles([source.expected_name(names) for source in sources], sources)
     if not (wanted := list(measures)):
         raise SurefootError("no measures to score by; name at least one, such as nDCG@10")
     chosen = list({measure.name: measure for measure in map(parse_measure, wanted)}.values())
-    judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    judged = load_qrels(qrels)
     prepared = _Measures(chosen, judged)
     rows = []
-    for done, row in enumerate(_in_threads(lambda path: prepared.row(path, names), paths, workers), start=1):
+    scored = _in_threads(lambda source: prepared.row(source.load(names, duplicates)), sources, workers)
+    for done, row in enumerate(scored, start=1):
         rows.append(row)
         if progress is not None:
-            progress(done, len(paths), "Scoring runs")
+            progress(done, len(sources), "Scoring runs")
     systems = [row.name for row in rows]
-    _refuse_doubles(systems, paths)
+    _refuse_doubles(systems, sources)
     notes = _notes(rows, judged)
     return {
         measure.name: Scores(
@@ -148,6 +158,7 @@ class _Row:
     values: FloatArray
     not_retrieved: list[str]
     not_judged: list[str]
+    notes: tuple[str, ...] = ()
 
 
 class _Measures:
@@ -164,16 +175,18 @@ class _Measures:
         native = [measures[index] for index in self._native]
         self._others = ForeignMeasures([measures[index] for index in self._foreign], qrels)
         self._depth = max((measure.cutoff for measure in native), default=0)
-        self._arrays = kernels.QrelsArrays(*(getattr(qrels, name) for name in kernels.QrelsArrays._fields))
+        self._arrays = kernels.QrelsArrays(
+            qrels.data, qrels.bounds, qrels.start, qrels.length, qrels.codes, qrels.numbers, qrels.tables, qrels.slots
+        )
         self._plan = kernels.Plan(
             np.array([measure.kind for measure in native], np.int64),
             np.array([measure.cutoff for measure in native], np.int64),
-            np.array([relevance_level(measure, qrels) for measure in native], np.int64),
+            np.array([relevance_level(measure, qrels) for measure in native], np.float64),
             np.array([measure.persistence for measure in native], np.float64),
         )
 
-    def row(self, path: PathLike, names: Names) -> _Row:
-        run = read_run(path, names)
+    def row(self, run: Run) -> _Row:
+        """The scores of a run."""
         topic_of = np.array([self._topics.get(topic, -1) for topic in run.topics], np.int64)
         if (topic_of < 0).all():
             raise InputError(
@@ -190,6 +203,7 @@ class _Measures:
             values,
             [topic for topic in self._qrels.topics if topic not in retrieved],
             [topic for topic in run.topics if topic not in self._topics],
+            run.notes,
         )
 
     def _native_values(self, run: Run, topic_of: Any) -> FloatArray:
@@ -199,48 +213,50 @@ class _Measures:
             self._arrays,
             topic_of,
             self._plan,
-            np.empty(min(self._depth, int(np.diff(run.bounds).max())), np.int32),
+            np.empty(min(self._depth, int(np.diff(run.bounds).max())), np.float64),
             values,
         )
         return values
 
 
-def _in_threads(function: Callable[[PathLike], _Row], paths: Sequence[PathLike], workers: int | None) -> Iterator[_Row]:
-    """The function of each path, in order; kernels and decompression release the interpreter lock."""
+def _in_threads(function: Callable[[Source], _Row], sources: Sequence[Source], workers: int | None) -> Iterator[_Row]:
+    """The function of each source, in order; kernels and decompression release the interpreter lock."""
     if workers is not None and workers < 1:
         raise SurefootError(f"workers must be at least 1; got {workers}")
-    with ThreadPoolExecutor(min(workers or min(os.cpu_count() or 1, MOST_WORKERS), len(paths))) as pool:
+    with ThreadPoolExecutor(min(workers or min(os.cpu_count() or 1, MOST_WORKERS), len(sources))) as pool:
         try:
-            yield from pool.map(function, paths)
+            yield from pool.map(function, sources)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _refuse_doubles(names: Sequence[str], paths: Sequence[PathLike]) -> None:
-    first: dict[str, PathLike] = {}
-    for name, path in zip(names, paths, strict=True):
-        if name in first:
-            raise SurefootError(f"two runs are named {name!r}: {first[name]} and {path}; rename one of them")
-        first[name] = path
+def _refuse_doubles(names: Sequence[str | None], sources: Sequence[Source]) -> None:
+    first: dict[str, Source] = {}
+    for name, source in zip(names, sources, strict=True):
+        if name is not None and name in first:
+            raise SurefootError(f"two runs are named {name!r}: {first[name]} and {source}; rename one of them")
+        if name is not None:
+            first[name] = source
 
 
-def relevance_level(measure: Measure, qrels: Qrels) -> int:
+def relevance_level(measure: Measure, qrels: Qrels) -> float:
     """The lowest relevant grade; for graded RBP the highest grade of the qrels, by which gains are divided."""
-    return max(1, int(qrels.grades.max())) if measure.kind == kernels.RBP_GRADED else measure.rel
+    return max(1.0, float(qrels.numbers.max())) if measure.kind == kernels.RBP_GRADED else measure.rel
 
 
 def _refuse_high_grades(measure: Measure, qrels: Qrels) -> None:
     limit = LARGEST_GRADE.get(measure.kind) if measure.kind is not None else None
-    highest = int(qrels.grades.max())
+    highest = float(qrels.numbers.max())
     if limit is not None and highest > limit:
         raise InputError(
-            qrels.path, f"{measure} is defined for grades up to {limit}; found {highest}; map the grades to 0..{limit}"
+            qrels.path,
+            f"{measure} is defined for grades up to {limit}; found {highest:g}; map the grades to 0..{limit}",
         )
 
 
 def _notes(rows: Sequence[_Row], qrels: Qrels) -> list[str]:
-    notes = []
+    notes = [note for row in rows for note in row.notes]
     gaps = [f"{row.name} on {listed(row.not_retrieved, most=5)}" for row in rows if row.not_retrieved]
     if gaps:
         notes.append(f"judged topics that were not retrieved count 0: {listed(gaps, most=5)}")
@@ -257,7 +273,7 @@ def _notes(rows: Sequence[_Row], qrels: Qrels) -> list[str]:
 def _notes_on(measure: Measure, qrels: Qrels) -> list[str]:
     notes = []
     if measure.kind == kernels.RBP_GRADED:
-        notes.append(f"{measure}: a document's gain is its grade over {relevance_level(measure, qrels)}, the highest")
+        notes.append(f"{measure}: a document's gain is its grade over {relevance_level(measure, qrels):g}, the highest")
     best = qrels.numbers[qrels.bounds[:-1]]
     empty = [topic for topic, grade in zip(qrels.topics, best, strict=True) if grade < measure.rel]
     if empty:

@@ -81,30 +81,28 @@ def malformed(path: PathLike, text: bytes, offset: int, line_format: LineFormat)
 
 
 def number_at(path: PathLike, text: bytes, offset: int, line_format: LineFormat) -> float:
-    """The number in the line at an offset, which must be finite, and an integer if it is a grade."""
+    """The number in the line at an offset, which must be finite, and not too large if it is a grade."""
     field = fields_at(text, offset)[line_format.fields.split().index(line_format.number)]
     try:
         value = float(field) if b"_" not in field else math.nan
     except ValueError:
         value = math.nan
-    if line_format is QRELS and not (value.is_integer() and abs(value) <= LARGEST_GRADE):
-        expected = "a whole number"
-    elif not math.isfinite(value):
-        expected = "a finite number"
-    else:
+    limit = LARGEST_GRADE if line_format is QRELS else math.inf
+    if math.isfinite(value) and abs(value) <= limit:
         return value
+    expected = f"a number of at most {limit:g}" if math.isfinite(value) else "a finite number"
     found = field.decode(errors="replace")
     raise InputError(
         path, f"expected {expected} as the {line_format.number}, found {found!r}", line_number(text, offset)
     )
 
 
-def repeated(path: PathLike, text: bytes, earlier: int, again: int) -> InputError:
+def repeated(path: PathLike, text: bytes, earlier: int, again: int, remedy: str = "") -> InputError:
     """The error of a document that occurs twice in a topic."""
     topic, _, document, *_ = (field.decode() for field in fields_at(text, again))
     return InputError(
         path,
         f"document {document!r} occurs again in topic {topic!r}, first in line {line_number(text, earlier)}; "
-        "keep one of the lines",
+        f"keep one of the lines{remedy}",
         line_number(text, again),
     )

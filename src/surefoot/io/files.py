@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 COMPRESSED = (".gz", ".bz2", ".xz", ".lz4", ".zst")
-RUN_ENDINGS = (".run", ".txt", ".trec", ".res")
+RUN_ENDINGS = (".run", ".txt", ".trec", ".res", ".score", ".eval", ".json", ".parquet")
 
 
 def read_bytes(path: PathLike) -> bytes:

@@ -10,11 +10,13 @@ import numpy.typing as npt
 import polars
 
 from surefoot._fork import uses_threads
-from surefoot._typing import FloatArray
+from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError
 from surefoot.io.layouts import CellError, Labels, Rows, Table, matrix_of, recognise, role_of
 from surefoot.scores import Missing, Scores
 
+STRINGS = ("str", "string")
+"""Names of the dtypes of text in pandas."""
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
 
 
@@ -33,18 +35,23 @@ def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "
     return Scores.align(matrix.rows(), measure or matrix.measure or "score", missing, matrix.notes)
 
 
+def is_frame(thing: object) -> bool:
+    """Whether `table_of` takes it."""
+    library = type(thing).__module__.partition(".")[0]
+    return isinstance(thing, polars.DataFrame | polars.LazyFrame) or (
+        (library == "pyarrow" and hasattr(thing, "schema")) or (library == "pandas" and hasattr(thing, "columns"))
+    )
+
+
 def table_of(frame: Any) -> Table:
     """The frame as a `Table`."""
-    library = type(frame).__module__.partition(".")[0]
+    if not is_frame(frame):
+        raise SurefootError(f"expected a pandas or polars frame, got {type(frame).__name__}")
+    if type(frame).__module__.startswith("pandas"):
+        return PandasTable(frame)
     if isinstance(frame, polars.LazyFrame):
         frame = frame.collect()
-    if isinstance(frame, polars.DataFrame):
-        return PolarsTable(frame)
-    if library == "pyarrow" and hasattr(frame, "schema"):
-        return PolarsTable(polars.DataFrame(frame))
-    if library == "pandas" and hasattr(frame, "columns"):
-        return PandasTable(frame)
-    raise SurefootError(f"expected a pandas or polars frame, got {type(frame).__name__}")
+    return PolarsTable(frame if isinstance(frame, polars.DataFrame) else polars.DataFrame(frame))
 
 
 class PolarsTable:
@@ -57,17 +64,7 @@ class PolarsTable:
         self.height = frame.height
 
     def labels(self, column: int) -> Labels:
-        series = self.frame.to_series(column)
-        if series.dtype == polars.Object:
-            text = polars.Series([None if item is None else str(item) for item in series], dtype=polars.String)
-        else:
-            text = series.cast(polars.String)
-        distinct = text.unique(maintain_order=True).drop_nulls()
-        codes = text.cast(polars.Enum(distinct)).to_physical().cast(polars.Int64).fill_null(-1)
-        names: Iterable[object] = distinct
-        if series.dtype.is_float():
-            names = distinct.cast(polars.Float64)
-        return _labels(codes.to_numpy(), names, self.columns[column])
+        return _series_labels(self.frame.to_series(column), self.columns[column])
 
     def numbers(self, columns: Sequence[int], rows: Rows | None = None) -> FloatArray:
         chosen = self.frame[:, list(columns)]
@@ -83,6 +80,9 @@ class PolarsTable:
         values = chosen.cast(polars.Float64).to_numpy()
         return _finite(values, [self.columns[column] for column in columns], rows)
 
+    def texts(self, column: int) -> tuple[bytes, IntArray]:
+        return _texts(self.frame.to_series(column), self.columns[column])
+
 
 class PandasTable:
     """A pandas frame as a `Table`; index levels that name topics or systems become columns."""
@@ -95,7 +95,10 @@ class PandasTable:
         self.height = len(self.frame)
 
     def labels(self, column: int) -> Labels:
-        codes, distinct = self.frame.iloc[:, column].factorize()
+        own = self.frame.iloc[:, column]
+        if str(own.dtype) in STRINGS:
+            return _series_labels(_series(own), self.columns[column])
+        codes, distinct = own.factorize()
         return _labels(np.asarray(codes), distinct, self.columns[column])
 
     def numbers(self, columns: Sequence[int], rows: Rows | None = None) -> FloatArray:
@@ -109,6 +112,43 @@ class PandasTable:
         else:
             values = chosen.to_numpy(dtype=np.float64, na_value=np.nan)
         return _finite(values, [self.columns[column] for column in columns], rows)
+
+    def texts(self, column: int) -> tuple[bytes, IntArray]:
+        return _texts(_series(self.frame.iloc[:, column]), self.columns[column])
+
+
+def _series_labels(series: polars.Series, column: str) -> Labels:
+    if series.dtype == polars.Object:
+        text = polars.Series([None if item is None else str(item) for item in series], dtype=polars.String)
+    else:
+        text = series.cast(polars.String)
+    # Most columns repeat a label many times in a row.
+    repeats, first = text.rle().struct.unnest().get_columns()
+    distinct = first.unique(maintain_order=True).drop_nulls()
+    codes = first.cast(polars.Enum(distinct)).to_physical().cast(polars.Int64).fill_null(-1)
+    names: Iterable[object] = distinct
+    if series.dtype.is_float():
+        names = distinct.cast(polars.Float64)
+    return _labels(np.repeat(codes.to_numpy(), repeats.to_numpy()), names, column)
+
+
+def _series(column: Any) -> polars.Series:
+    """A pandas column as a polars one, without pyarrow where pandas does without."""
+    if str(column.dtype) in STRINGS:
+        try:
+            return polars.Series(polars.from_pandas(column))
+        except ImportError:
+            return polars.Series(column.tolist(), dtype=polars.String)
+    values = column.to_numpy()
+    return polars.Series(values.tolist(), strict=False) if values.dtype == object else polars.Series(values)
+
+
+def _texts(series: polars.Series, column: str) -> tuple[bytes, IntArray]:
+    text = series.cast(polars.String)
+    if text.has_nulls():
+        raise CellError(int(text.is_null().arg_true()[0]), f"the {column} is empty")
+    joined: bytes = text.str.join("").cast(polars.Binary).item()
+    return joined, text.str.len_bytes().cast(polars.Int64).to_numpy()
 
 
 def _index_into_columns(frame: Any) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray, IntArray
-from surefoot.effectiveness.names import find_measure
 from surefoot.errors import SurefootError
+from surefoot.io.measure_names import find_measure
 
 Role = Literal["topic", "system", "measure", "value"]
 Rows = IntArray
@@ -71,6 +71,9 @@ class Table(Protocol):
     def numbers(self, columns: Sequence[int], rows: Rows | None = None) -> FloatArray:
         """Rows × columns, NaN where missing."""
 
+    def texts(self, column: int) -> tuple[bytes, IntArray]:
+        """A column of ids one after another, as bytes, and the length of each."""
+
 
 @dataclass(frozen=True)
 class Wide:
@@ -123,6 +126,16 @@ def role_of(name: str) -> Role | None:
     ('topic', 'system', None)
     """
     return _ROLES.get(normalise_name(name))
+
+
+def find_column(columns: Sequence[str], known: Sequence[str]) -> int | None:
+    """The column that has one of the known names, the earlier name before the later.
+
+    >>> find_column(["query", "docid", "QID"], NAMES["topic"])
+    2
+    """
+    normalised = [normalise_name(name) for name in columns]
+    return next((normalised.index(name) for name in known if name in normalised), None)
 
 
 def normalise_name(name: str) -> str:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from surefoot._typing import PathLike
-from surefoot.effectiveness.names import canonical
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io import parquet
 from surefoot.io.delimited import header_of, read_delimited
 from surefoot.io.files import BYTE_ORDER_MARK, STDIN, read_bytes
 from surefoot.io.layouts import ScoreMatrix, role_of
+from surefoot.io.measure_names import canonical
 from surefoot.io.score_file import ScoreFile, in_file
 from surefoot.io.trec_output import (
     is_evaluator_line,

@@ -251,3 +251,36 @@ def index_topics(data: Array, bounds: Array, documents: Documents, tables: Array
                     continue
             table[slot] = item
     return earlier, again
+
+
+@kernel
+def hash_documents(data: Array, documents: Documents) -> None:
+    """Fill in the hashes of the documents' ids."""
+    text = text_of(data)
+    for item in range(documents.start.size):
+        documents.codes[item] = hash_of(text, documents.start[item], documents.length[item])
+
+
+@kernel
+def mark_repeated(
+    data: Array, bounds: Array, documents: Documents, tables: Array, slots: Array, best: bool, kept: Array
+) -> None:
+    """Set ``kept`` to false for all occurrences of a document in a topic but one.
+
+    Documents are in ranking order: the first that is met is the best, the one with the lowest offset the first given.
+    """
+    text, start = text_of(data), documents.start
+    keys = Tokens(text, start, documents.length, documents.codes)
+    for topic in range(bounds.size - 1):
+        table = slots[tables[topic, 0] : tables[topic, 0] + tables[topic, 1]]
+        for slot in range(table.size):
+            table[slot] = EMPTY
+        for item in range(bounds[topic], bounds[topic + 1]):
+            slot = find(table, Token(text, start[item], keys.length[item], keys.codes[item]), keys)
+            other = table[slot]
+            if other != EMPTY and (best or start[other] <= start[item]):
+                kept[item] = False
+                continue
+            if other != EMPTY:
+                kept[other] = False
+            table[slot] = item

@@ -11,10 +11,10 @@ import polars
 from polars.exceptions import PolarsError
 
 from surefoot._typing import PathLike
-from surefoot.effectiveness.names import looks_like_measure
 from surefoot.errors import InputError
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import Long, recognise, role_of
+from surefoot.io.measure_names import looks_like_measure
 from surefoot.io.score_file import ScoreFile, in_file
 
 SUMMARY = "all"

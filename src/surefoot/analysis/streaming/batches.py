@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars
 
 from surefoot.analysis.streaming.files import ParquetFile
-from surefoot.effectiveness.names import find_measure
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.layouts import SUMMARIES, Long, Wide, role_of
+from surefoot.io.measure_names import find_measure
 from surefoot.scores import LARGEST, VIRTUAL, FloatArray, Missing
 
 

@@ -68,7 +68,7 @@ def find_measure(wanted: str | None, present: Sequence[str], gdeval: bool = Fals
     matches = [index for index, name in enumerate(names) if name == canonical(wanted)]
     if len(matches) == 1:
         return matches[0]
-    missing = f"no measure {wanted!r}{did_you_mean(wanted, present)}"
+    missing = f"no measure {wanted!r}{'' if gdeval else did_you_mean(wanted, present)}"
     problem = missing if not matches else f"more than one measure is called like {wanted!r}"
     hint = " (gdeval's ndcg is nDCG(dcg='exp-log2'))" if gdeval else ""
     raise SurefootError(f"{problem}; there are {listed(present, most=40)}{hint}")

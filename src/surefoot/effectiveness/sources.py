@@ -1,0 +1,102 @@
+"""Where runs and judgements come from: files, or objects in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from surefoot._typing import PathLike
+from surefoot.errors import SurefootError
+from surefoot.io.document_lists import Duplicates, Qrels, Run
+from surefoot.io.files import name_of
+from surefoot.io.frames import is_frame
+from surefoot.io.memory import qrels_in_memory, run_in_memory
+from surefoot.io.trec import Names, read_qrels, read_run
+
+UNNAMED = "run"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A run to be loaded: a path or an object, and its name; None is to be named by its file or tag."""
+
+    run: object
+    name: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.run) if self.is_file else f"{self.name} in memory"
+
+    @property
+    def is_file(self) -> bool:
+        return isinstance(self.run, str | os.PathLike)
+
+    def expected_name(self, names: Names) -> str | None:
+        """The name, as far as it is known before the run is loaded."""
+        if self.name is None and self.is_file and names == "file":
+            return name_of(self.run)  # type: ignore[arg-type]
+        return self.name
+
+    def load(self, names: Names, duplicates: Duplicates) -> Run:
+        """The run."""
+        if isinstance(self.run, str | os.PathLike):
+            run = read_run(self.run, names, duplicates)
+        elif isinstance(self.run, Run):
+            run = self.run
+        else:
+            run = run_in_memory(self.run, self.name or UNNAMED, duplicates)
+        return run if self.name is None else replace(run, name=self.name)
+
+
+def sources_of(runs: object) -> list[Source]:
+    """The runs of ``{name: run}``, of paths, or of one run.
+
+    >>> sources_of({"bm25": {"q1": {"d1": 2.5}}})[0].name, sources_of({"q1": {"d1": 2.5}})[0].name
+    ('bm25', 'run')
+    """
+    if isinstance(runs, Mapping) and not _is_run(runs):
+        sources = [Source(run, str(name)) for name, run in runs.items()]
+    elif isinstance(runs, str | os.PathLike) or _is_run(runs):
+        sources = [_source(runs)]
+    elif isinstance(runs, Iterable):
+        sources = [_source(run) for run in runs]
+    else:
+        raise SurefootError(f"expected files, or {{name: run}}; got {type(runs).__name__}")
+    if not sources:
+        raise SurefootError("no runs to score; name at least one")
+    return sources
+
+
+def load_qrels(qrels: PathLike | object) -> Qrels:
+    """Judgements of a file or of an object in memory."""
+    if isinstance(qrels, Qrels):
+        return qrels
+    return read_qrels(qrels) if isinstance(qrels, str | os.PathLike) else qrels_in_memory(qrels)
+
+
+def _source(run: object) -> Source:
+    if isinstance(run, str | os.PathLike):
+        return Source(run)
+    if not _is_run(run):
+        raise SurefootError(
+            f"expected a file, found {type(run).__name__}; give runs in memory by their names: {{name: run}}"
+        )
+    return Source(run, str(getattr(run, "name", None) or UNNAMED))
+
+
+def _is_run(thing: object) -> bool:
+    """Whether this is one run, and not several."""
+    if isinstance(thing, Mapping):
+        inner = next(iter(thing.values()), None)
+        numbers = list(islice(inner.values(), 1)) if isinstance(inner, Mapping) else [None]
+        return all(_is_number(number) for number in numbers)
+    return isinstance(thing, Run) or is_frame(thing) or type(thing).__module__.partition(".")[0] == "ranx"
+
+
+def _is_number(thing: object) -> bool:
+    try:
+        float(thing)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return not isinstance(thing, str)

@@ -1,0 +1,178 @@
+"""Runs and judgements in files that are not TREC's: JSON, Parquet, tables with a header, judgement lists.
+
+Each becomes what `surefoot.io.memory` takes: a dictionary, a frame or records.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars
+from polars.exceptions import PanicException, PolarsError
+
+from surefoot._typing import PathLike
+from surefoot.errors import InputError, listed
+from surefoot.io.delimited import header_of
+from surefoot.io.diagnostics import LineFormat
+from surefoot.io.files import BYTE_ORDER_MARK
+from surefoot.io.layouts import NAMES, find_column
+from surefoot.io.memory import DOCUMENTS, GRADES, SCORES
+
+PARQUET = b"PAR1"
+MTEB_MODEL = "mteb_model_meta"
+OPENSEARCH = "judgmentRatings"
+_FILLED = re.compile(rb"\S[^\n]*")
+_LTR_LINE = re.compile(rb"^[ \t]*([^\s#]+)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:docid[ \t]*=[ \t]*)?(\S+)", re.MULTILINE)
+
+
+class Parsed(NamedTuple):
+    """What `surefoot.io.memory` takes, and the name of the run if the file says it."""
+
+    source: Any
+    name: str | None = None
+
+
+def parse_run(path: PathLike, data: bytes) -> Parsed | None:
+    """The content of a run that is not TREC's; None if it seems to be TREC's.
+
+    >>> parse_run("run.json", b'{"q1": {"d1": 2.5}}')
+    Parsed(source={'q1': {'d1': 2.5}}, name=None)
+    """
+    if not _is_json(data):
+        return _table(path, data, SCORES)
+    content = _json(path, data)
+    if isinstance(content, Mapping) and MTEB_MODEL in content:
+        return _mteb_run(path, content)
+    if isinstance(content, Mapping) and "details" in content:
+        return Parsed({query: _hits(detail["hits"]) for query, detail in content["details"].items()})
+    return Parsed(content)
+
+
+def parse_qrels(path: PathLike, data: bytes) -> Parsed | None:
+    """The content of judgements that are not TREC's; None if they seem to be TREC's.
+
+    >>> parse_qrels("judgements.txt", b"4 qid:1 # 7555 rambo").source
+    [('1', '7555', '4')]
+    """
+    if _is_json(data):
+        return Parsed(_json_judgements(_json(path, data)))
+    if table := _table(path, data, GRADES):
+        return table
+    lines = _LTR_LINE.findall(data) if b"qid:" in data[:10_000] else []
+    records = [(query.decode(), document.decode(), grade.decode()) for grade, query, document in lines]
+    return Parsed(records) if records else None
+
+
+def parse_tab_separated(path: PathLike, data: bytes, line_format: LineFormat) -> Parsed | None:
+    r"""The lines of a TREC file whose fields are separated by tabs and may hold spaces; None if they are not.
+
+    >>> from surefoot.io.diagnostics import QRELS
+    >>> parse_tab_separated("qrels.tsv", b"red dress\t0\td1\t2\n", QRELS).source
+    [('red dress', 'd1', '2')]
+    """
+    rows = [line.split("\t") for line in data.decode("utf-8-sig").splitlines() if line.strip() and line[0] != "#"]
+    if not rows or any(len(row) != line_format.count for row in rows):
+        return None
+    number = line_format.fields.split().index(line_format.number)
+    return Parsed([(row[0].strip(), row[2].strip(), row[number].strip()) for row in rows])
+
+
+def _is_json(data: bytes) -> bool:
+    first = _FILLED.search(data.removeprefix(BYTE_ORDER_MARK)[:1000])
+    return first is not None and first.group()[:1] in (b"{", b"[")
+
+
+def _json(path: PathLike, data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError as whole:
+        lines = [line for line in data.splitlines() if line.strip()]
+        try:
+            return [json.loads(line) for line in lines]
+        except ValueError:
+            raise InputError(path, f"damaged JSON ({whole})") from None
+
+
+def _table(path: PathLike, data: bytes, numbers: Sequence[str]) -> Parsed | None:
+    """A frame of a Parquet file, or of a table whose header names the query, the document and the number."""
+    try:
+        if data.startswith(PARQUET):
+            return Parsed(polars.read_parquet(io.BytesIO(data)))
+        if not _has_header(data, numbers):
+            return None
+        separator = header_of(data.removeprefix(BYTE_ORDER_MARK)).separator
+        return Parsed(polars.read_csv(io.BytesIO(data), separator=separator, infer_schema_length=0))
+    except (PolarsError, PanicException) as error:
+        raise InputError(path, f"can't be read as a table: {str(error).splitlines()[0]}") from None
+
+
+def _has_header(data: bytes, numbers: Sequence[str]) -> bool:
+    first = _FILLED.search(data[:10_000])
+    if first is None or not any(mark in first.group() for mark in (b"\t", b",", b";")):
+        return False
+    try:
+        columns = header_of(first.group().removeprefix(BYTE_ORDER_MARK)).cells
+    except UnicodeDecodeError:
+        return False
+    return all(find_column(columns, known) is not None for known in (NAMES["topic"], DOCUMENTS, numbers))
+
+
+def _mteb_run(path: PathLike, content: Mapping[str, Any]) -> Parsed:
+    """The predictions of MTEB: by subset and split, beside the name of the model."""
+    parts = {
+        f"{subset}/{split}": run
+        for subset, splits in content.items()
+        if subset != MTEB_MODEL
+        for split, run in splits.items()
+    }
+    if len(parts) != 1:
+        raise InputError(
+            path, f"holds predictions of {listed(parts) or 'nothing'}; keep one subset and split in a file"
+        )
+    name = str(content[MTEB_MODEL].get("model_name") or "").rpartition("/")[2]
+    return Parsed(next(iter(parts.values())), name or None)
+
+
+def _hits(hits: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The hits of a query in the response of ``_rank_eval``, which come best first; sorted ones may lack scores."""
+    scores = [hit["hit"].get("_score") for hit in hits]
+    if None in scores:
+        scores = [-rank for rank in range(len(hits))]
+    return {hit["hit"]["_id"]: score for hit, score in zip(hits, scores, strict=True)}
+
+
+def _json_judgements(content: Any) -> Any:
+    """Ratings of the request or the response of ``_rank_eval``, or of OpenSearch; anything else as it is."""
+    if not isinstance(content, Mapping):
+        return content
+    if "requests" in content:
+        return [
+            (one["id"], rated["_id"], rated["rating"])
+            for one in content["requests"]
+            for rated in one.get("ratings", ())
+        ]
+    if "details" in content:
+        return [
+            (query, hit["hit"]["_id"], hit["rating"])
+            for query, detail in content["details"].items()
+            for hit in detail["hits"]
+            if hit["rating"] is not None
+        ]
+    rated = [*_opensearch(content)]
+    return rated or content
+
+
+def _opensearch(content: Any) -> Iterator[tuple[str, str, float]]:
+    """Ratings of OpenSearch's Search Relevance Workbench, wherever they are in what was exported."""
+    if isinstance(content, Mapping):
+        for one in content.get(OPENSEARCH, ()):
+            yield from ((one["query"], rated["docId"], float(rated["rating"])) for rated in one["ratings"])
+        for value in content.values():
+            yield from _opensearch(value) if value is not content.get(OPENSEARCH) else ()
+    elif isinstance(content, list):
+        for value in content:
+            yield from _opensearch(value)
