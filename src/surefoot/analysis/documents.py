@@ -30,7 +30,7 @@ class Move:
     baseline_rank: int | None
     system_rank: int | None
     change: Change
-    grade: int | None
+    grade: float | None
     contribution: float
 
 
@@ -148,8 +148,8 @@ def _topic_moves(topic: str, old: Run, new: Run, qrels: Qrels, parts: Decomposit
     before, after = ({name: rank for rank, name in enumerate(run.of_topic(topic), start=1)} for run in (old, new))
     judgements = qrels.of_topic(topic)
     documents = list(dict.fromkeys([*after, *before]))
-    grades = np.array([judgements.get(name, kernels.UNJUDGED) for name in documents], qrels.grades.dtype)
-    judged = np.array(list(judgements.values()), qrels.grades.dtype)
+    grades = np.array([judgements.get(name, kernels.UNJUDGED) for name in documents], np.float64)
+    judged = np.array(list(judgements.values()), np.float64)
     ranks = [np.array([ranking.get(name, 0) for name in documents], np.int64) for ranking in (before, after)]
     worth = parts.contributions(grades, judged, *ranks)
     edge = min(depth, parts.measure.cutoff)
@@ -174,8 +174,10 @@ def _change(start: int, end: int, edge: int) -> Change:
     return "rose" if end and (end < start or not start) else "fell"
 
 
-def _grade(grade: int) -> int | None:
-    return None if grade == kernels.UNJUDGED else grade
+def _grade(grade: float) -> float | None:
+    """The grade of a document, a whole number where it is one; None if it is not judged."""
+    whole = int(grade) if grade.is_integer() else grade
+    return None if grade == kernels.UNJUDGED else whole
 
 
 def _columns(

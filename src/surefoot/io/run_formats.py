@@ -102,21 +102,21 @@ def _table(path: PathLike, data: bytes, numbers: Sequence[str]) -> Parsed | None
     try:
         if data.startswith(PARQUET):
             return Parsed(polars.read_parquet(io.BytesIO(data)))
-        if not _has_header(data, numbers):
+        if not _has_header(path, data, numbers):
             return None
-        separator = header_of(data.removeprefix(BYTE_ORDER_MARK)).separator
+        separator = header_of(path, data.removeprefix(BYTE_ORDER_MARK)).separator
         return Parsed(polars.read_csv(io.BytesIO(data), separator=separator, infer_schema_length=0))
     except (PolarsError, PanicException) as error:
         raise InputError(path, f"can't be read as a table: {str(error).splitlines()[0]}") from None
 
 
-def _has_header(data: bytes, numbers: Sequence[str]) -> bool:
+def _has_header(path: PathLike, data: bytes, numbers: Sequence[str]) -> bool:
     first = _FILLED.search(data[:10_000])
     if first is None or not any(mark in first.group() for mark in (b"\t", b",", b";")):
         return False
     try:
-        columns = header_of(first.group().removeprefix(BYTE_ORDER_MARK)).cells
-    except UnicodeDecodeError:
+        columns = header_of(path, first.group().removeprefix(BYTE_ORDER_MARK)).cells
+    except (UnicodeDecodeError, InputError):
         return False
     return all(find_column(columns, known) is not None for known in (NAMES["topic"], DOCUMENTS, numbers))
 
