@@ -1,6 +1,7 @@
 """The public names of Surefoot: the only list of them, for type checkers and for `surefoot._lazy`."""
 
 from surefoot._version import __version__ as __version__
+from surefoot.analysis.baseline_choice import baseline_choice as baseline_choice
 from surefoot.analysis.cross import cross as cross
 from surefoot.analysis.documents import document_moves as document_moves
 from surefoot.analysis.evaluate import evaluate as evaluate
@@ -67,6 +68,7 @@ from surefoot.research.tradeoff.table import tradeoff_table as tradeoff_table
 from surefoot.results import Result as Result
 from surefoot.risk.statistics import Comparison as Comparison
 from surefoot.risk.values import Linear as Linear
+from surefoot.risk.values import Monotone as Monotone
 from surefoot.risk.values import Smooth as Smooth
 from surefoot.scores import Scores as Scores
 from surefoot.show.plots.agreement import cross_map as cross_map

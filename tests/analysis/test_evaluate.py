@@ -168,7 +168,7 @@ def test_notes_say_what_a_reader_must_know() -> None:
         ({"correct": "holm"}, "need a baseline"),
         ({"tail": [0.1]}, "need a baseline"),
         ({"baseline": "base", "alpha": -1}, "alpha must be a number of 0 or more"),
-        ({"baseline": "base", "value": "cubic"}, "value must be one of linear, smooth; got 'cubic'"),
+        ({"baseline": "base", "value": "cubic"}, "value must be one of linear, smooth, monotone; got 'cubic'"),
     ],
 )
 def test_wrong_words_are_refused(options: dict[str, object], message: str) -> None:

@@ -56,5 +56,22 @@ def test_ecir2020_overlap_of_linear_and_smooth_rankings(err20: Scores, value: ob
 def test_ecir2020_figure4_has_steps_of_five(err20: Scores) -> None:
     found = value_agreement(err20, "indriCASP", alpha=1, value=Smooth)
     assert list(dict.fromkeys(found.columns["systems"])) == [5, 10, 15, 20, 25, 30, 35, 40, 45, 49]
-    urisk = [row for row in found.rows() if row["measure"] == "urisk"]
-    assert [row["residual"] for row in urisk] == sorted((row["residual"] for row in urisk), reverse=True)
+    for measure in ("urisk", "zrisk", "georisk", "geominus_published"):
+        rows = [row for row in found.rows() if row["measure"] == measure]
+        assert (np.diff([row["minimum"] for row in rows]) > -1e-12).all()
+        assert (np.diff([row["minimum"] + row["residual"] for row in rows]) < 1e-12).all()
+
+
+def test_ecir2020_figure4_compares_the_heads_of_each_ranking(err20: Scores) -> None:
+    found = value_agreement(err20, "indriCASP", alpha=1, value=Smooth)
+    heads = [(f"{row['minimum']:.3f}", f"{row['residual']:.3f}") for row in found.rows() if row["measure"] == "zrisk"]
+    assert heads[:3] == [("0.168", "0.458"), ("0.220", "0.237"), ("0.258", "0.118")]
+    assert heads[-1] == ("0.316", "0.001")
+
+
+def test_heads_may_hold_different_systems() -> None:
+    """Rankings abcd… and …dcba share no system in their first three, so nothing is certain there."""
+    found = value_agreement(FEW, "MEAN", value=lambda alpha: lambda d: -d, step=3)  # type: ignore[arg-type]
+    first = next(row for row in found.rows() if row["measure"] == "urisk")
+    assert first["systems"] == 3
+    assert first["minimum"] < 0.2

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
-from surefoot.risk.values import Linear, Smooth, fences
+from surefoot.risk.values import Linear, Monotone, Smooth, fences, five_points
 
 differences = st.floats(-1, 1)
 
@@ -60,3 +60,29 @@ def test_fences_are_those_of_scipy_and_numpy_quartiles() -> None:
     sample = np.random.default_rng(7).normal(size=1001)
     first, third = np.quantile(sample, [0.25, 0.75])
     assert fences(sample) == (first - 1.5 * (third - first), third + 1.5 * (third - first))
+
+
+@given(st.floats(0, 100), st.floats(-0.999, -0.001), st.floats(0.001, 0.999))
+def test_monotone_increases_through_the_five_points_for_any_alpha_and_fences(
+    alpha: float, lower: float, upper: float
+) -> None:
+    value = Monotone(alpha, lower, upper)
+    points, values = np.transpose(five_points(alpha, lower, upper))
+    np.testing.assert_allclose(value(points), values, atol=1e-9 * (1 + alpha))
+    found = value(np.linspace(-2, 2, 1001))
+    assert (np.diff(found) > 0).all()
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(-1.3, 1.2), (0.1, 0.5), (-0.5, -0.1), (0.0, 0.0)])
+def test_monotone_leaves_out_a_fence_that_marks_nothing(lower: float, upper: float) -> None:
+    value = Monotone(3.0, lower, upper)
+    np.testing.assert_allclose(value(np.array([-1.0, 0.0, 1.0])), [-4, 0, 1], atol=1e-12)
+    assert (np.diff(value(np.linspace(-1, 1, 201))) > 0).all()
+
+
+def test_monotone_has_no_kink() -> None:
+    """The slopes on both sides of 0, of the fences and of the ends are the same."""
+    value, step = Monotone(5.0), 1e-6
+    for point in (-1.0, -0.241, 0.0, 0.292, 1.0):
+        before, at, after = value(np.array([point - step, point, point + step]))
+        assert (after - at) / step == pytest.approx((at - before) / step, rel=1e-3)

@@ -1,4 +1,4 @@
-"""Every system as the baseline in turn: does the choice of the baseline decide who looks risky?"""
+"""Every system as the baseline in turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from surefoot import risk
 from surefoot._typing import FloatArray, IntArray
 from surefoot.analysis.design import Design
 from surefoot.results import Column, Result, signature
-from surefoot.risk.values import Family, Smooth
+from surefoot.risk.values import FITTED, Family
 from surefoot.scores import Scores
 from surefoot.stats.agreement import Friedman, friedman
 
@@ -58,7 +58,8 @@ def cross(
     systems
         The systems to compare; all by default.
     value
-        ``"linear"``, ``"smooth"`` (fitted to the differences at hand) or a family of value functions.
+        ``"linear"``, ``"smooth"`` or ``"monotone"`` (fitted to the differences at hand), or a family of value
+        functions.
 
     Returns
     -------
@@ -66,7 +67,8 @@ def cross(
         Columns ``system, baseline, alpha, urisk, rank``. Ranks run over the systems other than the baseline, equal
         U_Risk sharing the better rank; a system against itself has U_Risk 0 and no rank. In Friedman's test systems are
         the treatments and baselines the blocks, the zero diagonal kept, as in ECIR 2014 (table 2): a small p says that
-        the systems differ whatever the baseline.
+        the baselines *agree* on the order, W how far (0 to 1). Whether the choice of the baseline changes the order is
+        the question of `baseline_choice`.
 
     Examples
     --------
@@ -80,9 +82,7 @@ def cross(
     alpha = risk.validate_alpha(alpha)
     chosen = scores if systems is None else scores.select(systems)
     rows, names = chosen.values, chosen.systems
-    if value == "smooth":
-        value = Smooth.fitted((rows[:, np.newaxis] - rows)[~np.eye(len(rows), dtype=np.bool_)])
-    design = Design.of(chosen, value=value)
+    design = fitted_design(chosen, value)
     urisk = np.stack([risk.urisk(rows, baseline, alpha, design.family) for baseline in rows], axis=1)
     ranks = np.stack([ranks_against(column, own) for own, column in enumerate(urisk.T)], axis=1)
     test = friedman(urisk) if len(names) >= 3 else None
@@ -105,6 +105,14 @@ def cross(
     )
 
 
+def fitted_design(scores: Scores, value: str | Family) -> Design:
+    """The systems with a value function, fitted (if it is) to the differences of all systems from all others."""
+    if isinstance(value, str) and value in FITTED:
+        rows = scores.values
+        value = FITTED[value].fitted((rows[:, np.newaxis] - rows)[~np.eye(len(rows), dtype=np.bool_)])
+    return Design.of(scores, value=value)
+
+
 def ranks_against(urisk: FloatArray, own: int) -> IntArray:
     """The ranks of U_Risk against one baseline: 1 for the largest, equals sharing it; 0 for the baseline's own row."""
     others = np.delete(urisk, own)
@@ -118,5 +126,8 @@ def _finding(test: Friedman | None) -> str:
         return "Friedman's test needs at least 3 systems"
     if np.isnan(test.p):
         return "Friedman's test is undefined: all systems tie against every baseline"
-    verdict = "differ whatever the baseline" if test.p < 0.05 else "do not differ significantly over the baselines"
-    return f"Friedman: chi-square {test.statistic:.2f} ({test.df} df), p = {test.p:.2g}: the systems {verdict}"
+    verdict = "agree" if test.p < 0.05 else "do not agree significantly"
+    return (
+        f"Friedman: chi-square {test.statistic:.2f} ({test.df} df), p = {test.p:.2g}, W = {test.w:.2f}: the baselines "
+        f"{verdict} on the order of the systems"
+    )

@@ -16,7 +16,7 @@ from surefoot.risk.measures import Risk, compute_all, sources
 from surefoot.risk.moments import Statistic
 from surefoot.risk.population import expected
 from surefoot.risk.statistics import Expectation, Mean
-from surefoot.risk.values import Family, Linear, Smooth, Value, fences, value_functions
+from surefoot.risk.values import FITTED, VALUES, Family, Linear, Monotone, Smooth, Value, fences, value_functions
 from surefoot.scores import Scores, as_names
 
 Baseline = str | Mapping[str, str] | None
@@ -178,16 +178,16 @@ def _family(
 ) -> tuple[Family, str | None]:
     """The value functions asked for, and their name in the signature (None for the linear ones).
 
-    Smooth ones are fitted to the differences of all systems from the baseline, its own row left out; without a
-    baseline, to the differences from what Z_Risk expects.
+    Smooth and monotone ones are fitted to the differences of all systems from the baseline, its own row left out;
+    without a baseline, to the differences from what Z_Risk expects.
     """
-    if isinstance(value, Linear | Smooth):
+    if isinstance(value, Linear | Smooth | Monotone):
         raise SurefootError(
             f"value takes a family of functions, one for each alpha: {type(value).__name__}, not {value}"
         )
     if not isinstance(value, str):
         return value, _family_name(value)
-    if choose(value, ("linear", "smooth"), "value") == "linear":
+    if choose(value, VALUES, "value") == "linear":
         return Linear, None
     rows = _baseline_rows(scores, scores.systems, baseline, over)
     if rows is None:
@@ -197,14 +197,16 @@ def _family(
         names = _baseline_names(scores.systems, baseline)
         others = [name != own for name, own in zip(names, scores.systems, strict=True)]
         lower, upper = fences((scores.values - rows)[others])
-    return partial(Smooth, lower=lower, upper=upper), f"smooth({lower:.5f},{upper:.5f})"
+    family = partial(FITTED[value], lower=lower, upper=upper)
+    return family, _family_name(family)
 
 
 def _family_name(family: Family) -> str | None:
     if family is Linear:
         return None
-    if family is Smooth:
-        return f"smooth({Smooth.lower:.5f},{Smooth.upper:.5f})"
-    if isinstance(family, partial) and family.func is Smooth and set(family.keywords) == {"lower", "upper"}:
-        return "smooth({lower:.5f},{upper:.5f})".format(**family.keywords)
+    for name, fitted in FITTED.items():
+        if family is fitted:
+            return f"{name}({fitted.lower:.5f},{fitted.upper:.5f})"
+        if isinstance(family, partial) and family.func is fitted and set(family.keywords) == {"lower", "upper"}:
+            return f"{name}({{lower:.5f}},{{upper:.5f}})".format(**family.keywords)
     return getattr(family, "__name__", repr(family))

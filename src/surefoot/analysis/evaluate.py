@@ -192,7 +192,8 @@ def evaluate(
         The systems behind Z_Risk, GeoRisk and the virtual baselines: all, a list, or ``"PAIR"`` for a system and its
         baseline alone.
     value
-        ``"linear"``, ``"smooth"`` (fitted to the differences at hand) or a family of value functions.
+        ``"linear"``, ``"smooth"`` or ``"monotone"`` (fitted to the differences at hand), or a family of value
+        functions.
     tail
         Adds tail risk at these fractions of the topics.
     geometric

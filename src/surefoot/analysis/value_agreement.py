@@ -1,16 +1,13 @@
-"""Does the value function decide who looks safe? Linear against smooth, over growing sets of systems."""
+"""Does the value function decide who looks safe? Linear against smooth, over ever longer heads of the two rankings."""
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
-from surefoot import risk
-from surefoot._typing import FloatArray
 from surefoot.analysis.design import Design
 from surefoot.errors import SurefootError
 from surefoot.results import Result, signature
-from surefoot.risk.values import Family, Linear
+from surefoot.risk.alphas import normalise_alphas
+from surefoot.risk.measures import GEOMINUS_PUBLISHED, GEORISK, URISK, ZRISK
+from surefoot.risk.values import Family
 from surefoot.scores import Scores
 from surefoot.stats.agreement.rbo import RBO, ranking, rbo
 
@@ -25,11 +22,12 @@ def value_agreement(
     p: float = 0.9,
     ties: str = "order",
 ) -> Result:
-    """RBO between the ranking of systems by linear and by smooth values, for the best 5, 10, 15 … systems, and all.
+    """RBO between the rankings by linear and by smooth values: of their first 5, 10, 15 … systems, and of all.
 
-    Sets grow in the order of mean effectiveness. The safest system ranks first: the largest U_Risk, Z_Risk or GeoRisk,
-    the smallest Geo- as printed. The ranking by U_Risk leaves the baseline out, whose own U_Risk is 0 by definition;
-    the others rank the whole set, which is also the population of Z_Risk and GeoRisk.
+    Each ranking has its own head, so that the two may hold different systems. The longer the heads, the more is
+    certain: the minimum rises, minimum + residual falls, and the truth lies between. The safest system ranks first: the
+    largest U_Risk, Z_Risk or GeoRisk, the smallest Geo- as printed. The ranking by U_Risk leaves the baseline out,
+    whose own U_Risk is 0 by definition; the population of the others is all systems.
 
     Benham, Moffat and Culpepper, *On the pluses and minuses of risk*, ECIR 2020, figure 4 (their alpha-hat is
     1 + alpha).
@@ -39,23 +37,26 @@ def value_agreement(
     scores, baseline, alpha
         As in `surefoot.evaluate`.
     value
-        ``"smooth"``, fitted to all systems, or a family of value functions to compare with linear ones.
+        ``"smooth"`` or ``"monotone"``, fitted to all systems, or a family of value functions to compare with linear
+        ones.
     step
-        By how many systems the sets grow.
+        By how many systems the heads grow.
     p
         The parameter of `rbo`.
     ties
         ``"order"`` breaks ties in both rankings by the order of ``scores``, so that copies of a run agree with
-        themselves; ``"share"`` treats a tie as an order that is not known.
+        themselves; ``"share"`` treats a tie as an order that is not known (a tie at the end of a head is cut by the
+        order of ``scores``).
 
     Returns
     -------
     Result
-        Columns ``systems`` (how many are in the set), ``measure`` (``urisk``, ``zrisk``, ``georisk``,
+        Columns ``systems`` (the length of the heads), ``measure`` (``urisk``, ``zrisk``, ``georisk``,
         ``geominus_published``) and ``minimum, residual, extrapolated`` (see `rbo`).
 
     Examples
     --------
+    >>> import numpy as np
     >>> from surefoot.risk.values import Smooth
     >>> scores = Scores(np.random.default_rng(4).random((7, 20)), "abcdefg", range(20))
     >>> found = value_agreement(scores, "a", value=Smooth)
@@ -65,21 +66,20 @@ def value_agreement(
     """
     if step < 2 or len(scores.systems) < 2:
         raise SurefootError(f"rankings to compare need 2 or more systems; got {len(scores.systems)} in steps of {step}")
-    design = Design.of(scores, baseline, value=value)
-    best = np.argsort(-scores.values.mean(axis=1), kind="stable")
-    rows = []
-    for size in [*range(step, len(best), step), len(best)]:
-        # In the order of the table, not of the means, so that ties break the same way in every set.
-        members = np.sort(best[:size])
-        linear, other = (_safety(design, members, alpha, family) for family in (Linear, design.family))
-        rows += [(size, measure, _overlap(linear[measure], other[measure], p, ties)) for measure in linear]
+    designs = [Design.of(scores, baseline, value=family) for family in ("linear", value)]
+    linear, other = (_safety(design, alpha) for design in designs)
+    rows = [
+        (size, measure, _overlap(linear[measure], other[measure], size, p, ties))
+        for size in [*range(step, len(scores.systems), step), len(scores.systems)]
+        for measure in linear
+    ]
     return Result(
         signature(
             "value_agreement",
             measure=scores.measure,
             baseline=baseline,
             alpha=alpha,
-            value=design.value,
+            value=designs[1].value,
             p=p,
             ties=ties,
             topics=len(scores.topics),
@@ -89,28 +89,22 @@ def value_agreement(
     )
 
 
-def _safety(design: Design, members: npt.NDArray[np.intp], alpha: float, family: Family) -> dict[str, dict[str, float]]:
-    """By measure, the values of a set of systems, larger meaning safer."""
-    matrix = design.scores.values[members]
-    names = [design.systems[member] for member in members]
-
-    def named(values: FloatArray) -> dict[str, float]:
-        return dict(zip(names, values.tolist(), strict=True))
-
-    urisk = named(risk.urisk(matrix, np.asarray(design.baselines), alpha, family))
-    urisk.pop(design.baseline_names[0], None)
-    if design.scores.values.min() < 0:
-        return {"urisk": urisk}
-    return {
-        "urisk": urisk,
-        "zrisk": named(risk.zrisk(matrix, alpha, family)),
-        "georisk": named(risk.georisk(matrix, alpha, family)),
-        "geominus_published": named(-risk.geominus_published(matrix, alpha, family)),
+def _safety(design: Design, alpha: float) -> dict[str, dict[str, float]]:
+    """By measure, the value of each system, larger meaning safer."""
+    measures = [URISK] if design.scores.values.min() < 0 else [URISK, ZRISK, GEORISK, GEOMINUS_PUBLISHED]
+    values = design.values(measures, normalise_alphas(alpha))
+    found = {
+        measure.name: dict(zip(design.systems, (values[measure.name][0] * sign).tolist(), strict=True))
+        for measure in measures
+        for sign in [-1 if measure is GEOMINUS_PUBLISHED else 1]
     }
+    found["urisk"].pop(design.baseline_names[0], None)
+    return found
 
 
-def _overlap(first: dict[str, float], second: dict[str, float], p: float, ties: str) -> RBO:
-    return rbo(ranking(first, ties=ties), ranking(second, ties=ties), p)
+def _overlap(first: dict[str, float], second: dict[str, float], size: int, p: float, ties: str) -> RBO:
+    heads = [{name: values[name] for name in ranking(values, ties="order")[:size]} for values in (first, second)]
+    return rbo(*(ranking(head, ties=ties) for head in heads), p)
 
 
 def _columns(rows: list[tuple[int, str, RBO]]) -> dict[str, list[object]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "evaluate": "the risk of every system against a baseline, and against all others",
     "explore": "one system against one baseline, topic by topic: which queries got worse?",
-    "cross": "every system as the baseline in turn, with Friedman's test",
+    "cross": "every system as the baseline in turn: does that choice change the order?",
     "figure": "a figure of the papers, made from your own data",
     "report": "one interactive HTML file for the team",
     "gate": "may a candidate replace the baseline? pass, warn or fail, for continuous integration",

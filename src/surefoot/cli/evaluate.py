@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     from surefoot.io.maps import read_map
 
     chosen = read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
-    names = ("systems", "population", "value", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed")
-    options = {name: getattr(arguments, name) for name in names}
+    names = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed")
+    options = {name: getattr(arguments, name) for name in names} | {"value": inputs.value_function(arguments)}
     if arguments.segment_by and not arguments.segments:
         raise SurefootError("--segment-by names a column of the file that --segments gives; give one")
     if arguments.segments:
@@ -86,7 +86,7 @@ def _stream(arguments: argparse.Namespace) -> int:
     from surefoot.analysis.streaming import evaluate_parquet
 
     names = ("runs", "qrels", "baseline_map", "systems", "population", "tail", "geometric", "minus", "ci", "tests")
-    given = [name for name in (*names, "segments", "correct") if getattr(arguments, name)]
+    given = [name for name in (*names, "fences", "segments", "correct") if getattr(arguments, name)]
     if given or arguments.value != "linear" or not arguments.scores or len(arguments.measure or []) > 1:
         refused = f"; leave out --{given[0].replace('_', '-')}" if given else ""
         raise SurefootError(f"--stream takes --scores, --baseline, --alpha, one --measure and --missing{refused}")

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.baseline,
         arguments.alpha,
         population=arguments.population,
-        value=arguments.value,
+        value=inputs.value_function(arguments),
     )
     topics = _topics(result, arguments)
     if arguments.documents:

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from surefoot.analysis.design import Population
     from surefoot.io.document_lists import Run
     from surefoot.results import Result
+    from surefoot.risk.values import Family
     from surefoot.scores import Scores
 
+VALUES = ("linear", "smooth", "monotone")
 DEFAULT_MEASURE = "nDCG@10"
 FORMATS = ("table", "csv", "json", "md", "latex")
 
@@ -53,28 +55,41 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def add_alpha(parser: argparse.ArgumentParser, several: bool) -> None:
-    """The risk sensitivity: one, or a sweep."""
-    if several:
-        parser.add_argument(
-            "--alpha",
-            type=numbers,
-            default=[1.0],
-            metavar="LIST",
-            help="risk sensitivity: a loss weighs 1 + alpha; several by comma (default: 1)",
-        )
-    else:
-        parser.add_argument(
-            "--alpha",
-            type=number,
-            default=1.0,
-            metavar="A",
-            help="risk sensitivity: a loss weighs 1 + alpha (default: 1)",
-        )
+    """The risk sensitivity: one, or a sweep; alpha-hat is ECIR 2020's way to write it."""
+    read, default, more = (numbers, [1.0], "; several by comma") if several else (number, 1.0, "")
+    metavar = "LIST" if several else "A"
+    about = f"risk sensitivity: a loss weighs 1 + alpha{more} (default: 1)"
+    parser.add_argument("--alpha", type=read, default=default, metavar=metavar, help=about)
+    parser.add_argument(
+        "--alpha-hat",
+        dest="alpha",
+        type=hats if several else hat,
+        default=argparse.SUPPRESS,
+        metavar=metavar,
+        help="instead of --alpha, 1 + alpha, as ECIR 2020 writes it",
+    )
 
 
 def add_value(parser: argparse.ArgumentParser) -> None:
     """The value function, and the population of Z_Risk."""
-    parser.add_argument("--value", choices=("linear", "smooth"), default="linear", help="what a difference is worth")
+    add_value_function(parser)
+    add_population(parser)
+
+
+def add_value_function(parser: argparse.ArgumentParser) -> None:
+    """What a difference is worth."""
+    parser.add_argument("--value", choices=VALUES, default="linear", help="what a difference is worth")
+    parser.add_argument(
+        "--fences",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="beyond which a difference is large, for smooth and monotone values (default: those of the differences)",
+    )
+
+
+def add_population(parser: argparse.ArgumentParser) -> None:
+    """The systems behind Z_Risk and virtual baselines."""
     parser.add_argument(
         "--population",
         type=population,
@@ -92,6 +107,19 @@ def add_texts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--documents-text", metavar="FILE", help="the documents' texts: lines of id, tab, text; JSONL; Parquet"
     )
+
+
+def value_function(arguments: argparse.Namespace) -> str | Family:
+    """The value functions asked for, with the fences that were given."""
+    if not arguments.fences:
+        return str(arguments.value)
+    from functools import partial
+
+    from surefoot.risk.values import FITTED
+
+    if arguments.value not in FITTED:
+        raise SurefootError(f"--fences are for --value {' or '.join(FITTED)}; linear values have none")
+    return partial(FITTED[arguments.value], lower=arguments.fences[0], upper=arguments.fences[1])
 
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
@@ -116,6 +144,19 @@ def number(text: str) -> float:
     if not 0 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number of 0 or more, got {text!r}")
     return value
+
+
+def hats(text: str) -> list[float]:
+    """Alphas from values of alpha-hat, separated by commas."""
+    return [hat(part) for part in text.split(",")]
+
+
+def hat(text: str) -> float:
+    """The alpha of an alpha-hat."""
+    alpha = number(text) - 1
+    if alpha < 0:
+        raise argparse.ArgumentTypeError(f"alpha-hat is 1 + alpha, 1 or more; got {text!r}")
+    return alpha
 
 
 def names(text: str) -> list[str]:

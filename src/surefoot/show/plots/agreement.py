@@ -104,9 +104,9 @@ def rbo_bars(
     alpha: float = 1.0,
     axes: Axes | None = None,
 ) -> Axes:
-    """Whether linear and smooth values rank the systems alike: RBO of the best 5, 10, 15 … systems, and of all.
+    """Whether linear and smooth values rank the systems alike: RBO of the first 5, 10, 15 … systems of each ranking.
 
-    A bar is the minimum of RBO, the open part above it the residual, which ranks beyond the end of the lists could add.
+    A bar is the minimum of RBO, the open part above it the residual, which the rest of the rankings could still add.
     Benham, Moffat and Culpepper, ECIR 2020, figure 4; their Geo− is ``geominus_published``.
 
     Parameters
@@ -151,7 +151,7 @@ def rbo_bars(
             bars: dict[str, Any] = {"width": width * 0.9, "linewidth": 0.5, "edgecolor": SHADES[number]}
             axes.bar(left, scores["minimum"][rows], color=SHADES[number], label=measure_label(measure), **bars)
             axes.bar(left, scores["residual"][rows], bottom=scores["minimum"][rows], color="white", **bars)
-        axes.set(ylim=(0, 1), xlabel="systems in the ranking, best means first", ylabel="RBO, linear against smooth")
+        axes.set(ylim=(0, 1), xlabel="systems in the head of each ranking", ylabel="RBO, linear against smooth")
         axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
         axes.tick_params(axis="x", length=0)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(of), handlelength=1)
