@@ -9,7 +9,7 @@ from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import GEOMINUS_PUBLISHED, GEORISK, URISK, ZRISK
 from surefoot.risk.values import Family
 from surefoot.scores import Scores
-from surefoot.stats.agreement.rbo import RBO, ranking, rbo
+from surefoot.stats.agreement.rbo import RBO, Ranking, ranking, rbo
 
 
 def value_agreement(
@@ -103,8 +103,11 @@ def _safety(design: Design, alpha: float) -> dict[str, dict[str, float]]:
 
 
 def _overlap(first: dict[str, float], second: dict[str, float], size: int, p: float, ties: str) -> RBO:
-    heads = [{name: values[name] for name in ranking(values, ties="order")[:size]} for values in (first, second)]
-    return rbo(*(ranking(head, ties=ties) for head in heads), p)
+    def head(values: dict[str, float]) -> Ranking:
+        names = [str(name) for name in ranking(values, ties="order")[:size]]
+        return ranking({name: values[name] for name in names}, ties=ties)
+
+    return rbo(head(first), head(second), p)
 
 
 def _columns(rows: list[tuple[int, str, RBO]]) -> dict[str, list[object]]:

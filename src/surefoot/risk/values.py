@@ -115,7 +115,8 @@ class Smooth:
     @cached_property
     def coefficients(self) -> tuple[float, float, float]:
         """Of d³, d² and d."""
-        cubic, square, linear, _ = np.polyfit(*zip(*five_points(self.alpha, self.lower, self.upper), strict=True), 3)
+        points, values = np.transpose(five_points(self.alpha, self.lower, self.upper))
+        cubic, square, linear, _ = np.polyfit(points, values, 3)
         return float(cubic), float(square), float(linear)
 
     @property
