@@ -31,6 +31,9 @@ from surefoot.io.texts import read_documents as read_documents
 from surefoot.io.texts import read_queries as read_queries
 from surefoot.io.trec import read_qrels as read_qrels
 from surefoot.io.trec import read_run as read_run
+from surefoot.judgments.assessors import Disagreement as Disagreement
+from surefoot.judgments.credibility import credibility as credibility
+from surefoot.judgments.judged_runs import JudgedRuns as JudgedRuns
 from surefoot.learn.data import RankingData as RankingData
 from surefoot.learn.feature_alignment import same_features as same_features
 from surefoot.learn.rankers import RiskRanker as RiskRanker

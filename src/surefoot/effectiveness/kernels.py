@@ -242,21 +242,36 @@ def measure_run(run: RunArrays, qrels: QrelsArrays, topic_of: Array, plan: Plan,
     ``topic_of`` is the index in the qrels of each topic of the run, or -1. ``grades`` is overwritten; it has room for
     the documents of a topic down to the largest cutoff.
     """
-    text = text_of(run.data)
-    keys = Tokens(text_of(qrels.data), qrels.start, qrels.length, qrels.codes)
     for run_topic in range(topic_of.size):
         topic = topic_of[run_topic]
         if topic < 0:
             continue
-        first, tables = run.bounds[run_topic], qrels.tables
-        table = qrels.slots[tables[topic, 0] : tables[topic, 0] + tables[topic, 1]]
         judged = qrels.grades[qrels.bounds[topic] : qrels.bounds[topic + 1]]
-        count = min(grades.size, run.bounds[run_topic + 1] - first)
-        for rank in range(count):
-            item = first + rank
-            found = table[find(table, Token(text, run.start[item], run.length[item], run.codes[item]), keys)]
-            grades[rank] = UNJUDGED if found == EMPTY else qrels.grades[found]
+        count = look_up(run, qrels, run_topic, topic, grades)
         for row in range(plan.kinds.size):
             values[row, topic] = measure(
                 plan.kinds[row], grades[:count], judged, plan.cutoffs[row], plan.rels[row], plan.persistences[row]
             )
+
+
+@kernel
+def look_up(run: RunArrays, qrels: QrelsArrays, run_topic: int, topic: int, grades: Array) -> int:
+    """Fill in the grades of a topic's first documents, as many as there is room for; returns their number."""
+    keys = Tokens(text_of(qrels.data), qrels.start, qrels.length, qrels.codes)
+    table = qrels.slots[qrels.tables[topic, 0] : qrels.tables[topic, 0] + qrels.tables[topic, 1]]
+    first, text = run.bounds[run_topic], text_of(run.data)
+    count = min(grades.size, run.bounds[run_topic + 1] - first)
+    for rank in range(count):
+        item = first + rank
+        found = table[find(table, Token(text, run.start[item], run.length[item], run.codes[item]), keys)]
+        grades[rank] = UNJUDGED if found == EMPTY else qrels.grades[found]
+    return int(count)
+
+
+@kernel
+def look_up_run(run: RunArrays, qrels: QrelsArrays, topic_of: Array, grades: Array, sizes: Array) -> None:
+    """Fill in ``grades[topic, rank]`` and ``sizes[topic]`` of the first documents of a run; see `measure_run`."""
+    for run_topic in range(topic_of.size):
+        if topic_of[run_topic] >= 0:
+            topic = topic_of[run_topic]
+            sizes[topic] = look_up(run, qrels, run_topic, topic, grades[topic])

@@ -166,7 +166,7 @@ class _Measures:
 
     def __init__(self, measures: Sequence[Measure], qrels: Qrels) -> None:
         for measure in measures:
-            _refuse_high_grades(measure, qrels)
+            refuse_high_grades(measure, qrels)
         self._qrels = qrels
         self._topics = {topic: index for index, topic in enumerate(qrels.topics)}
         self._count = len(measures)
@@ -245,7 +245,8 @@ def relevance_level(measure: Measure, qrels: Qrels) -> float:
     return max(1.0, float(qrels.numbers.max())) if measure.kind == kernels.RBP_GRADED else measure.rel
 
 
-def _refuse_high_grades(measure: Measure, qrels: Qrels) -> None:
+def refuse_high_grades(measure: Measure, qrels: Qrels) -> None:
+    """Refuse grades for which the measure is not defined."""
     limit = LARGEST_GRADE.get(measure.kind) if measure.kind is not None else None
     highest = float(qrels.numbers.max())
     if limit is not None and highest > limit:

@@ -64,6 +64,10 @@ class DocumentLists:
         ends = (self.start + self.length).tolist()
         return [self.text[start:end].decode() for start, end in zip(self.start.tolist(), ends, strict=True)]
 
+    def document(self, index: int) -> str:
+        """The id of one document."""
+        return self.text[self.start[index] : self.start[index] + self.length[index]].decode()
+
     def by_topic(self) -> Iterator[tuple[str, list[str], FloatArray]]:
         """Each topic with its documents and their numbers."""
         documents = self.documents

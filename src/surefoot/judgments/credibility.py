@@ -1,0 +1,206 @@
+"""Is the loss real? Each topic's difference under grades that were not, or might have been, given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot._typing import FloatArray, IntArray
+from surefoot.errors import SurefootError, counted
+from surefoot.judgments.assessors import SHIPPED, Disagreement
+from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
+from surefoot.judgments.unjudged import GradeModel
+from surefoot.results import Result, plain, signature
+from surefoot.risk.alphas import validate_alpha
+from surefoot.risk.values import Linear
+
+LEVEL = 0.1
+"""Intervals hold the central 90 %, so that a credible loss has a probability of at least 95 %."""
+N_DRAWS = 2000
+NO_CHANGE = 1e-9
+"""Differences that are 0 but for rounding."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Credibility(Result):
+    """A row for each topic; see `credibility` for the columns. ``draws`` are the differences, draws × topics."""
+
+    alpha: float
+    level: float
+    delta: FloatArray
+    draws: FloatArray
+
+    def extra(self) -> dict[str, float | None]:
+        """U_Risk and T_Risk over all topics with what the judgments add to their uncertainty, for JSON."""
+        return {name: plain(value) for name, value in self.summary().items()}
+
+    def summary(self) -> dict[str, float]:
+        """U_Risk as judged, its mean and interval over the draws, and T_Risk over topics and draws together."""
+        value = Linear(self.alpha)
+        drawn = value(self.draws)
+        urisk, topics = drawn.mean(axis=1), self.draws.shape[1]
+        low, high = np.quantile(urisk, [self.level / 2, 1 - self.level / 2])
+        within = drawn.var(axis=1, ddof=1).mean() / topics if topics > 1 else np.nan
+        se = np.sqrt(within + urisk.var())
+        return {
+            "urisk": float(value(self.delta).mean()),
+            "urisk_expected": float(urisk.mean()),
+            "urisk_low": float(low),
+            "urisk_high": float(high),
+            "se": float(se),
+            "trisk": float(urisk.mean() / se) if se > 0 else float("nan"),
+        }
+
+
+def credibility(
+    runs: JudgedRuns,
+    system: str,
+    baseline: str,
+    alpha: float = 1.0,
+    *,
+    assessors: Disagreement | str | float | None = SHIPPED,
+    level: float = LEVEL,
+    n_draws: int = N_DRAWS,
+    seed: int = 0,
+) -> Credibility:
+    r"""How likely is each topic's loss a loss for another assessor too, with every document judged?
+
+    Unjudged documents get a grade by `GradeModel`, then all grades are replaced by those of another assessor.
+
+    Parameters
+    ----------
+    runs
+        Runs with judgments, read by `JudgedRuns.read`.
+    system, baseline
+        The names of two of the runs.
+    alpha
+        The additional weight of losses in U_Risk.
+    assessors
+        How assessors differ: a `Disagreement`, ``"dl2019"`` for the one that comes with Surefoot, a probability that
+        another assessor gives another grade, or None if only unjudged documents are to be doubted.
+    level
+        Intervals hold the central 1 - level of the draws.
+    n_draws, seed
+        How many times all grades are drawn, and the seed.
+
+    Returns
+    -------
+    Credibility
+        Columns ``topic, delta, p_loss, p_win, low, high, credible, judged, baseline_judged``: the difference as it is
+        judged, the probabilities that it is below and above 0, its interval, "loss" or "win" where one of the
+        probabilities is at least 1 - level / 2 and else "unclear", and the fractions of both rankings that are judged.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "qrels.txt").write_text("q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d2 0\n")
+    >>> _ = (folder / "old.run").write_text("q1 Q0 d1 1 7 x\nq2 Q0 d1 1 7 x\n")
+    >>> _ = (folder / "new.run").write_text("q1 Q0 d2 1 7 x\nq2 Q0 d9 1 7 x\n")
+    >>> runs = JudgedRuns.read([folder / "old.run", folder / "new.run"], folder / "qrels.txt", "P@1")
+    >>> credibility(runs, "new", "old", assessors=None)["credible"].tolist()
+    ['loss', 'unclear']
+    """
+    alpha = validate_alpha(alpha)
+    if not 0 < level < 1:
+        raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
+    pair, model = runs.pair(system, baseline), GradeModel.fit(runs)
+    disagreement = resolve_assessors(assessors, runs)
+    draws = draw_deltas(pair, model, disagreement, n_draws, seed)
+    p_loss, p_win = (draws < -NO_CHANGE).mean(axis=0), (draws > NO_CHANGE).mean(axis=0)
+    low, high = np.quantile(draws, [level / 2, 1 - level / 2], axis=0)
+    verdict = np.select([p_loss >= 1 - level / 2, p_win >= 1 - level / 2], ["loss", "win"], "unclear")
+    columns = {
+        "topic": np.array(runs.topics),
+        "delta": pair.delta,
+        "p_loss": p_loss,
+        "p_win": p_win,
+        "low": low,
+        "high": high,
+        "credible": verdict,
+        "judged": runs.judged(system),
+        "baseline_judged": runs.judged(baseline),
+    }
+    return Credibility(
+        signature=signature(
+            "credibility",
+            measure=runs.measure,
+            system=system,
+            baseline=baseline,
+            alpha=alpha,
+            topics=len(runs.topics),
+            runs=len(runs.rankings),
+            assessors=disagreement and disagreement.source,
+            level=level,
+            n_draws=n_draws,
+            seed=seed,
+        ),
+        columns=columns,
+        notes=_notes(pair.delta, verdict),
+        alpha=alpha,
+        level=level,
+        delta=pair.delta,
+        draws=draws,
+    )
+
+
+def resolve_assessors(assessors: Disagreement | str | float | None, runs: JudgedRuns) -> Disagreement | None:
+    """The disagreement that was asked for, on the scale of the runs' grades."""
+    if assessors is None or isinstance(assessors, Disagreement):
+        return assessors
+    if isinstance(assessors, str):
+        if assessors != SHIPPED:
+            raise SurefootError(f"assessors must be {SHIPPED!r}, a number, or a Disagreement; got {assessors!r}")
+        return Disagreement.shipped(runs.levels)
+    return Disagreement.of_rate(assessors, runs.grade_counts)
+
+
+def draw_deltas(
+    pair: JudgedPair, model: GradeModel, disagreement: Disagreement | None, n: int, seed: int = 0
+) -> FloatArray:
+    """Differences under drawn grades, n × topics."""
+    random = np.random.default_rng(seed)
+    deltas = np.empty((n, len(pair.topics)))
+    for topic, own in enumerate(pair.topics):
+        grades, rest = draw_grades(own, topic, model, random, n), np.repeat(own.rest[np.newaxis], n, axis=0)
+        if disagreement is not None:
+            grades, rest = judge_again(grades, own, topic, model, disagreement, random)
+        deltas[:, topic] = pair.deltas(own, grades, rest)
+    return deltas
+
+
+def draw_grades(own: TopicPair, topic: int, model: GradeModel, random: np.random.Generator, n: int) -> IntArray:
+    """Grades of a pair's documents as the first assessor would give them to all of them, n × documents."""
+    grades = np.repeat(own.zero_filled[np.newaxis], n, axis=0)
+    if own.unjudged.any():
+        grades[:, own.unjudged] = model.draw(topic, own.codes[own.unjudged], random, n)
+    return grades
+
+
+def judge_again(
+    grades: IntArray,
+    own: TopicPair,
+    topic: int,
+    model: GradeModel,
+    disagreement: Disagreement,
+    random: np.random.Generator,
+) -> tuple[IntArray, IntArray]:
+    """What another assessor would give: grades (n × documents), and counts of the grades of the rest (n × levels)."""
+    n, levels = len(grades), max(disagreement.levels, own.rest.size)
+    traits = disagreement.draw_traits(float(model.effects[topic]), random, n)
+    excess = model.excess(topic, own.codes, grades)
+    ends = np.cumsum(disagreement.probabilities(grades, excess, *traits), axis=2)[..., :-1]
+    counts = np.zeros((n, levels), np.int64)
+    for grade, number, mean in model.rest(topic, own):
+        likely = disagreement.probabilities(np.array([grade]), np.array([mean]), *traits)[:, 0]
+        counts += random.multinomial(number, likely)
+    return (random.random(grades.shape)[..., np.newaxis] >= ends).sum(axis=2), counts
+
+
+def _notes(delta: FloatArray, verdict: FloatArray) -> tuple[str, ...]:
+    notes = []
+    for kind, sign in (("loss", -1), ("win", 1)):
+        found, credible = sign * delta > NO_CHANGE, verdict == kind
+        notes.append(f"{int((found & credible).sum())} of {counted(int(found.sum()), kind)} credible")
+    return tuple(notes)

@@ -1,0 +1,224 @@
+"""Two rankings and what was judged of them, topic by topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot._typing import BoolArray, FloatArray, IntArray
+from surefoot.effectiveness import kernels
+from surefoot.effectiveness.measures import NATIVE, Measure, parse_measure
+from surefoot.effectiveness.scoring import Runs, refuse_high_grades, relevance_level
+from surefoot.effectiveness.sources import load_qrels, sources_of
+from surefoot.errors import InputError, SurefootError, listed
+from surefoot.io.document_lists import Duplicates, Qrels, Run
+from surefoot.io.trec import Names
+from surefoot.judgments.kernels import MeasurePlan, measure_both
+
+DEEPEST = 1000
+"""How many documents of a ranking are looked at where the measure has no cutoff."""
+POOL = 100
+"""How many documents of each run are looked at for votes."""
+
+Codes = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The first documents of a run for each topic of the qrels: hashes of their ids, and their grades."""
+
+    run: Run
+    first: IntArray
+    sizes: IntArray
+    grades: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, run: Run, qrels: Qrels, depth: int) -> Ranking:
+        """The run's first ``depth`` documents of each topic."""
+        index = {topic: number for number, topic in enumerate(qrels.topics)}
+        topic_of = np.array([index.get(topic, -1) for topic in run.topics], np.int64)
+        depth = min(depth, int(np.diff(run.bounds).max()))
+        grades = np.full((len(index), depth), kernels.UNJUDGED, np.int32)
+        sizes, first = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
+        first[topic_of[topic_of >= 0]] = run.bounds[:-1][topic_of >= 0]
+        arrays = kernels.QrelsArrays(
+            qrels.data, qrels.bounds, qrels.start, qrels.length, qrels.codes, qrels.numbers, qrels.tables, qrels.slots
+        )
+        kernels.look_up_run(
+            kernels.RunArrays(run.data, run.bounds, run.start, run.length, run.codes), arrays, topic_of, grades, sizes
+        )
+        return cls(run, first, sizes, grades)
+
+    def codes(self, topic: int, depth: int) -> Codes:
+        """The hashes of a topic's first documents."""
+        begin = self.first[topic]
+        return self.run.codes[begin : begin + min(depth, self.sizes[topic])]
+
+    def documents(self, topic: int, depth: int) -> dict[int, str]:
+        """The ids of a topic's first documents by their hashes."""
+        begin = int(self.first[topic])
+        items = range(begin, begin + int(min(depth, self.sizes[topic])))
+        return {int(self.run.codes[item]): self.run.document(item) for item in items}
+
+
+@dataclass(frozen=True, eq=False)
+class TopicPair:
+    """The documents of two rankings of one topic.
+
+    ``own`` and ``base`` are the candidate's and the baseline's ranked documents, as indices of ``codes`` and
+    ``grades``. ``rest`` counts the judged documents of each grade that are in neither.
+    """
+
+    codes: Codes
+    grades: npt.NDArray[np.int32]
+    own: IntArray
+    base: IntArray
+    rest: IntArray
+
+    @property
+    def unjudged(self) -> BoolArray:
+        """Which documents nobody judged."""
+        return np.asarray(self.grades == kernels.UNJUDGED)
+
+    @property
+    def zero_filled(self) -> IntArray:
+        """The grades, 0 where nobody judged or where the grade is below 0."""
+        return np.maximum(self.grades, 0).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRuns:
+    r"""Runs on the topics of qrels, looked at down to the depth of a measure.
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "qrels.txt").write_text("q1 0 d1 1\nq1 0 d2 0\n")
+    >>> _ = (folder / "old.run").write_text("q1 Q0 d2 1 7.5 x\nq1 Q0 d1 2 3.5 x\n")
+    >>> _ = (folder / "new.run").write_text("q1 Q0 d3 1 7.5 x\nq1 Q0 d1 2 3.5 x\n")
+    >>> runs = JudgedRuns.read([folder / "old.run", folder / "new.run"], folder / "qrels.txt", "P@2")
+    >>> runs.pair("new", "old").delta, runs.judged("new"), runs.judged("old")
+    (array([0.]), array([0.5]), array([1.]))
+    """
+
+    measure: Measure
+    qrels: Qrels
+    rankings: dict[str, Ranking]
+
+    @classmethod
+    def read(
+        cls,
+        runs: Runs,
+        qrels: object,
+        measure: object = "nDCG@10",
+        names: Names = "file",
+        duplicates: Duplicates = "error",
+    ) -> JudgedRuns:
+        """Read runs and qrels.
+
+        Parameters
+        ----------
+        runs, qrels, names, duplicates
+            As in `surefoot.score_runs`; each run is a vote for the documents that it ranks high.
+        measure
+            A measure that Surefoot itself computes.
+
+        Returns
+        -------
+        JudgedRuns
+            The runs.
+        """
+        chosen, judged = parse_measure(measure), load_qrels(qrels)
+        if chosen.kind is None:
+            raise SurefootError(f"{chosen} is left to ir_measures; judgments can be doubted for {listed(NATIVE)}")
+        if not judged.are_whole:
+            raise InputError(judged.path, "some grades are fractions; judgments can be doubted where grades are whole")
+        refuse_high_grades(chosen, judged)
+        depth = max(min(chosen.cutoff, DEEPEST), POOL)
+        loaded = (source.load(names, duplicates) for source in sources_of(runs))
+        return cls(chosen, judged, {run.name: Ranking.of(run, judged, depth) for run in loaded})
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics of the qrels."""
+        return self.qrels.topics
+
+    @property
+    def depth(self) -> int:
+        """How many documents of each ranking count."""
+        return min(self.measure.cutoff, DEEPEST)
+
+    @cached_property
+    def levels(self) -> int:
+        """The number of grades, from 0 to the highest in the qrels."""
+        return max(1, int(self.qrels.grades.max())) + 1
+
+    @property
+    def grade_counts(self) -> IntArray:
+        """How many documents have each grade; grades below 0 count as 0."""
+        return self.histogram(self.qrels.grades)
+
+    def histogram(self, grades: npt.NDArray[Any]) -> IntArray:
+        """How many of some judged documents have each grade."""
+        return np.bincount(np.maximum(grades, 0).astype(np.int64), minlength=self.levels)
+
+    def ranking(self, name: str) -> Ranking:
+        """The ranking of a run."""
+        if name not in self.rankings:
+            raise SurefootError(f"no run {name!r}; there are {listed(self.rankings)}")
+        return self.rankings[name]
+
+    def judged(self, name: str) -> FloatArray:
+        """The fraction of a run's first documents that is judged, for each topic; 1 where it retrieved none."""
+        ranking = self.ranking(name)
+        ranks = np.arange(min(self.depth, ranking.grades.shape[1]))
+        within = ranks < ranking.sizes[:, np.newaxis]
+        known = within & (ranking.grades[:, ranks] != kernels.UNJUDGED)
+        return np.where(within.any(axis=1), known.sum(axis=1) / np.maximum(within.sum(axis=1), 1), 1.0)
+
+    def pair(self, candidate: str, baseline: str) -> JudgedPair:
+        """Two of the runs, topic by topic."""
+        return JudgedPair(self, candidate, baseline)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedPair:
+    """A candidate and a baseline."""
+
+    runs: JudgedRuns
+    candidate: str
+    baseline: str
+
+    @cached_property
+    def topics(self) -> tuple[TopicPair, ...]:
+        """The two rankings of each topic."""
+        return tuple(self._topic(topic) for topic in range(len(self.runs.topics)))
+
+    def _topic(self, topic: int) -> TopicPair:
+        both = [self.runs.ranking(name) for name in (self.candidate, self.baseline)]
+        ranked = [ranking.codes(topic, self.runs.depth) for ranking in both]
+        codes, where = np.unique(np.concatenate(ranked), return_inverse=True)
+        grades = np.empty(codes.size, np.int32)
+        grades[where] = np.concatenate(
+            [ranking.grades[topic, : own.size] for ranking, own in zip(both, ranked, strict=True)]
+        )
+        bounds = self.runs.qrels.bounds
+        judged = self.runs.qrels.grades[bounds[topic] : bounds[topic + 1]]
+        rest = self.runs.histogram(judged) - self.runs.histogram(grades[grades != kernels.UNJUDGED])
+        return TopicPair(codes, grades, where[: ranked[0].size], where[ranked[0].size :], rest)
+
+    def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
+        """The difference of the measure under each of some assignments of grades; see `measure_both`."""
+        measure, level = self.runs.measure, relevance_level(self.runs.measure, self.runs.qrels)
+        plan = MeasurePlan(measure.kind, measure.cutoff, level, measure.persistence)
+        values = measure_both(plan, own.own, own.base, grades, rest)
+        return np.asarray(values[0] - values[1])
+
+    @cached_property
+    def delta(self) -> FloatArray:
+        """The difference of each topic as it is judged, unjudged documents counting 0."""
+        assigned = ((own, own.zero_filled[np.newaxis], own.rest[np.newaxis]) for own in self.topics)
+        return np.concatenate([self.deltas(*arguments) for arguments in assigned])
