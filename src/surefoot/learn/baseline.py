@@ -71,11 +71,36 @@ class Baselines:
             digest.update(b"none" if known is None else np.ascontiguousarray(known, dtype=np.float64).tobytes())
         return digest.hexdigest()
 
+    def select(self, data: RankingData, queries: npt.ArrayLike) -> Baselines:
+        """The baselines of some queries of the data that they are of; see `RankingData.select`."""
+        documents, chosen = data.rows(queries), np.asarray(queries)
+        return Baselines(
+            self.names,
+            tuple(None if rows is None else rows[documents] for rows in self.rows),
+            tuple(None if known is None else known[chosen] for known in self.reached),
+            self.notes,
+        )
+
+    def followed_by(self, other: Baselines) -> Baselines:
+        """The same baselines of the queries of both, one after the other."""
+        if [rows is None for rows in self.rows] != [rows is None for rows in other.rows]:
+            raise SurefootError("the baselines of the validation queries are not those of the training queries")
+        return Baselines(
+            self.names,
+            tuple(map(_concatenated, self.rows, other.rows)),
+            tuple(map(_concatenated, self.reached, other.reached)),
+            tuple(dict.fromkeys((*self.notes, *other.notes))),
+        )
+
     def ranking(self) -> FloatArray:
         """The scores of the only baseline, for objectives that look at its ranking."""
         if len(self.rows) != 1 or self.rows[0] is None:
             raise SurefootError("churn needs one baseline that scores documents: a feature, a run, scores or a model")
         return self.rows[0]
+
+
+def _concatenated(first: FloatArray | None, second: FloatArray | None) -> FloatArray | None:
+    return None if first is None or second is None else np.concatenate([first, second])
 
 
 def names_any_set(given: Any) -> bool:

@@ -95,7 +95,7 @@ class RiskObjective:
         self.lambdas = LambdaGradients(self.objective.metric(metric, baselines), self.pairs, self.n_jobs)
         self.baselines = baselines.values(metric)
         self.counted = np.flatnonzero(metric.counted)
-        self.weight = _as_weight(weight, data.bounds)
+        self.weight = as_weight(weight, data.bounds)
         self._bound = BY_HAND
 
     def gradients(self, scores: FloatArray) -> tuple[Singles, Singles]:
@@ -150,7 +150,7 @@ def _data_of(dataset: Any) -> RankingData:
     return RankingData(np.zeros((labels.size, 0), np.float32), labels, bounds, queries)
 
 
-def _as_weight(weight: npt.ArrayLike | None, bounds: Ints) -> Singles | None:
+def as_weight(weight: npt.ArrayLike | None, bounds: Ints) -> Singles | None:
     """A weight for each document; given by query it is the same for all of the query's."""
     if weight is None or np.size(weight) == 0:
         return None

@@ -40,6 +40,16 @@ class Checkpoint:
     current: Stage = field(default_factory=Stage)
     _saved: float = field(default_factory=time.monotonic)
 
+    @classmethod
+    def begin(cls, path: Path | None, request: Mapping[str, Any], every: float, resume: bool) -> Checkpoint:
+        """The checkpoint of a training that begins, or that goes on from what was saved."""
+        found = cls(path, request, every)
+        if resume:
+            found.load()
+        else:
+            found.remove()
+        return found
+
     @property
     def due(self) -> bool:
         """Whether it is time for the next checkpoint."""

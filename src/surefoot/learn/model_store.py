@@ -3,7 +3,7 @@
 The key of a training is a hash of its request: settings, data, baselines, versions. It is used as::
 
     store = ModelStore("models")
-    run = TrainingRun.of(data, "feature:25", Settings(alpha=2), valid=valid)
+    run = resolve_run(data, "feature:25", Settings(alpha=2), valid=valid)
     trained = store.get_or_train(run)                    # models/<key>/
     trained = store.get_or_train(run, name="alpha-2")    # models/alpha-2/; refused if it holds another training
 
@@ -23,12 +23,13 @@ from typing import Any
 
 from surefoot.errors import InputError
 from surefoot.io.atomic import write_text
+from surefoot.learn.bagging import Run
 from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.early_stopping import Report
 from surefoot.learn.models import CARD, load_model
 from surefoot.learn.requests import refuse_other_request
 from surefoot.learn.training import CHECKPOINT, train_run
-from surefoot.learn.training_run import Trained, TrainingRun
+from surefoot.learn.training_run import Trained
 
 REQUEST, HISTORY = "request.json", "history.csv"
 
@@ -47,8 +48,9 @@ class ModelStore:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from surefoot.learn import RankingData, Settings
+    >>> from surefoot.learn.bagging import resolve_run
     >>> data = RankingData.of([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1], qid=[1, 1, 2, 2])
-    >>> run = TrainingRun.of(data, "feature:0", Settings(n_estimators=3, min_child_samples=1))
+    >>> run = resolve_run(data, "feature:0", Settings(n_estimators=3, min_child_samples=1))
     >>> with TemporaryDirectory() as folder:
     ...     store = ModelStore(folder)
     ...     first, again = store.get_or_train(run), store.get_or_train(run)
@@ -60,12 +62,12 @@ class ModelStore:
         self.folder = None if folder is None else Path(folder)
         self.checkpoint_every = checkpoint_every
 
-    def get_or_train(self, run: TrainingRun, name: str | None = None, report: Report | None = None) -> Trained:
+    def get_or_train(self, run: Run, name: str | None = None, report: Report | None = None) -> Trained:
         """The training of a run: loaded if it is complete, else trained from where it was stopped.
 
         Parameters
         ----------
-        run : TrainingRun
+        run : TrainingRun or BaggedRun
             The resolved request.
         name : str, optional
             The folder's name; by default a hash of the request. A folder of another request is refused.

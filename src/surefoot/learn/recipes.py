@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from surefoot.learn.bagging import RANDOMNESS
 from surefoot.learn.settings import Settings
 
 SAFE = Settings(
@@ -16,6 +15,5 @@ SAFE = Settings(
     early_stopping_rounds=200,
     stop_on="mean",
     baseline_weight=0.6,
-    params=RANDOMNESS,
 )
 """Bags of many small trees for the mean, interpolated with the baseline; docs/recipe.md shows what it did."""

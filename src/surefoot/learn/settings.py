@@ -195,8 +195,6 @@ class Settings(PairOptions):
                 raise SurefootError(f"{name} must be 1 or more; got {number}")
         if not 0 <= self.baseline_weight < math.inf:
             raise SurefootError(f"baseline_weight must be 0 or more; got {self.baseline_weight:g}")
-        if self.n_bags > 1 and self.engine != "lightgbm":
-            raise SurefootError("bags are averaged into one LightGBM model; set n_bags to 1, or engine to lightgbm")
 
     def identity(self) -> dict[str, Any]:
         """All fields that the model depends on: all but the number of threads."""

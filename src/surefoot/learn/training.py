@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import SurefootError
+from surefoot.learn.bagging import Run, resolve_run
 from surefoot.learn.baseline import Missing
 from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import Report
 from surefoot.learn.models import CARD
 from surefoot.learn.settings import Settings
-from surefoot.learn.training_run import Trained, TrainingRun
+from surefoot.learn.training_run import Trained
 
 CHECKPOINT = "checkpoint.json"
 
@@ -87,7 +88,7 @@ def train(
     if output is not None:
         validate_output(output, resume)
         checkpoint = Path(output) / CHECKPOINT
-    run = TrainingRun.of(
+    run = resolve_run(
         data, baseline, settings, valid=valid, valid_baseline=valid_baseline, sample_weight=sample_weight,
         missing=missing, init_model=init_model, callbacks=callbacks, categorical_feature=categorical_feature,
     )  # fmt: skip
@@ -98,7 +99,7 @@ def train(
     return trained
 
 
-def train_run(run: TrainingRun, report: Report | None = None, **more: Any) -> Trained:
+def train_run(run: Run, report: Report | None = None, **more: Any) -> Trained:
     """Train a run on this machine; errors of the engine are told in one line."""
     try:
         return run.train(report, **more)

@@ -1,6 +1,6 @@
 """A training request, resolved once: baselines, validation, objective and checkpoint.
 
-A single training, each bag, and every worker of a cluster run this code.
+A single training, each bag of `surefoot.learn.bagging`, and every worker of a cluster run this code.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from surefoot._version import __version__
-from surefoot.learn.bagging import average, bag_report, bag_settings
-from surefoot.learn.baseline import Missing, baseline_for, baselines_of
+from surefoot.errors import SurefootError
+from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
 from surefoot.learn.comm import Comm, Local
@@ -24,8 +24,7 @@ from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import History, Report, validate_stopping
 from surefoot.learn.engines import Engine, engine_of
 from surefoot.learn.feature_alignment import same_features
-from surefoot.learn.interpolation import validate_interpolation
-from surefoot.learn.metrics import Metric
+from surefoot.learn.metrics import Metric, QueryMetric
 from surefoot.learn.models import Model
 from surefoot.learn.requests import array_key, normalise_request, request_key
 from surefoot.learn.settings import Settings
@@ -63,7 +62,6 @@ class TrainingRun:
 
     settings: Settings
     data: RankingData
-    baseline: Any
     objective: RiskObjective
     validation: Validation | None
     engine: Engine
@@ -73,6 +71,8 @@ class TrainingRun:
     categorical_feature: Any = "auto"
     history: History = field(default_factory=lambda: History(0))
     checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None, {}))
+    shared: dict[str, Any] = field(default_factory=dict)
+    """What the engine made of the data, for whoever trains with them again."""
     _text: Callable[[int], str] | None = None
 
     @classmethod
@@ -113,15 +113,15 @@ class TrainingRun:
         3
         """
         comm = comm or Local()
-        settings = _with_max_label(settings or Settings(), data, comm)
+        settings = with_max_label(settings or Settings(), data, comm)
+        if settings.n_bags > 1:
+            raise SurefootError("a TrainingRun is of one model; resolve_run takes several bags")
         with comm.raise_together():
             engine = engine_of(settings.engine)
-            params = engine.validate_params(engine.params(bag_settings(settings, 0)))
+            params = engine.validate_params(engine.params(settings))
             validate_stopping(settings, valid is not None)
             if valid is not None:
-                data, valid = _same_features(data, valid)
-            if settings.baseline_weight:  # tells at once what would fail after the training
-                validate_interpolation(baseline, data if valid is None else valid)
+                data, valid = align_features(data, valid)
             objective = RiskObjective(
                 settings.objective,
                 settings.alpha,
@@ -134,28 +134,23 @@ class TrainingRun:
             objective.bind(data, sample_weight)
             prepared = None
             if valid is not None:
-                prepared = _prepare_validation(settings, valid, baseline, valid_baseline, missing)
+                theirs = baselines_of(baseline_for("validation", valid_baseline, baseline), valid, missing)
+                prepared = Validation.parts(settings, valid, theirs)
         validation = None if prepared is None else Validation(*prepared, comm)
         return cls(
-            settings, data, baseline, objective, validation, engine, params,
+            settings, data, objective, validation, engine, params,
             history=History.of(settings, validation), **more,
         )  # fmt: skip
 
     @cached_property
     def request(self) -> dict[str, Any]:
         """All that the model depends on, as JSON keeps it."""
-        objective, validation = self.objective, self.validation
-        return normalise_request({
-            **self.settings.identity(),
-            "version": [__version__, self.engine.version],
-            "training data": self.data.fingerprint,
-            "baseline": objective.baseline.fingerprint,
-            "weight": None if objective.weight is None else array_key(objective.weight),
+        validation = self.validation
+        return {
+            **request_of(self.settings, self.engine, self.data, self.objective.baseline, self.objective.weight, self),
             "validation data": None if validation is None else validation.data.fingerprint,
             "validation baseline": None if validation is None else validation.baselines.fingerprint,
-            "init_model": self.init_model is not None,
-            "categorical_feature": str(self.categorical_feature),
-        })  # fmt: skip
+        }
 
     @property
     def key(self) -> str:
@@ -170,38 +165,20 @@ class TrainingRun:
         resume: bool = False,
         checkpoint_every: float = EVERY,
     ) -> Trained:
-        """Train all bags and put the model together.
+        """Train the model.
 
         With ``checkpoint`` a killed training goes on with ``resume`` to the same model; the file is left to whoever
         named it.
         """
-        saved = Checkpoint(checkpoint, self.request if checkpoint else {}, checkpoint_every)
-        if resume:
-            saved.load()
-        else:
-            saved.remove()
-        n_bags = self.settings.n_bags
-        bags = [self._bag(bag, saved, bag_report(report, bag, n_bags)) for bag in range(n_bags)]
-        histories = [history for _, history in bags]
-        card = self._card(histories)
-        model = Model(self.settings.engine, average([text for text, _ in bags]), card)
-        return Trained(self._finish(model), histories[0].iterations, histories[0].best_iteration)
-
-    def _bag(self, bag: int, checkpoint: Checkpoint, report: Report | None) -> tuple[str, History]:
-        """Boost one bag, or take it from the checkpoint if it is complete."""
-        settings = bag_settings(self.settings, bag)
-        history = History.of(settings, self.validation, report)
-        if bag < len(checkpoint.bags):
-            done = checkpoint.bags[bag]
-            history.resume(done.history)
-            return done.model, history
-        params = self.engine.validate_params(self.engine.params(settings))
-        run = replace(self, settings=settings, params=params, history=history, checkpoint=checkpoint)
-        run.objective.objective.state = {}
-        text = run.boost()
-        if bag + 1 < settings.n_bags:
-            checkpoint.finish_bag(Stage(text, history.iterations))
-        return text, history
+        self.checkpoint = Checkpoint.begin(checkpoint, self.request if checkpoint else {}, checkpoint_every, resume)
+        self.history = History.of(self.settings, self.validation, report)
+        self.objective.objective.state = {}
+        text = self.boost()
+        card = card_of(self.settings, self.engine, self.data, self.objective.baseline, [self.history])
+        model = Model(self.settings.engine, text, card)
+        if self.validation is not None:
+            card["validation"] = self.validation(model.predict(self.validation.data))
+        return Trained(model, self.history.iterations, self.history.best_iteration)
 
     def boost(self) -> str:
         """Have the engine boost; an interrupt saves a checkpoint."""
@@ -237,44 +214,50 @@ class TrainingRun:
             state = self.objective.objective.state
             self.checkpoint.save(Stage(self._text(self.history.trees), self.history.iterations, state))
 
-    def _finish(self, model: Model) -> Model:
-        """The model interpolated as it should be, with the measures of the validation queries in its card."""
-        settings, validation = self.settings, self.validation
-        if settings.baseline_weight:
-            # A ranker is surer of the queries that it was trained on than it should be.
-            data = self.data if validation is None else validation.data
-            model = model.interpolate(settings.baseline_weight, self.baseline, data)
-        if validation is None:
-            return model
-        return replace(model, card={**model.card, "validation": validation(model.predict(validation.data))})
 
-    def _card(self, histories: Sequence[History]) -> dict[str, Any]:
-        """What a model was trained for, and from what."""
-        data, first = self.data, histories[0]
-        return {
-            "surefoot": __version__,
-            "python": platform.python_version(),
-            "engine": {"name": self.settings.engine, "version": self.engine.version},
-            "settings": self.settings.identity(),
-            "baselines": list(self.objective.baseline.names),
-            "notes": list(self.objective.baseline.notes),
-            "metric": str(Metric.reported(self.settings)),
-            "trees": sum(history.best_trees for history in histories),
-            "best_iteration": first.best_iteration,
-            "stopped_on": first.stop_on,
-            "data": {
-                "source": data.source,
-                "fingerprint": data.fingerprint,
-                "queries": len(data),
-                "documents": int(data.labels.size),
-                "features": int(data.features.shape[1]),
-                "first_feature": data.first_feature,
-                "feature_names": data.feature_names,
-            },
-        }
+def request_of(
+    settings: Settings, engine: Engine, data: RankingData, baselines: Baselines, weight: Any, more: Any
+) -> dict[str, Any]:
+    """What every training depends on, as JSON keeps it; ``more`` is the run, with what is given to its engine."""
+    return normalise_request({
+        **settings.identity(),
+        "version": [__version__, engine.version],
+        "training data": data.fingerprint,
+        "baseline": baselines.fingerprint,
+        "weight": None if weight is None else array_key(weight),
+        "init_model": more.init_model is not None,
+        "categorical_feature": str(more.categorical_feature),
+    })  # fmt: skip
 
 
-def _with_max_label(settings: Settings, data: RankingData, comm: Comm) -> Settings:
+def card_of(
+    settings: Settings, engine: Engine, data: RankingData, baselines: Baselines, histories: Sequence[History]
+) -> dict[str, Any]:
+    """What a model was trained for, and from what."""
+    return {
+        "surefoot": __version__,
+        "python": platform.python_version(),
+        "engine": {"name": settings.engine, "version": engine.version},
+        "settings": settings.identity(),
+        "baselines": list(baselines.names),
+        "notes": list(baselines.notes),
+        "metric": str(Metric.reported(settings)),
+        "trees": sum(history.best_trees for history in histories),
+        "best_iteration": histories[0].best_iteration,
+        "stopped_on": histories[0].stop_on,
+        "data": {
+            "source": data.source,
+            "fingerprint": data.fingerprint,
+            "queries": len(data),
+            "documents": int(data.labels.size),
+            "features": int(data.features.shape[1]),
+            "first_feature": data.first_feature,
+            "feature_names": data.feature_names,
+        },
+    }
+
+
+def with_max_label(settings: Settings, data: RankingData, comm: Comm) -> Settings:
     """The scale of ERR is that of the training data, on all workers."""
     if settings.metric != "err" or settings.max_label is not None:
         return settings
@@ -282,16 +265,8 @@ def _with_max_label(settings: Settings, data: RankingData, comm: Comm) -> Settin
     return replace(settings, max_label=int(highest))
 
 
-def _same_features(data: RankingData, valid: RankingData) -> list[RankingData]:
+def align_features(data: RankingData, valid: RankingData) -> list[RankingData]:
     """Both sets with the features of both: LETOR files where most values are 0 seldom end at the same one."""
     if data.feature_names or valid.feature_names:
         return [data, valid]
     return same_features([data, valid])
-
-
-def _prepare_validation(
-    settings: Settings, valid: RankingData, baseline: Any, valid_baseline: Any, missing: Missing
-) -> Parts:
-    """What a `Validation` is made of."""
-    theirs = baselines_of(baseline_for("validation", valid_baseline, baseline), valid, missing)
-    return Validation.parts(settings, valid, theirs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,6 +29,12 @@ class Engine(Protocol):
 
     def validate_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters, complete; those that have another name in `Settings`, or can't be resumed, are refused."""
+
+    def bag_params(self, params: Mapping[str, Any], seed_gap: int) -> dict[str, Any]:
+        """The user's parameters for a bag: each tree sees a part of documents and features; seeds are increased."""
+
+    def average(self, texts: Sequence[str]) -> str:
+        """The mean of models over the same features, as one model; one model is returned as it is."""
 
     def train(self, run: TrainingRun) -> str:
         """Boost, and return the text of the model, all trees up to the best iteration."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_int
 from dataclasses import replace
@@ -41,6 +41,8 @@ RANDOM = {
 """Parameters under which LightGBM draws random numbers, unless they have this value."""
 
 SEEDS = ("bagging_seed", "feature_fraction_seed", "extra_seed")
+BAGS = {"bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7}
+"""What makes bags differ: each tree sees a part of the documents and of the features."""
 
 
 class LightGBM:
@@ -56,6 +58,16 @@ class LightGBM:
 
     def validate_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return {**DETERMINISTIC, **canonical(params)}
+
+    def bag_params(self, params: Mapping[str, Any], seed_gap: int) -> dict[str, Any]:
+        own = canonical(params)
+        if own.get("linear_tree"):
+            raise SurefootError("linear trees are not averaged; leave out linear_tree, or set n_bags to 1")
+        seeds = {name: own[name] + seed_gap for name in ("seed", *SEEDS) if name in own}
+        return {**BAGS, **own, **seeds}
+
+    def average(self, texts: Sequence[str]) -> str:
+        return _average(texts)
 
     def train(self, run: TrainingRun) -> str:
         params, history = run.params, run.history
@@ -86,7 +98,7 @@ class LightGBM:
             training.keep_scores(booster.eval_train)
             if valid is not None:
                 valid.keep_scores(booster.eval_valid)
-        return str(_first_trees(booster, before + history.best_trees).model_to_string())
+        return _with_objective(_first_trees(booster, before + history.best_trees).model_to_string())
 
     def load(self, text: str) -> Any:
         return lgb.Booster(model_str=text)
@@ -162,8 +174,13 @@ def _datasets(run: TrainingRun) -> tuple[Any, Any]:
             **more,
         )
 
-    training = dataset(run.data)
-    return training, None if run.validation is None else dataset(run.validation.data, reference=training)
+    if "training" not in run.shared:
+        training = run.shared["training"] = dataset(run.data)
+        run.shared["valid"] = None if run.validation is None else dataset(run.validation.data, reference=training)
+    for known in run.shared.values():
+        if known is not None:
+            known.forget_scores()
+    return run.shared["training"], run.shared["valid"]
 
 
 def _rows(features: Any) -> Any:
@@ -186,6 +203,12 @@ def _first_trees(booster: Any, trees: int) -> Any:
     return lgb.Booster(model_str=booster.model_to_string(num_iteration=trees))
 
 
+def _with_objective(text: str) -> str:
+    """The model with an objective, which converters of models ask for; it changes no score."""
+    names = "\nfeature_names="
+    return text if "\nobjective=" in text else text.replace(names, f"\nobjective=lambdarank{names}", 1)
+
+
 class _ScoredDataset(lgb.Dataset):
     """A data set that keeps the raw scores of its rows, so that the next stretch of a training starts from them.
 
@@ -198,6 +221,10 @@ class _ScoredDataset(lgb.Dataset):
     def keep_scores(self, evaluate: Callable[[Any], object]) -> None:
         """Take the scores from the booster that was trained with this set."""
         evaluate(self._keep)
+
+    def forget_scores(self) -> None:
+        """Another training begins with this set."""
+        self._scores = None
 
     def _keep(self, scores: Any, dataset: Any) -> list[Any]:
         self._scores = scores.copy()
@@ -252,3 +279,34 @@ class _AfterIteration:
         self.ended = over or (self.random and len(run.history.iterations) % RESEED_EVERY == 0)
         if self.ended:
             raise lgb.callback.EarlyStopException(env.iteration, [])
+
+
+def _average(texts: Sequence[str]) -> str:
+    """The mean of LightGBM models over the same features: all their trees, each leaf divided by the number of models.
+
+    One model is returned as it is.
+    """
+    if len(texts) == 1:
+        return texts[0]
+    head, *_ = texts[0].partition("Tree=0\n")
+    head = "\n".join(line for line in head.splitlines() if not line.startswith("tree_sizes="))
+    blocks = [block for text in texts for block in _trees(text)]
+    scaled = [f"Tree={index}\n{_divided(block, len(texts))}" for index, block in enumerate(blocks)]
+    tail = "end of trees\n\nfeature_importances:\n" + texts[0].partition("feature_importances:\n")[2]
+    # LightGBM writes it again, with the sizes and importances of all trees.
+    return str(lgb.Booster(model_str=f"{head}\n\n{''.join(scaled)}{tail}").model_to_string())
+
+
+def _trees(text: str) -> list[str]:
+    """The trees of a model's text, without their numbers."""
+    body = text[text.index("Tree=0\n") : text.index("end of trees")]
+    return [part.partition("\n")[2] for part in body.split("Tree=")[1:]]
+
+
+def _divided(block: str, by: int) -> str:
+    lines = block.splitlines()
+    for index, line in enumerate(lines):
+        key, _, values = line.partition("=")
+        if key in ("leaf_value", "internal_value", "shrinkage"):
+            lines[index] = f"{key}={' '.join(repr(float(value) / by) for value in values.split(' ') if value)}"
+    return "\n".join(lines) + "\n"

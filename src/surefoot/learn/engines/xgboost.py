@@ -10,7 +10,8 @@ normalises lambdas in its own way. NDCG comes out close.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,8 +49,15 @@ OURS = {
 }
 """Parameters of XGBoost that have a name in `Settings`."""
 
+BAGS = {"subsample": 0.8, "colsample_bytree": 0.7}
+"""What makes bags differ: each tree sees a part of the documents and of the features."""
+
 RANDOM = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
 """Parameters under which XGBoost draws random numbers, unless they are 1."""
+
+
+LEAF = -1
+"""The child of a node that has none."""
 
 
 class XGBoost:
@@ -74,6 +82,13 @@ class XGBoost:
                     f"only {name}={value} can be cut, as checkpoints and early stopping do; leave it out"
                 )
         return {**LEAF_WISE, **params}
+
+    def bag_params(self, params: Mapping[str, Any], seed_gap: int) -> dict[str, Any]:
+        seeds = {name: params[name] + seed_gap for name in ("seed", "random_state") if name in params}
+        return {**BAGS, **params, **seeds}
+
+    def average(self, texts: Sequence[str]) -> str:
+        return _average(texts)
 
     def train(self, run: TrainingRun) -> str:
         if not (isinstance(run.categorical_feature, str) and run.categorical_feature == "auto"):
@@ -106,8 +121,10 @@ ENGINE = XGBoost()
 def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], types: Any) -> Any:
     """As `xgboost.train`, but counting on from the iterations that are done; reseeding takes a new booster."""
     history, validation = run.history, run.validation
-    training = matrix_of(run.data, types)
-    evals = [] if validation is None else [(matrix_of(validation.data, types), "valid")]
+    if not run.shared:
+        run.shared["training"] = matrix_of(run.data, types)
+        run.shared["evals"] = [] if validation is None else [(matrix_of(validation.data, types), "valid")]
+    training, evals = run.shared["training"], run.shared["evals"]
     metric = None if validation is None else _Metric(validation)
     callbacks = [*run.callbacks, _AfterIteration(run, before, metric)]
     container = xgboost.callback.CallbackContainer(callbacks, metric, output_margin=True)
@@ -146,6 +163,28 @@ def _matrix(features: Any, names: Any, types: Any) -> Any:
 def text_of(booster: Any, rounds: int) -> str:
     """The first trees of a model, as JSON."""
     return str(booster[:rounds].save_raw("json").decode("utf-8"))
+
+
+def _average(texts: Sequence[str]) -> str:
+    """All trees of all models, each leaf divided by the number of models; ``base_score`` is 0."""
+    if len(texts) == 1:
+        return texts[0]
+    first, *others = (json.loads(text) for text in texts)
+    parts = [model["learner"]["gradient_booster"]["model"] for model in (first, *others)]
+    trees = [tree for part in parts for tree in part["trees"]]
+    for number, tree in enumerate(trees):
+        tree["id"] = number
+        for node, left in enumerate(tree["left_children"]):
+            if left == LEAF:  # a leaf's value is where other nodes have their threshold
+                tree["split_conditions"][node] /= len(texts)
+        tree["base_weights"] = [weight / len(texts) for weight in tree["base_weights"]]
+    merged = parts[0]
+    merged["trees"], merged["tree_info"] = trees, [0] * len(trees)
+    merged["iteration_indptr"] = list(range(len(trees) + 1))
+    merged["gbtree_model_param"]["num_trees"] = str(len(trees))
+    booster = xgboost.Booster()
+    booster.load_model(bytearray(json.dumps(first), "utf-8"))
+    return text_of(booster, len(trees))
 
 
 def _as_booster(model: Any) -> Any:

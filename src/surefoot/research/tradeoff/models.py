@@ -9,12 +9,12 @@ import numpy as np
 
 from surefoot._typing import PathLike
 from surefoot.errors import counted
+from surefoot.learn.bagging import resolve_run
 from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import Progress
 from surefoot.learn.model_store import ModelStore
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
-from surefoot.learn.training_run import TrainingRun
 from surefoot.learn.validation import Validation
 from surefoot.research.tradeoff.data_split import DataSplit
 from surefoot.scores import Scores
@@ -49,7 +49,7 @@ class Trainer:
     def get(self, name: str, settings: Settings) -> TrainedModel:
         """The model of these settings, loaded from the folder if it is complete, else trained."""
         split, report = self.split, self.report
-        run = TrainingRun.of(
+        run = resolve_run(
             split.train,
             split.baselines(split.train),
             settings,
