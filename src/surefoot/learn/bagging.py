@@ -133,7 +133,9 @@ class BaggedRun:
             self.engine.average([bag.model for bag in bags]),
             card_of(self.settings, self.engine, self.data, self.baselines, [bag.history for bag in bags]),
         )
-        return Trained(self._finish(model, bags), bags[0].history.iterations, bags[0].history.best_iteration)
+        scores = self.out_of_bag(bags)
+        first = bags[0].history
+        return Trained(self._finish(model, scores), first.iterations, first.best_iteration, scores)
 
     def out_of_bag(self, bags: Sequence[Bag]) -> FloatArray:
         """The score of each document: the mean of those that the bags gave it which did not see its query."""
@@ -196,10 +198,10 @@ class BaggedRun:
         )
         return run, valid
 
-    def _finish(self, model: Model, bags: Sequence[Bag]) -> Model:
+    def _finish(self, model: Model, out_of_bag: FloatArray) -> Model:
         """The model with the measures of the out-of-bag scores in its card."""
         validation = Validation.of(self.settings, self.data, self.baselines)
-        return replace(model, card={**model.card, "validation": validation(self.out_of_bag(bags))})
+        return replace(model, card={**model.card, "validation": validation(out_of_bag)})
 
 
 @dataclass(frozen=True, eq=False)

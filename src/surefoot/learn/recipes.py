@@ -7,12 +7,12 @@ from surefoot.learn.settings import Settings
 SAFE = Settings(
     "ucro",
     alpha=0.0,
-    n_bags=12,
-    n_estimators=600,
+    n_bags=8,
+    n_estimators=300,
     learning_rate=0.05,
     num_leaves=15,
     min_child_samples=50,
-    early_stopping_rounds=200,
+    early_stopping_rounds=50,
     stop_on="mean",
     baseline_weight=0.6,
 )

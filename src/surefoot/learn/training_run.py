@@ -29,6 +29,7 @@ from surefoot.learn.models import Model
 from surefoot.learn.requests import array_key, normalise_request, request_key
 from surefoot.learn.settings import Settings
 from surefoot.learn.validation import Parts, Validation
+from surefoot.scores import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,9 @@ class Trained:
         several bags, those of the first.
     best_iteration : int
         The iteration that was kept, counted from 1.
+    out_of_bag : array, optional
+        With several bags, the score of each document, first of the training and then of the validation queries, by
+        the bags that did not see its query.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class Trained:
     model: Model
     history: list[dict[str, float]]
     best_iteration: int
+    out_of_bag: FloatArray | None = None
 
 
 @dataclass(eq=False)
