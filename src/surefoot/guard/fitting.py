@@ -73,6 +73,7 @@ def fit_guard(
     kinds: Sequence[str] | None = None,
     alpha: float = ALPHA,
     seed: int = 0,
+    folds: int = FOLDS,
 ) -> GuardFit:
     """Fit a guard to scores of queries that the candidate was not trained on.
 
@@ -96,6 +97,9 @@ def fit_guard(
         How many points of the mean a point of F_Risk is worth.
     seed
         Of the folds and of the second stage.
+    folds
+        Into how many parts the queries are cut, 3 or more; the second stage is fitted about as many times as there
+        are pairs of them.
 
     Returns
     -------
@@ -117,7 +121,7 @@ def fit_guard(
         from surefoot.learn.metrics import Metric
 
         metric = Metric(cutoff=10).bind(grades, pair.bounds)
-    trial = _Trial(pair, grades, metric, tuple(_kinds(kinds, len(pair))), alpha, seed)
+    trial = _Trial(pair, grades, metric, tuple(_kinds(kinds, len(pair))), alpha, seed, folds)
     return trial.result(measure)
 
 
@@ -135,12 +139,13 @@ class _Trial:
     kinds: tuple[str, ...]
     alpha: float
     seed: int
+    folds: int = FOLDS
     _fitted: dict[frozenset[int], FloatArray] = field(default_factory=dict)
 
     @cached_property
     def fold(self) -> IntArray:
         """The fold of each query."""
-        fold = np.arange(len(self.pair)) % FOLDS
+        fold = np.arange(len(self.pair)) % self.folds
         return generator(self.seed).permutation(fold)
 
     @cached_property
@@ -174,7 +179,7 @@ class _Trial:
         if TREES not in self.kinds:
             return self.designed
         learned = np.empty(len(self.pair))
-        for fold in range(FOLDS):
+        for fold in range(self.folds):
             left_out = frozenset({fold} if without is None else {fold, without})
             inside = self.fold == fold
             learned[inside] = self.second_stage(left_out)[inside]
@@ -202,7 +207,7 @@ class _Trial:
         groups[CHOSEN] = np.arange(names.size)
         outer = self.values()
         found = {kind: outer[0].copy() for kind in groups}
-        for fold in range(FOLDS if len(self.pair) >= FEWEST else 0):
+        for fold in range(self.folds if len(self.pair) >= FEWEST else 0):
             inner, inside = self.values(fold), self.fold == fold
             for kind, rows in groups.items():
                 found[kind][inside] = outer[self.choose(inner, ~inside, rows), inside]

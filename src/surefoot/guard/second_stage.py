@@ -59,13 +59,13 @@ def fit_second_stage(pair: Pair, labels: npt.ArrayLike, *, seed: int = 0, featur
     scale = Scale.of(pair)
     columns = features_of(pair, scale)
     columns[[index for index, name in enumerate(FEATURES) if name not in features]] = 0.0
+    objective = RiskObjective("ucro", ALPHA, Guard(safety=1.0).ranking_scores(pair), n_jobs=1)
+    data = lgb.Dataset(
+        columns.T, np.asarray(labels, np.float32), group=np.diff(pair.bounds), init_score=columns[0],
+        params={"feature_pre_filter": False, "verbosity": -1},
+    )  # fmt: skip
     trees: list[Tree] = []
     for draw in range(SEEDS):
-        objective = RiskObjective("ucro", ALPHA, Guard(safety=1.0).ranking_scores(pair), n_jobs=1)
-        data = lgb.Dataset(
-            columns.T, np.asarray(labels, np.float32), group=np.diff(pair.bounds), init_score=columns[0],
-            params={"feature_pre_filter": False, "verbosity": -1},
-        )  # fmt: skip
         booster = lgb.train({**PARAMS, "seed": seed * SEEDS + draw, "objective": objective}, data, N_TREES)
         trees += trees_of(booster.model_to_string())
     averaged = tuple(_scaled(tree, 1 / SEEDS) for tree in trees)
