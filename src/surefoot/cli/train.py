@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from surefoot.learn.training_run import Trained
 
 OBJECTIVE = ("objective", "alpha", *PAIRS)
-MODEL = ("n_bags", "baseline_weight")
+MODEL = ("n_bags", "guard", "max_loss")
 SIZES = {"queries": "query", "documents": "document", "features": "feature"}
 
 EXAMPLES = """examples:

@@ -176,7 +176,7 @@ def predict(model: Model, frame: Any) -> Any:
     Parameters
     ----------
     model : Model
-        One that scores documents one by one: not interpolated with its baseline.
+        One that scores documents one by one: not guarded by its baseline.
     frame : dask.dataframe.DataFrame
         One row per document.
 

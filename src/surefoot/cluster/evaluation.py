@@ -26,8 +26,8 @@ def features_of(model: Model) -> list[str]:
 
 def validate_by_row(model: Model) -> Model:
     """The model, if it scores a document without the others of its query."""
-    if model.needs_queries:
-        raise SurefootError(f"{NEEDS_QUERIES}; take scores, or a model that is not interpolated")
+    if model.guard is not None:
+        raise SurefootError(f"{NEEDS_QUERIES}; take scores, or a model without a guard")
     return model
 
 

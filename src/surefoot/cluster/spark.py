@@ -102,7 +102,7 @@ def predict(model: Model, frame: Any, name: str = "score") -> Any:
     Parameters
     ----------
     model : Model
-        One that scores documents one by one: not interpolated with its baseline.
+        One that scores documents one by one: not guarded by its baseline.
     frame : pyspark.sql.DataFrame
         One row per document.
     name : str

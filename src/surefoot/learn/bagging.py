@@ -23,6 +23,7 @@ from surefoot.learn.comm import Local
 from surefoot.learn.data import Ints, RankingData, concat
 from surefoot.learn.early_stopping import History, Progress, Report
 from surefoot.learn.engines import Engine, engine_of
+from surefoot.learn.guarding import Guarding
 from surefoot.learn.models import Model
 from surefoot.learn.requests import request_key
 from surefoot.learn.settings import Settings
@@ -56,6 +57,7 @@ class BaggedRun:
     baselines: Baselines
     part_of_query: Ints
     engine: Engine
+    guarding: Guarding | None = None
     weight: Any = None
     init_model: Any = None
     callbacks: Sequence[Any] = ()
@@ -103,7 +105,8 @@ class BaggedRun:
             )
         part_of_query = np.random.default_rng(settings.seed).permutation(np.arange(len(data)) % parts)
         settings = with_max_label(settings, data, Local())
-        run = cls(settings, data, baselines, part_of_query, engine_of(settings.engine), weight, **more)
+        guarding = None if settings.guard is None else Guarding.of(settings, data, baseline, baselines)
+        run = cls(settings, data, baselines, part_of_query, engine_of(settings.engine), guarding, weight, **more)
         run.engine.validate_params(run.engine.params(run.bag_settings(0)))
         return run
 
@@ -199,7 +202,9 @@ class BaggedRun:
         return run, valid
 
     def _finish(self, model: Model, out_of_bag: FloatArray) -> Model:
-        """The model with the measures of the out-of-bag scores in its card."""
+        """The model guarded if it should be, with measures of queries that it did not see in its card."""
+        if self.guarding is not None:
+            return self.guarding.fit(model, out_of_bag)
         validation = Validation.of(self.settings, self.data, self.baselines)
         return replace(model, card={**model.card, "validation": validation(out_of_bag)})
 

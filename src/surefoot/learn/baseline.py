@@ -21,6 +21,7 @@ from surefoot.scores import VIRTUAL, FloatArray
 Missing = Literal["error", "last"]
 FORMS = ("feature:N", "-feature:N", "rank:N", "order", "run:FILE", "scores:FILE", "model:PATH")
 """How a baseline is named."""
+COLUMNS = ("feature", "-feature", "rank")
 BELOW_ALL = -1e300
 
 
@@ -92,10 +93,10 @@ class Baselines:
             tuple(dict.fromkeys((*self.notes, *other.notes))),
         )
 
-    def ranking(self) -> FloatArray:
-        """The scores of the only baseline, for objectives that look at its ranking."""
+    def ranking(self, user: str = "churn") -> FloatArray:
+        """The scores of the only baseline, for what looks at its ranking."""
         if len(self.rows) != 1 or self.rows[0] is None:
-            raise SurefootError("churn needs one baseline that scores documents: a feature, a run, scores or a model")
+            raise SurefootError(f"{user} needs one baseline that scores documents: a feature, a run, scores or a model")
         return self.rows[0]
 
 
@@ -229,9 +230,9 @@ def _named(name: str, data: RankingData, missing: Missing) -> Baselines:
     kind, _, rest = name.partition(":")
     if name == "order":
         return _of_scores(name, -np.arange(data.labels.size, dtype=np.float64))
-    if not rest or kind not in ("feature", "-feature", "rank", "run", "scores", "model"):
+    if not rest or kind not in (*COLUMNS, "run", "scores", "model"):
         raise SurefootError(f"a baseline is given as {', '.join(FORMS)}; got {name!r}")
-    if kind in ("feature", "-feature", "rank"):
+    if kind in COLUMNS:
         return _of_scores(name, _column_scores(kind, data.column(rest).astype(np.float64)))
     notes: tuple[str, ...] = ()
     if kind == "run":
@@ -245,6 +246,35 @@ def _named(name: str, data: RankingData, missing: Missing) -> Baselines:
 
 def _of_scores(name: str, rows: FloatArray, notes: tuple[str, ...] = ()) -> Baselines:
     return Baselines((name,), (rows,), (None,), notes)
+
+
+def feature_form(given: Any, data: RankingData) -> tuple[str, int] | None:
+    """How the only baseline follows from the features alone, so that it is known wherever a model ranks.
+
+    The form is ``feature``, ``-feature``, ``rank`` or ``order``, and the number is that of the column, counted from 0.
+
+    >>> feature_form(["rank:1"], RankingData.of([[1.0, 2.0]], [0], qid=["a"])), feature_form("run:bm25.run", None)
+    (('rank', 1), None)
+    """
+    only = list(given.values()) if isinstance(given, Mapping) else given
+    if isinstance(only, list | tuple) and len(only) == 1:
+        only = only[0]
+    if only == "order":
+        return "order", 0
+    kind, _, feature = str(only).partition(":")
+    return (kind, data.column_index(feature)) if isinstance(only, str) and kind in COLUMNS else None
+
+
+def form_scores(form: str, column: int, data: RankingData) -> FloatArray:
+    """The scores of a baseline of such a form."""
+    if form == "order":
+        return (data.bounds[data.query_of_row] - np.arange(data.labels.size)).astype(np.float64)
+    return _column_scores(form, data.column_at(column).astype(np.float64))
+
+
+def guard_scores(rows: FloatArray) -> FloatArray:
+    """A baseline's scores as guards take them: minus infinity for documents that it does not have."""
+    return np.where(rows <= BELOW_ALL, -np.inf, rows)
 
 
 def _column_scores(kind: str, column: FloatArray) -> FloatArray:

@@ -1,38 +1,43 @@
-"""A trained ranker: a plain model of its engine, and a card that says what it was trained for.
+"""A trained ranker: a plain model of its engine, a guard if it has one, and a card that says what it was trained for.
 
-In a folder they are two files: ``model.txt`` (LightGBM) or ``model.json`` (XGBoost), which work in whatever reads
-such models, and ``card.json``. Neither is a pickle, so loading a model runs no code of its maker.
+In a folder they are ``model.txt`` (LightGBM) or ``model.json`` (XGBoost), which work in whatever reads such models, and
+``card.json``. A guarded model has a ``guard.json`` too, and its trees, which alone would rank without the guard, are in
+a file that no engine reads: ``unguarded-trees.txt`` or ``unguarded-trees.json``. None is a pickle, so loading a model
+runs no code of its maker.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from surefoot.errors import InputError, SurefootError, listed
+from surefoot.guard.blends import Scale
+from surefoot.guard.guard import Guard
+from surefoot.guard.pairs import Pair
 from surefoot.io.atomic import digest_of, write_text
-from surefoot.learn.data import RankingData, as_matrix
-from surefoot.learn.engines import INSTALL, MODEL_FILES, engine_of
+from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
+from surefoot.learn.data import RankingData, as_matrix, queries_of
+from surefoot.learn.engines import INSTALL, MODEL_FILES, UNGUARDED_FILES, engine_of
 from surefoot.learn.feature_alignment import widened
-from surefoot.learn.interpolation import BaselineTerm
 from surefoot.results import plain
 from surefoot.scores import FloatArray
 
-CARD = "card.json"
+CARD, GUARD = "card.json", "guard.json"
+NEEDS_QUERIES = "the model is guarded by its baseline's ranking, so it must know which documents are of one query"
 INTERPOLATION = "interpolation"
-NEEDS_QUERIES = (
-    "the model is interpolated with its baseline's ranking, so it must know which documents are of one query"
-)
+"""What a card of version 0.1 calls its guard."""
+UNGUARDED = "These trees are of a guarded model and rank without its guard: use surefoot, or `surefoot export`.\n"
+"""The first line of a guarded model's trees, at which engines give up reading the file."""
 
-__all__ = ["CARD", "INSTALL", "InterpolatedModel", "Model", "load_model", "model_of"]
+__all__ = ["CARD", "INSTALL", "Model", "load_model"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,8 @@ class Model:
         The model as its engine writes it.
     card : mapping
         What the model was trained for, and from what.
+    guard : Guard, optional
+        How the scores of the trees are blended with those of the baseline that the card names.
 
     Examples
     --------
@@ -60,32 +67,57 @@ class Model:
     engine: str
     text: str
     card: Mapping[str, Any]
-    needs_queries: ClassVar[bool] = False
-    """Whether a document's score depends on the other documents of its query."""
+    guard: Guard | None = None
 
-    def predict(self, data: Any) -> FloatArray:
-        """The score of each document.
+    def predict(self, data: Any, qid: Any = None, baseline: Any = None) -> FloatArray:
+        """The score of each document; that of a guarded model is a whole number that falls with the rank.
 
         Parameters
         ----------
         data : RankingData or array
             The documents; `RankingData` that end before the model's last feature are filled up with zeros.
+        qid : array, optional
+            The query of each row of an array; a guarded model needs it.
+        baseline
+            The baseline of these documents, as `baselines_of` takes it: for a guarded model whose baseline is not a
+            feature.
 
         Returns
         -------
         array
             A score for each row.
         """
-        return self._trees(data)
+        if self.guard is None:
+            return self._trees(data)
+        if isinstance(data, RankingData):
+            return self._guarded(self.guard, data, baseline)
+        if qid is None:
+            raise SurefootError(f"{NEEDS_QUERIES}; give RankingData, or qid")
+        rows = RankingData.of(data, np.zeros(len(data)), qid, feature_names=_names_of(data))
+        scores = np.empty(rows.labels.size)
+        scores[np.argsort(queries_of(qid)[1], kind="stable")] = self.by_index()._guarded(self.guard, rows, baseline)
+        return scores
+
+    def _guarded(self, guard: Guard, data: RankingData, baseline: Any) -> FloatArray:
+        rows = self._filled(data)
+        return guard.ranking_scores(Pair.of(self._baseline_scores(rows, baseline), self._trees(rows), rows.bounds))
+
+    def _baseline_scores(self, data: RankingData, given: Any) -> FloatArray:
+        """The scores of the baseline that the guard was fitted with, from the features if it is one of them."""
+        kept = self.card["guard"]
+        if kept["form"] is not None:
+            return guard_scores(form_scores(kept["form"], kept["column"], data))
+        if given is None:
+            raise SurefootError(
+                f"the model is guarded by the baseline {kept['baseline']}, which is not a feature; give its scores of "
+                "these documents, as --baseline run:FILE or baseline=..."
+            )
+        return guard_scores(baselines_of(given, data).ranking("a guard"))
 
     def _trees(self, data: Any) -> FloatArray:
         trained = self.card["data"]
-        if (
-            isinstance(data, RankingData)
-            and data.feature_names is None
-            and data.features.shape[1] < trained["features"]
-        ):
-            data = self.align(data)
+        if isinstance(data, RankingData):
+            data = self._filled(data)
         matrix = data.features if isinstance(data, RankingData) else as_matrix(data)
         self._validate_names(_names_of(data))
         if matrix.shape[1] != trained["features"]:
@@ -97,6 +129,11 @@ class Model:
             )
         return np.asarray(engine_of(self.engine).predict(self.booster, matrix), dtype=np.float64)
 
+    def _filled(self, data: RankingData) -> RankingData:
+        """Data without names that end before the model's last feature, filled up with zeros."""
+        fewer = data.feature_names is None and data.features.shape[1] < self.card["data"]["features"]
+        return self.align(data) if fewer else data
+
     def align(self, data: RankingData) -> RankingData:
         """The data with the model's features: those that it lacks are 0; more than the model has is an error."""
         first = self.card["data"]["first_feature"]
@@ -105,26 +142,6 @@ class Model:
     def by_index(self) -> Model:
         """The same model for features that are known by their column of a matrix, not by a number in a file."""
         return replace(self, card={**self.card, "data": {**self.card["data"], "first_feature": None}})
-
-    def interpolate(self, baseline_weight: float, baseline: Any, data: RankingData) -> InterpolatedModel:
-        """The model interpolated with a baseline that is a feature, on the scale of these queries.
-
-        Parameters
-        ----------
-        baseline_weight : float
-            What the baseline's first document gets, on average, in standard deviations of the model's scores.
-        baseline : str
-            ``feature:NAME``.
-        data : RankingData
-            Queries to find the weight on: validation queries, if there are any.
-
-        Returns
-        -------
-        InterpolatedModel
-        """
-        term = BaselineTerm.fit(self.predict(data), baseline_weight, baseline, data)
-        card = {**self.card, INTERPOLATION: {"baseline_weight": baseline_weight, **asdict(term)}}
-        return InterpolatedModel(self.engine, self.text, card)
 
     def _validate_names(self, names: Sequence[str] | None) -> None:
         """Columns in another order than in training would give meaningless scores."""
@@ -144,36 +161,16 @@ class Model:
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         (path / CARD).unlink(missing_ok=True)
-        write_text(path / MODEL_FILES[self.engine], self.text)
-        card = {**self.card, "model": {"file": MODEL_FILES[self.engine], "blake2b": digest_of(self.text)}}
+        text, file = self.text, MODEL_FILES[self.engine]
+        if self.guard is not None:
+            text, file = UNGUARDED + text, UNGUARDED_FILES[self.engine]
+            self.guard.save(path / GUARD)
+        write_text(path / file, text)
+        card = {**self.card, "model": {"file": file, "blake2b": digest_of(text)}}
         write_text(path / CARD, json.dumps(plain(card), indent=2, ensure_ascii=False) + "\n")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"engine": self.engine, "text": self.text, "card": self.card}
-
-
-@dataclass(frozen=True, eq=False)
-class InterpolatedModel(Model):
-    """A model whose scores are those of its trees plus a term of the baseline, which is in its card."""
-
-    needs_queries: ClassVar[bool] = True
-
-    def predict(self, data: Any) -> FloatArray:
-        """The score of each document of `RankingData`."""
-        if not isinstance(data, RankingData):
-            raise SurefootError(f"{NEEDS_QUERIES}; give RankingData, or qid")
-        return self._trees(data) + self.term(data)
-
-    @cached_property
-    def term(self) -> BaselineTerm:
-        """What is added to the scores of the trees."""
-        kept = self.card[INTERPOLATION]
-        return BaselineTerm(kept["feature"], kept["column"], kept["floor"], kept["weight"])
-
-
-def model_of(engine: str, text: str, card: Mapping[str, Any]) -> Model:
-    """A model with what its card says."""
-    return (InterpolatedModel if INTERPOLATION in card else Model)(engine, text, card)
+        return {"engine": self.engine, "text": self.text, "card": self.card, "guard": self.guard}
 
 
 def _names_of(data: Any) -> Sequence[str] | None:
@@ -204,7 +201,8 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     try:
         card = _read_card(path / CARD)
         engine, digest = card["engine"]["name"], card["model"]["blake2b"]
-        file = path / MODEL_FILES[engine]
+        guarded = card["model"]["file"] == UNGUARDED_FILES[engine]
+        file = path / (UNGUARDED_FILES if guarded else MODEL_FILES)[engine]
         text = file.read_text("utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError) as error:
         raise InputError(path, f"is no folder of a trained model: no {Path(error.filename).name} in it") from None
@@ -212,7 +210,8 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
         raise InputError(path / CARD, "is not the card of a trained model; train it again") from None
     if digest_of(text) != digest:  # the engines trust what they read: a damaged file can end the process
         raise InputError(file, f"is not the model of {CARD} beside it, or damaged; train it again")
-    return model_of(engine, text, card)
+    guard = Guard.load(path / GUARD) if guarded else _old_guard(card)
+    return Model(engine, text.removeprefix(UNGUARDED), card, guard)
 
 
 def _read_card(path: Path) -> dict[str, Any]:
@@ -223,11 +222,17 @@ def _read_card(path: Path) -> dict[str, Any]:
     if not isinstance(data["features"], int) or not isinstance(data["first_feature"], int | None):
         raise ValueError
     _ = data["feature_names"]
-    if INTERPOLATION in card:
-        column, floor, weight = (card[INTERPOLATION][key] for key in ("column", "floor", "weight"))
-        if column not in range(data["features"]) or not math.isfinite(floor) or not math.isfinite(weight):
-            raise ValueError
+    if "guard" in card and card["guard"]["form"] is not None and card["guard"]["column"] not in range(data["features"]):
+        raise ValueError
     return card
+
+
+def _old_guard(card: Mapping[str, Any]) -> Guard | None:
+    """The guard of an older model, which was interpolated with its baseline by what its card says."""
+    if INTERPOLATION not in card:
+        return None
+    kept = card[INTERPOLATION]
+    return Guard("lean", kept["weight"], Scale(floor=kept["floor"]))
 
 
 def _upgrade(card: dict[str, Any]) -> None:
@@ -238,7 +243,13 @@ def _upgrade(card: dict[str, Any]) -> None:
         own = {key: card.pop(key) for key in ("objective", "alpha", "params")}
         cutoff = card["metric"].partition("@")[2]
         card["settings"] = {**own, **pairs, **named, **({"cutoff": int(cutoff)} if cutoff else {})}
+    card["settings"].pop("baseline_weight", None)
     if "lean" in card:
         lean = card.pop("lean")
         kept = {key: lean[key] for key in ("feature", "floor", "weight")}
         card[INTERPOLATION] = {"baseline_weight": lean["share"], "column": lean["place"], **kept}
+    if INTERPOLATION in card:
+        kept = card[INTERPOLATION]
+        if not all(type(kept[key]) in (int, float) for key in ("weight", "floor")):
+            raise ValueError
+        card["guard"] = {"baseline": f"feature:{kept['feature']}", "form": "feature", "column": kept["column"]}

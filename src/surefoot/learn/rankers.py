@@ -107,8 +107,8 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
 
         Examples
         --------
-        >>> RiskRanker.safe(n_bags=3).baseline_weight
-        0.6
+        >>> RiskRanker.safe(n_bags=4).guard
+        'trees'
         """
         return cls.from_settings(SAFE, **changes)
 

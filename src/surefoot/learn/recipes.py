@@ -14,6 +14,6 @@ SAFE = Settings(
     min_child_samples=50,
     early_stopping_rounds=50,
     stop_on="mean",
-    baseline_weight=0.6,
+    guard="trees",
 )
-"""Bags of many small trees for the mean, interpolated with the baseline; docs/recipe.md shows what it did."""
+"""Bags of small trees for the mean, guarded by the baseline; docs/recipe.md shows what it did."""

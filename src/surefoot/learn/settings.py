@@ -6,7 +6,6 @@ The flags of the command line, the parameters of `RiskRanker`, plans and recipes
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields
 from typing import Any, Literal
@@ -21,6 +20,7 @@ METRICS = ("ndcg", "map", "mrr", "err")
 EMPTY = ("zero", "one", "drop")
 ENGINES = ("lightgbm", "xgboost")
 VIRTUAL_BASELINES = ("MEAN", "MEDIAN", "MAX")
+GUARDS = ("trees", "lean", "z", "minmax", "ranks", "cap", "fallback", "any")
 
 
 def option(default: Any, text: str, *flags: str, metavar: str | None = None, choices: tuple[str, ...] = ()) -> Any:
@@ -108,10 +108,14 @@ class Settings(PairOptions):
         the same alpha (the mean for lambdamart, U_Risk for ucro, T_Risk for saro and faro, GeoRisk for georisk, ...),
         or the mean without a baseline.
     n_bags : int
-        How many trainings that differ by chance are averaged into one model; LightGBM only.
-    baseline_weight : float
-        How much the ranking of a baseline that is a feature counts beside the model's own: its first document gets,
-        on average, so many standard deviations of the model's scores within a query.
+        How many trainings that differ by chance are averaged into one model. Each holds out a part of all queries, for
+        training and validation, and keeps the iteration that is best on them.
+    guard : str, optional
+        Fit a guard on the out-of-bag scores of several bags, which blends the model with its only baseline: "trees" (a
+        second stage), another kind of `surefoot.guard.Guard`, or "any": the kind that is best. It is left out where it
+        does not help; with fewer than 100 queries "trees" means any of the others.
+    max_loss : float, optional
+        The F_Risk that the guard may have, with 90 % confidence; it is moved towards the baseline as far as that needs.
     params : mapping
         Any other parameter of the engine.
     seed : int
@@ -170,13 +174,12 @@ class Settings(PairOptions):
         "--bags",
         metavar="N",
     )
-    baseline_weight: float = option(
-        0.0,
-        "interpolate with a baseline that is a feature: add its score divided by its rank, to its first document "
-        "this many standard deviations of the model's own scores",
-        "--baseline-weight",
-        "--lean",
-        metavar="W",
+    guard: str | None = option(
+        None, "guard the model by its baseline: trees, lean, z, minmax, ranks, cap, fallback or any; needs bags",
+        "--guard", metavar="KIND",
+    )  # fmt: skip
+    max_loss: float | None = option(
+        None, "certify that F_Risk is at most B, with 90 percent confidence; needs a guard", "--max-loss", metavar="B"
     )
     params: Mapping[str, Any] = option({}, "any other parameter of the engine", "--param", metavar="K=V")
     seed: int = option(0, "seed of all that is drawn", "--seed", metavar="S")
@@ -193,8 +196,12 @@ class Settings(PairOptions):
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise SurefootError(f"{name} must be 1 or more; got {number}")
-        if not 0 <= self.baseline_weight < math.inf:
-            raise SurefootError(f"baseline_weight must be 0 or more; got {self.baseline_weight:g}")
+        if self.guard is not None:
+            choose(self.guard, GUARDS, "guard")
+            if self.n_bags < 2:
+                raise SurefootError("a guard is fitted on queries that a bag did not see; set n_bags to 2 or more")
+        if self.max_loss is not None and (self.guard is None or not 0 < self.max_loss < 1):
+            raise SurefootError("max_loss must lie between 0 and 1, and needs a guard; set guard to trees")
 
     def identity(self) -> dict[str, Any]:
         """All fields that the model depends on: all but the number of threads."""

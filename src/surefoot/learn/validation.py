@@ -90,9 +90,13 @@ class Validation:
 
     def __call__(self, scores: FloatArray) -> dict[str, float]:
         """All measures of a ranking by these scores."""
-        x, wanted = self.values(scores), self.measures
+        return self.measures_of(self.values(scores))
+
+    def measures_of(self, values: FloatArray) -> dict[str, float]:
+        """All measures of a ranking that has these values of the metric, on the queries that count."""
+        wanted = self.measures
         statistics = {
-            source: _statistic(measure, x, self._baseline_values)
+            source: _statistic(measure, values, self._baseline_values)
             for source, measure in m.sources(wanted.values()).items()
         }
         found = m.compute_all(wanted.values(), statistics, np.asarray(self.alpha, dtype=np.float64))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 INSTALL = "learning needs more packages: pip install 'surefoot[learn]'"
 MODEL_FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
 """The name of a model's file, by engine."""
+UNGUARDED_FILES = {"lightgbm": "unguarded-trees.txt", "xgboost": "unguarded-trees.json"}
+"""The name of the file of a guarded model's trees, by engine."""
 
 
 class Engine(Protocol):
@@ -58,4 +60,4 @@ def engine_of(name: str) -> Engine:
     return engine
 
 
-__all__ = ["ENGINES", "INSTALL", "MODEL_FILES", "Engine", "engine_of"]
+__all__ = ["ENGINES", "INSTALL", "MODEL_FILES", "UNGUARDED_FILES", "Engine", "engine_of"]
