@@ -18,7 +18,7 @@ from surefoot.guard.blends import TREES, Scale
 from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import FEWEST_QUERIES, fit_second_stage
-from surefoot.guard.selection import ALPHA, select
+from surefoot.guard.selection import ALPHA, ERRORS, select
 from surefoot.results import Column, Result, signature
 from surefoot.risk.statistics import Comparison
 from surefoot.scores import Scores
@@ -74,6 +74,7 @@ def fit_guard(
     alpha: float = ALPHA,
     seed: int = 0,
     folds: int = FOLDS,
+    errors: float = ERRORS,
 ) -> GuardFit:
     """Fit a guard to scores of queries that the candidate was not trained on.
 
@@ -100,6 +101,8 @@ def fit_guard(
     folds
         Into how many parts the queries are cut, 3 or more; the second stage is fitted about as many times as there
         are pairs of them.
+    errors
+        By how many standard errors a guard must raise U_Risk; see `surefoot.guard.selection.select`.
 
     Returns
     -------
@@ -121,7 +124,7 @@ def fit_guard(
         from surefoot.learn.metrics import Metric
 
         metric = Metric(cutoff=10).bind(grades, pair.bounds)
-    trial = _Trial(pair, grades, metric, tuple(_kinds(kinds, len(pair))), alpha, seed, folds)
+    trial = _Trial(pair, grades, metric, tuple(_kinds(kinds, len(pair))), alpha, seed, folds, errors)
     return trial.result(measure)
 
 
@@ -140,6 +143,7 @@ class _Trial:
     alpha: float
     seed: int
     folds: int = FOLDS
+    errors: float = ERRORS
     _fitted: dict[frozenset[int], FloatArray] = field(default_factory=dict)
 
     @cached_property
@@ -198,7 +202,7 @@ class _Trial:
     def choose(self, values: FloatArray, queries: Any, rows: IntArray) -> int:
         """The row, of these, that is best on these queries."""
         b = self.baseline[queries]
-        return int(rows[select(values[np.ix_(rows, queries)], values[0, queries], b, self.alpha).index])
+        return int(rows[select(values[np.ix_(rows, queries)], values[0, queries], b, self.alpha, self.errors).index])
 
     def nested(self) -> Iterator[tuple[str, FloatArray]]:
         """Each kind, and the choice of a kind, with its metric on queries that had no part in choosing it."""
@@ -219,9 +223,10 @@ class _Trial:
         if len(self.pair) < FEWEST:
             return Guard(), f"{counted(len(self.pair), 'query')} can't tell guards apart; {FEWEST} or more are needed"
         values = self.values()
-        selection = select(values, values[0], self.baseline, self.alpha)
+        selection = select(values, values[0], self.baseline, self.alpha, self.errors)
         if selection.index == 0:
-            return Guard(), "no guard raises U_Risk by more than its standard error, so the candidate is left alone"
+            found = "no guard raises" if self.errors >= 0 else "every guard lowers"
+            return Guard(), f"{found} U_Risk by more than its standard error, so the candidate is left alone"
         learned = selection.index == len(self.designs)
         guard = self.fit_trees(np.arange(len(self.pair))) if learned else self.designs[selection.index]
         gain, error = selection.gain[selection.index], selection.error[selection.index]

@@ -35,6 +35,9 @@ def select(
 ) -> Selection:
     """Select among guards (rows) by their metric on each query; row 0 is the candidate left alone.
 
+    ``errors`` below 0 turn the burden of proof: a guard is taken unless it lowers U_Risk by more than so many standard
+    errors, for where there is reason to expect that it helps.
+
     >>> b, c = np.full(40, 0.5), np.linspace(0.3, 0.9, 40)
     >>> select(np.stack([c, np.maximum(c, 0.45), c - 0.2]), c, b).index
     1
@@ -42,7 +45,7 @@ def select(
     gains = values(guarded, baseline, alpha) - values(candidate, baseline, alpha)
     gain = gains.mean(axis=1)
     error = gains.std(axis=1, ddof=1) / np.sqrt(gains.shape[1]) if gains.shape[1] > 1 else np.full(gain.size, np.inf)
-    lower = np.where(gain > 0, gain - errors * error, -np.inf)
+    lower = gain - errors * error
     lower[0] = 0.0
     return Selection(int(np.argmax(lower)), gain, error)
 

@@ -21,6 +21,9 @@ from surefoot.scores import FloatArray
 FOLDS = 3
 """For the choice between the guard and none; more of them take longer than the bags."""
 
+ERRORS = -1.0
+"""A guard of bags is taken unless it lowers U_Risk by more than its standard error."""
+
 
 @dataclass(frozen=True, eq=False)
 class Guarding:
@@ -49,6 +52,7 @@ class Guarding:
         fit = fit_guard(
             self.baseline_scores, out_of_bag, data.labels, data.bounds, metric=validation.metric,
             measure=str(validation.metric.metric), kinds=self._kinds(len(data)), seed=self.settings.seed, folds=FOLDS,
+            errors=ERRORS,
         )  # fmt: skip
         form, column = self.form or (None, None)
         card = {
