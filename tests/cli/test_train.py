@@ -292,8 +292,8 @@ def test_the_recipe_of_the_command_is_that_of_the_library():
 
 def test_the_recipe_yields_to_other_words_wherever_they_stand():
     """Also to those that say what is usual without it."""
-    more = ["--alpha", "2", "--bags", "1", "--lean", "0", "--rate", "0.1", "--param", "x=1"]
-    changes = {"alpha": 2.0, "n_bags": 1, "baseline_weight": 0.0, "learning_rate": 0.1}
+    more = ["--alpha", "2", "--bags", "1", "--guard", "none", "--rate", "0.1", "--param", "x=1"]
+    changes = {"alpha": 2.0, "n_bags": 1, "guard": None, "learning_rate": 0.1}
     expected = replace(SAFE, **changes, params={**SAFE.params, "x": 1})
     assert typed(*more, "--safe") == typed("--safe", *more) == expected
 
@@ -317,8 +317,8 @@ def test_every_flag_and_its_short_form_set_the_same():
         ),
         (["--cluster", "tcp://x:1"], "a cluster trains one XGBoost model; set engine to xgboost, and n_bags to 1"),
         (
-            ["--engine", "xgboost", "--bags", "2"],
-            "bags are averaged into one LightGBM model; set n_bags to 1, or engine to lightgbm",
+            ["--guard", "trees"],
+            "a guard is fitted on queries that a bag did not see; set n_bags to 2 or more",
         ),
     ],
 )
@@ -329,6 +329,8 @@ def test_what_does_not_go_together_is_told_before_anything_is_made(more, message
 
 
 def test_the_checkpoint_of_bags_goes_when_training_ends(folder, capsys):
-    assert main(words("--baseline", "feature:1", "--trees", "3", "--bags", "2", "--lean", "0.1")) == 0
-    assert "  interpolated with feature 1; card.json says" in capsys.readouterr().out
-    assert sorted(path.name for path in (folder / "model").iterdir()) == ["card.json", "model.txt"]
+    assert main(words("--baseline", "feature:1", "--trees", "3", "--bags", "2", "--guard", "lean")) == 0
+    assert "  guard: " in capsys.readouterr().out
+    assert sorted(path.name for path in (folder / "model").iterdir()) == [
+        "card.json", "guard.json", "unguarded-trees.txt",
+    ]  # fmt: skip

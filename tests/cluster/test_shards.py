@@ -108,17 +108,17 @@ def test_what_clusters_do_not_train() -> None:
     whole = partition_queries([1], [1], 1)
     with pytest.raises(SurefootError, match="objective tail has to rank all queries"):
         WorkerRequest(settings("tail"), whole)
-    with pytest.raises(SurefootError, match="is not interpolated; set baseline_weight to 0"):
-        WorkerRequest(replace(settings("ucro"), baseline_weight=0.5), whole)
+    with pytest.raises(SurefootError, match="a cluster trains one XGBoost model"):
+        WorkerRequest(settings("ucro", n_bags=2, guard="lean"), whole)
     with pytest.raises(SurefootError, match="a cluster trains one XGBoost model; set engine to xgboost"):
         WorkerRequest(settings(engine="lightgbm"), whole)
 
 
-def test_an_interpolated_model_sees_queries_whole() -> None:
+def test_a_guarded_model_sees_queries_whole() -> None:
     """It is evaluated on a shard's queries as anywhere, and does not score rows one by one."""
     frame = table()
     data, _ = data_of(frame)
-    model = train(data, "feature:f0", settings(baseline_weight=0.5, n_jobs=1)).model
+    model = train(data, "feature:f0", settings(n_bags=2, guard="z", n_jobs=1)).model
     columns = Columns.among(list(frame.columns), features=features_of(model), baseline="feature:f0")
     found = evaluate_shard(columns.shard(frame), model, "new")
     validation = Validation.of(settings(), data, baselines_of("feature:f0", data))

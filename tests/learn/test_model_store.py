@@ -8,12 +8,12 @@ import pytest
 from surefoot.errors import InputError
 from surefoot.learn.model_store import ModelStore
 from surefoot.learn.training import train
-from surefoot.learn.training_run import TrainingRun
+from surefoot.learn.bagging import resolve_run
 from tests.learn.small_rankings import BASELINE, TRAINING, VALIDATION, ranking_data, settings
 
 
 def run_of(data=TRAINING, **more):
-    return TrainingRun.of(data, BASELINE, settings(n_estimators=6, **more), valid=VALIDATION)
+    return resolve_run(data, BASELINE, settings(n_estimators=6, **more), valid=VALIDATION)
 
 
 def never(at):

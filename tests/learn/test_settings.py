@@ -40,9 +40,11 @@ def test_every_option_has_its_help_and_every_objective_is_named():
     [
         ({"metric": "dcg"}, "metric must be one of ndcg, map, mrr, err; got 'dcg'"),
         ({"n_bags": 0}, "n_bags must be 1 or more; got 0"),
-        ({"n_bags": 2, "engine": "xgboost"}, "bags are averaged into one LightGBM model"),
         ({"virtual_baseline": "MIN"}, "virtual_baseline must be one of MEAN, MEDIAN, MAX; got 'MIN'"),
-        ({"baseline_weight": -1}, "baseline_weight must be 0 or more; got -1"),
+        ({"guard": "trees"}, "a guard is fitted on queries that a bag did not see; set n_bags to 2 or more"),
+        ({"guard": "tres", "n_bags": 2}, "guard.*trees"),
+        ({"max_loss": 0.01}, "max_loss must lie between 0 and 1, and needs a guard"),
+        ({"max_loss": 0.0, "guard": "trees", "n_bags": 2}, "max_loss must lie between 0 and 1"),
     ],
 )
 def test_mistakes_are_told_where_they_are_made(change, message):

@@ -44,7 +44,7 @@ def evaluate_shard(shard: Shard, model: Model, name: str) -> Scores | None:
     settings, data = Settings(**model.card["settings"]), shard.data
     if not len(data) or (settings.empty == "drop" and is_empty(data.labels, data.bounds).all()):
         return None
-    return Validation.of(settings, data, shard.baselines).scores(name, model.by_index().predict(data))
+    return Validation.of(settings, data, shard.baselines).scores(name, model.by_index().predict(data, baseline=shard.baselines))
 
 
 def concat_scores(parts: Iterable[Scores | None]) -> Scores:

@@ -154,7 +154,7 @@ class BaggedRun:
         settings = self.settings
         gap = (settings.n_estimators + SEED_GAP) * bag
         params = self.engine.bag_params(settings.params, gap)
-        return replace(settings, n_bags=1, seed=settings.seed + gap, params=params)
+        return replace(settings, n_bags=1, guard=None, max_loss=None, seed=settings.seed + gap, params=params)
 
     def _bags(self, checkpoint: Checkpoint, report: Report | None) -> Iterator[Bag]:
         """The bags, part by part, so that those of one part share its data and no other's are in memory.

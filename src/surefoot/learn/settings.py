@@ -175,7 +175,7 @@ class Settings(PairOptions):
         metavar="N",
     )
     guard: str | None = option(
-        None, "guard the model by its baseline: trees, lean, z, minmax, ranks, cap, fallback or any; needs bags",
+        None, "guard the model by its baseline: trees, lean, z, minmax, ranks, cap, fallback, any or none; needs bags",
         "--guard", metavar="KIND",
     )  # fmt: skip
     max_loss: float | None = option(
@@ -196,6 +196,8 @@ class Settings(PairOptions):
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise SurefootError(f"{name} must be 1 or more; got {number}")
+        if self.guard == "none":
+            object.__setattr__(self, "guard", None)
         if self.guard is not None:
             choose(self.guard, GUARDS, "guard")
             if self.n_bags < 2:
