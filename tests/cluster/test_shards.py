@@ -1,7 +1,6 @@
 """Partitioning queries, reading columns, and sums over workers that are threads of one process."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from threading import Barrier
 
 import numpy as np

@@ -44,7 +44,8 @@ def evaluate_shard(shard: Shard, model: Model, name: str) -> Scores | None:
     settings, data = Settings(**model.card["settings"]), shard.data
     if not len(data) or (settings.empty == "drop" and is_empty(data.labels, data.bounds).all()):
         return None
-    return Validation.of(settings, data, shard.baselines).scores(name, model.by_index().predict(data, baseline=shard.baselines))
+    scores = model.by_index().predict(data, baseline=shard.baselines)
+    return Validation.of(settings, data, shard.baselines).scores(name, scores)
 
 
 def concat_scores(parts: Iterable[Scores | None]) -> Scores:

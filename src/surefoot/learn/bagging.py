@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._random import generator
 from surefoot.errors import SurefootError, counted
 from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
 from surefoot.learn.boosting import as_weight
@@ -103,7 +104,7 @@ class BaggedRun:
                 f"{counted(settings.n_bags, 'bag')} hold out {parts} parts of the queries in turn; "
                 f"{data.source} has {counted(len(data), 'query')}"
             )
-        part_of_query = np.random.default_rng(settings.seed).permutation(np.arange(len(data)) % parts)
+        part_of_query = generator(settings.seed).permutation(np.arange(len(data)) % parts)
         settings = with_max_label(settings, data, Local())
         guarding = None if settings.guard is None else Guarding.of(settings, data, baseline, baselines)
         run = cls(settings, data, baselines, part_of_query, engine_of(settings.engine), guarding, weight, **more)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import SurefootError
+from surefoot.guard.blends import TREES
 from surefoot.guard.fitting import CHOSEN, LEFT_ALONE, GuardFit, fit_guard
 from surefoot.guard.pairs import Scored
 from surefoot.guard.second_stage import FEWEST_QUERIES
+from surefoot.guard.selection import ERRORS
 from surefoot.learn.baseline import Baselines, feature_form, form_scores, guard_scores
 from surefoot.learn.data import RankingData
 from surefoot.learn.models import Model
@@ -19,10 +21,13 @@ from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray
 
 FOLDS = 3
-"""For the choice between the guard and none; more of them take longer than the bags."""
+"""For what the guard does on queries that it did not see; more of them take longer than the bags."""
 
-ERRORS = -1.0
-"""A guard of bags is taken unless it lowers U_Risk by more than its standard error."""
+ALWAYS = -1e6
+"""So many standard errors below leaving the bags alone a second stage may be, and is taken.
+
+Whether it helps on a few hundred queries is mostly chance: a choice gave up as much risk as it saved mean.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +54,11 @@ class Guarding:
     def fit(self, model: Model, out_of_bag: FloatArray) -> Model:
         """The model with a guard fitted on these scores, and what both did on queries that they did not see."""
         validation, data = self.validation, self.validation.data
+        kinds = self._kinds(len(data))
         fit = fit_guard(
             self.baseline_scores, out_of_bag, data.labels, data.bounds, metric=validation.metric,
-            measure=str(validation.metric.metric), kinds=self._kinds(len(data)), seed=self.settings.seed, folds=FOLDS,
-            errors=ERRORS,
+            measure=str(validation.metric.metric), kinds=kinds, seed=self.settings.seed, folds=FOLDS,
+            errors=ALWAYS if kinds == [TREES] else ERRORS,
         )  # fmt: skip
         form, column = self.form or (None, None)
         card = {
@@ -72,5 +78,5 @@ class Guarding:
     def _kinds(self, queries: int) -> list[str] | None:
         """Those to choose from; None for all. A second stage needs queries to learn from."""
         wanted = self.settings.guard
-        few = wanted == "trees" and queries < FEWEST_QUERIES
-        return None if wanted == "any" or few or wanted is None else [wanted]
+        few = wanted == TREES and queries < FEWEST_QUERIES
+        return None if wanted is None or wanted == "any" or few else [wanted]

@@ -24,11 +24,11 @@ from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import History, Report, validate_stopping
 from surefoot.learn.engines import Engine, engine_of
 from surefoot.learn.feature_alignment import same_features
-from surefoot.learn.metrics import Metric, QueryMetric
+from surefoot.learn.metrics import Metric
 from surefoot.learn.models import Model
 from surefoot.learn.requests import array_key, normalise_request, request_key
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Parts, Validation
+from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray
 
 
