@@ -77,7 +77,7 @@ def test_train_predict_evaluate(engine, folder, capsys):
     out, _ = capsys.readouterr()
     card = load_model("model").card
     assert out.startswith(f"model: {card['trees']} trees, ucro at alpha 2, from RankingData(15 queries, 150 documents")
-    assert f"validation: ndcg@10 {card['validation']['mean']:.4f}, urisk" in out
+    assert f"validation: nDCG(dcg='exp-log2')@10 {card['validation']['mean']:.4f}, urisk" in out
     assert (card["baselines"], card["stopped_on"]) == (["feature:1"], "urisk")
     names = {path.name for path in (folder / "model").iterdir()}
     assert names == {"card.json", "model.txt" if engine == "lightgbm" else "model.json"}
@@ -179,7 +179,7 @@ def test_progress_is_told_in_lines_where_nobody_looks(folder, capsys, monkeypatc
     assert main(words("--baseline", "feature:1", "--trees", "4")) == 0
     lines = capsys.readouterr().err.splitlines()
     assert [line.partition(":")[0] for line in lines] == ["1/4", "2/4", "3/4", "4/4"]
-    assert "ndcg@10 0." in lines[0]
+    assert "nDCG(dcg='exp-log2')@10 0." in lines[0]
     assert lines[-1].endswith(" 0 s left")
     monkeypatch.setattr(progress, "LOG_INTERVAL", 1000.0)
     assert main(words("--baseline", "feature:1", "--trees", "4")) == 0

@@ -1,23 +1,38 @@
-"""surefoot predict: rank documents with a trained model."""
+"""surefoot predict: rank documents with a trained model, or with a baseline of the data."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from surefoot.errors import SurefootError
+
+if TYPE_CHECKING:
+    from surefoot.learn.data import RankingData
+    from surefoot.learn.models import Model
+    from surefoot.scores import FloatArray
 
 EXAMPLES = """examples:
-  surefoot predict model/ test.txt -o new.run
-  surefoot predict model/ test.txt -o new.run --qrels qrels.txt
-  surefoot evaluate new.run old.run --qrels qrels.txt --baseline old"""
+  surefoot predict model/ test.txt -o new.run --write-qrels test.qrels
+  surefoot predict feature:110 test.txt -o bm25.run                      (the baseline's own ranking)
+  surefoot evaluate new.run bm25.run --qrels test.qrels --measure "nDCG(dcg='exp-log2')@10" --baseline bm25"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("model", metavar="MODEL", help="folder that `surefoot train` wrote")
+    parser.add_argument(
+        "model", metavar="MODEL", help="folder that `surefoot train` wrote, or feature:N, -feature:N, rank:N or order"
+    )
     parser.add_argument("data", nargs="+", metavar="FILE", help="LETOR files of the documents to rank")
+    parser.add_argument(
+        "--baseline", metavar="WHAT", help="of a guarded model whose baseline is no feature: run:FILE, scores:FILE or "
+        "model:PATH, for these documents"
+    )  # fmt: skip
+    parser.add_argument("--write-qrels", metavar="FILE", help="write the labels too, as judgments of the run")
+    parser.add_argument("--force", action="store_true", help="overwrite the judgments file if there is one")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write the TREC run")
-    parser.add_argument("--qrels", metavar="FILE", help="write the labels too, as judgements of the run")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -26,21 +41,53 @@ def run(arguments: argparse.Namespace) -> int:
     from surefoot.io.files import name_of
     from surefoot.io.letor import read_letor
     from surefoot.io.trec_writer import labelled_documents, qrels_lines, ranked_documents, run_lines
-    from surefoot.learn.models import load_model
 
-    model = load_model(arguments.model)
-    given = read_letor(arguments.data)
-    data = model.align(given)
-    if model.card["data"]["first_feature"] is None and data is not given:
-        print(
-            f"note: the model knows features by place; the first is taken to be number {data.first_feature}",
-            file=sys.stderr,
-        )
+    if arguments.write_qrels and Path(arguments.write_qrels).exists() and not arguments.force:
+        raise SurefootError(f"{arguments.write_qrels} exists; name another file, or overwrite it with --force")
+    ranker = _ranker(arguments.model)
+    data = read_letor(arguments.data)
+    data, scores = _rank(ranker, data, arguments.baseline)
     if data.documents is None:
         print("note: the data has no document ids; documents are named by query and place", file=sys.stderr)
     tag = "-".join(name_of(Path(arguments.output)).split())
-    write_text(arguments.output, "".join(run_lines(ranked_documents(data, model.predict(data)), tag)))
-    if arguments.qrels:
-        write_text(arguments.qrels, "".join(qrels_lines(labelled_documents(data))))
-    print(f"{arguments.output}: {data!r}")
+    write_text(arguments.output, "".join(run_lines(ranked_documents(data, scores), tag)))
+    if arguments.write_qrels:
+        write_text(arguments.write_qrels, "".join(qrels_lines(labelled_documents(data))))
+    print(f"{arguments.output}: {data!r}{_effectiveness(ranker, data, scores)}")
     return 0
+
+
+def _ranker(name: str) -> Model | str:
+    """A model, or the name of a baseline that is in the data."""
+    if name == "order" or name.partition(":")[0] in ("feature", "-feature", "rank"):
+        return name
+    from surefoot.learn.models import load_model
+
+    return load_model(name)
+
+
+def _rank(ranker: Model | str, data: RankingData, baseline: str | None) -> tuple[RankingData, FloatArray]:
+    """The data as the ranker knows them, and its scores."""
+    if isinstance(ranker, str):
+        from surefoot.learn.baseline import baselines_of
+
+        return data, baselines_of(ranker, data).ranking("predict")
+    aligned = ranker.align(data)
+    if ranker.card["data"]["first_feature"] is None and aligned is not data:
+        print(
+            f"note: the model knows features by place; the first is taken to be number {aligned.first_feature}",
+            file=sys.stderr,
+        )
+    return aligned, ranker.predict(aligned, baseline=baseline)
+
+
+def _effectiveness(ranker: Model | str, data: RankingData, scores: FloatArray) -> str:
+    """The mean of the metric that the model was trained for, under the name that `evaluate --measure` takes."""
+    from surefoot.learn.metrics import Metric
+    from surefoot.learn.settings import Settings
+
+    if not data.labels.any():
+        return ""
+    settings = Settings() if isinstance(ranker, str) else ranker.settings
+    metric = Metric.reported(settings).bind(data.labels, data.bounds, settings.empty)
+    return f", {metric.metric} {metric(scores)[metric.counted].mean():.4f}"

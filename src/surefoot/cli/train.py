@@ -26,7 +26,7 @@ EXAMPLES = """examples:
   surefoot train --train train.txt --valid vali.txt --objective ucro --alpha 2 --baseline feature:110 -o model/
   surefoot train --train train.txt.gz --valid vali.txt.gz --objective georisk --baseline run:bm25.run \\
       --baseline model:old/ --early-stopping 50 -o model/
-  surefoot train --safe --train train.txt --valid vali.txt --baseline feature:110 -o model/     (a recipe to begin with)
+  surefoot train --safe --train train.txt vali.txt --baseline feature:110 -o model/             (a recipe to begin with)
   surefoot train ... -o model/ --resume          (after Ctrl-C or a crash: goes on to the same model)
 
 The model is a plain LightGBM or XGBoost file with a card beside it. Rank with `surefoot predict`."""
@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--safe",
         action="store_true",
-        help="a recipe to begin with, for one baseline that is a feature, with --valid: 12 bags of many small trees, "
-        "stopped on the mean, interpolated with the baseline; other options, as --alpha 1, change it",
+        help="a recipe to begin with, for one baseline: 8 bags of small trees for the mean, each stopped on queries "
+        "that it holds out, and a guard fitted on those; other options, as --alpha 1, change it",
     )
     add_settings(parser.add_argument_group("objective"), OBJECTIVE)
     add_settings(parser.add_argument_group("trees"), (*TREES, *MODEL))
@@ -73,7 +73,7 @@ def _validate(arguments: argparse.Namespace, settings: Settings) -> None:
     from surefoot.learn.early_stopping import validate_stopping
     from surefoot.learn.training import validate_output
 
-    validate_stopping(settings, bool(arguments.valid))
+    validate_stopping(settings, bool(arguments.valid) or settings.n_bags > 1)
     if arguments.cluster:
         from surefoot.cluster.worker import validate_cluster_settings
 
@@ -127,12 +127,23 @@ def _print(card: Mapping[str, Any], output: Path) -> None:
     size = ", ".join(counted(data[key], noun) for key, noun in SIZES.items())
     objective = f"{settings['objective']} at alpha {settings['alpha']:g}"
     print(f"{output}: {card['trees']} trees, {objective}, from RankingData({size})")
-    if "interpolation" in card:
-        feature = card["interpolation"]["feature"]
-        print(f"  interpolated with feature {feature}; card.json says what is added to the scores of the trees")
-    if "validation" in card:
+    if "unguarded" in card:
+        _print_guard(card)
+    elif "validation" in card:
         print(f"  validation: {describe(card['validation'], card['metric'])}")
     print(f"  rank with it: surefoot predict {output} TEST.txt -o {output.name}.run")
+
+
+def _print_guard(card: Mapping[str, Any]) -> None:
+    """What the guard does on queries that neither it nor the bags saw."""
+    guard, before, after = card["guard"], card["unguarded"], card["validation"]
+    print(f"  guard: {guard['kind']}, by {guard['baseline']}; on queries that neither it nor the bags saw:")
+    mean, risk = (100 * (after[name] / before[name] - 1) if before[name] else 0.0 for name in ("mean", "frisk"))
+    print(f"    {card['metric']} {before['mean']:.4f} → {after['mean']:.4f} ({mean:+.1f} %), F_Risk "
+          f"{before['frisk']:.4f} → {after['frisk']:.4f} ({risk:+.0f} %), losses {before['losses']} → "
+          f"{after['losses']}")  # fmt: skip
+    if "certificate" in guard:
+        print(f"    {guard['certificate']}")
 
 
 @contextmanager

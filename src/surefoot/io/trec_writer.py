@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -45,12 +46,24 @@ def qrels_lines(topics: ScoredTopics) -> Iterator[str]:
 def ranked_documents(data: RankingData, scores: FloatArray) -> ScoredTopics:
     """The documents of each query by descending score; documents that tie keep the order of the rows.
 
-    Readers of runs break ties by document id, so the order among them may differ once the run is read.
+    Readers of runs break ties by document id, so those scores are told apart in their last digit.
     """
     names = document_ids(data)
     for query, begin, end in zip(data.queries, data.bounds[:-1], data.bounds[1:], strict=True):
         order = begin + np.argsort(-scores[begin:end], kind="stable")
-        yield query, [(names[row], float(scores[row])) for row in order]
+        yield query, [(names[row], score) for row, score in zip(order, falling(scores[order].tolist()), strict=True)]
+
+
+def falling(scores: Iterable[float]) -> Iterator[float]:
+    """Scores that do not rise, made to fall.
+
+    >>> list(falling([2.0, 1.0, 1.0]))
+    [2.0, 1.0, 0.9999999999999999]
+    """
+    last = math.inf
+    for score in scores:
+        last = score if score < last else math.nextafter(last, -math.inf)
+        yield last
 
 
 def labelled_documents(data: RankingData) -> ScoredTopics:

@@ -60,17 +60,18 @@ class Guarding:
             measure=str(validation.metric.metric), kinds=kinds, seed=self.settings.seed, folds=FOLDS,
             errors=ALWAYS if kinds == [TREES] else ERRORS,
         )  # fmt: skip
+        why = "the second stage is taken in any case" if kinds == [TREES] else fit.why
         form, column = self.form or (None, None)
         card = {
             **model.card,
             "guard": {
                 "baseline": validation.baselines.names[0], "form": form, "column": column,
-                "kind": str(fit.guard), "why": fit.why,
+                "kind": str(fit.guard), "why": why,
             },
             "unguarded": self._measures(fit, LEFT_ALONE),
             "validation": self._measures(fit, CHOSEN),
         }  # fmt: skip
-        return replace(model, card=card, guard=fit.guard)
+        return replace(model, card=card, guard=replace(fit.guard, card={**fit.guard.card, "why": why}))
 
     def _measures(self, fit: GuardFit, way: str) -> dict[str, float]:
         return self.validation.measures_of(np.asarray(fit.outcomes[way])[self.validation.metric.counted])

@@ -61,6 +61,18 @@ class Metric:
         return cls(settings.metric, None, cutoff, settings.label_gain, settings.max_label)
 
     def __str__(self) -> str:
+        """As `surefoot evaluate --measure` names it, where that gives the same numbers; else the short name.
+
+        >>> str(Metric(cutoff=10)), str(Metric("map")), str(Metric(cutoff=10, label_gain=(0, 1, 5)))
+        ("nDCG(dcg='exp-log2')@10", 'AP', 'ndcg@10')
+        """
+        if self.name == "ndcg" and self.cutoff and self.label_gain is None:
+            return f"nDCG(dcg='exp-log2')@{self.cutoff}"
+        return {"map": "AP", "mrr": "RR"}.get(self.name, self.short_name)
+
+    @property
+    def short_name(self) -> str:
+        """The name in training, with the cutoff."""
         return f"{self.name}@{self.cutoff}" if self.cutoff else self.name
 
     def bind(self, labels: npt.ArrayLike, bounds: Ints, empty: Empty = "zero") -> QueryMetric:

@@ -27,6 +27,7 @@ from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
 from surefoot.learn.data import RankingData, as_matrix, queries_of
 from surefoot.learn.engines import INSTALL, MODEL_FILES, UNGUARDED_FILES, engine_of
 from surefoot.learn.feature_alignment import widened
+from surefoot.learn.settings import Settings
 from surefoot.results import plain
 from surefoot.scores import FloatArray
 
@@ -152,8 +153,13 @@ class Model:
             )
 
     @cached_property
+    def settings(self) -> Settings:
+        """What the model was trained with."""
+        return Settings(**self.card["settings"])
+
+    @cached_property
     def booster(self) -> Any:
-        """The engine's own object."""
+        """The engine's own object: the trees alone, without the guard."""
         return engine_of(self.engine).load(self.text)
 
     def save(self, folder: str | os.PathLike[str]) -> None:

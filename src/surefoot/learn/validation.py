@@ -126,8 +126,8 @@ class Validation:
 def describe(measures: Mapping[str, float], metric: str) -> str:
     """Measures in one line.
 
-    >>> describe({"mean": 0.51, "urisk": 0.02, "losses": 12}, "ndcg@10")
-    'ndcg@10 0.5100, urisk +0.0200, losses 12'
+    >>> describe({"mean": 0.51, "urisk": 0.02, "losses": 12}, "AP")
+    'AP 0.5100, urisk +0.0200, losses 12'
     """
     shown = [f"{metric} {measures[MEAN]:.4f}"]
     if "urisk" in measures:

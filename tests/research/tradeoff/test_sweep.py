@@ -43,7 +43,7 @@ def test_alphas_rise_from_the_gain_only_model(found: Sweep) -> None:
     assert found.alphas.tolist() == [0, 1, 5]
     assert found.test.systems == ("feature:0", "alpha=0", "alpha=1", "alpha=5")
     assert found.models == found.test.systems[1:]
-    assert found.test.measure == "ndcg@10"
+    assert found.test.measure == "nDCG(dcg='exp-log2')@10"
 
 
 def test_models_are_those_of_training_alone(found: Sweep, sets, few_trees: Settings) -> None:

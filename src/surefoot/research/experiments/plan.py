@@ -184,7 +184,7 @@ class Plan:
         from surefoot.learn.metrics import Metric
 
         every = [Metric(self.metric, cutoff=cutoff, max_label=top) for cutoff in self.cutoffs or (None,)]
-        return {str(metric): metric for metric in every}
+        return {metric.short_name: metric for metric in every}
 
 
 def label(objective: str, alpha: float) -> str:
