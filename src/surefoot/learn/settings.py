@@ -20,6 +20,8 @@ EngineName = Literal["lightgbm", "xgboost"]
 METRICS = ("ndcg", "map", "mrr", "err")
 EMPTY = ("zero", "one", "drop")
 ENGINES = ("lightgbm", "xgboost")
+LEARNERS = ("lambdamart", "regression-trees", "afs", "coordinate-ascent", "adarank")
+LINEAR = LEARNERS[2:]
 VIRTUAL_BASELINES = ("MEAN", "MEDIAN", "MAX")
 
 
@@ -96,6 +98,9 @@ class Settings(PairOptions):
         Compare with this of several baselines, query by query. The model is not one of them.
     cutoff : int
         The cutoff of the NDCG that is reported and stopped on.
+    learner : {"lambdamart", "regression-trees", "afs", "coordinate-ascent", "adarank"}
+        What learns: LambdaMART under the objective; trees that regress on the labels; or a linear ranker, whose
+        utility is the objective's own measure.
     engine : {"lightgbm", "xgboost"}
         The library that grows the trees.
     n_estimators, num_leaves, learning_rate, min_child_samples
@@ -142,6 +147,13 @@ class Settings(PairOptions):
         None, "compare with this of several baselines, query by query", "--virtual-baseline", choices=VIRTUAL_BASELINES
     )
     cutoff: int = option(10, "of the reported NDCG", "--cutoff", metavar="K")
+    learner: str = option(
+        "lambdamart",
+        "what learns: LambdaMART under the objective, trees that regress on labels, or a linear ranker whose utility "
+        "is the objective's own measure",
+        "--learner",
+        choices=LEARNERS,
+    )
     engine: EngineName = option("lightgbm", "library that grows the trees", "--engine", choices=ENGINES)
     n_estimators: int = option(500, "trees at most", "--n-estimators", "--trees", metavar="N")
     num_leaves: int = option(31, "leaves of a tree", "--num-leaves", "--leaves", metavar="N")
@@ -185,6 +197,7 @@ class Settings(PairOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         choose(self.engine, ENGINES, "engine")
+        choose(self.learner, LEARNERS, "learner")
         if self.virtual_baseline is not None:
             choose(self.virtual_baseline, VIRTUAL_BASELINES, "virtual_baseline")
         if self.n_jobs == -1:
@@ -195,8 +208,13 @@ class Settings(PairOptions):
                 raise SurefootError(f"{name} must be 1 or more; got {number}")
         if not 0 <= self.baseline_weight < math.inf:
             raise SurefootError(f"baseline_weight must be 0 or more; got {self.baseline_weight:g}")
-        if self.n_bags > 1 and self.engine != "lightgbm":
+        if self.n_bags > 1 and self.model_engine != "lightgbm":
             raise SurefootError("bags are averaged into one LightGBM model; set n_bags to 1, or engine to lightgbm")
+
+    @property
+    def model_engine(self) -> str:
+        """What the model is of: the library that grows trees, or linear."""
+        return "linear" if self.learner in LINEAR else self.engine
 
     def identity(self) -> dict[str, Any]:
         """All fields that the model depends on: all but the number of threads."""

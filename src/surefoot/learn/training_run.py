@@ -17,7 +17,7 @@ import numpy as np
 from surefoot._version import __version__
 from surefoot.learn.bagging import average, bag_report, bag_settings
 from surefoot.learn.baseline import Missing, baseline_for, baselines_of
-from surefoot.learn.boosting import RiskObjective
+from surefoot.learn.boosting import LabelRegression, RiskObjective
 from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
 from surefoot.learn.comm import Comm, Local
 from surefoot.learn.data import RankingData
@@ -115,14 +115,14 @@ class TrainingRun:
         comm = comm or Local()
         settings = _with_max_label(settings or Settings(), data, comm)
         with comm.raise_together():
-            engine = engine_of(settings.engine)
+            engine = engine_of(settings.model_engine)
             params = engine.validate_params(engine.params(bag_settings(settings, 0)))
             validate_stopping(settings, valid is not None)
             if valid is not None:
                 data, valid = _same_features(data, valid)
             if settings.baseline_weight:  # tells at once what would fail after the training
                 validate_interpolation(baseline, data if valid is None else valid)
-            objective = RiskObjective(
+            objective = (LabelRegression if settings.learner == "regression-trees" else RiskObjective)(
                 settings.objective,
                 settings.alpha,
                 baselines_of(baseline, data, missing).combine(settings.virtual_baseline),
@@ -184,7 +184,7 @@ class TrainingRun:
         bags = [self._bag(bag, saved, bag_report(report, bag, n_bags)) for bag in range(n_bags)]
         histories = [history for _, history in bags]
         card = self._card(histories)
-        model = Model(self.settings.engine, average([text for text, _ in bags]), card)
+        model = Model(self.settings.model_engine, average([text for text, _ in bags]), card)
         return Trained(self._finish(model), histories[0].iterations, histories[0].best_iteration)
 
     def _bag(self, bag: int, checkpoint: Checkpoint, report: Report | None) -> tuple[str, History]:
@@ -254,7 +254,7 @@ class TrainingRun:
         return {
             "surefoot": __version__,
             "python": platform.python_version(),
-            "engine": {"name": self.settings.engine, "version": self.engine.version},
+            "engine": {"name": self.settings.model_engine, "version": self.engine.version},
             "settings": self.settings.identity(),
             "baselines": list(self.objective.baseline.names),
             "notes": list(self.objective.baseline.notes),
