@@ -97,6 +97,7 @@ from surefoot.show.plots.tradeoff_queries import reward_bars as reward_bars
 from surefoot.show.plots.values import difference_boxes as difference_boxes
 from surefoot.show.plots.values import qq_lines as qq_lines
 from surefoot.show.plots.values import value_functions as value_functions
+from surefoot.show.report import Rankings as Rankings
 from surefoot.show.report import report as report
 from surefoot.stats.agreement import baseline_correlations as baseline_correlations
 from surefoot.stats.agreement import friedman as friedman
