@@ -219,17 +219,17 @@ def test_what_does_not_fit_is_left_out_and_said(open_report: Callable[..., Any],
     (scores,), rankings = random_rankings(tmp_path, systems=("old", "new", "other"))
     texts = {name: "<" * 500 for run in rankings.runs.values() for name in run.documents}
     sizes = {}
-    for limit in (500, 3_000, 200_000, 2_000_000):
+    for limit in (500, 1_500, 200_000, 2_000_000):
         small = replace(rankings, texts=texts, size_limit=limit)
         data = data_of(report(scores, "old", candidate="new", rankings=small))["documents"]
         sizes[limit] = data
     assert sizes[500]["topics"] == {}
-    assert next(iter(sizes[3_000]["topics"])) == worst(scores), "what lost most comes first"
+    assert next(iter(sizes[1_500]["topics"])) == worst(scores), "what lost most comes first"
     assert "the rankings of 4 queries" in sizes[500]["left_out"]
     assert "the documents' texts of" in sizes[200_000]["left_out"]
     assert sizes[2_000_000]["left_out"] == ""
-    page = open_report(scores, "old", candidate="new", rankings=replace(rankings, size_limit=3_000)).page
-    assert "Left out, to keep documents within 0.003 MB:" in page.inner_text("#documents-left-out")
+    page = open_report(scores, "old", candidate="new", rankings=replace(rankings, size_limit=1_500)).page
+    assert "Left out, to keep documents within 0.0015 MB:" in page.inner_text("#documents-left-out")
     while page.is_enabled("#next-topic"):
         page.click("#next-topic")
     assert page.inner_text("#documents-lead") == "This file does not hold the rankings of this query."
