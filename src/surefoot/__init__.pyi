@@ -83,6 +83,7 @@ from surefoot.show.plots.style import paper_style as paper_style
 from surefoot.show.plots.style import save_plot as save_plot
 from surefoot.show.plots.systems import alpha_curves as alpha_curves
 from surefoot.show.plots.systems import profile as profile
+from surefoot.show.plots.systems import score_shapes as score_shapes
 from surefoot.show.plots.topics import helped_hurt as helped_hurt
 from surefoot.show.plots.topics import paired_scores as paired_scores
 from surefoot.show.plots.topics import sorted_values as sorted_values
