@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check format lock bench studies clean
+.PHONY: demo test check format docs lock bench studies clean
 
 demo: .venv/run.done
 	$(BIN)/surefoot demo -o demo
@@ -20,6 +20,10 @@ format: .venv/dev.done
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: .venv/docs.done
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
 bench: .venv/bench.done
 	$(BIN)/python -m benchmarks
 
@@ -30,7 +34,7 @@ lock:
 	requirements/lock.sh
 
 clean:
-	rm -rf .venv demo
+	rm -rf .venv demo site
 
 # The demo needs only what users install; the tests and the benchmarks add their tools to the same environment.
 .venv/%.done: requirements/%.lock pyproject.toml | .venv/bin/python

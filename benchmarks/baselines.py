@@ -7,9 +7,9 @@ import time
 import numpy as np
 
 from surefoot.learn.data import RankingData
-from surefoot.research.baselines.line_search import QueryNDCG
-from surefoot.research.baselines.linear import AFS, AdaRank, CoordinateAscent
-from surefoot.research.baselines.trees import LambdaMART, RegressionTrees
+from surefoot.learn.learners.line_search import QueryNDCG
+from surefoot.learn.learners.linear import AFS, AdaRank, CoordinateAscent
+from surefoot.learn.learners.trees import LambdaMART, RegressionTrees
 
 QUERIES, DOCUMENTS, FEATURES, USEFUL = 2_000, 120, 136, 25
 LEARNERS = {learner.__name__: learner for learner in (AdaRank, AFS, CoordinateAscent, RegressionTrees, LambdaMART)}

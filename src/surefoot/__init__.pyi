@@ -83,6 +83,7 @@ from surefoot.show.plots.style import paper_style as paper_style
 from surefoot.show.plots.style import save_plot as save_plot
 from surefoot.show.plots.systems import alpha_curves as alpha_curves
 from surefoot.show.plots.systems import profile as profile
+from surefoot.show.plots.systems import score_shapes as score_shapes
 from surefoot.show.plots.topics import helped_hurt as helped_hurt
 from surefoot.show.plots.topics import paired_scores as paired_scores
 from surefoot.show.plots.topics import sorted_values as sorted_values
@@ -97,6 +98,7 @@ from surefoot.show.plots.tradeoff_queries import reward_bars as reward_bars
 from surefoot.show.plots.values import difference_boxes as difference_boxes
 from surefoot.show.plots.values import qq_lines as qq_lines
 from surefoot.show.plots.values import value_functions as value_functions
+from surefoot.show.report import Rankings as Rankings
 from surefoot.show.report import report as report
 from surefoot.stats.agreement import baseline_correlations as baseline_correlations
 from surefoot.stats.agreement import friedman as friedman

@@ -96,7 +96,7 @@ def test_the_command_prints_both_rankings(folder: Path, capsys: pytest.CaptureFi
     assert lines[0] == "q1  what is a tie"
     assert lines[1] == "  nDCG@3 1.0000 -> 0.1738 (-0.8262)"
     assert lines[3] == "  cost    a (grade 3) went out from 1 to 4: -0.8262"
-    assert lines[4] == "          A tie is [31m worn."
+    assert lines[4] == "          A tie is\ufffd[31m worn."
     assert lines[6].split() == ["rank", "old", "grade", "now", "new", "grade", "was"]
     assert lines[7].split() == ["1", "a", "3", "↓4", "-0.8262", "x", "?", "new"]
     assert "q2" not in shown.split("grade ?:")[0]

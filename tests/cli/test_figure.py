@@ -13,12 +13,13 @@ from surefoot.show.plots import KINDS
 
 PAIR = ["--system", "new", "--baseline", "old"]
 WORDS: dict[str, list[str]] = {
+    "shape": ["--systems", "new,s3", "--order", "mean"],
     "profile": ["--label", "new"],
     "alpha": ["--baseline", "old", "--of", "urisk", "--alpha", "0,5", "--systems", "new,s3"],
-    "topics": [*PAIR, "--alpha", "0,5"],
-    "pca": ["--systems", "old,new,s3"],
+    "topics": ["--system", "new,s3", "--baseline", "old", "--alpha", "0,5"],
+    "pca": ["--systems", "old,new,s3", "--include"],
     "paired": PAIR,
-    "sorted": ["--systems", "new,s3", "--baseline", "MEAN", "--alpha", "5"],
+    "sorted": ["--systems", "new,s3", "--baseline", "MEAN", "--alpha", "0,5", "--mutual"],
     "differences": ["--baseline", "MEDIAN"],
     "values": ["--baseline", "old", "--alpha", "0.5"],
     "qq": [*PAIR, "--n-resamples", "100", "--seed", "3"],
@@ -53,6 +54,24 @@ def test_each_kind_writes_a_file(kind: str, table: str, tmp_path: Path, capsys: 
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{kind}.svg", "scores.csv"])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_takes_a_population(kind: str, table: str, tmp_path: Path) -> None:
+    words = ["figure", kind, "--scores", table, *WORDS[kind], "--population", "old,new,s3,s4"]
+    assert main([*words, "-o", str(tmp_path / "f.svg")]) == 0
+
+
+def test_a_population_is_what_zrisk_is_made_of(table: str, tmp_path: Path) -> None:
+    """As if the other systems had not been read."""
+    words = ["figure", "alpha", "--of", "georisk"]
+    few = tmp_path / "few.csv"
+    lines = [",".join(line.split(",")[:5]) for line in Path(table).read_text().splitlines()]
+    few.write_text("\n".join(lines) + "\n")
+    population = ["--scores", table, "--population", "old,new,s3,s4"]
+    assert main([*words, *population, "-o", str(tmp_path / "a.svg")]) == 0
+    assert main([*words, "--scores", str(few), "-o", str(tmp_path / "b.svg")]) == 0
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
 def test_value_functions_need_no_data(tmp_path: Path) -> None:
     assert main(["figure", "values", "-o", str(tmp_path / "v.pdf")]) == 0
     assert (tmp_path / "v.pdf").read_bytes().startswith(b"%PDF")
@@ -75,6 +94,7 @@ def test_notes_go_to_standard_error(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["paired", "--system", "nobody", "--baseline", "old", "-o", "f.svg"], "no system 'nobody'"),
         (["alpha", "--of", "trisk", "-o", "f.svg"], "trisk needs a baseline"),
         (["forest", "--of", "nonsense", "-o", "f.svg"], "no measure 'nonsense'"),
+        (["alpha", "--of", "urisk", "--baseline", "old", "--population", "new,s3", "-o", "f.svg"], "add old"),
     ],
 )
 def test_mistakes_are_said_in_one_line(

@@ -82,33 +82,58 @@ def test_train_predict_evaluate(engine, folder, capsys):
     names = {path.name for path in (folder / "model").iterdir()}
     assert names == {"card.json", "model.txt" if engine == "lightgbm" else "model.json"}
 
-    assert main(["predict", "model", "test.txt", "-o", "new ranker.run", "--qrels", "qrels.txt"]) == 0
+    assert main(["predict", "model", "test.txt", "-o", "new ranker.run", "--write-qrels", "qrels.txt"]) == 0
+    printed = capsys.readouterr().out
     test = read_letor("test.txt")
     expected = dict(zip(test.documents.to_list(), load_model("model").predict(test), strict=True))
     rows = [line.split(" ") for line in (folder / "new ranker.run").read_text().splitlines()]
     assert {(row[1], row[5]) for row in rows} == {("Q0", "new-ranker")}
-    assert {row[2]: float(row[4]) for row in rows} == expected
+    assert {row[2]: float(row[4]) for row in rows} == pytest.approx(expected, rel=1e-14)  # ties are told apart
     for query in test.queries:
         ranked = [row for row in rows if row[0] == query]
         assert [int(row[3]) for row in ranked] == list(range(1, 11))
-        assert all(float(upper[4]) >= float(lower[4]) for upper, lower in pairwise(ranked))
+        assert all(float(upper[4]) > float(lower[4]) for upper, lower in pairwise(ranked))
     judged = [line.split(" ") for line in (folder / "qrels.txt").read_text().splitlines()]
     assert [(row[2], float(row[3])) for row in judged] == list(zip(test.documents.to_list(), test.labels, strict=True))
 
-    capsys.readouterr()
     measure = "nDCG(dcg='exp-log2')@10"
     typed = ["evaluate", "new ranker.run", "--qrels", "qrels.txt", "--measure", measure, "--format", "csv"]
     assert main(typed) == 0
     mean = float(next(csv.DictReader(io.StringIO(capsys.readouterr().out)))["mean"])
-    assert mean == pytest.approx(as_readers_of_runs_rank(test, list(expected.values())), abs=1e-6)
+    assert mean == pytest.approx(Metric(cutoff=10)(list(expected.values()), test.labels, test.bounds).mean(), abs=1e-6)
+    assert printed.endswith(f", {measure} {mean:.4f}\n")
 
 
-def as_readers_of_runs_rank(data, scores):
-    """The mean NDCG@10, documents of equal score by id from last to first."""
-    by_id = np.argsort(data.documents.to_numpy())[::-1]
-    queries = data.query_of_row[by_id]
-    rows = by_id[np.argsort(queries, kind="stable")]
-    return Metric(cutoff=10)(np.array(scores)[rows], data.labels[rows], data.bounds).mean()
+def test_a_baseline_of_the_data_has_a_run_of_its_own_that_evaluates_as_printed(folder, capsys):
+    assert main(["predict", "feature:1", "test.txt", "-o", "b.run", "--write-qrels", "q.txt"]) == 0
+    test = read_letor("test.txt")
+    mean = Metric(cutoff=10)(test.column("1"), test.labels, test.bounds).mean()
+    assert capsys.readouterr().out.endswith(f", nDCG(dcg='exp-log2')@10 {mean:.4f}\n")
+    assert (
+        main(["evaluate", "b.run", "--qrels", "q.txt", "--measure", "nDCG(dcg='exp-log2')@10", "--format", "csv"]) == 0
+    )
+    assert float(next(csv.DictReader(io.StringIO(capsys.readouterr().out)))["mean"]) == pytest.approx(mean, abs=1e-6)
+
+
+def test_predict_overwrites_no_judgments_unasked(folder, capsys):
+    (folder / "mine.txt").write_text("1 0 d 1\n")
+    typed = ["predict", "feature:1", "test.txt", "-o", "b.run", "--write-qrels", "mine.txt"]
+    expected = "surefoot predict: mine.txt exists; name another file, or overwrite it with --force"
+    assert told(capsys, *typed) == expected
+    assert (folder / "mine.txt").read_text() == "1 0 d 1\n"
+    assert not (folder / "b.run").exists()
+    assert main([*typed, "--force"]) == 0
+    assert (folder / "mine.txt").read_text() != "1 0 d 1\n"
+
+
+def test_the_recipe_needs_no_validation_queries_and_ranks_from_its_folder(folder, capsys):
+    typed = ["train", "--safe", "--train", "train.txt", "--baseline", "feature:1", "--trees", "5", "-o", "safe"]
+    assert main(typed) == 0
+    out = capsys.readouterr().out
+    assert "  guard: " in out
+    assert "on queries that neither it nor the bags saw:\n    nDCG(dcg='exp-log2')@10 0." in out
+    assert main(["predict", "safe", "test.txt", "-o", "safe.run"]) == 0
+    assert len((folder / "safe.run").read_text().splitlines()) == read_letor("test.txt").labels.size
 
 
 def test_help_shows_examples(capsys):
@@ -258,7 +283,7 @@ def test_predict_widens_narrow_data_and_refuses_wide(folder, capsys):
     capsys.readouterr()
     assert main(["predict", "model", "narrow.txt", "-o", "narrow.run"]) == 0
     out, err = capsys.readouterr()
-    assert out == "narrow.run: RankingData(1 query, 2 documents, 4 features)\n"
+    assert out.startswith("narrow.run: RankingData(1 query, 2 documents, 4 features), nDCG(dcg='exp-log2')@10 ")
     assert err == "note: the data has no document ids; documents are named by query and place\n"
     assert {line.split()[2] for line in (folder / "narrow.run").read_text().splitlines()} == {"1-1", "1-2"}
     expected = "surefoot predict: wide.txt: features 1 to 7 are more than the expected 1 to 4; leave the others out"
@@ -310,7 +335,6 @@ def test_every_flag_and_its_short_form_set_the_same():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--safe"], "early stopping, or keeping the best iteration, needs validation queries; give --valid"),
         (
             ["--stop-on", "mean"],
             "early stopping, or keeping the best iteration, needs validation queries; give --valid",

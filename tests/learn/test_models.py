@@ -67,7 +67,7 @@ def test_the_card_tells_what_was_trained(engine, models, tmp_path):
     assert card["engine"] == {"name": engine, "version": {"lightgbm": lgb, "xgboost": xgboost}[engine].__version__}
     chosen = card["settings"]
     assert (chosen["objective"], chosen["alpha"], chosen["objective_options"]) == ("saro", 1.0, {"spread": "se"})
-    assert (card["baselines"], card["metric"], card["stopped_on"]) == ([BASELINE], "nDCG(dcg='exp-log2')@10", "urisk")
+    assert (card["baselines"], card["metric"], card["stopped_on"]) == ([BASELINE], "nDCG(dcg='exp-log2')@10", "trisk")
     assert chosen["truncation"] == 30
     trees = LEAVES if engine == "lightgbm" else XGB
     assert {key: chosen[key] for key in trees} == trees

@@ -18,7 +18,7 @@ from surefoot.analysis.intervals import intervals
 from surefoot.analysis.normality import normality
 from surefoot.analysis.value_agreement import value_agreement
 from surefoot.errors import SurefootError
-from surefoot.risk.values import Linear, Smooth, fences
+from surefoot.risk.values import Linear, Monotone, Smooth, fences
 from surefoot.scores import Scores
 from surefoot.show.plots import KINDS
 from surefoot.show.plots.labels import label_points, spread, to_name
@@ -40,6 +40,7 @@ SCORES = scores_of(list("abcdefg"))
 LONG = scores_of([f"a-system-whose-name-goes-on-and-on-{letter}" for letter in "abcdefg"])
 
 DRAW: dict[str, Callable[..., Axes]] = {
+    "shape": lambda s, **k: surefoot.score_shapes(s, **k),
     "profile": lambda s, **k: surefoot.profile(s, **k),
     "alpha": lambda s, **k: surefoot.alpha_curves(s, s.systems[0], **k),
     "topics": lambda s, **k: surefoot.topic_bars(s, s.systems[1], s.systems[0], **k),
@@ -165,6 +166,26 @@ def test_topic_bars_are_tj() -> None:
     assert [text.get_text() for text in axes.get_xticklabels()] == [plain(SCORES.topics[place]) for place in order]
 
 
+def test_several_systems_share_the_order_of_topics() -> None:
+    first = surefoot.topic_bars(SCORES, ["b", "c"], "a", alpha=[0, 5])
+    panels = first.figure.axes
+    assert len(panels) == 2
+    for panel, name in zip(panels, "bc", strict=True):
+        heights = [bar.get_height() for bar in panel.containers[0]]
+        np.testing.assert_allclose(heights, topic_inference(SCORES[name], SCORES["a"], 0).tj)
+    shown = [text.get_text() for text in panels[1].get_xticklabels()]
+    assert shown == [plain(topic) for topic in SCORES.topics]
+    with pytest.raises(SurefootError, match="one system to draw on given axes"):
+        surefoot.topic_bars(SCORES, ["b", "c"], "a", axes=first)
+
+
+def test_shapes_are_the_scores_and_their_mean() -> None:
+    drawn = lines(surefoot.score_shapes(SCORES, systems=["a", "b"]))
+    np.testing.assert_array_equal(drawn["b"], SCORES["b"])
+    np.testing.assert_allclose(drawn["MEAN"], (SCORES["a"] + SCORES["b"]) / 2)
+    assert (np.diff(lines(surefoot.score_shapes(SCORES, order="mean"))["MEAN"]) <= 0).all()
+
+
 def test_of_many_topics_the_ends_are_drawn() -> None:
     axes = surefoot.topic_bars(scores_of(["a", "b"], topics=300), "b", "a", alpha=1)
     assert len(axes.patches) == 80
@@ -176,6 +197,11 @@ def test_pca_points_are_its_coordinates() -> None:
     systems, virtual = surefoot.pca_map(found).collections
     np.testing.assert_allclose(systems.get_offsets(), found.coordinates[:7])
     np.testing.assert_allclose(virtual.get_offsets(), found.coordinates[7:])
+    included = pca(SCORES, include=True)
+    assert included.shares[0] != found.shares[0]
+    np.testing.assert_allclose(
+        surefoot.pca_map(SCORES, include=True).collections[0].get_offsets(), included.coordinates[:7]
+    )
 
 
 def test_paired_points_are_the_scores() -> None:
@@ -189,6 +215,10 @@ def test_sorted_values_average_to_urisk() -> None:
     drawn = lines(surefoot.sorted_values(SCORES, "a", systems=["b", "c"], alpha=5))
     assert drawn["b"].mean() == pytest.approx(float(risk.urisk(SCORES["b"], SCORES["a"], 5)))
     assert (np.diff(drawn["c"]) >= 0).all()
+    both = lines(surefoot.sorted_values(SCORES, "a", systems=["b"], alpha=[0, 5], mutual=True))
+    assert list(both)[:4] == ["b against a, α = 0", "b against a, α = 5", "a against b, α = 0", "a against b, α = 5"]
+    mean = both["a against b, α = 5"].mean()
+    assert mean == pytest.approx(float(risk.urisk(SCORES["a"], SCORES["b"], 5)))
 
 
 def test_difference_boxes_have_the_fences_of_all() -> None:
@@ -196,7 +226,9 @@ def test_difference_boxes_have_the_fences_of_all() -> None:
     drawn = [line.get_xdata()[0] for line in axes.lines if line.get_label() == "fence"]
     assert tuple(drawn) == pytest.approx(fences(SCORES.values[1:] - SCORES["a"]))
     names = [text.get_text() for text in axes.get_yticklabels()]
-    assert names == sorted(["b", "c"], key=lambda name: SCORES[name].mean())
+    assert names == ["All", *sorted(["b", "c"], key=lambda name: SCORES[name].mean())]
+    means = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "D"]
+    assert means[0] == pytest.approx((SCORES.values[1:] - SCORES["a"]).mean())
 
 
 def test_value_functions() -> None:
@@ -204,9 +236,10 @@ def test_value_functions() -> None:
     d = np.linspace(-1, 1, 201)
     np.testing.assert_array_equal(drawn["linear"], Linear(1)(d))
     np.testing.assert_array_equal(drawn["smooth"], Smooth(1)(d))
+    np.testing.assert_array_equal(drawn["monotone"], Monotone(1)(d))
     refused = surefoot.value_functions(alpha=50)
     assert "smooth" not in lines(refused)
-    assert "no smooth v" in refused.texts[0].get_text()
+    assert "no smooth v" in refused.get_legend().get_title().get_text()
 
 
 def test_qq_lines_are_the_points_of_normality() -> None:

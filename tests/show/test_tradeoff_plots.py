@@ -128,11 +128,12 @@ def test_planes_of_different_baselines_are_refused() -> None:
 
 
 def test_convergence_is_the_history() -> None:
-    drawn = lines(surefoot.convergence_curves(SWEEP, of="frisk"))
+    drawn = lines(surefoot.convergence_curves(SWEEP, of="frisk", alpha=[0, 5]))
+    assert list(drawn) == ["α = 0", "α = 5"]
     np.testing.assert_array_equal(drawn["α = 5"][:, 1], [figures["frisk"] for figures in SWEEP.histories[4]])
-    marked = [line.get_xdata()[0] for line in surefoot.convergence_curves(SWEEP).lines if line.get_marker() == "o"
-              and len(line.get_xdata())]  # fmt: skip
-    assert marked == SWEEP.converged()
+    chosen = surefoot.convergence_curves(SWEEP, alpha=SWEEP.alphas[:2].tolist())
+    marked = [line.get_xdata()[0] for line in chosen.lines if line.get_marker() == "o" and len(line.get_xdata())]
+    assert marked == list(SWEEP.converged())[:2]
     with pytest.raises(SurefootError, match="of must be one of mean, frisk"):
         surefoot.convergence_curves(SWEEP, of="nonsense")
 

@@ -8,12 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from surefoot._typing import PathLike
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.contributions import Decomposition
+from surefoot.effectiveness.sources import load_qrels, sources_of
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.io.document_lists import Qrels, Run
-from surefoot.io.trec import read_qrels, read_run
 from surefoot.results import Result, signature
 
 Change = Literal["rose", "fell", "in", "out", "same"]
@@ -66,9 +65,9 @@ class DocumentMoves(Result):
 
 
 def document_moves(
-    system: Run | PathLike,
-    baseline: Run | PathLike,
-    qrels: Qrels | PathLike,
+    system: object,
+    baseline: object,
+    qrels: object,
     measure: object = "nDCG@10",
     *,
     topics: Iterable[str] | None = None,
@@ -81,9 +80,9 @@ def document_moves(
     Parameters
     ----------
     system, baseline
-        The runs after and before: files, or what `read_run` read.
+        The runs after and before: files, or objects in memory, as in `surefoot.score_runs`.
     qrels
-        The judgements.
+        The judgements: a file, or an object in memory.
     measure
         One of ERR, nDCG, AP, RR, P, R, RBP, as ir_measures names it.
     topics
@@ -113,8 +112,8 @@ def document_moves(
     >>> [(row["document"], row["change"], row["grade"], row["contribution"]) for row in moves.rows()]
     [('d3', 'in', None, 0.0), ('d1', 'fell', 1, -0.5), ('d2', 'out', 0, 0.0)]
     """
-    new, old = (run if isinstance(run, Run) else read_run(run) for run in (system, baseline))
-    judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    new, old = (sources_of(run)[0].load("file", "error") for run in (system, baseline))
+    judged = load_qrels(qrels)
     parts = Decomposition.of(measure, judged)
     shown = min(parts.measure.cutoff, DEPTH) if depth is None else depth
     if shown < 1:

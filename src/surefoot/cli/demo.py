@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         from surefoot.research.demo.files import write
         from surefoot.research.demo.story import candidate_of, tell
         from surefoot.research.demo.task import collection
-        from surefoot.show.report import report
+        from surefoot.show.report import Rankings, report
 
         task = collection()
         learned = _learned(task, say)
@@ -58,7 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
         scores = score_runs(list(files.runs.values()), files.qrels, MEASURE)
         say("Writing the report")
         page = files.directory / "report.html"
-        write_text(page, report(scores, BASELINE, candidate=candidate_of(scores, BASELINE), queries=task.queries))
+        candidate = candidate_of(scores, BASELINE)
+        rankings = Rankings.read(files.runs.values(), files.qrels, files.documents)
+        write_text(page, report(scores, BASELINE, candidate=candidate, queries=task.queries, rankings=rankings))
     print("\n".join(tell(scores, task.queries, files, BASELINE, _program())))
     print(f"And open {page} in a browser: every query and every system, at any alpha.")
     return 0

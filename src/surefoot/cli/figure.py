@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import surefoot
 from surefoot.cli import inputs
+from surefoot.errors import SurefootError, listed
 from surefoot.show.plots import KINDS, TRADEOFF_KINDS
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ RESAMPLING: dict[str, Settings] = {
 NEEDED: Settings = {**BASELINE, "required": True}
 
 OPTIONS: dict[str, dict[str, Settings]] = {
+    "shape": {
+        "systems": SYSTEMS,
+        "label": LABEL,
+        "order": {"choices": ("table", "mean"), "help": "of the topics: as read (default), or the easiest first"},
+    },
     "profile": {"systems": SYSTEMS, "label": LABEL},
     "alpha": {
         "baseline": BASELINE,
@@ -53,16 +59,21 @@ OPTIONS: dict[str, dict[str, Settings]] = {
         "label": LABEL,
     },
     "topics": {
-        "system": SYSTEM,
+        "system": {**SYSTEM, "type": inputs.names, "metavar": "LIST", "help": "one system, or several by comma"},
         "baseline": NEEDED,
         "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "up to five, by comma (default: 0,1,5)"},
     },
-    "pca": {"systems": SYSTEMS, "label": LABEL},
+    "pca": {
+        "systems": SYSTEMS,
+        "label": LABEL,
+        "include": {"action": "store_true", "help": "MEAN, MEDIAN and MAX take part in the analysis"},
+    },
     "paired": {"system": SYSTEM, "baseline": NEEDED},
     "sorted": {
         "systems": {**SYSTEMS, "required": True, "help": "systems to draw, by comma"},
         "baseline": NEEDED,
-        "alpha": ALPHA,
+        "alpha": {**ALPHA, "type": inputs.numbers, "metavar": "LIST", "help": "one or several, by comma (default: 1)"},
+        "mutual": {"action": "store_true", "help": "the baseline against each system too"},
     },
     "differences": {"baseline": NEEDED, "systems": SYSTEMS},
     "values": {"baseline": BASELINE, "alpha": ALPHA},
@@ -95,7 +106,10 @@ TRADEOFF_OPTIONS: dict[str, dict[str, Settings]] = {
         "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "of the break-even lines (default: 1)"},
         **RESAMPLING,
     },
-    "convergence": {"of": {"metavar": "FIGURE", "help": "mean, urisk, frisk, freward, losses … (default: mean)"}},
+    "convergence": {
+        "of": {"metavar": "FIGURE", "help": "mean, urisk, frisk, freward, losses … (default: mean)"},
+        "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "one to five of the folder's (default: three)"},
+    },
     "churn": {},
     "changes": {},
     "reward-by-churn": {
@@ -116,6 +130,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         own = kinds.add_parser(kind, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         if kind in KINDS:
             inputs.add_inputs(own)
+            own.add_argument(
+                "--population",
+                type=inputs.names,
+                metavar="LIST",
+                help="systems behind Z_Risk, GeoRisk, fences and virtual baselines, by comma (default: all read)",
+            )
         else:
             several: Settings = {"nargs": "+"} if kind == "tradeoff" else {}
             own.add_argument("folders", metavar="DIR", help="what surefoot tradeoff -o wrote", **several)
@@ -144,7 +164,18 @@ def _scores(arguments: argparse.Namespace) -> Scores | None:
     scores = inputs.load_one(arguments)
     for note in scores.notes:
         print(f"note: {note}", file=sys.stderr)
-    return scores
+    return scores if arguments.population is None else _population(scores, arguments)
+
+
+def _population(scores: Scores, arguments: argparse.Namespace) -> Scores:
+    """The systems of the population alone, which hold all that the figure names."""
+    from surefoot.scores import VIRTUAL, as_names
+
+    named = [as_names(getattr(arguments, option, None) or ()) for option in ("system", "systems", "baseline", "label")]
+    outside = [name for names in named for name in names if name not in (*arguments.population, *VIRTUAL)]
+    if outside:
+        raise SurefootError(f"--population must hold the systems and the baseline of the figure; add {listed(outside)}")
+    return scores.select(arguments.population)
 
 
 def _tradeoff(arguments: argparse.Namespace) -> Choice | Sweep | list[Sweep]:

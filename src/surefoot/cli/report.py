@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
+from surefoot.errors import SurefootError
+
+if TYPE_CHECKING:
+    from surefoot.show.report import Rankings
 
 EXAMPLES = """examples:
   surefoot report old.run new.run --qrels qrels.txt --baseline old --candidate new -o report.html
+  surefoot report runs/*.run --qrels qrels.txt --queries queries.tsv --documents-text corpus.jsonl.gz -o report.html
   surefoot report --scores err20.csv --baseline indriCASP --segments segments.csv -o report.html"""
 
 
@@ -21,7 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_alpha(parser, several=False)
     parser.add_argument("--segments", metavar="FILE", help="CSV of topic,segment")
     parser.add_argument("--segment-by", metavar="COLUMN", help="the column of the segments file, if it has several")
-    parser.add_argument("--queries", metavar="FILE", help="lines of topic, tab, text: the queries' texts to show")
+    inputs.add_texts(parser)
+    parser.add_argument(
+        "--size-limit",
+        type=inputs.number,
+        default=2.0,
+        metavar="MB",
+        help="room for documents in the page; what does not fit is left out, and said (default: 2; 0: no documents)",
+    )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the page to write, such as report.html")
 
 
@@ -34,12 +47,28 @@ def run(arguments: argparse.Namespace) -> int:
 
     segments = read_segments(arguments.segments, arguments.segment_by) if arguments.segments else None
     page = report(
-        inputs.load_one(arguments),
+        inputs.load(arguments),
         arguments.baseline,
         arguments.alpha,
         candidate=arguments.candidate,
         segments=segments,
         queries=read_queries(arguments.queries) if arguments.queries else None,
+        rankings=_rankings(arguments),
     )
     write_text(arguments.output, page)
     return 0
+
+
+def _rankings(arguments: argparse.Namespace) -> Rankings | None:
+    """The documents to show; none of score tables, of standard input, or if there is no room for them."""
+    from surefoot.io.files import STDIN
+    from surefoot.io.trec import read_qrels
+    from surefoot.show.report import Rankings
+
+    if arguments.scores and arguments.documents_text:
+        raise SurefootError("--documents-text needs run files with --qrels; a table has only scores")
+    if arguments.scores or not arguments.size_limit or STDIN in arguments.runs:
+        return None
+    limit = int(arguments.size_limit * 1e6)
+    rankings = Rankings(inputs.load_runs(arguments), read_qrels(arguments.qrels), size_limit=limit)
+    return rankings.with_texts(arguments.documents_text) if arguments.documents_text else rankings

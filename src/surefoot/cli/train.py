@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from surefoot.learn.settings import Settings
     from surefoot.learn.training_run import Trained
 
-OBJECTIVE = ("objective", "alpha", *PAIRS)
+OBJECTIVE = ("learner", "objective", "alpha", *PAIRS)
 MODEL = ("n_bags", "guard", "max_loss")
 SIZES = {"queries": "query", "documents": "document", "features": "feature"}
 
@@ -26,10 +26,11 @@ EXAMPLES = """examples:
   surefoot train --train train.txt --valid vali.txt --objective ucro --alpha 2 --baseline feature:110 -o model/
   surefoot train --train train.txt.gz --valid vali.txt.gz --objective georisk --baseline run:bm25.run \\
       --baseline model:old/ --early-stopping 50 -o model/
+  surefoot train --train train.txt --learner afs --objective georisk --baseline feature:110 --baseline order -o linear/
   surefoot train --safe --train train.txt vali.txt --baseline feature:110 -o model/             (a recipe to begin with)
   surefoot train ... -o model/ --resume          (after Ctrl-C or a crash: goes on to the same model)
 
-The model is a plain LightGBM or XGBoost file with a card beside it. Rank with `surefoot predict`."""
+The model is a plain LightGBM or XGBoost file, or one of weights, with a card. Rank with `surefoot predict`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -126,7 +127,9 @@ def _print(card: Mapping[str, Any], output: Path) -> None:
         print(f"note: {note}", file=sys.stderr)
     size = ", ".join(counted(data[key], noun) for key, noun in SIZES.items())
     objective = f"{settings['objective']} at alpha {settings['alpha']:g}"
-    print(f"{output}: {card['trees']} trees, {objective}, from RankingData({size})")
+    linear = card["engine"]["name"] == "linear"
+    grown = f"{settings['learner']} in {counted(card['trees'], 'step')}" if linear else f"{card['trees']} trees"
+    print(f"{output}: {grown}, {objective}, from RankingData({size})")
     if "unguarded" in card:
         _print_guard(card)
     elif "validation" in card:

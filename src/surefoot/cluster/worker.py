@@ -74,7 +74,7 @@ class Collective:
 
 def validate_cluster_settings(settings: Settings) -> type[LambdaMART]:
     """The class of the objective, if a cluster can train these settings."""
-    if settings.engine != "xgboost" or settings.n_bags > 1:
+    if settings.model_engine != "xgboost" or settings.n_bags > 1:
         raise SurefootError("a cluster trains one XGBoost model; set engine to xgboost, and n_bags to 1")
     kind = OBJECTIVES[choose(settings.objective, OBJECTIVES, "objective")]
     if kind.ranks_queries:

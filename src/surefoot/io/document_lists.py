@@ -76,12 +76,17 @@ class DocumentLists:
 
     def of_topic(self, topic: str) -> dict[str, float]:
         """The documents of a topic in their order, with their numbers; none if the topic is not there."""
-        if topic not in self.topics:
+        index = self._topic_index.get(topic)
+        if index is None:
             return {}
-        first, end = self.bounds[self.topics.index(topic) :][:2].tolist()
+        first, end = self.bounds[index : index + 2].tolist()
         starts, lengths = self.start[first:end].tolist(), self.length[first:end].tolist()
         ids = [self.text[start : start + length].decode() for start, length in zip(starts, lengths, strict=True)]
         return dict(zip(ids, self.numbers[first:end].tolist(), strict=True))
+
+    @cached_property
+    def _topic_index(self) -> dict[str, int]:
+        return {topic: index for index, topic in enumerate(self.topics)}
 
     def _frame(self, **number: Any) -> polars.DataFrame:
         import polars

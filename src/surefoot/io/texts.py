@@ -11,7 +11,8 @@ from typing import IO, Any
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, counted, listed
 from surefoot.io.files import BYTE_ORDER_MARK, open_bytes
-from surefoot.io.layouts import normalise_name
+from surefoot.io.layouts import NAMES, normalise_name
+from surefoot.io.memory import DOCUMENTS as DOCUMENT_IDS
 from surefoot.io.parquet import MAGIC, damaged
 
 _ANY_ID = ("_id", "id")
@@ -47,13 +48,13 @@ class _Columns:
 
 QUERIES = _Columns(
     "topic",
-    ("topic", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid", *_ANY_ID),
+    (*(name for name in NAMES["topic"] if name != "query"), *_ANY_ID),
     (),
     ("query", "query_text", "title", "question", *_TEXTS),
 )
 DOCUMENTS = _Columns(
     "document",
-    ("document", "document_id", "docno", "doc_id", "docid", "did", "corpus_id", "pid", "passage_id", *_ANY_ID),
+    (*DOCUMENT_IDS, "id"),
     ("title", "headline"),
     _TEXTS,
 )

@@ -86,7 +86,7 @@ class BaggedRun:
         >>> data = RankingData.of(np.arange(16.0)[:, None] % 5, np.arange(16) % 2, qid=np.arange(16) // 4)
         >>> run = BaggedRun.of(data, "feature:0", Settings(n_bags=2, n_estimators=3, min_child_samples=1))
         >>> run.part_of_query.tolist(), run.train().model.booster.num_trees() > 0
-        ([1, 0, 1, 0], True)
+        ([0, 0, 1, 1], True)
         """
         weight = as_weight(sample_weight, data.bounds)
         if valid is not None:
@@ -107,7 +107,7 @@ class BaggedRun:
         part_of_query = generator(settings.seed).permutation(np.arange(len(data)) % parts)
         settings = with_max_label(settings, data, Local())
         guarding = None if settings.guard is None else Guarding.of(settings, data, baseline, baselines)
-        run = cls(settings, data, baselines, part_of_query, engine_of(settings.engine), guarding, weight, **more)
+        run = cls(settings, data, baselines, part_of_query, engine_of(settings.model_engine), guarding, weight, **more)
         run.engine.validate_params(run.engine.params(run.bag_settings(0)))
         return run
 
@@ -133,7 +133,7 @@ class BaggedRun:
         saved = Checkpoint.begin(checkpoint, self.request if checkpoint else {}, checkpoint_every, resume)
         bags = list(self._bags(saved, report))
         model = Model(
-            self.settings.engine,
+            self.settings.model_engine,
             self.engine.average([bag.model for bag in bags]),
             card_of(self.settings, self.engine, self.data, self.baselines, [bag.history for bag in bags]),
         )

@@ -259,10 +259,12 @@ def feature_form(given: Any, data: RankingData) -> tuple[str, int] | None:
     only = list(given.values()) if isinstance(given, Mapping) else given
     if isinstance(only, list | tuple) and len(only) == 1:
         only = only[0]
+    if not isinstance(only, str):
+        return None
+    kind, _, feature = only.partition(":")
     if only == "order":
-        return "order", 0
-    kind, _, feature = str(only).partition(":")
-    return (kind, data.column_index(feature)) if isinstance(only, str) and kind in COLUMNS else None
+        return only, 0
+    return (kind, data.column_index(feature)) if kind in COLUMNS else None
 
 
 def form_scores(form: str, column: int, data: RankingData) -> FloatArray:

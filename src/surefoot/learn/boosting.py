@@ -136,6 +136,25 @@ class RiskObjective:
         return weights._replace(per_query=per_query)
 
 
+class LabelRegression(RiskObjective):
+    """Squared error of the scores against the labels less their mean, which no ranking depends on.
+
+    The objective that it is made with, plain LambdaMART, only says what is measured.
+    """
+
+    def bind(self, data: RankingData, weight: npt.ArrayLike | None = None) -> None:
+        if self.objective.name != LambdaMART.name:
+            raise SurefootError(f"regression trees have no objective {self.objective.name}; give lambdamart")
+        super().bind(data, weight)
+        total, rows = self.comm.sum(np.array([data.labels.sum(dtype=np.float64), data.labels.size]))
+        self.targets = data.labels - total / max(rows, 1)
+
+    def gradients(self, scores: FloatArray) -> tuple[Singles, Singles]:
+        self.x = self.lambdas.rank(scores)
+        weights = np.ones(scores.size, np.float32) if self.weight is None else self.weight
+        return (weights * (scores - self.targets)).astype(np.float32), weights
+
+
 def _data_of(dataset: Any) -> RankingData:
     """Labels and groups of a LightGBM Dataset or an XGBoost DMatrix; the features are not needed."""
     labels = np.asarray(dataset.get_label(), dtype=np.float32)

@@ -207,7 +207,7 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     try:
         card = _read_card(path / CARD)
         engine, digest = card["engine"]["name"], card["model"]["blake2b"]
-        guarded = card["model"]["file"] == UNGUARDED_FILES[engine]
+        guarded = card["model"]["file"] == UNGUARDED_FILES.get(engine)
         file = path / (UNGUARDED_FILES if guarded else MODEL_FILES)[engine]
         text = file.read_text("utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -185,7 +185,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         X : array, frame or sparse matrix
             The features.
         qid : array, optional
-            The query of each row; a ranker that is interpolated with its baseline needs it.
+            The query of each row; a guarded ranker needs it.
 
         Returns
         -------
@@ -259,8 +259,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         folder : path
-            Where to write. LightGBM or XGBoost can read the model file too; it does not contain the baseline term of
-            a ranker that is interpolated with its baseline.
+            Where to write. LightGBM or XGBoost can read the model file too, but for that of a guarded ranker.
         """
         check_is_fitted(self, "model_")
         self.model_.save(folder)

@@ -19,6 +19,8 @@ EngineName = Literal["lightgbm", "xgboost"]
 METRICS = ("ndcg", "map", "mrr", "err")
 EMPTY = ("zero", "one", "drop")
 ENGINES = ("lightgbm", "xgboost")
+LEARNERS = ("lambdamart", "regression-trees", "afs", "coordinate-ascent", "adarank")
+LINEAR = LEARNERS[2:]
 VIRTUAL_BASELINES = ("MEAN", "MEDIAN", "MAX")
 GUARDS = ("trees", "lean", "z", "minmax", "ranks", "cap", "fallback", "any")
 
@@ -96,6 +98,9 @@ class Settings(PairOptions):
         Compare with this of several baselines, query by query. The model is not one of them.
     cutoff : int
         The cutoff of the NDCG that is reported and stopped on.
+    learner : {"lambdamart", "regression-trees", "afs", "coordinate-ascent", "adarank"}
+        What learns: LambdaMART under the objective; trees that regress on the labels; or a linear ranker, whose
+        utility is the objective's own measure.
     engine : {"lightgbm", "xgboost"}
         The library that grows the trees.
     n_estimators, num_leaves, learning_rate, min_child_samples
@@ -146,6 +151,13 @@ class Settings(PairOptions):
         None, "compare with this of several baselines, query by query", "--virtual-baseline", choices=VIRTUAL_BASELINES
     )
     cutoff: int = option(10, "of the reported NDCG", "--cutoff", metavar="K")
+    learner: str = option(
+        "lambdamart",
+        "what learns: LambdaMART under the objective, trees that regress on labels, or a linear ranker whose utility "
+        "is the objective's own measure",
+        "--learner",
+        choices=LEARNERS,
+    )
     engine: EngineName = option("lightgbm", "library that grows the trees", "--engine", choices=ENGINES)
     n_estimators: int = option(500, "trees at most", "--n-estimators", "--trees", metavar="N")
     num_leaves: int = option(31, "leaves of a tree", "--num-leaves", "--leaves", metavar="N")
@@ -188,6 +200,7 @@ class Settings(PairOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         choose(self.engine, ENGINES, "engine")
+        choose(self.learner, LEARNERS, "learner")
         if self.virtual_baseline is not None:
             choose(self.virtual_baseline, VIRTUAL_BASELINES, "virtual_baseline")
         if self.n_jobs == -1:
@@ -196,6 +209,8 @@ class Settings(PairOptions):
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise SurefootError(f"{name} must be 1 or more; got {number}")
+        if self.n_bags > 1 and self.learner in LINEAR:
+            raise SurefootError("a linear ranker is trained as one model; set n_bags to 1, or learner to lambdamart")
         if self.guard == "none":
             object.__setattr__(self, "guard", None)
         if self.guard is not None:
@@ -204,6 +219,11 @@ class Settings(PairOptions):
                 raise SurefootError("a guard is fitted on queries that a bag did not see; set n_bags to 2 or more")
         if self.max_loss is not None and (self.guard is None or not 0 < self.max_loss < 1):
             raise SurefootError("max_loss must lie between 0 and 1, and needs a guard; set guard to trees")
+
+    @property
+    def model_engine(self) -> str:
+        """What the model is of: the library that grows trees, or linear."""
+        return "linear" if self.learner in LINEAR else self.engine
 
     def identity(self) -> dict[str, Any]:
         """All fields that the model depends on: all but the number of threads."""

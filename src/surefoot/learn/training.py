@@ -104,7 +104,7 @@ def train_run(run: Run, report: Report | None = None, **more: Any) -> Trained:
     try:
         return run.train(report, **more)
     except run.engine.error as error:
-        raise SurefootError(f"{run.settings.engine}: {engine_message(error)}") from None
+        raise SurefootError(f"{run.settings.model_engine}: {engine_message(error)}") from None
 
 
 def validate_output(output: str | os.PathLike[str], resume: bool = False) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from surefoot._version import __version__
 from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
-from surefoot.learn.boosting import RiskObjective
+from surefoot.learn.boosting import LabelRegression, RiskObjective
 from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
 from surefoot.learn.comm import Comm, Local
 from surefoot.learn.data import RankingData
@@ -122,12 +122,12 @@ class TrainingRun:
         if settings.n_bags > 1:
             raise SurefootError("a TrainingRun is of one model; resolve_run takes several bags")
         with comm.raise_together():
-            engine = engine_of(settings.engine)
+            engine = engine_of(settings.model_engine)
             params = engine.validate_params(engine.params(settings))
             validate_stopping(settings, valid is not None)
             if valid is not None:
                 data, valid = align_features(data, valid)
-            objective = RiskObjective(
+            objective = (LabelRegression if settings.learner == "regression-trees" else RiskObjective)(
                 settings.objective,
                 settings.alpha,
                 baselines_of(baseline, data, missing).combine(settings.virtual_baseline),
@@ -180,7 +180,7 @@ class TrainingRun:
         self.objective.objective.state = {}
         text = self.boost()
         card = card_of(self.settings, self.engine, self.data, self.objective.baseline, [self.history])
-        model = Model(self.settings.engine, text, card)
+        model = Model(self.settings.model_engine, text, card)
         if self.validation is not None:
             card["validation"] = self.validation(model.predict(self.validation.data))
         return Trained(model, self.history.iterations, self.history.best_iteration)
@@ -242,7 +242,7 @@ def card_of(
     return {
         "surefoot": __version__,
         "python": platform.python_version(),
-        "engine": {"name": settings.engine, "version": engine.version},
+        "engine": {"name": settings.model_engine, "version": engine.version},
         "settings": settings.identity(),
         "baselines": list(baselines.names),
         "notes": list(baselines.notes),

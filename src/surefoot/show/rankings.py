@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from surefoot.analysis.documents import DocumentMoves, Move, TopicMoves
+from surefoot.io.text import one_line
 
 UNJUDGED = "?"
 NAMED = 3
@@ -42,7 +43,7 @@ def describe(move: Move) -> str:
 
 
 def _block(one: TopicMoves, found: DocumentMoves, query: str, texts: Texts, width: int) -> str:
-    head = f"{one.topic}  {_one_line(query)}".rstrip()
+    head = f"{one.topic}  {one_line(query)}".rstrip()
     change = f"{found.measure} {one.baseline_score:.4f} -> {one.system_score:.4f} ({one.delta:+.4f})"
     lines = [_cut(head, width), f"  {change}", ""]
     for sign, word in ((-1, "cost"), (1, "gained")):
@@ -55,7 +56,7 @@ def _named(moves: list[Move], word: str, texts: Texts, width: int) -> list[str]:
     for move in moves[:NAMED]:
         lines.append(f"  {word:6}  {describe(move)}")
         if move.document in texts:
-            lines.append(_cut(f"          {_one_line(texts[move.document])}", width))
+            lines.append(_cut(f"          {one_line(texts[move.document])}", width))
     if len(moves) > NAMED:
         rest = sum(move.contribution for move in moves[NAMED:])
         lines.append(f"  {word:6}  {len(moves) - NAMED} more: {rest:+.4f}")
@@ -96,11 +97,6 @@ def _cells(move: Move | None, gone: bool) -> tuple[str, str, str, str]:
 def _fit(cell: str, size: int, left: bool) -> str:
     cut = cell if len(cell) <= size else f"{cell[: size - 1]}…"
     return cut.ljust(size) if left else cut.rjust(size)
-
-
-def _one_line(text: str) -> str:
-    """White space and control characters as single spaces."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def _cut(text: str, width: int) -> str:

@@ -94,6 +94,8 @@ def test_the_example_is_read_and_names_every_key() -> None:
         ("alphas = [-1]", "alphas must be 0 or more"),
         ('columns = ["gain"]', "columns must be one of reward"),
         ('empty = "skip"', "empty must be one of zero, one, drop"),
+        ('spread = "iqr"', "spread must be one of sd, se, jforests"),
+        ('truncation = "many"', "truncation should be a whole number; got 'many'"),
         ("own-folds = 1", "own-folds should be true or false"),
     ],
 )  # fmt: skip
@@ -103,6 +105,14 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, text: str, message: s
     assert message in str(caught.value)
     assert "my.toml" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_authors_own_code_as_a_plan(tmp_path: Path) -> None:
+    text = 'protocol = "sigir2014"\ntruncation = "all"\nnorm = false\nsigmoid = 1\nspread = "jforests"\nempty = "one"\n'
+    plan = read_plan(written(tmp_path, text))
+    assert (plan.truncation, plan.norm, plan.sigmoid, plan.empty) == (None, False, 1.0, "one")
+    assert plan.objective_options("faro") == {"spread": "jforests"}
+    assert plan.objective_options("ucro") == PROTOCOLS["sigir2014"].objective_options("faro") == {}
 
 
 def test_a_changed_plan_is_not_the_published_one() -> None:

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ def browser() -> Iterator[Any]:
 class Page:
     """A report in the browser, with all that it said and asked for."""
 
-    def __init__(self, browser: Any, path: Path, **settings: Any) -> None:
+    def __init__(self, browser: Any, address: str, **settings: Any) -> None:
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self.context = browser.new_context(offline=True, reduced_motion="reduce", **settings)
@@ -48,7 +48,7 @@ class Page:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
+        self.page.goto(address)
 
     def settle(self) -> None:
         """Wait until what was asked for has been drawn."""
@@ -70,11 +70,15 @@ def open_report(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     opened: list[Page] = []
 
     def open_it(
-        scores: Scores, baseline: str | None = None, settings: dict[str, Any] | None = None, **options: Any
+        scores: Scores | Sequence[Scores],
+        baseline: str | None = None,
+        settings: dict[str, Any] | None = None,
+        fragment: str = "",
+        **options: Any,
     ) -> Page:
         path = tmp_path / f"report{len(opened)}.html"
         path.write_text(report(scores, baseline, **options), encoding="utf-8")
-        opened.append(Page(browser, path, **(settings or {})))
+        opened.append(Page(browser, path.as_uri() + fragment, **(settings or {})))
         return opened[-1]
 
     yield open_it

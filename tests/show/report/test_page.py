@@ -30,10 +30,10 @@ def unpacked(text: str) -> Any:
 
 def test_the_page_holds_the_scores_to_the_last_bit(scores: Scores) -> None:
     data = data_of(report(scores, "s1"))
-    assert np.array_equal(unpacked(data["values"]).reshape(scores.values.shape), scores.values)
+    assert np.array_equal(unpacked(data["measures"][0]["values"]).reshape(scores.values.shape), scores.values)
     assert (tuple(data["systems"]), tuple(data["topics"])) == (scores.systems, scores.topics)
     for name in ("MEAN", "MEDIAN", "MAX"):
-        assert np.array_equal(unpacked(data["virtual"][name]), scores.baseline(name))
+        assert np.array_equal(unpacked(data["measures"][0]["virtual"][name]), scores.baseline(name))
 
 
 def test_no_name_can_leave_the_data() -> None:

@@ -1,4 +1,4 @@
-"""The libraries that grow the trees, behind one protocol."""
+"""What trains and applies models, behind one protocol: the libraries that grow trees, and linear learners."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from surefoot.learn.training_run import TrainingRun
 
 INSTALL = "learning needs more packages: pip install 'surefoot[learn]'"
-MODEL_FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
+MODEL_FILES = {"lightgbm": "model.txt", "xgboost": "model.json", "linear": "weights.json"}
 """The name of a model's file, by engine."""
 UNGUARDED_FILES = {"lightgbm": "unguarded-trees.txt", "xgboost": "unguarded-trees.json"}
 """The name of the file of a guarded model's trees, by engine."""
@@ -52,7 +52,8 @@ def engine_of(name: str) -> Engine:
     """The engine of a name, if its library is installed."""
     uses_threads()
     try:
-        import_module(name)
+        if name in ENGINES:
+            import_module(name)
         module = import_module(f"surefoot.learn.engines.{name}")
     except ModuleNotFoundError as error:
         raise SurefootError(f"{INSTALL} (no {error.name})") from None

@@ -234,9 +234,12 @@ def _next_steps(
     inputs = f"{folder}/runs/*.run --qrels {folder}/{files.qrels.name} --measure {scores.measure}"
     learn = ", ".join(path.name for path in files.letor.values())
     names = ", ".join(f"{path.name}" for path in (files.qrels, files.queries, files.documents))
+    written = (
+        f"Written to {Path(files.directory)}: {counted(len(files.runs), 'run')} in runs, {names}, and to learn from "
+        f"{learn} in letor. Try next:"
+    )
     return [
-        f"Written to {Path(files.directory)}: {counted(len(files.runs), 'run')} in runs, {names}, and {learn} to learn "
-        "from in letor. Try next:",
+        *wrap(written, WIDTH),
         f"  {program} explore {inputs} --system {shlex.quote(candidate.system)} --baseline {shlex.quote(baseline)}",
         f"  {program} evaluate {inputs} --baseline {shlex.quote(baseline)} --alpha 0,1,5",
     ]

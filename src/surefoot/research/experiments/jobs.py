@@ -69,6 +69,7 @@ class Context:
             "data": self.dataset.data.fingerprint,
             "folds": request_key({"folds": [[fold.train, fold.valid, fold.test] for fold in folds]}),
             "metric": plan.metric, "top": self.max_label, "cutoffs": plan.cutoffs, "truncation": plan.truncation,
+            "sigmoid": plan.sigmoid, "norm": plan.norm,
             "empty": plan.empty, "seed": plan.seed, "surefoot": __version__, "lightgbm": version("lightgbm"),
         }  # fmt: skip
 
@@ -82,7 +83,8 @@ class Context:
         against: Any = None if job.objective == "lambdamart" else array_key(self.baseline_scores)
         if self.plan.uses_learned(job.objective):
             against = self.learned_keys
-        return {**self.shared_request, **asdict(job), "against": against}
+        options = self.plan.objective_options(job.objective)
+        return {**self.shared_request, **asdict(job), "options": options, "against": against}
 
     @cached_property
     def baseline_scores(self) -> FloatArray:
@@ -108,6 +110,9 @@ def run_job(context: Context, job: Job, threads: int, report: Report | None = No
         job.alpha,
         metric=plan.metric,
         truncation=plan.truncation,
+        sigmoid=plan.sigmoid,
+        norm=plan.norm,
+        objective_options=plan.objective_options(job.objective),
         max_label=context.max_label,
         empty=plan.empty,
         cutoff=plan.main_cutoff,
@@ -143,8 +148,8 @@ def run_baseline_job(context: Context, name: str, trees: TreeSettings, threads: 
 
 
 def _learner(name: str, trees: TreeSettings, plan: Plan, threads: int) -> Any:
-    from surefoot.research.baselines.linear import AFS, AdaRank, CoordinateAscent
-    from surefoot.research.baselines.trees import LambdaMART, RegressionTrees
+    from surefoot.learn.learners.linear import AFS, AdaRank, CoordinateAscent
+    from surefoot.learn.learners.trees import LambdaMART, RegressionTrees
 
     k, seed = plan.main_cutoff, plan.seed
     if name in ("LambdaMART", "GBRT"):
@@ -155,4 +160,6 @@ def _learner(name: str, trees: TreeSettings, plan: Plan, threads: int) -> Any:
         )  # fmt: skip
     if name == "CoordinateAscent":
         return CoordinateAscent(k, seed=seed, n_jobs=threads)
-    return {"AFS": AFS, "AdaRank": AdaRank}[name](k, n_jobs=threads)
+    if name == "AFS":
+        return AFS(k, n_jobs=threads)
+    return AdaRank(k, improving=name == "AdaRank-improving", n_jobs=threads)

@@ -25,7 +25,7 @@ LABELS = {
 MULTI_BASELINE = ("tstar-faro", "georisk", "georisk-full")
 """Objectives that compare with all learned baselines, where there are any."""
 
-LEARNED = ("LambdaMART", "GBRT", "AFS", "AdaRank", "CoordinateAscent")
+LEARNED = ("LambdaMART", "GBRT", "AFS", "AdaRank", "AdaRank-improving", "CoordinateAscent")
 COLUMNS = ("reward", "risk", "reward_risk", "wins", "losses", "win_loss", "loss20")
 
 
@@ -52,7 +52,8 @@ class Plan:
     measure that the objective is trained for; if several, their number is part of the choice.
 
     ``scaled`` reduces docs per leaf for data smaller than MSLR-WEB10K. ``query_max`` adds the query's largest baseline
-    score to the features. ``cutoffs`` are those of the reported NDCG, the main one first. ``columns`` are the measures
+    score to the features. ``truncation``, ``sigmoid`` and ``norm`` are those of `Settings`, ``spread`` is that of saro,
+    faro and tstar-faro. ``cutoffs`` are those of the reported NDCG, the main one first. ``columns`` are the measures
     shown, ``published`` the file of the paper's table.
     """
 
@@ -73,6 +74,9 @@ class Plan:
     metric: MetricName = "ndcg"
     cutoffs: tuple[int, ...] = (10,)
     truncation: int | None = 30
+    sigmoid: float = 1.0
+    norm: bool = True
+    spread: str = "sd"
     empty: Empty = "zero"
     query_max: bool = False
     columns: tuple[str, ...] = COLUMNS
@@ -90,7 +94,7 @@ class Plan:
         for names, allowed, what in (
             (self.objectives, OBJECTIVES, "objectives"), (self.learned, LEARNED, "learned baselines"),
             (self.columns, MEASURES, "columns"), ((self.metric,), ("ndcg", "map", "mrr", "err"), "metric"),
-            ((self.empty,), ("zero", "one", "drop"), "empty"),
+            ((self.empty,), ("zero", "one", "drop"), "empty"), ((self.spread,), ("sd", "se", "jforests"), "spread"),
         ):  # fmt: skip
             for name in names:
                 choose(name, allowed, what)
@@ -152,6 +156,11 @@ class Plan:
         others = [name for name in self.objectives if name != "lambdamart"]
         return [("lambdamart", 0.0), *((name, alpha) for name in others for alpha in self.alphas if alpha > 0)]
 
+    def objective_options(self, objective: str) -> dict[str, str]:
+        """The options of an objective: the spread, for those that have one, unless it is the usual one."""
+        adaptive = objective in ("saro", "saro-eq9", "faro", "tstar-faro")
+        return {"spread": self.spread} if adaptive and self.spread != "sd" else {}
+
     def uses_learned(self, objective: str) -> bool:
         """Whether an objective compares with the learned baselines rather than the single one."""
         return objective in MULTI_BASELINE and bool(self.learned)
@@ -212,7 +221,7 @@ PROTOCOLS = {
             published="sigir2014-table3-mslr",
         ),
         Plan(
-            "sigir2016", learned=("LambdaMART", "GBRT", "AFS", "AdaRank"), held_out=0.2,
+            "sigir2016", learned=("LambdaMART", "GBRT", "AFS", "AdaRank-improving"), held_out=0.2,
             objectives=("ucro", "faro", "tstar-faro", "georisk"), docs_per_leaf=(1500,), leaves=(50,), rates=(0.1,),
             trees=(500,), scaled=True, published="sigir2016-table7-mslr",
         ),

@@ -14,7 +14,8 @@ from surefoot.research.experiments.plan import PROTOCOLS, Plan
 KINDS: dict[str, type] = {
     "name": str, "data": str, "baseline": str, "learned": str, "held_out": float, "folds": int, "own_folds": bool,
     "objectives": str, "alphas": float, "docs_per_leaf": int, "leaves": int, "rates": float, "trees": int,
-    "scaled": bool, "metric": str, "cutoffs": int, "truncation": int, "empty": str, "columns": str, "seed": int,
+    "scaled": bool, "metric": str, "cutoffs": int, "truncation": int, "sigmoid": float, "norm": bool, "spread": str,
+    "empty": str, "columns": str, "seed": int,
 }  # fmt: skip
 KIND_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 LISTS = tuple(field.name for field in fields(Plan) if isinstance(field.default, tuple))
@@ -33,7 +34,8 @@ def read_plan(path: PathLike) -> Plan:
     """Read the plan in a TOML file.
 
     Keys are the fields of `Plan`, with hyphens, except ``query_max`` and ``published``, which only the published
-    protocols have; a list of one value may be written as the value. ``protocol`` names a published plan to start from.
+    protocols have; a list of one value may be written as the value, and ``truncation`` may be "all". ``protocol`` names
+    a published plan to start from.
     Data files are looked for in the plan's folder first.
 
     Parameters
@@ -79,6 +81,8 @@ def _field(key: str) -> str:
 
 def _value(key: str, value: object) -> Any:
     name = _field(key)
+    if (name, value) == ("truncation", "all"):
+        return None
     kind = KINDS[name]
     items = value if isinstance(value, list) else [value]
     allowed = (int, float) if kind is float else (kind,)

@@ -8,14 +8,15 @@ Without ``axes`` a new figure is made, one or two columns wide. matplotlib is lo
 """
 
 KINDS = {
-    "profile": ("profile", "how many topics reach each score (SIGIR 2016, figure 1)"),
+    "shape": ("score_shapes", "each system's score over the topics, beside the mean (SIGIR 2016, figure 1)"),
+    "profile": ("profile", "how many topics reach each score"),
     "alpha": ("alpha_curves", "a measure against alpha, with critical values (SIGIR 2014, fig. 1; 2016, figs. 2, 3)"),
-    "topics": ("topic_bars", "T_J of each topic at several alphas, with the threshold (SIGIR 2014, figure 2)"),
+    "topics": ("topic_bars", "T_J of each topic, of one system or several, with the threshold (SIGIR 2014, figure 2)"),
     "pca": ("pca_map", "a map of the systems, with virtual baselines (ECIR 2014, figures 1, 2)"),
-    "paired": ("paired_scores", "a system's scores over the baseline's, topic by topic (ECIR 2014, figure 3)"),
-    "sorted": ("sorted_values", "what each topic adds to U_Risk, the worst first (ECIR 2014, figure 4)"),
+    "paired": ("paired_scores", "a system's scores over the baseline's, topic by topic (ECIR 2014, figure 3a)"),
+    "sorted": ("sorted_values", "what each topic adds to U_Risk, the worst first (ECIR 2014, figures 3b, 3c, 4)"),
     "differences": ("difference_boxes", "score differences with their fences (ECIR 2020, figure 1)"),
-    "values": ("value_functions", "what a difference is worth: linear and smooth (ECIR 2020, figure 2)"),
+    "values": ("value_functions", "what a difference is worth: linear, smooth, monotone (ECIR 2020, figure 2)"),
     "qq": ("qq_lines", "is the mean close to normal? Q-Q of bootstrap means (ECIR 2020, figure 3)"),
     "rbo": ("rbo_bars", "do linear and smooth values rank alike? RBO with residuals (ECIR 2020, figure 4)"),
     "helped": ("helped_hurt", "how many topics were helped and hurt, and how much (SIGIR 2012, figure 1)"),

@@ -37,6 +37,7 @@ def pca_map(
     *,
     systems: Sequence[str] | None = None,
     label: Sequence[str] | None = None,
+    include: bool = False,
     axes: Axes | None = None,
 ) -> Axes:
     """The systems on their first two principal axes, with MEAN, MEDIAN and MAX.
@@ -53,6 +54,9 @@ def pca_map(
         The systems to draw; all if None.
     label
         The systems to name; if None all up to 12, else the extremes of both axes.
+    include
+        Whether MEAN, MEDIAN and MAX take part in the analysis, as in the paper's figure 2, or are only placed on its
+        axes.
     axes
         Where to draw; a new figure if None.
 
@@ -67,7 +71,7 @@ def pca_map(
     >>> pca_map(scores).get_ylabel()
     'axis 2 (16.1 % of the variance)'
     """
-    found = scores if isinstance(scores, PCA) else pca(scores, systems=systems)
+    found = scores if isinstance(scores, PCA) else pca(scores, systems=systems, include=include)
     points = found.coordinates[:, :2]
     if points.shape[1] < 2:
         raise SurefootError("a map needs two principal axes: at least two systems and two topics")

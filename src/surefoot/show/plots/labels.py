@@ -22,7 +22,7 @@ FEW = 6
 MOST_ROWS = 80
 """More rows do not fit on a page."""
 
-_CLOSE, _FAR, _CLEAR = 4.0, 11.0, 5.0
+_CLOSE, _FAR, _FARTHER, _CLEAR = 4.0, 11.0, 20.0, 5.0
 """Points between a name and its own point, and between a name and the points of others."""
 _HAIR: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.4, "shrinkA": 0}
 _ASIDE, _ASKEW = ((1, 0), (-1, 0), (0, 1), (0, -1)), ((1, 1), (1, -1), (-1, 1), (-1, -1))
@@ -101,7 +101,7 @@ def label_points(
     axes.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
     at = axes.transData.transform(points)
     sides = _ASKEW + _ASIDE if crossed else _ASIDE + _ASKEW
-    offsets = [(side, reach) for reach in (_CLOSE, _FAR) for side in sides]
+    offsets = [(side, reach) for reach in (_CLOSE, _FAR, _FARTHER) for side in sides]
     frame, taken = axes.get_window_extent(), list[Bbox]()
     for index in which:
         note = axes.annotate(
@@ -112,7 +112,7 @@ def label_points(
         costs = [_cost(_put(note, side, reach), others, taken, frame) + reach / 100 for side, reach in offsets]
         side, reach = offsets[int(np.argmin(costs))]
         taken.append(_put(note, side, reach))
-        if reach == _FAR:
+        if reach > _CLOSE:
             _lead(axes, note)
 
 

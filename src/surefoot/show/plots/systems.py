@@ -1,4 +1,4 @@
-"""Systems as curves: how their scores are distributed, and how their risk moves with alpha."""
+"""Systems as curves: their scores over the topics, how these are distributed, and how risk moves with alpha."""
 
 from __future__ import annotations
 
@@ -16,11 +16,89 @@ from surefoot.risk import get_risk
 from surefoot.risk.measures import evaluated
 from surefoot.scores import Scores
 from surefoot.show.plots.labels import label_ends, to_name
-from surefoot.show.plots.style import FAINT, QUIET, canvas, legend, line_look, measure_label, plain
+from surefoot.show.plots.style import (
+    BLACK,
+    COLUMN,
+    FAINT,
+    PAGE,
+    QUIET,
+    canvas,
+    legend,
+    line_look,
+    measure_label,
+    names_on,
+    plain,
+)
 from surefoot.stats.inference import critical_value
 
+FEW_SHAPES = 8
+"""Up to this number of shapes all are named."""
+FEW_TOPICS = 15
+"""Up to this number of topics one column is wide enough."""
 STEPS = 101
 """Points of a curve over alpha."""
+
+
+def score_shapes(
+    scores: Scores,
+    *,
+    systems: Sequence[str] | None = None,
+    label: Sequence[str] | None = None,
+    order: str = "table",
+    axes: Axes | None = None,
+) -> Axes:
+    """Each system's score over the topics, its shape, beside the MEAN of the systems drawn.
+
+    A system whose shape follows that of the mean (is *concordant* with it) does what one expects of it on every topic;
+    one that rises where the mean falls takes risks, whatever its own mean is. Dinçer, Macdonald and Ounis, SIGIR 2016,
+    figure 1, whose example has monotone, alternating and concordant systems of the same mean.
+
+    Parameters
+    ----------
+    scores
+        The scores of all systems.
+    systems
+        The systems to draw, whose MEAN is drawn too; all if None.
+    label
+        The systems to name; if None all up to 8, else the best, the median and the worst by mean. Others are grey.
+    order
+        ``"table"``: topics as they stand in the scores; ``"mean"``: the easiest first, by the MEAN.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
+    >>> axes = score_shapes(Scores([[0.2, 0.4], [0.3, 0.1]], ["a", "b"], ["q1", "q2"]), order="mean")
+    >>> [text.get_text() for text in axes.get_xticklabels()], [line.get_label() for line in axes.lines]
+    (['q1', 'q2'], ['a', 'b', 'MEAN'])
+    """
+    shown = scores if systems is None else scores.select(systems)
+    mean = shown.values.mean(axis=0)
+    by_mean = choose(order, ("table", "mean"), "order") == "mean"
+    topics = np.argsort(-mean, kind="stable") if by_mean else np.arange(len(mean))
+    few = label is None and len(shown.systems) <= FEW_SHAPES
+    named = list(shown.systems) if few else _best_median_worst(shown)
+    if label is not None:
+        named = to_name(shown.systems, shown.values.mean(axis=1), label)
+    with canvas(axes, COLUMN if len(topics) <= FEW_TOPICS else PAGE, 2.5) as axes:
+        x = np.arange(len(topics))
+        marker: dict[str, Any] = {"marker": ".", "markersize": 3} if len(topics) <= FEW_TOPICS else {}
+        lines = {}
+        for name, row in _named_last(shown.systems, named):
+            lines[name] = axes.plot(x, shown.values[row, topics], label=name, **_look(name, named), **marker)[0]
+        lines["MEAN"] = axes.plot(x, mean[topics], color=BLACK, linewidth=2, label="MEAN", zorder=4)[0]
+        names_on(axes, "x", x.tolist(), [shown.topics[index] for index in topics], rotation=90, fontsize=5)
+        axes.set(xlim=(-0.5, len(topics) - 0.5), ylabel=plain(scores.measure, 40))
+        axes.set_xlabel("topic, the easiest first" if by_mean else "topic")
+        legend(
+            axes, list(lines.values())[-len(named) - 1 :], [*named, "MEAN"], loc="center left", bbox_to_anchor=(1, 0.5)
+        )
+    return axes
 
 
 def profile(
@@ -33,7 +111,7 @@ def profile(
     """The fraction of topics on which a system scores at least x, for every x.
 
     A curve above another is better at every level; where two cross, one has more good topics and the other fewer bad
-    ones. The area under a curve is the mean of the system. After Dinçer, Macdonald and Ounis, SIGIR 2016, figure 1.
+    ones. The area under a curve is the mean of the system. Known as the survival function of the scores.
 
     Parameters
     ----------

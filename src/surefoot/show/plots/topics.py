@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from surefoot._typing import BoolArray
+from surefoot._typing import BoolArray, FloatArray
 from surefoot.analysis.changes import BIN_ENDS, change_counts
 from surefoot.errors import SurefootError, counted
-from surefoot.risk import normalise_alphas, validate_alpha
+from surefoot.risk import normalise_alphas
 from surefoot.risk.values import Linear
 from surefoot.scores import Scores, as_names
-from surefoot.show.plots.labels import label_ends, label_points
+from surefoot.show.plots.labels import label_points
 from surefoot.show.plots.style import (
     FAINT,
     GAIN,
@@ -26,6 +26,7 @@ from surefoot.show.plots.style import (
     QUIET,
     SHADES,
     canvas,
+    legend,
     line_look,
     names_on,
     phrase,
@@ -40,30 +41,32 @@ NAMED_TOPICS = 5
 
 def topic_bars(
     scores: Scores,
-    system: str,
+    system: str | Sequence[str],
     baseline: str,
     *,
     alpha: npt.ArrayLike = (0, 1, 5),
     axes: Axes | None = None,
 ) -> Axes:
-    """T_J of each topic at several alphas, ordered by the first alpha, with the critical values.
+    """T_J of each topic at several alphas, with the critical values.
 
     A bar below the lower dashed line is a topic that loses significantly; as alpha grows, losses stand out more and
-    gains less. Of more than 80 topics only the 40 worst and the 40 best are drawn. Dinçer, Macdonald and Ounis, SIGIR
-    2014, figure 2, where the critical value is rounded to 2.
+    gains less. One system has its worst topics first, by the first alpha; several have a panel each, with the topics as
+    they stand in the scores, so that a topic can be read across systems. Of more than 80 topics only the 40 worst and
+    the 40 best (of the first system) are drawn. Dinçer, Macdonald and Ounis, SIGIR 2014, figure 2, where the critical
+    value is rounded to 2.
 
     Parameters
     ----------
     scores
         The scores of all systems.
     system
-        The system to explore.
+        The system to explore, or several.
     baseline
         A system, or MEAN, MEDIAN or MAX of each topic.
     alpha
         Up to five risk sensitivities.
     axes
-        Where to draw; a new figure if None.
+        Where to draw one system; a new figure if None.
 
     Returns
     -------
@@ -79,24 +82,59 @@ def topic_bars(
     alphas = normalise_alphas(alpha)
     if len(alphas) > len(SHADES):
         raise SurefootError(f"bars for up to {len(SHADES)} alphas can be told apart; got {len(alphas)}")
-    own, base = scores[system], scores.baseline(baseline)
+    names = as_names(system)
+    if not names or (axes is not None and len(names) > 1):
+        raise SurefootError("name one system to draw on given axes, or several for a figure of their own")
+    tj = {name: _tj(scores[name], scores.baseline(baseline), alphas) for name in names}
+    order = _topic_order(tj[names[0]][0], by_value=len(names) == 1)
+    with canvas(axes, PAGE, 2.4 if len(names) == 1 else 0.5 + 1.35 * len(names)) as first:
+        panels = _stacked(first, len(names))
+        for panel, name in zip(panels, names, strict=True):
+            _bars(panel, tj[name][:, order], alphas)
+            _threshold(panel, critical_value(tj[name].shape[1]))
+            panel.set(xlim=(-0.7, len(order) - 0.3), ylabel=r"$T_J$")
+            panel.set_title(f"{plain(name)} against {plain(baseline)}", loc="left")
+        last = panels[-1]
+        names_on(last, "x", range(len(order)), [scores.topics[index] for index in order], rotation=90, fontsize=5)
+        last.set_xlabel(_of_how_many(len(order), len(scores.topics)))
+        first.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(alphas), borderpad=0, handlelength=1.5)
+    return first
+
+
+def _tj(own: FloatArray, base: FloatArray, alphas: FloatArray) -> FloatArray:
+    """T_J of each topic, alphas × topics."""
     tj = np.stack([topic_inference(own, base, float(one)).tj for one in alphas])
     if np.isnan(tj).any():
         raise SurefootError("T_J is undefined: all topics differ alike, or there is only one")
-    order = np.argsort(tj[0], kind="stable")
+    return tj
+
+
+def _topic_order(tj: FloatArray, by_value: bool) -> npt.NDArray[np.intp]:
+    """The topics to draw: the worst first, or as they stand in the scores; of too many both ends."""
+    order = np.argsort(tj, kind="stable")
     half = MOST_TOPICS // 2
     order = order if len(order) <= MOST_TOPICS else np.concatenate([order[:half], order[-half:]])
-    with canvas(axes, PAGE, 2.4) as axes:
-        width = 0.84 / len(alphas)
-        for index, (one, row) in enumerate(zip(alphas, tj[:, order], strict=True)):
-            left = np.arange(len(order)) + (index - (len(alphas) - 1) / 2) * width
-            axes.bar(left, row, width, color=SHADES[index], label=f"α = {one:g}", linewidth=0)
-        _threshold(axes, critical_value(len(own)))
-        names_on(axes, "x", range(len(order)), [scores.topics[index] for index in order], rotation=90, fontsize=5)
-        axes.set(xlim=(-0.7, len(order) - 0.3), ylabel=r"$T_J$", xlabel=_of_how_many(len(order), len(own)))
-        axes.set_title(f"{plain(system)} against {plain(baseline)}", loc="left")
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(alphas), borderpad=0, handlelength=1.5)
-    return axes
+    return order if by_value else np.sort(order)
+
+
+def _stacked(first: Axes, count: int) -> list[Axes]:
+    """The first Axes on top of others of the same width, which share its topics."""
+    if count == 1:
+        return [first]
+    figure: Any = first.get_figure(root=True)
+    grid = figure.add_gridspec(count, 1)
+    first.set_subplotspec(grid[0])
+    panels = [first, *(figure.add_subplot(grid[row], sharex=first) for row in range(1, count))]
+    for panel in panels[:-1]:
+        panel.tick_params(axis="x", labelbottom=False, length=0)
+    return panels
+
+
+def _bars(axes: Axes, tj: FloatArray, alphas: FloatArray) -> None:
+    width = 0.84 / len(alphas)
+    for index, (one, row) in enumerate(zip(alphas, tj, strict=True)):
+        left = np.arange(len(row)) + (index - (len(alphas) - 1) / 2) * width
+        axes.bar(left, row, width, color=SHADES[index], label=f"α = {one:g}", linewidth=0)
 
 
 def _of_how_many(shown: int, topics: int) -> str:
@@ -178,13 +216,15 @@ def sorted_values(
     baseline: str,
     *,
     systems: Sequence[str],
-    alpha: float = 1.0,
+    alpha: npt.ArrayLike = 1.0,
+    mutual: bool = False,
     axes: Axes | None = None,
 ) -> Axes:
-    """The value x = v(d) of each topic, from the worst to the best, with a curve for each system.
+    """The value x = v(d) of each topic, from the worst to the best, with a curve for each system and alpha.
 
     The mean height of a curve is the U_Risk of the system. A deep left end shows that the risk comes from a few
-    topics, a long shallow one that it is spread over many. After Dinçer, Ounis and Macdonald, ECIR 2014, figure 4.
+    topics, a long shallow one that it is spread over many. After Dinçer, Ounis and Macdonald, ECIR 2014, figures 3 (b)
+    and (c), each run as the baseline of the other, and 4, several alphas.
 
     Parameters
     ----------
@@ -195,7 +235,9 @@ def sorted_values(
     systems
         The systems to draw.
     alpha
-        Risk sensitivity.
+        Risk sensitivity, or several.
+    mutual
+        Whether the baseline is drawn against each system too.
     axes
         Where to draw; a new figure if None.
 
@@ -209,20 +251,33 @@ def sorted_values(
     >>> scores = Scores([[0.2, 0.4, 0.5], [0.3, 0.1, 0.6]], ["a", "b"], [1, 2, 3])
     >>> sorted_values(scores, "a", systems=["b"]).lines[0].get_ydata().round(2)
     array([-0.6,  0.1,  0.1])
+    >>> [line.get_label() for line in sorted_values(scores, "a", systems=["b"], mutual=True).lines[:2]]
+    ['b against a', 'a against b']
     """
-    value, base, names = Linear(validate_alpha(alpha)), scores.baseline(baseline), as_names(systems)
+    base, names, alphas = scores.baseline(baseline), as_names(systems), normalise_alphas(alpha)
     if not names:
         raise SurefootError("name the systems to draw")
-    curves = [np.sort(value(scores[name] - base)) for name in names]
+    differences = {name: scores[name] - base for name in names}
+    if mutual:
+        differences = {f"{name} against {baseline}": d for name, d in differences.items()}
+        differences |= {f"{baseline} against {name}": base - scores[name] for name in names}
+    several = len(alphas) > 1
+    curves = {
+        f"{name}, α = {one:g}" if several else name: np.sort(Linear(float(one))(d))
+        for name, d in differences.items()
+        for one in alphas
+    }
     positions = np.arange(1, len(base) + 1)
     with canvas(axes) as axes:
-        looks = [line_look(index) for index in range(len(names))]
-        for name, curve, look in zip(names, curves, looks, strict=True):
-            axes.plot(positions, curve, label=name, drawstyle="steps-mid", **look)
+        lines = [
+            axes.plot(positions, curve, label=name, drawstyle="steps-mid", **line_look(index))[0]
+            for index, (name, curve) in enumerate(curves.items())
+        ]
         axes.axhline(0, color=QUIET, linewidth=0.5, zorder=1)
-        axes.set(xlim=(0.5, len(base) + 0.5), xlabel="topics, each system's worst first")
-        axes.set_ylabel(phrase(f"x = v(d) at α = {alpha:g},", f"against {plain(baseline)}"))
-        label_ends(axes, len(base) + 0.5, [float(curve[-1]) for curve in curves], names, looks)
+        axes.set(xlim=(0.5, len(base) + 0.5), xlabel="topics, each curve's worst first")
+        at = "" if several else f" at α = {alphas[0]:g}"
+        axes.set_ylabel(f"x = v(d){at}" if mutual else phrase(f"x = v(d){at},", f"against {plain(baseline)}"))
+        legend(axes, lines, list(curves), loc="lower right")
     return axes
 
 

@@ -78,9 +78,8 @@ def tradeoff_curves(
             axes.plot(sweep.curve.risk, sweep.curve.gain, label=f"{plain(sweep.objective)}, by α", zorder=3, **look)
         _frame(axes, several, lines)
         names = [f"{alpha:g}" for alpha in first.alphas]
-        label_points(
-            axes, np.column_stack([first.curve.risk, first.curve.gain]), names, range(len(names)), crossed=True
-        )
+        points = np.concatenate([np.column_stack([sweep.curve.risk, sweep.curve.gain]) for sweep in several])
+        label_points(axes, points, names, range(len(names)), crossed=True)
     return axes
 
 
@@ -105,6 +104,8 @@ def _frame(axes: Axes, sweeps: Sequence[Sweep], alphas: FloatArray) -> None:
     """Limits that hold all, the break-even lines up to them, labels and legend."""
     right, top = axes.get_xlim()[1], axes.get_ylim()[1]
     low = min(0.0, *(float(sweep.curve.gain.min()) for sweep in sweeps))
+    if sweeps[0].selective is not None:
+        low = min(low, float(sweeps[0].selective.points.gain.min()))
     for alpha in alphas:
         end = right if alpha == 0 else min(right, top / alpha)
         axes.plot([0, end], break_even([0, end], float(alpha)), color=QUIET, linewidth=0.5, zorder=1.5,

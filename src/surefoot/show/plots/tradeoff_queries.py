@@ -19,31 +19,37 @@ from surefoot.scores import Scores
 from surefoot.show.plots.style import (
     BLACK,
     BLUE,
+    COLUMN,
     FAINT,
     GAIN,
     LOSS,
     LOSS_HATCH,
     ORANGE,
+    PAGE,
     QUIET,
     canvas,
     measure_label,
     plain,
 )
 
-_RAMP = LinearSegmentedColormap.from_list("alphas", ["#9CCBEA", BLUE, BLACK])
 CELL = 0.21
 """Inches that a row of a map takes."""
+
+
+_RAMP = LinearSegmentedColormap.from_list("alphas", ["#9CCBEA", BLUE, BLACK])
 
 
 def alpha_looks(alphas: FloatArray) -> list[dict[str, Any]]:
     """Lines of rising alpha: from light to dark, the gain-only model apart."""
     count = int(np.count_nonzero(alphas))
-    rest = iter(_RAMP(np.linspace(0, 1, count) if count > 2 else [0.3, 0.7]))
+    rest = iter(_RAMP(np.linspace(0, 1, count) if count > 2 else [0.3, 0.9]))
     return [{"color": ORANGE, "linestyle": (0, (4, 1.2))} if alpha == 0 else {"color": next(rest)} for alpha in alphas]
 
 
-def convergence_curves(sweep: Sweep, *, of: str = "mean", axes: Axes | None = None) -> Axes:
-    """A measure of the validation queries after each iteration, with a line for each alpha.
+def convergence_curves(
+    sweep: Sweep, *, of: str = "mean", alpha: Sequence[float] | None = None, axes: Axes | None = None
+) -> Axes:
+    """A measure of the validation queries after each iteration, with a line for each alpha chosen.
 
     On lines of the mean a dot marks where 95 % of the last value is reached. After Wang, Bennett and Collins-Thompson,
     SIGIR 2012.
@@ -54,6 +60,8 @@ def convergence_curves(sweep: Sweep, *, of: str = "mean", axes: Axes | None = No
         A sweep over alphas, as `sweep_alphas` or `read_sweep` gives it.
     of
         The mean (of the metric that is reported), or another measure of the history, such as frisk.
+    alpha
+        One to five of the sweep's alphas; the first, the middle and the last if None.
     axes
         Where to draw; a new figure if None.
 
@@ -63,14 +71,19 @@ def convergence_curves(sweep: Sweep, *, of: str = "mean", axes: Axes | None = No
         The Axes, to be changed further or written by `save_plot`.
     """
     choose(of, [name for name in sweep.histories[0][0] if np.isfinite(sweep.histories[0][0][name])], "of")
-    with canvas(axes) as axes:
-        looks = alpha_looks(sweep.alphas)
-        for alpha, history, look in zip(sweep.alphas, sweep.histories, looks, strict=True):
-            curve = [values[of] for values in history]
-            axes.plot(np.arange(1, len(curve) + 1), curve, label=f"α = {alpha:g}", **look)
+    rows = _rows(sweep, alpha)
+    with canvas(axes, PAGE if len(rows) > 3 else COLUMN, 2.5) as axes:
+        looks = dict(zip(rows, alpha_looks(sweep.alphas[rows]), strict=True))
+        for row, look in looks.items():
+            curve = [values[of] for values in sweep.histories[row]]
+            axes.plot(np.arange(1, len(curve) + 1), curve, label=f"α = {sweep.alphas[row]:g}", **look)
         if of == "mean":
-            for reached, history, look in zip(sweep.converged(), sweep.histories, looks, strict=True):
-                axes.plot(reached, history[reached - 1]["mean"], "o", color=look["color"], markersize=3, clip_on=False)
+            converged = list(sweep.converged())
+            for row, look in looks.items():
+                reached = converged[row]
+                height = sweep.histories[row][reached - 1]["mean"]
+                axes.plot(reached, height, "o", color=look["color"], markersize=4, markeredgecolor="white",
+                          markeredgewidth=0.6, clip_on=False, zorder=5)  # fmt: skip
             axes.plot([], [], "o", color=QUIET, markersize=3, label=f"{100 * FRACTION:g} % of\nthe last")
         axes.set(xlim=(1, None), xlabel="iteration")
         queries = "validation" if sweep.validated else "training"

@@ -12,10 +12,22 @@ from surefoot.analysis.design import Design
 from surefoot.analysis.normality import Normality, normality
 from surefoot.errors import SurefootError
 from surefoot.risk import validate_alpha
-from surefoot.risk.values import Linear, Smooth, fences
+from surefoot.risk.values import Linear, Monotone, Smooth, fences, five_points
 from surefoot.scores import Scores
 from surefoot.show.plots.labels import validate_rows
-from surefoot.show.plots.style import BLACK, BLUE, FAINT, QUIET, VERMILION, canvas, names_on, phrase, plain, signed
+from surefoot.show.plots.style import (
+    BLACK,
+    BLUE,
+    FAINT,
+    GREEN,
+    QUIET,
+    VERMILION,
+    canvas,
+    names_on,
+    phrase,
+    plain,
+    signed,
+)
 
 ROW = 0.105
 """Inches for a system in a figure with one below the other."""
@@ -24,17 +36,18 @@ LOOKS = {
     "none": {"color": QUIET, "linestyle": (0, (1, 1))},
     "linear": {"color": VERMILION, "linestyle": (0, (5, 1.5))},
     "smooth": {"color": BLUE, "linestyle": "-"},
+    "monotone": {"color": GREEN, "linestyle": (0, (5, 1.5, 1, 1.5))},
 }
 
 
 def difference_boxes(
     scores: Scores, baseline: str, *, systems: Sequence[str] | None = None, axes: Axes | None = None
 ) -> Axes:
-    """Box plots of each system's score differences from the baseline, the best mean on top, and the fences of all.
+    """Box plots of each system's score differences from the baseline, the best mean on top, and of all together.
 
     Boxes hold the middle half of the topics, whiskers reach to the last topic within 1.5 interquartile ranges, points
-    lie beyond. The dashed lines are the fences of the differences of *all* systems together, to which the smooth
-    value function is fitted. Benham, Moffat and Culpepper, ECIR 2020, figure 1.
+    lie beyond, diamonds are means. The lowest box holds the differences of *all* systems; the dashed lines are its
+    fences, to which the smooth value function is fitted. Benham, Moffat and Culpepper, ECIR 2020, figure 1.
 
     Parameters
     ----------
@@ -63,12 +76,20 @@ def difference_boxes(
     validate_rows(len(shown))
     shown.sort(key=lambda name: float(scores[name].mean()))
     pooled = scores.values[[name != baseline for name in scores.systems]] - base
-    with canvas(axes, height=max(1.2, 0.75 + ROW * len(shown))) as axes:
+    with canvas(axes, height=max(1.2, 0.75 + ROW * (len(shown) + 1))) as axes:
         axes.axvline(0, color=QUIET, linewidth=0.5, zorder=1)
         axes.boxplot(
-            [scores[name] - base for name in shown],
+            [pooled.ravel(), *(scores[name] - base for name in shown)],
             orientation="horizontal",
             widths=0.62,
+            showmeans=True,
+            meanprops={
+                "marker": "D",
+                "markersize": 2.2,
+                "markerfacecolor": "white",
+                "markeredgecolor": VERMILION,
+                "markeredgewidth": 0.6,
+            },
             patch_artist=True,
             boxprops={"facecolor": "#CFE3F1", "edgecolor": BLUE, "linewidth": 0.5},
             medianprops={"color": BLACK, "linewidth": 1.1},
@@ -76,8 +97,9 @@ def difference_boxes(
             capprops={"color": BLUE, "linewidth": 0.5},
             flierprops={"marker": ".", "markersize": 2, "markerfacecolor": QUIET, "markeredgecolor": "none"},
         )
-        names_on(axes, "y", range(1, len(shown) + 1), shown, fontsize=5.5)
-        axes.set(ylim=(0.3, len(shown) + 0.7))
+        names_on(axes, "y", range(1, len(shown) + 2), ["All", *shown], fontsize=5.5)
+        axes.axhline(1.5, color=FAINT, linewidth=0.5)
+        axes.set(ylim=(0.3, len(shown) + 1.7))
         axes.set_xlabel(phrase(f"{plain(scores.measure)} difference", f"from {plain(baseline)}", most=36))
         _fence_lines(axes, *fences(pooled))
     return axes
@@ -93,11 +115,12 @@ def _fence_lines(axes: Axes, lower: float, upper: float) -> None:
 def value_functions(
     scores: Scores | None = None, baseline: str | None = None, *, alpha: float = 1.0, axes: Axes | None = None
 ) -> Axes:
-    """The value of a difference d: v(d) = d, the linear v with its kink at 0, and the smooth cubic.
+    """The value of a difference d: v(d) = d, the linear v with its kink at 0, the smooth cubic and the monotone one.
 
-    The smooth one is fitted to the five points drawn (its intercept is then dropped, so it passes near them); the
-    second and the fourth are fences. If no increasing cubic exists for this alpha, only the others are drawn and the
-    plot says so. Benham, Moffat and Culpepper, ECIR 2020, figure 2.
+    The smooth one is fitted to the five points drawn (its intercept is then dropped, so it passes near them), the
+    monotone one passes through them; the second and the fourth are fences. If no increasing cubic exists for this
+    alpha, only the others are drawn and the plot says so. Benham, Moffat and Culpepper, ECIR 2020, figure 2, with
+    `Monotone` added.
 
     Parameters
     ----------
@@ -116,30 +139,34 @@ def value_functions(
     Examples
     --------
     >>> [line.get_label() for line in value_functions(alpha=1).lines][:3]
-    ['none', 'linear', 'smooth']
+    ['none', 'linear', 'monotone']
     """
     alpha = validate_alpha(alpha)
     lower, upper = _fences_of(scores, baseline)
     d = np.linspace(-1, 1, 201)
-    curves: dict[str, FloatArray] = {"none": d, "linear": Linear(alpha)(d)}
+    curves: dict[str, FloatArray] = {
+        "none": d,
+        "linear": Linear(alpha)(d),
+        "monotone": Monotone(alpha, lower, upper)(d),
+    }
     try:
         curves["smooth"] = Smooth(alpha, lower, upper)(d)
     except SurefootError:
         refused = f"no smooth v: the cubic\nwould not increase at α = {alpha:g}"
     else:
         refused = ""
-    words = {"none": "v(d) = d", "linear": f"linear, α = {alpha:g}", "smooth": f"smooth, α = {alpha:g}"}
+    words = {kind: "v(d) = d" if kind == "none" else f"{kind}, α = {alpha:g}" for kind in curves}
     with canvas(axes) as axes:
         lines = [axes.plot(d, curve, label=kind, **LOOKS[kind])[0] for kind, curve in curves.items()]  # type: ignore[arg-type]
         axes.axhline(0, color=FAINT, linewidth=0.5, zorder=1)
         axes.axvline(0, color=FAINT, linewidth=0.5, zorder=1)
-        if not refused:
-            points = [(-1, -1 - alpha), (lower, -0.05), (0, 0), (upper, 0.05), (1, 1)]
-            axes.plot(*zip(*points, strict=True), "o", color=BLUE, markerfacecolor="white", markersize=3.5, label="fit")
-            lines, words = [*lines, axes.lines[-1]], {**words, "fit": "points of the fit"}
+        points = np.transpose(five_points(alpha, lower, upper))
+        axes.plot(*points, "o", color=BLUE, markerfacecolor="white", markersize=3.5, label="fit")
+        lines, words = [*lines, axes.lines[-1]], {**words, "fit": "points of the fit"}
         axes.set(xlim=(-1.03, 1.03), xlabel="score difference d", ylabel="its value v(d)")
-        axes.legend(lines, [words[str(line.get_label())] for line in lines], loc="upper left")
-        axes.text(0.98, 0.05, refused, transform=axes.transAxes, ha="right", fontsize=6)
+        axes.legend(
+            lines, [words[str(line.get_label())] for line in lines], loc="lower right", title=refused, title_fontsize=6
+        )
     return axes
 
 

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Mapping
-from hashlib import sha256
-from importlib.resources import files
-from string import Template
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from surefoot.errors import SurefootError
 from surefoot.scores import Scores
-from surefoot.show.report.payload import LARGEST_ALPHA, embedded, payload
+from surefoot.show.html import self_contained
+from surefoot.show.report.payload import LARGEST_ALPHA, payload
+from surefoot.show.report.rankings import Rankings
 
-__all__ = ["LARGEST_ALPHA", "report"]
+__all__ = ["LARGEST_ALPHA", "Rankings", "report"]
 
-SCRIPTS = ("special", "model", "words", "dom", "tables", "charts", "sections", "details", "page")
+SCRIPTS = (
+    *("special", "model", "contributions", "words", "dom", "tables", "charts", "sections", "details"),
+    *("moves", "rankings", "link", "page"),
+)
 """The parts of the page's script; each uses those before it."""
 
 
 def report(
-    scores: Scores,
+    scores: Scores | Sequence[Scores],
     baseline: str | None = None,
     alpha: float = 1.0,
     *,
     candidate: str | None = None,
     segments: Mapping[Any, object] | None = None,
     queries: Mapping[str, str] | None = None,
+    rankings: Rankings | None = None,
 ) -> str:
     """An interactive HTML page that compares every system with any baseline at any alpha.
 
@@ -35,7 +38,7 @@ def report(
     Parameters
     ----------
     scores
-        The scores of all systems.
+        The scores of all systems; of several measures, which the reader can choose from, if it is a sequence.
     baseline
         What to compare with first: a system, or MEAN (the default), MEDIAN or MAX of each topic.
     alpha
@@ -47,6 +50,9 @@ def report(
         The segment of each topic.
     queries
         The text of each topic.
+    rankings
+        The runs behind the scores. Then the page shows for each query what was ranked before and what now, and what
+        each document's move contributes to the change.
 
     Returns
     -------
@@ -59,28 +65,8 @@ def report(
     >>> report(scores, baseline="old").startswith("<!doctype html>")
     True
     """
-    data = payload(scores, baseline, candidate, alpha, segments, queries)
-    style = _part("style.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(_part(f"{name}.js") for name in SCRIPTS) + "})();\n"
-    return Template(_part("template.html")).substitute(
-        policy=_policy(style, script),
-        style=style,
-        data=embedded(data),
-        script=script,
-    )
-
-
-def _part(name: str) -> str:
-    return files("surefoot.show.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _policy(style: str, script: str) -> str:
-    """The content security policy: the page may use this script and this style, and load or send nothing."""
-    return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+    several = [scores] if isinstance(scores, Scores) else list(scores)
+    if not several:
+        raise SurefootError("a report needs scores of at least one measure")
+    data = payload(several, baseline, candidate, alpha, segments, queries, rankings)
+    return self_contained("surefoot.show.report", SCRIPTS, data)

@@ -41,7 +41,7 @@ function showSystem(table, it, rows, go) {
   const [losses, wins] = ["loss", "win"].map((kind) => rows.filter((row) => row.significant === kind).length);
   byId("one-system-title").textContent = `${it.system}, query by query`;
   byId("one-system-intro").textContent =
-    `Every bar is a query: how far its ${data.measure} lies above or below that of ${called(it.baseline)}. ` +
+    `Every bar is a query: how far its ${current.name} lies above or below that of ${called(it.baseline)}. ` +
     (Number.isNaN(it.risk.trisk)
       ? "All changes are alike, so none stands out."
       : `Strong colour marks queries that stand out at this alpha (|T_J| > ${fixed(data.critical, 2)}): ` +
@@ -150,8 +150,8 @@ function showTopic(table, it, topic, go) {
   const better = rows.filter((row) => row.delta > 0).length;
   const worse = rows.filter((row) => row.delta < 0).length;
   byId("one-topic-title").textContent = `Query ${topic}`;
+  byId("one-topic-text").textContent = queryText(topic) ?? "";
   byId("one-topic-intro").textContent =
-    (queryText(topic) ? `“${queryText(topic)}” ` : "") +
     `${it.system} scores ${fixed(own.score, 4)} and is ${integer(own.rank)} of ${integer(rows.length)}; ` +
     `${called(it.baseline)} scores ${fixed(base, 4)}. ` +
     `Of ${counted(rows.length, "system", "systems")}, ${integer(better)} do better than the baseline ` +
@@ -188,9 +188,9 @@ function showCurves(it, measure, go) {
 }
 
 function showMap(it, go) {
-  byId("map").hidden = !data.map;
-  if (!data.map) return;
-  const share = (k) => `${(100 * data.map.shares[k]).toFixed(1)} %`;
+  byId("map").hidden = !current.map;
+  if (!current.map) return;
+  const share = (k) => `${(100 * current.map.shares[k]).toFixed(1)} %`;
   byId("map-intro").textContent =
     "Systems close to each other score alike on the same queries. " +
     `The two axes hold ${share(0)} and ${share(1)} of what there is to see ` +
@@ -200,8 +200,8 @@ function showMap(it, go) {
   scatter(byId("map-chart"), {
     points: names.map((name, i) => ({
       name,
-      x: data.map.points[i][0],
-      y: data.map.points[i][1] ?? 0,
+      x: current.map.points[i][0],
+      y: current.map.points[i][1] ?? 0,
       virtual: virtual.has(name),
     })),
     special: new Map([...marks, [it.baseline, "baseline"], [it.system, "chosen-one"]]),

@@ -12,16 +12,30 @@ function unpack(text) {
 const systems = data.systems;
 const topics = data.topics;
 const width = topics.length;
-const values = unpack(data.values);
 const place = new Map(systems.map((name, index) => [name, index]));
-const virtual = new Map(Object.entries(data.virtual).map(([name, text]) => [name, unpack(text)]));
+const topicPlace = new Map(topics.map((topic, index) => [topic, index]));
+
+// What depends on the measure that is shown.
+let current = null;
+let values = null;
+let virtual = null;
+let totals = null;
+let margins = null;
+const comparisons = new Map();
+
+function useMeasure(name) {
+  current = data.measures.find((measure) => measure.name === name);
+  values = unpack(current.values);
+  virtual = new Map(Object.entries(current.virtual).map(([each, text]) => [each, unpack(text)]));
+  totals = systems.map((system) => sum(rowOf(system)));
+  margins = expectations();
+  comparisons.clear();
+}
 
 const rowOf = (system) => values.subarray(place.get(system) * width, (place.get(system) + 1) * width);
 const scoresOf = (name) => virtual.get(name) ?? rowOf(name);
 const largest = (row) => row.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 const sum = (row) => row.reduce((total, value) => total + value, 0);
-
-const totals = systems.map((system) => sum(rowOf(system)));
 
 /** What alpha can't change, of one system against one baseline on some topics (all, if none are named). */
 function compare(own, base, members) {
@@ -78,8 +92,6 @@ function inference(it, alpha) {
   return { urisk, se, sd, trisk, p: studentP(trisk, Math.max(it.n - 1, 1)) };
 }
 
-const comparisons = new Map();
-
 /** All systems against a baseline; the last few baselines are kept. */
 function comparisonsWith(baseline) {
   if (!comparisons.has(baseline)) {
@@ -94,7 +106,7 @@ function comparisonsWith(baseline) {
 }
 
 /** Each system's z summed over gains and over losses: scores against what system and topic make one expect. */
-const margins = (() => {
+function expectations() {
   if (values.some((value) => value < 0)) return null;
   const columns = new Float64Array(width);
   values.forEach((value, index) => {
@@ -115,7 +127,7 @@ const margins = (() => {
     return { gains, losses };
   });
   return { columns, shares, found };
-})();
+}
 
 function zscores(system) {
   if (!margins) return new Float64Array(width).fill(NaN);
@@ -213,3 +225,5 @@ function segmentMeasures(system, alpha, baseline) {
   });
   return rows;
 }
+
+useMeasure(data.measures[0].name);

@@ -1,11 +1,11 @@
 // What the reader chooses, and what has to be drawn again when it changes.
 
-const state = { ...data.start, topic: null, curve: "urisk" };
+const state = { ...data.start, measure: data.measures[0].name, topic: null, curve: "urisk" };
 
 /** The signature that the library gives the same measures. */
 function signature(kind, ...more) {
   const fields = {
-    measure: data.measure,
+    measure: current.name,
     baseline: state.baseline,
     alpha: plainNumber(state.alpha),
     population: `all(${systems.length})`,
@@ -27,6 +27,7 @@ const tables = {
   ]),
   topics: topicsTable(chooseTopic, (rows) => [`queries-of-${state.system}.csv`, csv(rows, signatureOf.topics())]),
   topic: topicTable(chooseSystem, (rows) => [`query-${state.topic}.csv`, csv(bare(rows), signatureOf.systems())]),
+  moves: movesTable((rows) => [`documents-of-${state.topic}.csv`, csv(rows, signatureOf.topics())]),
 };
 let moveMarker = () => {};
 
@@ -34,7 +35,7 @@ let moveMarker = () => {};
 function drawMeasures() {
   const it = standing(state.system, state.baseline, state.alpha);
   const rows = topicMeasures(state.system, state.alpha, state.baseline);
-  state.topic ??= rows.reduce((worst, row) => (row.delta < worst.delta ? row : worst)).topic;
+  state.topic ??= byChange(rows)[0].topic;
   showVerdict(it);
   showSure(it);
   showSystems(tables.systems, measures(state.alpha, state.baseline), it);
@@ -53,18 +54,37 @@ function drawMeasures() {
   return { it, rows };
 }
 
+const byChange = (rows) => [...rows].sort((a, b) => a.delta - b.delta);
+
 /** Everything: drawn when the system, the baseline or the width changes. */
 function drawAll() {
   const { it, rows } = drawMeasures();
   showChanged(it);
   showWorst(it, rows, chooseTopic);
   showHelped(rows);
-  showTopic(tables.topic, it, state.topic, chooseSystem);
+  drawTopic(it);
   moveMarker = showCurves(it, state.curve, chooseSystem);
   moveMarker(state.alpha);
   showMap(it, chooseSystem);
   byId("system").value = state.system;
   byId("baseline").value = state.baseline;
+  byId("measure").value = state.measure;
+  byId("about").textContent =
+    `${counted(systems.length, "system", "systems")}, ${queriesOf(width)}, ${current.name}`;
+  byId("notes").replaceChildren(...current.notes.map((note) => element("li", {}, note)));
+}
+
+/** One query: its documents, and all systems on it. */
+function drawTopic(it = standing(state.system, state.baseline, state.alpha)) {
+  const order = byChange(topicMeasures(state.system, state.alpha, state.baseline)).map((row) => row.topic);
+  const rank = order.indexOf(state.topic);
+  byId("topic-order").textContent = `${integer(rank + 1)} of ${integer(width)}, the largest loss first`;
+  for (const [id, step] of [["previous-topic", -1], ["next-topic", 1]]) {
+    byId(id).disabled = order[rank + step] === undefined;
+    byId(id).onclick = () => chooseTopic(order[rank + step]);
+  }
+  showRankings(tables.moves, it, state.topic);
+  showTopic(tables.topic, it, state.topic, chooseSystem);
 }
 
 function visit(heading) {
@@ -78,14 +98,26 @@ function chooseSystem(name) {
   tables.topics.reset();
   drawAll();
   visit("one-system-title");
+  remember(state, true);
   speak();
 }
 
 function chooseTopic(name) {
   state.topic = name;
   tables.topic.reset();
-  showTopic(tables.topic, standing(state.system, state.baseline, state.alpha), name, chooseSystem);
+  tables.moves.reset();
+  drawTopic();
   visit("one-topic-title");
+  remember(state, true);
+}
+
+/** Shows what a link stands for; true if it names a query. */
+function followLink(fragment) {
+  const { state: linked, unknown } = readFragment(fragment);
+  Object.assign(state, linked);
+  useMeasure(state.measure);
+  byId("link-note").textContent = unknown.length ? `The link names what this report does not have: ${unknown.join(", ")}.` : "";
+  return linked.topic !== undefined;
 }
 
 /** Tells screen readers the verdict once the reader has come to rest. */
@@ -102,6 +134,7 @@ function listen() {
   byId("alpha").addEventListener("input", (event) => {
     state.alpha = Number(event.target.value);
     redraw();
+    remember(state, false);
     speak();
   });
   byId("alpha-exact").addEventListener("input", (event) => {
@@ -109,17 +142,32 @@ function listen() {
     if (!(alpha >= 0 && alpha <= data.largest_alpha)) return;
     state.alpha = alpha;
     redraw();
+    remember(state, false);
     speak();
   });
   byId("alpha-exact").addEventListener("change", () => {
     byId("alpha-exact").value = plainNumber(state.alpha);
   });
-  for (const what of ["system", "baseline"]) {
+  for (const what of ["system", "baseline", "measure"]) {
     byId(what).addEventListener("change", (event) => {
       state[what] = event.target.value;
+      useMeasure(state.measure);
       tables.topics.reset();
       drawAll();
+      remember(state, true);
       speak();
+    });
+  }
+  window.addEventListener("popstate", () => {
+    if (!location.hash.includes("=")) return;
+    const toQuery = followLink(location.hash);
+    drawAll();
+    if (toQuery) visit("one-topic-title");
+  });
+  for (const entry of document.querySelectorAll("#contents a")) {
+    entry.addEventListener("click", (event) => {
+      event.preventDefault(); // the fragment says what is shown
+      visit(entry.hash.slice(1));
     });
   }
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
@@ -152,13 +200,13 @@ function choice(select, groups) {
 }
 
 function start() {
-  const about = `${counted(systems.length, "system", "systems")}, ${queriesOf(width)}, ${data.measure}`;
-  byId("about").textContent = about;
   choice(byId("system"), [["", systems]]);
   choice(byId("baseline"), [
     ["Systems", systems],
     ["Made of all systems", [...virtual.keys()]],
   ]);
+  choice(byId("measure"), [["", data.measures.map((one) => one.name)]]);
+  byId("measure-choice").hidden = data.measures.length === 1;
   byId("alpha").max = byId("alpha-exact").max = data.largest_alpha;
   for (const [key, name] of Object.entries(CURVES)) {
     const radio = element("input", {
@@ -174,13 +222,14 @@ function start() {
     });
     byId("curve-choice").append(element("label", {}, radio, name));
   }
-  byId("notes").append(...data.notes.map((note) => element("li", {}, note)));
   byId("versions").textContent = data.versions;
   byId("theme").setAttribute("aria-pressed", String(isDark()));
   listen();
+  const toQuery = followLink(location.hash);
   drawAll();
+  if (toQuery) visit("one-topic-title");
 }
 
 start();
 // For tests, and for use in the console: every measure of the page.
-window.surefoot = Object.freeze({ measures, topicMeasures, segmentMeasures });
+window.surefoot = Object.freeze({ measures, topicMeasures, segmentMeasures, movesOf, useMeasure });

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from surefoot.analysis.segments import group_topics
 from surefoot.errors import SurefootError
 from surefoot.risk import validate_alpha
 from surefoot.scores import VIRTUAL, Scores
+from surefoot.show.report.rankings import Rankings, rankings_payload
 from surefoot.stats.agreement.pca import pca
 from surefoot.stats.inference import LEVEL, critical_value
 
@@ -25,48 +25,69 @@ LARGEST_ALPHA = 20.0
 
 
 def payload(
-    scores: Scores,
+    scores: Sequence[Scores],
     baseline: str | None,
     candidate: str | None,
     alpha: float,
     segments: Mapping[Any, object] | None,
     queries: Mapping[str, str] | None,
+    rankings: Rankings | None,
 ) -> dict[str, Any]:
-    """The data of the page, as values that JSON can hold."""
+    """The data of the page, as values that JSON can hold; the first scores are those that it opens with."""
+    first = scores[0]
+    _refuse_others(scores)
+    start = _start(first, baseline, candidate, alpha)
     return {
-        "measure": scores.measure,
-        "systems": scores.systems,
-        "topics": scores.topics,
-        "texts": None if queries is None else [queries.get(topic, "") for topic in scores.topics],
-        "values": packed(scores.values),
-        # Computed here, so that a tie with a virtual baseline is a tie in the page as well.
-        "virtual": {name: packed(scores.baseline(name)) for name in VIRTUAL},
-        "start": _start(scores, baseline, candidate, alpha),
+        "measures": [_measure(one) for one in scores],
+        "systems": first.systems,
+        "topics": first.topics,
+        "texts": None if queries is None else [queries.get(topic, "") for topic in first.topics],
+        "documents": None if rankings is None else _documents(rankings, scores, start),
+        "start": start,
         "largest_alpha": LARGEST_ALPHA,
         "level": LEVEL,
-        "critical": critical_value(len(scores.topics)) if len(scores.topics) > 1 else None,
-        "map": _map(scores),
-        "segments": None if segments is None else _segments(scores, segments),
-        "notes": scores.notes,
+        "critical": critical_value(len(first.topics)) if len(first.topics) > 1 else None,
+        "segments": None if segments is None else _segments(first, segments),
         "surefoot": __version__,
         "versions": f"Surefoot {__version__}, Python {platform.python_version()}, numpy {np.__version__}, "
         f"scipy {scipy.__version__}",
     }
 
 
+def _measure(scores: Scores) -> dict[str, Any]:
+    return {
+        "name": scores.measure,
+        "values": packed(scores.values),
+        # Computed here, so that a tie with a virtual baseline is a tie in the page as well.
+        "virtual": {name: packed(scores.baseline(name)) for name in VIRTUAL},
+        "map": _map(scores),
+        "notes": scores.notes,
+    }
+
+
+def _refuse_others(scores: Sequence[Scores]) -> None:
+    first = scores[0]
+    for one in scores[1:]:
+        if (one.systems, one.topics) != (first.systems, first.topics):
+            raise SurefootError(
+                f"{one.measure} has other systems or topics than {first.measure}; a report needs the same"
+            )
+    names = [one.measure for one in scores]
+    if len(set(names)) < len(names):
+        raise SurefootError(f"a report shows each measure once; got {', '.join(names)}")
+
+
+def _documents(rankings: Rankings, scores: Sequence[Scores], start: Mapping[str, Any]) -> dict[str, Any]:
+    """The documents, first those of the topics that lost most in the comparison that the page opens with."""
+    first = scores[0]
+    delta = first[start["system"]] - first.baseline(start["baseline"])
+    topics = [first.topics[index] for index in np.argsort(delta, kind="stable")]
+    return rankings_payload(rankings, scores, (start["system"], start["baseline"]), topics)
+
+
 def packed(values: FloatArray) -> str:
     """Numbers as base64 of little-endian doubles: short, exact and quick to decode."""
     return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
-
-
-def embedded(data: Mapping[str, Any]) -> str:
-    r"""JSON for a script element, which no name in it can end: ``<`` never appears.
-
-    >>> embedded({"name": "</script><!-- é"})
-    '{"name":"\\u003c/script\\u003e\\u003c!-- \\u00e9"}'
-    """
-    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: float) -> dict[str, Any]:

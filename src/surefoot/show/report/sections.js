@@ -3,7 +3,6 @@
 const WORST = 10;
 
 const queryText = (topic) => data.texts?.[topicPlace.get(topic)] || null;
-const topicPlace = new Map(topics.map((topic, index) => [topic, index]));
 
 function showVerdict(it) {
   byId("headline").textContent = headline(it);

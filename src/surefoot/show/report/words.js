@@ -107,7 +107,7 @@ function lead(it) {
 /** How sure we are that the average changed. */
 function averageWords(it) {
   const change = it.average.urisk;
-  const means = `mean ${data.measure} ${fixed(it.average.mean - change, 4)} → ${fixed(it.average.mean, 4)}`;
+  const means = `mean ${current.name} ${fixed(it.average.mean - change, 4)} → ${fixed(it.average.mean, 4)}`;
   if (it.average.wins + it.average.losses === 0) return "No query changed, so there is nothing to test.";
   const moved = `On average the score ${change < 0 ? "fell" : "rose"} by ${fixed(Math.abs(change), 4)} (${means}).`;
   if (Number.isNaN(it.average.trisk))

@@ -14,14 +14,14 @@ from sklearn.base import BaseEstimator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
-from surefoot.research.baselines.inputs import (
+from surefoot.learn.learners.inputs import (
     EvalSet,
     prediction_data,
     thread_count,
     training_data,
     validate_count,
 )
-from surefoot.research.baselines.line_search import QueryNDCG
+from surefoot.learn.learners.line_search import QueryNDCG
 
 if TYPE_CHECKING:
     from surefoot.learn.data import Matrix

@@ -1,13 +1,13 @@
-"""NDCG@k of linear rankers, and line search along one weight.
+"""The utility of linear rankers, a function of NDCG@k by query, and line search along one weight.
 
 NDCG@k has gains 2^label - 1 and discounts 1 / log2(rank + 1). It is piecewise constant in the weights and has no
 gradient, so the steps of a grid are tried. Queries without a relevant document are left out: no ranking changes their
-NDCG.
+NDCG. The utility is the mean of NDCG@k or a risk measure against baselines (`surefoot.learn.learners.utility`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -18,9 +18,9 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
-from surefoot.research.baselines.inputs import thread_count, validate_count
-from surefoot.research.baselines.linear_kernels import line_dcg
-from surefoot.research.baselines.scaling import Scaling, Singles, valid_columns
+from surefoot.learn.learners.inputs import thread_count, validate_count
+from surefoot.learn.learners.linear_kernels import line_dcg
+from surefoot.learn.learners.scaling import Scaling, Singles, valid_columns
 
 TOLERANCE = 1e-9
 """Means of NDCG that are closer than this are equal."""
@@ -53,7 +53,7 @@ class QueryNDCG:
                 f"the largest is {data.labels.max():g}"
             )
         order = np.lexsort((data.labels, data.query_of_row))
-        self._rows = order[judged]
+        self._rows, self._queries = order[judged], np.flatnonzero(relevant > 0)
         self._bounds = np.concatenate([[0], np.cumsum(data.sizes[relevant > 0])])
         self._discounts = 1 / np.log2(np.arange(2, validate_count("k", k) + 2))
         self._pool = ThreadPoolExecutor(thread_count(n_jobs))
@@ -67,6 +67,10 @@ class QueryNDCG:
     def select(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The rows of these queries, in their order, of a column of the whole set."""
         return column[self._rows]
+
+    def select_queries(self, values: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+        """These queries of a column with a value for each query of the whole set."""
+        return np.asarray(values)[self._queries]
 
     def along_line(self, scores: FloatArray, column: Singles, steps: FloatArray) -> FloatArray:
         """NDCG@k of each query when ranked by scores + step × column, queries × steps."""
@@ -104,11 +108,23 @@ def best_index(ndcg: FloatArray) -> int:
     return int(np.argmax(ndcg >= ndcg.max() - TOLERANCE))
 
 
+Utility = Callable[[FloatArray], Any]
+"""The worth of rankers from the NDCG@k of each query (rows), one number for each column."""
+
+
 class ScaledQueries:
     """Queries with their scaled features: the training or the validation set of a linear ranker."""
 
-    def __init__(self, data: RankingData, scaling: Scaling, k: int, n_jobs: int | None) -> None:
+    def __init__(
+        self,
+        data: RankingData,
+        scaling: Scaling,
+        k: int,
+        n_jobs: int | None,
+        utility_of: Callable[[QueryNDCG], Utility] = lambda _: exact_mean,
+    ) -> None:
         self.ndcg = QueryNDCG(data, k, n_jobs)
+        self.utility = utility_of(self.ndcg)
         every = range(data.features.shape[1])
         self.columns = np.stack(
             [scaling(feature, self.ndcg.select(values)) for feature, values in valid_columns(data.features, every)]
@@ -119,12 +135,12 @@ class ScaledQueries:
         used = ((feature, self.columns[feature]) for feature in np.flatnonzero(weights).tolist())
         return weighted_sum(weights, used, self.columns.shape[1])
 
-    def mean(self, weights: FloatArray) -> float:
-        """Mean NDCG@k of a ranker."""
-        return self.ndcg.mean(self.scores(weights))
+    def worth(self, weights: FloatArray) -> float:
+        """The utility of a ranker: mean NDCG@k, or what it is trained for instead."""
+        return float(self.utility(self.ndcg(self.scores(weights))))
 
     def step(self, feature: int, weights: FloatArray, scores: FloatArray, value: float) -> tuple[float, float]:
-        """The best change of one weight, 0 if none raises the mean NDCG@k above ``value``, and the mean it reaches.
+        """The best change of one weight, 0 if none raises the utility above ``value``, and the utility it reaches.
 
         The changes are a grid in both directions, the change to weight 0 included, and a finer grid around its best.
         """
@@ -132,19 +148,19 @@ class ScaledQueries:
         steps = (np.abs(weights).sum() or 1.0) * STEPS
         if weights[feature]:
             steps = np.append(-weights[feature], steps)
-        means = exact_mean(self.ndcg.along_line(scores, column, steps))
-        best = best_index(means)
-        if means[best] <= value + TOLERANCE:
+        worths = self.utility(self.ndcg.along_line(scores, column, steps))
+        best = best_index(worths)
+        if worths[best] <= value + TOLERANCE:
             return 0.0, value
         finer = steps[best] * FINER_STEPS
-        finer_means = exact_mean(self.ndcg.along_line(scores, column, finer))
-        finest = best_index(finer_means)
-        if finer_means[finest] > means[best] + TOLERANCE:
-            return float(finer[finest]), float(finer_means[finest])
-        return float(steps[best]), float(means[best])
+        finer_worths = self.utility(self.ndcg.along_line(scores, column, finer))
+        finest = best_index(finer_worths)
+        if finer_worths[finest] > worths[best] + TOLERANCE:
+            return float(finer[finest]), float(finer_worths[finest])
+        return float(steps[best]), float(worths[best])
 
     def cycle(self, features: Iterable[int], weights: FloatArray, value: float) -> float:
-        """Search along each of these weights in turn; changes ``weights`` in place, returns the mean NDCG@k reached."""
+        """Search along each of these weights in turn; changes ``weights`` in place, returns the utility reached."""
         scores = self.scores(weights)
         for feature in features:
             step, value = self.step(feature, weights, scores, value)

@@ -1,11 +1,11 @@
-"""Linear rankers that maximise NDCG@k itself: AFS, coordinate ascent and AdaRank.
+"""Linear rankers that maximise NDCG@k itself, or a risk measure: AFS, coordinate ascent and AdaRank.
 
-A document's score is the weighted sum of its features, scaled by `surefoot.research.baselines.scaling.Scaling`.
+A document's score is the weighted sum of its features, scaled by `surefoot.learn.learners.scaling.Scaling`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -14,13 +14,13 @@ from sklearn.base import BaseEstimator
 
 from surefoot._random import generator
 from surefoot._typing import FloatArray
-from surefoot.research.baselines.inputs import EvalSet, prediction_data, training_data, validate_count
-from surefoot.research.baselines.line_search import TOLERANCE, ScaledQueries, best_index, exact_mean, weighted_sum
-from surefoot.research.baselines.scaling import Scaling, valid_columns
+from surefoot.learn.learners.inputs import EvalSet, prediction_data, training_data, validate_count
+from surefoot.learn.learners.line_search import TOLERANCE, ScaledQueries, best_index, exact_mean, weighted_sum
+from surefoot.learn.learners.scaling import Scaling, valid_columns
 
 
 class BestWeights:
-    """The best of the weights offered one after the other, by mean NDCG@k of the queries given."""
+    """The best of the weights offered one after the other, by their utility on the queries given."""
 
     def __init__(self, queries: ScaledQueries) -> None:
         self._queries = queries
@@ -28,7 +28,7 @@ class BestWeights:
 
     def offer(self, weights: FloatArray) -> None:
         """Keep the weights if they are better than the best so far."""
-        value = self._queries.mean(weights)
+        value = self._queries.worth(weights)
         if value > self.value + TOLERANCE:
             self.value, self.weights = value, weights.copy()
 
@@ -45,13 +45,15 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
         scaling = Scaling.of(data.features)
         train = ScaledQueries(data, scaling, self.k, self.n_jobs)
         best = BestWeights(train if validation is None else ScaledQueries(validation, scaling, self.k, self.n_jobs))
-        self._learn(train, best)
+        for weights in self.steps(train):
+            best.offer(weights)
         self.scaling_, self.n_features_in_ = scaling, data.features.shape[1]
         self.weights_ = best.weights / (np.abs(best.weights).sum() or 1.0)
         self.best_score_ = best.value
         return self
 
-    def _learn(self, train: ScaledQueries, best: BestWeights) -> None:
+    def steps(self, train: ScaledQueries) -> Iterator[FloatArray]:
+        """The weights after each step of learning; they are changed in place afterwards."""
         raise NotImplementedError
 
     def predict(self, X: Any) -> FloatArray:
@@ -65,9 +67,9 @@ class LinearRanker(BaseEstimator):  # type: ignore[misc]
 class AFS(LinearRanker):
     """Automatic feature selection: a linear ranker that grows by one feature at a time.
 
-    From the best single feature on, add the feature whose best weight, found by a line search, raises the mean
-    NDCG@k of the training queries most; then search along the weights of all chosen features again. Stop when a
-    feature gains less than ``tol``, or at ``max_features``. With validation data, the size that is best on them
+    From the best single feature on, add the feature whose best weight, found by a line search, raises the utility
+    (the mean NDCG@k) of the training queries most; then search along the weights of all chosen features again. Stop
+    when a feature gains less than ``tol``, or at ``max_features``. With validation data, the size that is best on them
     is kept. Metzler, "Automatic feature selection in the Markov random field model for information retrieval"
     (CIKM 2007).
 
@@ -79,11 +81,12 @@ class AFS(LinearRanker):
     def __init__(self, k: int = 10, max_features: int = 30, tol: float = 1e-4, n_jobs: int | None = None) -> None:
         self.k, self.max_features, self.tol, self.n_jobs = k, max_features, tol, n_jobs
 
-    def _learn(self, train: ScaledQueries, best: BestWeights) -> None:
+    def steps(self, train: ScaledQueries) -> Iterator[FloatArray]:
+        """Each adds a feature."""
         most = validate_count("max_features", self.max_features)
         weights = np.zeros(len(train.columns))
-        value = train.mean(weights)
-        best.offer(weights)
+        value = train.worth(weights)
+        yield weights
         while np.count_nonzero(weights) < most:
             grown = weights.copy()
             feature, step, reached = _addition(train, weights, value)
@@ -92,11 +95,11 @@ class AFS(LinearRanker):
             if reached - value < max(self.tol, TOLERANCE):
                 break
             weights, value = grown, reached
-            best.offer(weights)
+            yield weights
 
 
 def _addition(train: ScaledQueries, weights: FloatArray, value: float) -> tuple[int, float, float]:
-    """The feature not used yet that is best to add, its weight, and the mean NDCG@k reached."""
+    """The feature not used yet that is best to add, its weight, and the utility reached."""
     unused, scores = np.flatnonzero(weights == 0), train.scores(weights)
     found = [train.step(feature, weights, scores, value) for feature in unused.tolist()]
     if not found:
@@ -130,17 +133,18 @@ class CoordinateAscent(LinearRanker):
         self.k, self.n_init, self.max_iter, self.tol = k, n_init, max_iter, tol
         self.seed, self.n_jobs = seed, n_jobs
 
-    def _learn(self, train: ScaledQueries, best: BestWeights) -> None:
+    def steps(self, train: ScaledQueries) -> Iterator[FloatArray]:
+        """Each is a cycle."""
         random = generator(self.seed)
         varied = np.flatnonzero(train.columns.any(axis=1))
         for start in range(validate_count("n_init", self.n_init)):
             weights = np.zeros(len(train.columns))
             weights[varied] = random.uniform(-1, 1, varied.size) if start else 1.0
-            value = train.mean(weights)
-            best.offer(weights)
+            value = train.worth(weights)
+            yield weights
             for _ in range(validate_count("max_iter", self.max_iter)):
                 before, value = value, train.cycle(random.permutation(varied), weights, value)
-                best.offer(weights)
+                yield weights
                 if value - before < self.tol:
                     break
 
@@ -151,36 +155,44 @@ class AdaRank(LinearRanker):
     In each of at most ``n_estimators`` rounds the feature h with the best NDCG@k by the weights P of the queries is
     added with α = ½ ln(Σ P (1 + E_h) / Σ P (1 - E_h)), E_h its NDCG@k on each query; P becomes exp(-E) / Σ exp(-E), E
     that of the ranker so far. Features can be added again. Xu and Li, "AdaRank: a boosting algorithm for information
-    retrieval" (SIGIR 2007). As published, one strong feature can win every round without changing the ranking: here a
-    round adds the best feature that raises the mean NDCG@k of the training queries, and boosting ends when none does.
-    With validation data, the round that is best on them is kept.
+    retrieval" (SIGIR 2007). One strong feature can win every round: if it wins the first two, P stays as it is, all
+    later rounds repeat them, and boosting ends. With ``improving``, a variant of ours, a round adds the best feature
+    that raises the mean NDCG@k of the training queries, and boosting ends when none does. With validation data, the
+    round that is best on them is kept.
 
     >>> X, y, qid = [[0, 3, 1], [1, 1, 5], [2, 2, 2], [0, 1, 4]], [0, 1, 1, 0], ["a", "a", "b", "b"]
     >>> AdaRank().fit(X, y, qid=qid).weights_
     array([1., 0., 0.])
     """
 
-    def __init__(self, k: int = 10, n_estimators: int = 500, n_jobs: int | None = None) -> None:
-        self.k, self.n_estimators, self.n_jobs = k, n_estimators, n_jobs
+    def __init__(
+        self, k: int = 10, n_estimators: int = 500, improving: bool = False, n_jobs: int | None = None
+    ) -> None:
+        self.k, self.n_estimators, self.improving, self.n_jobs = k, n_estimators, improving, n_jobs
 
-    def _learn(self, train: ScaledQueries, best: BestWeights) -> None:
+    def steps(self, train: ScaledQueries) -> Iterator[FloatArray]:
+        """Each is a round."""
         ndcg = train.ndcg
         by_feature = np.stack([ndcg(column.astype(np.float64)) for column in train.columns])
         weights, importance = np.zeros(len(by_feature)), np.full(len(ndcg), 1 / len(ndcg))
         reached = ndcg(train.scores(weights))
-        best.offer(weights)
+        yield weights
         for _ in range(validate_count("n_estimators", self.n_estimators)):
-            for feature in np.argsort(-np.round(by_feature @ importance, 9), kind="stable"):
+            order = np.argsort(-np.round(by_feature @ importance, 9), kind="stable")
+            for feature in order if self.improving else order[:1]:
                 grown = weights.copy()
                 grown[feature] += _confidence(importance, by_feature[feature])
                 measured = ndcg(train.scores(grown))
-                if exact_mean(measured) > exact_mean(reached) + TOLERANCE:
+                if not self.improving or exact_mean(measured) > exact_mean(reached) + TOLERANCE:
                     break
             else:
                 return
+            repeats = weights.any() and np.count_nonzero(grown) == 1
             weights, reached = grown, measured
             importance = np.exp(-reached) / np.exp(-reached).sum()
-            best.offer(weights)
+            yield weights
+            if repeats:
+                return
 
 
 def _confidence(importance: FloatArray, ndcg: FloatArray) -> float:

@@ -1,1 +1,0 @@
-"""Learned baselines that only the experiments use."""

@@ -1,0 +1,54 @@
+"""HTML pages that are one file: they load nothing, send nothing, and run no script but their own."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib.resources import files
+from string import Template
+
+
+def self_contained(package: str, scripts: Sequence[str], data: object) -> str:
+    """The page of a package's template.html and style.css, with its scripts in this order, and data.
+
+    A script of the form ``package:name`` is one of another package.
+    """
+    style = _part(package, "style.css")
+    parts = [_part(*_address(package, name)) for name in scripts]
+    script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
+    return Template(_part(package, "template.html")).substitute(
+        policy=_policy(style, script), style=style, data=embedded(data), script=script
+    )
+
+
+def embedded(data: object) -> str:
+    r"""JSON for a script element, which no name in it can end: ``<`` never appears.
+
+    >>> embedded({"name": "</script><!-- é"})
+    '{"name":"\\u003c/script\\u003e\\u003c!-- \\u00e9"}'
+    """
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _address(package: str, name: str) -> tuple[str, str]:
+    other, colon, own = name.partition(":")
+    return (other, f"{own}.js") if colon else (package, f"{name}.js")
+
+
+def _part(package: str, name: str) -> str:
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """The content security policy: the page may use this script and this style, and load or send nothing."""
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

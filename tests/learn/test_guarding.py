@@ -1,0 +1,203 @@
+"""Guarded models: bags with a guard that is fitted on their out-of-bag scores, saved, loaded, applied."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+
+from surefoot.errors import InputError, SurefootError
+from surefoot.guard.guard import Guard
+from surefoot.guard.pairs import Pair
+from surefoot.learn.bagging import resolve_run
+from surefoot.learn.baseline import baselines_of
+from surefoot.learn.data import RankingData
+from surefoot.learn.models import Model, load_model
+from surefoot.learn.rankers import RiskRanker
+from surefoot.learn.recipes import SAFE
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import train
+from surefoot.learn.training_run import Trained
+from surefoot.learn.validation import Validation
+
+QUERIES, SIZE = 120, 8
+BASELINE = "feature:1"
+QUICK = replace(SAFE, n_estimators=6, min_child_samples=5, n_bags=4, n_jobs=1)
+
+
+def rankings(seed: int = 0, queries: int = QUERIES) -> RankingData:
+    """Two features that matter; the second, the baseline, a little less."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(queries * SIZE, 4)).astype(np.float32)
+    merit = features[:, 0] + 0.8 * features[:, 1] + rng.normal(size=queries * SIZE)
+    labels = np.searchsorted(np.quantile(merit, [0.6, 0.9]), merit)
+    return RankingData.of(features, labels, np.repeat(np.arange(queries), SIZE))
+
+
+@pytest.fixture(scope="module")
+def data() -> RankingData:
+    return rankings()
+
+
+@pytest.fixture(scope="module")
+def trained(data: RankingData) -> Trained:
+    return train(data, BASELINE, QUICK)
+
+
+@pytest.fixture(scope="module")
+def model(trained: Trained) -> Model:
+    return trained.model
+
+
+def test_the_guard_is_fitted_on_scores_of_queries_that_the_bags_did_not_see(
+    data: RankingData, trained: Trained
+) -> None:
+    from surefoot.guard.second_stage import fit_second_stage
+
+    scores = data.column("1").astype(np.float64)
+    expected = fit_second_stage(Pair.of(scores, trained.out_of_bag, data.bounds), data.labels, seed=QUICK.seed)
+    assert trained.model.guard == expected
+    assert trained.model.guard.kind == "trees"
+    seen = resolve_run(data, BASELINE, replace(QUICK, guard=None)).train().model.predict(data)
+    assert expected != fit_second_stage(Pair.of(scores, seen, data.bounds), data.labels, seed=QUICK.seed)
+
+
+def test_a_guarded_model_ranks_as_its_guard_does_query_by_query(data: RankingData, model: Model) -> None:
+    plain, found = model.booster.predict(data.features), model.predict(data)
+    for query in range(0, QUERIES, 10):
+        rows = slice(*data.bounds[query : query + 2])
+        order = model.guard.rank(data.column("1")[rows], plain[rows])  # type: ignore[union-attr]
+        np.testing.assert_array_equal(np.argsort(-found[rows]), order)
+
+
+def test_the_card_tells_what_both_do_on_queries_that_they_did_not_see(data: RankingData, trained: Trained) -> None:
+    card = trained.model.card
+    validation = Validation.of(QUICK, data, baselines_of(BASELINE, data))
+    assert card["unguarded"] == pytest.approx(validation(trained.out_of_bag))  # type: ignore[arg-type]
+    assert card["validation"]["frisk"] < card["unguarded"]["frisk"]
+    assert card["guard"] == {
+        "baseline": BASELINE, "form": "feature", "column": 1, "kind": "trees",
+        "why": "the second stage is taken in any case",
+    }  # fmt: skip
+    assert card["validation"]["mean"] != validation(trained.model.predict(data))["mean"]
+
+
+def test_in_a_folder_no_engine_takes_the_trees_for_the_model(
+    data: RankingData, model: Model, tmp_path: Path, capfd: Any
+) -> None:
+    model.save(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["card.json", "guard.json", "unguarded-trees.txt"]
+    with pytest.raises(lgb.basic.LightGBMError, match="Unknown model format"):
+        lgb.Booster(model_file=tmp_path / "unguarded-trees.txt")
+    assert (tmp_path / "unguarded-trees.txt").read_text().startswith("These trees are of a guarded model")
+    found = load_model(tmp_path)
+    assert (found.guard, found.text) == (model.guard, model.text)
+    np.testing.assert_array_equal(found.predict(data), model.predict(data))
+
+
+def test_xgboost_likewise(data: RankingData, tmp_path: Path) -> None:
+    import xgboost
+
+    found = train(data, BASELINE, replace(QUICK, engine="xgboost"), output=tmp_path).model
+    with pytest.raises(xgboost.core.XGBoostError):
+        xgboost.Booster(model_file=tmp_path / "unguarded-trees.json")
+    np.testing.assert_array_equal(load_model(tmp_path).predict(data), found.predict(data))
+
+
+def test_rows_in_any_order_need_their_queries(data: RankingData, model: Model) -> None:
+    qid = np.repeat(np.arange(QUERIES), SIZE)
+    mixed = np.random.default_rng(0).permutation(qid.size)
+    shuffled = model.predict(np.asarray(data.features)[mixed], qid[mixed])
+    expected = model.predict(data)
+    for query in range(0, QUERIES, 20):
+        own = np.flatnonzero(qid[mixed] == query)
+        np.testing.assert_array_equal(np.argsort(-shuffled[own]), np.argsort(-expected[mixed][own]))
+    with pytest.raises(SurefootError, match="must know which documents are of one query; give RankingData, or qid"):
+        model.predict(data.features)
+
+
+def test_the_estimator_is_the_same_model(data: RankingData, model: Model, tmp_path: Path) -> None:
+    qid = np.repeat(np.arange(QUERIES), SIZE)
+    ranker = RiskRanker.safe(n_estimators=6, min_child_samples=5, n_bags=4, n_jobs=1)
+    ranker.fit(data.features, data.labels, qid=qid, baseline=BASELINE)
+    np.testing.assert_array_equal(ranker.predict(data.features, qid), model.predict(data))
+    ranker.save(tmp_path)
+    np.testing.assert_array_equal(load_model(tmp_path).predict(data), model.predict(data))
+    with pytest.raises(SurefootError, match="or qid"):
+        ranker.predict(data.features)
+
+
+def test_a_baseline_that_is_no_feature_is_given_again_where_the_model_ranks(data: RankingData, model: Model) -> None:
+    scores = data.column("1").astype(np.float64)
+    found = train(data, scores, QUICK).model
+    assert found.card["guard"]["form"] is None
+    np.testing.assert_array_equal(found.predict(data, baseline=scores), model.predict(data))
+    with pytest.raises(SurefootError, match="guarded by the baseline baseline, which is not a feature; give its scor"):
+        found.predict(data)
+
+
+@pytest.mark.parametrize("form", ["-feature:1", "rank:3", "order"])
+def test_other_forms_of_features_are_known_wherever_the_model_ranks(form: str) -> None:
+    data = rankings()
+    data.features[:, 3] = np.tile(np.arange(1, SIZE + 1), QUERIES)
+    found = train(data, form, replace(QUICK, guard="z")).model
+    assert found.card["guard"]["form"] == form.partition(":")[0]
+    towards = replace(found, guard=Guard("z", 1.0))
+    metric = Validation.of(Settings(), data, baselines_of(form, data))
+    own, b = metric.scores("model", towards.predict(data)).values
+    np.testing.assert_allclose(own, b)
+
+
+def test_few_queries_get_a_guard_that_needs_less() -> None:
+    found = train(rankings(queries=60), BASELINE, QUICK).model
+    assert found.guard.kind != "trees"  # type: ignore[union-attr]
+    assert found.card["guard"]["why"]
+
+
+def test_an_edited_guard_or_a_missing_one_is_told(model: Model, tmp_path: Path) -> None:
+    model.save(tmp_path)
+    guard = json.loads((tmp_path / "guard.json").read_text())
+    (tmp_path / "guard.json").write_text(json.dumps({**guard, "safety": 0.5}))
+    with pytest.raises(InputError, match="was changed after it was fitted"):
+        load_model(tmp_path)
+    (tmp_path / "guard.json").unlink()
+    with pytest.raises(SurefootError, match=r"guard\.json"):
+        load_model(tmp_path)
+    card = json.loads((tmp_path / "card.json").read_text())
+    for broken in ({}, 7, {**card["guard"], "column": 99}):
+        (tmp_path / "card.json").write_text(json.dumps({**card, "guard": broken}))
+        with pytest.raises(InputError, match="is not the card of a trained model"):
+            load_model(tmp_path)
+
+
+def test_a_model_of_version_0_1_is_guarded_as_it_was(data: RankingData, tmp_path: Path) -> None:
+    """Its card held a term, weight × max(b - floor, 0) / rank, that was added to the scores of the trees."""
+    plain = train(data, BASELINE, replace(QUICK, guard=None, n_bags=1, early_stopping_rounds=None, stop_on=None)).model
+    term = {"baseline_weight": 0.6, "feature": "1", "column": 1, "floor": -4.0, "weight": 0.07}
+    card = {**plain.card, "interpolation": term, "settings": {**plain.card["settings"], "baseline_weight": 0.6}}
+    replace(plain, card=card).save(tmp_path)
+    found = load_model(tmp_path)
+    b = data.column("1").astype(np.float64)
+    for query in range(0, QUERIES, 20):
+        rows = slice(*data.bounds[query : query + 2])
+        rank = 1 + (b[rows][None] > b[rows][:, None]).sum(axis=1)
+        scores = plain.predict(data)[rows] + 0.07 * (b[rows] + 4) / rank
+        np.testing.assert_array_equal(np.argsort(-found.predict(data)[rows]), np.argsort(-scores))
+
+
+@pytest.mark.parametrize("baseline", [None, ["feature:0", "feature:1"], np.zeros(QUERIES)])
+def test_what_can_not_guard_is_told_before_training(data: RankingData, baseline: Any) -> None:
+    with pytest.raises(SurefootError, match="a guard needs one baseline that scores documents"):
+        train(data, baseline, replace(QUICK, n_estimators=10**9))
+
+
+def test_a_baseline_without_an_order_is_told_before_training() -> None:
+    flat = rankings()
+    flat.features[:, 1] = 3
+    with pytest.raises(SurefootError, match="the baseline feature:1 is the same for all documents of a query"):
+        train(flat, BASELINE, replace(QUICK, n_estimators=10**9))
