@@ -32,8 +32,10 @@ from surefoot.io.texts import read_queries as read_queries
 from surefoot.io.trec import read_qrels as read_qrels
 from surefoot.io.trec import read_run as read_run
 from surefoot.judgments.assessors import Disagreement as Disagreement
+from surefoot.judgments.bounds import delta_bounds as delta_bounds
 from surefoot.judgments.credibility import credibility as credibility
 from surefoot.judgments.judged_runs import JudgedRuns as JudgedRuns
+from surefoot.judgments.next_judgments import next_judgments as next_judgments
 from surefoot.learn.data import RankingData as RankingData
 from surefoot.learn.feature_alignment import same_features as same_features
 from surefoot.learn.rankers import RiskRanker as RiskRanker
