@@ -9,6 +9,9 @@ from surefoot.analysis.explore import explore as explore
 from surefoot.analysis.intervals import difference_intervals as difference_intervals
 from surefoot.analysis.intervals import intervals as intervals
 from surefoot.analysis.normality import normality as normality
+from surefoot.analysis.pairs import compare_pairs as compare_pairs
+from surefoot.analysis.paper_tables import side_by_side as side_by_side
+from surefoot.analysis.paper_tables import with_letters as with_letters
 from surefoot.analysis.segments import evaluate_segments as evaluate_segments
 from surefoot.analysis.streaming import evaluate_parquet as evaluate_parquet
 from surefoot.analysis.tests import run_tests as run_tests

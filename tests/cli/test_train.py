@@ -169,8 +169,8 @@ def test_several_baselines_a_model_and_a_run_among_them(folder, capsys):
     whole = (folder / "bm25.run").read_text().splitlines(keepends=True)
     (folder / "bm25.run").write_text("".join(whole[:-1]))
     capsys.readouterr()
-    assert "bm25.run: lacks document D14-" in told(capsys, *typed)
-    assert main([*typed, "--missing", "last"]) == 0
+    assert "bm25.run: lacks document D14-" in told(capsys, *typed, "--force")
+    assert main([*typed, "--missing", "last", "--force"]) == 0
     assert capsys.readouterr().err == "note: bm25.run lacks 1 document, ranked below all that it has\n"
 
 
@@ -182,7 +182,7 @@ def test_progress_is_told_in_lines_where_nobody_looks(folder, capsys, monkeypatc
     assert "ndcg@10 0." in lines[0]
     assert lines[-1].endswith(" 0 s left")
     monkeypatch.setattr(progress, "LOG_INTERVAL", 1000.0)
-    assert main(words("--baseline", "feature:1", "--trees", "4")) == 0
+    assert main(words("--baseline", "feature:1", "--trees", "4", "--force")) == 0
     assert capsys.readouterr().err == ""
 
 

@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from surefoot.cli.outputs import add_file
+
 EXAMPLES = """examples:
   surefoot predict model/ test.txt -o new.run
   surefoot predict model/ test.txt -o new.run --qrels qrels.txt
@@ -16,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("model", metavar="MODEL", help="folder that `surefoot train` wrote")
     parser.add_argument("data", nargs="+", metavar="FILE", help="LETOR files of the documents to rank")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write the TREC run")
+    add_file(parser, "-o", "--output", required=True, metavar="FILE", help="where to write the TREC run")
     parser.add_argument("--qrels", metavar="FILE", help="write the labels too, as judgements of the run")
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefoot.cli.outputs import NewModel, add_file
 from surefoot.cli.progress import progress, time_left
 from surefoot.cli.training_options import PAIRS, TREES, add_baselines, add_settings, settings_from
 from surefoot.errors import SurefootError, counted
@@ -50,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the output folder")
     parser.add_argument("--cluster", metavar="ADDRESS", help="train on the Dask cluster of this scheduler, as "
                         "tcp://10.0.0.1:8786; needs --engine xgboost")  # fmt: skip
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the model and its card")
+    folder = "folder for the model and its card"
+    add_file(parser, "-o", "--output", kind=NewModel, required=True, metavar="DIR", help=folder)
 
 
 def run(arguments: argparse.Namespace) -> int:
