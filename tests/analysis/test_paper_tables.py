@@ -43,7 +43,7 @@ def test_letters_name_the_systems_that_are_worse(scores):
     assert result["letter"].tolist() == ["a", "b", "c", "d"]
     for row in result:
         assert set(row["better_than"]) == pairs.better_than(row["system"])
-    assert "letters: systems with a significantly lower mean" in result.notes[-1]
+    assert "letters: the systems with a significantly lower mean" in result.notes[-1]
     table = result.to_latex(["letter", "system", "mean", "better_than", "urisk"])
     assert "better" not in table
     assert "$^{ab}$" in table

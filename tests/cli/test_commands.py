@@ -247,7 +247,7 @@ def test_narrow_terminals_keep_every_digit(table: str, monkeypatch: pytest.Monke
             ["figure", "profile", "--sytems=x", "-o", "a.png"],
             "surefoot figure profile: unknown option --sytems (did you",
         ),
-        (["power", "more"], "surefoot power: unknown argument more"),
+        (["completion", "bash", "more"], "surefoot completion: unknown argument more"),
     ],
 )
 def test_wrong_words_name_the_nearest(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
