@@ -79,6 +79,7 @@ from surefoot.risk.values import Linear as Linear
 from surefoot.risk.values import Monotone as Monotone
 from surefoot.risk.values import Smooth as Smooth
 from surefoot.scores import Scores as Scores
+from surefoot.show.judging import judging_page as judging_page
 from surefoot.show.plots.agreement import cross_map as cross_map
 from surefoot.show.plots.agreement import pca_map as pca_map
 from surefoot.show.plots.agreement import rbo_bars as rbo_bars
