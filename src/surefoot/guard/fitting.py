@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._random import generator
-from surefoot._typing import FloatArray, IntArray
+from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.analysis.intervals import difference_intervals
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.guard.blends import TREES, Scale
+from surefoot.guard.certificate import Budget, Certificate, certify
 from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import FEWEST_QUERIES, fit_second_stage
@@ -31,14 +32,19 @@ FEWEST = 10
 """Queries below which no guard is chosen, only the candidate left alone."""
 RESAMPLES = 2_000
 WEIGHTS: Mapping[str, Sequence[float]] = {
-    "lean": (0.3, 0.6, 1.0),
-    "z": (0.1, 0.2, 0.3, 0.5),
-    "minmax": (0.1, 0.2, 0.3, 0.5),
-    "ranks": (0.1, 0.2, 0.3, 0.5),
-    "cap": (0.05, 0.1, 0.2),
-    "fallback": (0.5, 0.75, 1.0),
+    "lean": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5, 2.0),
+    "z": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
+    "minmax": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
+    "ranks": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
+    "cap": (0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5),
+    "fallback": (0.25, 0.5, 0.75, 1.0),
 }
 """The weights tried of each guard."""
+
+CHOICES = ("lean", "z", TREES)
+"""The kinds that one is chosen from unless others are named: each one more makes the choice noisier, and on the
+collection that the rule was made on (see docs/guard.md) the others added nothing."""
+
 LEFT_ALONE, CHOSEN = "none", "chosen"
 
 
@@ -50,16 +56,24 @@ class GuardFit(Result):
     is the whole procedure, with the choice of the kind. Changes are against the candidate left alone.
 
     ``guard`` is the one chosen on all queries, ``why`` says why; ``outcomes`` holds the metric of each query for the
-    baseline, the candidate (``none``), each kind and ``chosen``.
+    baseline, the candidate (``none``), each kind and ``chosen``. With a budget all of this is about the queries that
+    chose the guard, and ``certificate`` about the others.
     """
 
     guard: Guard = field(default_factory=Guard)
     why: str = ""
     outcomes: Mapping[str, FloatArray] = field(default_factory=dict)
+    certificate: Certificate | None = None
+
+    def with_notes(self, notes: Sequence[str], **card: object) -> GuardFit:
+        """The same fit with notes, and more on the guard's card."""
+        guard = replace(self.guard, card={**self.guard.card, **card})
+        return replace(self, notes=(*self.notes, *notes), guard=guard)
 
     def extra(self) -> dict[str, Any]:
         """The choice, for JSON."""
-        return {"guard": str(self.guard), "why": self.why}
+        certified = {} if self.certificate is None else {"certificate": self.certificate.to_card()}
+        return {"guard": str(self.guard), "why": self.why, **certified}
 
 
 def fit_guard(
@@ -72,6 +86,7 @@ def fit_guard(
     measure: str = "ndcg@10",
     kinds: Sequence[str] | None = None,
     alpha: float = ALPHA,
+    budget: Budget | None = None,
     seed: int = 0,
 ) -> GuardFit:
     """Fit a guard to scores of queries that the candidate was not trained on.
@@ -90,12 +105,15 @@ def fit_guard(
     measure
         Its name.
     kinds
-        The kinds of guards to try; by default all, but for the second stage (``trees``) where there are fewer than
-        100 queries.
+        The kinds of guards to choose from; by default ``lean``, ``z`` and, from 100 queries on, the second stage
+        (``trees``). All others are tried and shown too.
     alpha
         How many points of the mean a point of F_Risk is worth.
+    budget
+        What may be lost. The guard is then chosen on a part of the queries, and how bold it may be is tested on the
+        others.
     seed
-        Of the folds and of the second stage.
+        Of folds, of the second stage, and of which queries are held out for the test.
 
     Returns
     -------
@@ -109,7 +127,7 @@ def fit_guard(
     >>> old, new = truth + rng.normal(size=600), truth + rng.normal(size=600)
     >>> fit = fit_guard(old, new, truth > 1, np.arange(0, 601, 10), kinds=["z"])
     >>> str(fit.guard), fit["guard"].tolist()
-    ('z 0.5', ['none', 'z', 'chosen'])
+    ('z 0.6', ['none', 'lean', 'z', 'minmax', 'ranks', 'cap', 'fallback', 'chosen'])
     """
     pair = Pair.of(baseline_scores, candidate_scores, offsets)
     grades = _validate_labels(labels, pair)
@@ -117,43 +135,94 @@ def fit_guard(
         from surefoot.learn.metrics import Metric
 
         metric = Metric(cutoff=10).bind(grades, pair.bounds)
-    trial = _Trial(pair, grades, metric, tuple(_kinds(kinds, len(pair))), alpha, seed)
-    return trial.result(measure)
+    everything = _Everything(pair, grades, metric)
+    chosen_on, held = _split(len(pair), budget, seed)
+    kinds = tuple(_kinds(kinds, chosen_on.size))
+    fit = _Trial(everything, chosen_on, kinds, alpha, seed).result(measure)
+    return fit if budget is None else _certified(fit, everything, held, budget, seed)
+
+
+def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, IntArray]:
+    """The queries to choose a guard on, and those that are held out to test what a budget asks for.
+
+    Half are held out, or twice as many as the test needs at least, if that is more.
+    """
+    if budget is None:
+        return np.arange(queries), np.arange(0)
+    order = np.random.default_rng(seed).permutation(queries)
+    held = min(queries, max(queries // 2, 2 * budget.fewest_queries()))
+    return np.sort(order[held:]), np.sort(order[:held])
+
+
+def _certified(fit: GuardFit, everything: _Everything, held: IntArray, budget: Budget, seed: int) -> GuardFit:
+    """The fit with its guard as bold as the held-out queries allow."""
+    guard = fit.guard
+
+    def measure_at(safety: float) -> FloatArray:
+        return everything.measured(guard.towards_baseline(safety))[held]
+
+    certificate = certify(measure_at, everything.baseline[held], budget, seed)
+    certified = replace(guard, safety=certificate.safety, card={**guard.card, "certificate": certificate.to_card()})
+    return replace(fit, guard=certified, certificate=certificate)
+
+
+@dataclass(eq=False)
+class _Everything:
+    """Both rankings of all queries, and how to measure a guard on them."""
+
+    pair: Pair
+    labels: FloatArray
+    metric: PerQuery
+
+    def measured(self, guard: Guard) -> FloatArray:
+        """The metric of each query under a guard."""
+        return np.asarray(self.metric(guard.ranking_scores(self.pair)), np.float64)
+
+    @cached_property
+    def baseline(self) -> FloatArray:
+        """The baseline's metric on each query; its ties, unlike those of a guard, know no candidate."""
+        scored = self.pair.baseline
+        return np.asarray(self.metric(scored.falling(scored.order)), np.float64)
 
 
 @dataclass(eq=False)
 class _Trial:
-    """All guards on one set of queries, cut into folds.
+    """All guards on some queries, cut into folds.
 
     The second stage is learned, so for each query it is fitted without that query's fold, and for a choice that is made
     without another fold also without that one. The other guards have nothing that depends on labels.
     """
 
-    pair: Pair
-    labels: FloatArray
-    metric: PerQuery
+    everything: _Everything
+    queries: IntArray
     kinds: tuple[str, ...]
     alpha: float
     seed: int
     _fitted: dict[frozenset[int], FloatArray] = field(default_factory=dict)
 
+    def __len__(self) -> int:
+        return self.queries.size
+
     @cached_property
     def fold(self) -> IntArray:
         """The fold of each query."""
-        fold = np.arange(len(self.pair)) % FOLDS
-        return generator(self.seed).permutation(fold)
+        return generator(self.seed).permutation(np.arange(len(self)) % FOLDS)
 
     @cached_property
     def designs(self) -> list[Guard]:
         """The guards without labels, the candidate left alone first."""
-        scale = Scale.of(self.pair)
-        weights = [(kind, weight) for kind in self.kinds if kind in WEIGHTS for weight in WEIGHTS[kind]]
-        return [Guard(), *(Guard(kind, weight, scale) for kind, weight in weights)]
+        scale = Scale.of(self.everything.pair.select(self.queries)) if len(self) else Scale()
+        return [Guard(), *(Guard(kind, weight, scale) for kind in WEIGHTS for weight in WEIGHTS[kind])]
 
     @cached_property
-    def names(self) -> list[str]:
+    def names(self) -> npt.NDArray[np.str_]:
         """The kind of each row of `values`."""
-        return [guard.kind for guard in self.designs] + [TREES] * (TREES in self.kinds)
+        return np.array([guard.kind for guard in self.designs] + [TREES] * (TREES in self.kinds))
+
+    @cached_property
+    def eligible(self) -> IntArray:
+        """The rows of `values` that one is chosen from."""
+        return np.flatnonzero(np.isin(self.names, (LEFT_ALONE, *self.kinds)))
 
     @cached_property
     def designed(self) -> FloatArray:
@@ -163,17 +232,17 @@ class _Trial:
     @cached_property
     def baseline(self) -> FloatArray:
         """The baseline's metric on each query."""
-        return self.of(Guard(safety=1.0))
+        return self.everything.baseline[self.queries]
 
     def of(self, guard: Guard) -> FloatArray:
         """The metric of each query under a guard."""
-        return np.asarray(self.metric(guard.ranking_scores(self.pair)), np.float64)
+        return self.everything.measured(guard)[self.queries]
 
     def values(self, without: int | None = None) -> FloatArray:
         """The metric of all guards on each query, learned ones fitted without the query's fold and without this one."""
         if TREES not in self.kinds:
             return self.designed
-        learned = np.empty(len(self.pair))
+        learned = np.empty(len(self))
         for fold in range(FOLDS):
             left_out = frozenset({fold} if without is None else {fold, without})
             inside = self.fold == fold
@@ -183,26 +252,27 @@ class _Trial:
     def second_stage(self, left_out: frozenset[int]) -> FloatArray:
         """The metric of each query under the second stage that was fitted without these folds."""
         if left_out not in self._fitted:
-            queries = np.flatnonzero(~np.isin(self.fold, list(left_out)))
-            self._fitted[left_out] = self.of(self.fit_trees(queries))
+            self._fitted[left_out] = self.of(self.fit_trees(self.queries[~np.isin(self.fold, list(left_out))]))
         return self._fitted[left_out]
 
     def fit_trees(self, queries: IntArray) -> Guard:
-        return fit_second_stage(self.pair.select(queries), self.labels[self.pair.rows(queries)], seed=self.seed)
+        """The second stage of these queries."""
+        pair, labels = self.everything.pair, self.everything.labels
+        return fit_second_stage(pair.select(queries), labels[pair.rows(queries)], seed=self.seed)
 
-    def choose(self, values: FloatArray, queries: Any, rows: IntArray) -> int:
+    def choose(self, values: FloatArray, queries: BoolArray, rows: IntArray) -> int:
         """The row, of these, that is best on these queries."""
         b = self.baseline[queries]
         return int(rows[select(values[np.ix_(rows, queries)], values[0, queries], b, self.alpha).index])
 
     def nested(self) -> Iterator[tuple[str, FloatArray]]:
         """Each kind, and the choice of a kind, with its metric on queries that had no part in choosing it."""
-        names = np.array(self.names)
-        groups = {kind: np.flatnonzero((names == kind) | (names == LEFT_ALONE)) for kind in self.kinds}
-        groups[CHOSEN] = np.arange(names.size)
+        kinds = dict.fromkeys(self.names[1:].tolist())
+        groups = {kind: np.flatnonzero((self.names == kind) | (self.names == LEFT_ALONE)) for kind in kinds}
+        groups[CHOSEN] = self.eligible
         outer = self.values()
         found = {kind: outer[0].copy() for kind in groups}
-        for fold in range(FOLDS if len(self.pair) >= FEWEST else 0):
+        for fold in range(FOLDS if len(self) >= FEWEST else 0):
             inner, inside = self.values(fold), self.fold == fold
             for kind, rows in groups.items():
                 found[kind][inside] = outer[self.choose(inner, ~inside, rows), inside]
@@ -211,14 +281,14 @@ class _Trial:
 
     def chosen(self) -> tuple[Guard, str]:
         """The guard chosen on all queries, and why."""
-        if len(self.pair) < FEWEST:
-            return Guard(), f"{counted(len(self.pair), 'query')} can't tell guards apart; {FEWEST} or more are needed"
-        values = self.values()
+        if len(self) < FEWEST:
+            return Guard(), f"{counted(len(self), 'query')} can't tell guards apart; {FEWEST} or more are needed"
+        values = self.values()[self.eligible]
         selection = select(values, values[0], self.baseline, self.alpha)
         if selection.index == 0:
             return Guard(), "no guard raises U_Risk by more than its standard error, so the candidate is left alone"
-        learned = selection.index == len(self.designs)
-        guard = self.fit_trees(np.arange(len(self.pair))) if learned else self.designs[selection.index]
+        row = int(self.eligible[selection.index])
+        guard = self.fit_trees(self.queries) if row == len(self.designs) else self.designs[row]
         gain, error = selection.gain[selection.index], selection.error[selection.index]
         return guard, (
             f"{guard} raises U_Risk at alpha {self.alpha:g} by {gain:.4f} ± {error:.4f} (standard error) on queries "
@@ -226,15 +296,15 @@ class _Trial:
         )
 
     def result(self, measure: str) -> GuardFit:
-        outcomes = {"baseline": self.baseline, **dict(self.nested())}
+        """The table, the guard and why."""
         guard, why = self.chosen()
         stated = signature(
-            "guard", measure=measure, alpha=self.alpha, kinds=self.kinds, queries=len(self.pair), seed=self.seed
+            "guard", measure=measure, alpha=self.alpha, kinds=self.kinds, queries=len(self), seed=self.seed
         )
-        card = {"measure": measure, "queries": len(self.pair), "signature": stated, "why": why}
-        return GuardFit(
-            stated, table_of(outcomes, measure), guard=replace(guard, card=card), why=why, outcomes=outcomes
-        )
+        outcomes = {"baseline": self.baseline, **dict(self.nested())} if len(self) else {}
+        card = {"measure": measure, "queries": len(self), "signature": stated, "why": why}
+        columns = table_of(outcomes, measure) if outcomes else {}
+        return GuardFit(stated, columns, guard=replace(guard, card=card), why=why, outcomes=outcomes)
 
 
 def table_of(outcomes: Mapping[str, FloatArray], measure: str) -> dict[str, Column]:
@@ -266,7 +336,7 @@ def _change(scores: Scores, name: str, risk: str) -> tuple[float, float, float]:
 
 def _kinds(kinds: Sequence[str] | None, queries: int) -> Iterator[str]:
     if kinds is None:
-        yield from (*WEIGHTS, *((TREES,) if queries >= FEWEST_QUERIES else ()))
+        yield from (kind for kind in CHOICES if kind != TREES or queries >= FEWEST_QUERIES)
         return
     for kind in kinds:
         yield choose(kind, (*WEIGHTS, TREES), "the kind of a guard")

@@ -86,6 +86,12 @@ class Scored:
             return np.argsort(-self.scores, kind="stable")
         return np.lexsort((-self.scores, self.query))
 
+    def falling(self, order: IntArray) -> FloatArray:
+        """Falling whole numbers by which each query's documents rank in this order of the rows."""
+        numbers = np.empty(order.size)
+        numbers[order] = self.bounds[self.query + 1] - np.arange(order.size)
+        return numbers
+
     @cached_property
     def rank(self) -> FloatArray:
         """1 more than the number of the query's documents with a higher score."""
