@@ -19,9 +19,12 @@ from surefoot.analysis.value_agreement import value_agreement as value_agreement
 from surefoot.effectiveness import score_runs as score_runs
 from surefoot.effectiveness import score_runs_by as score_runs_by
 from surefoot.errors import SurefootError as SurefootError
+from surefoot.guard.certificate import Budget as Budget
+from surefoot.guard.certificate import Certificate as Certificate
 from surefoot.guard.fitting import GuardFit as GuardFit
 from surefoot.guard.fitting import fit_guard as fit_guard
 from surefoot.guard.guard import Guard as Guard
+from surefoot.guard.runs import fit_guard_to_runs as fit_guard_to_runs
 from surefoot.io.letor import read_letor as read_letor
 from surefoot.io.letor_writer import write_letor as write_letor
 from surefoot.io.maps import read_map as read_map
@@ -83,6 +86,7 @@ from surefoot.show.judging import judging_page as judging_page
 from surefoot.show.plots.agreement import cross_map as cross_map
 from surefoot.show.plots.agreement import pca_map as pca_map
 from surefoot.show.plots.agreement import rbo_bars as rbo_bars
+from surefoot.show.plots.guard import guard_path as guard_path
 from surefoot.show.plots.planes import forest as forest
 from surefoot.show.plots.planes import risk_reward as risk_reward
 from surefoot.show.plots.style import paper_style as paper_style

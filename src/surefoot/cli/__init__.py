@@ -26,6 +26,7 @@ COMMANDS = {
     "report": "one interactive HTML file for the team",
     "gate": "may a candidate replace the baseline? pass, warn or fail, for continuous integration",
     "judge": "the documents whose judgment would most likely settle the verdict, in order",
+    "guard": "make any ranker safe: blend it with its baseline, chosen on unseen queries, with a certificate",
     "train": "learn a ranker that avoids risk: LambdaMART under risk-sensitive objectives",
     "predict": "rank documents with a trained model",
     "tradeoff": "what each alpha costs and brings, and which to choose",

@@ -16,17 +16,21 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr
 
+from surefoot._random import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.results import Result, signature
 from surefoot.risk.statistics import LARGE_LOSS, Tail
-from surefoot.stats.betting import LARGEST_STAKE, betting_p_value
+from surefoot.stats.betting import betting_p_value
 
 PATH = tuple(round(1 - step / 20, 2) for step in range(1, 21))
 """How far the steps are from the fitted guard towards the baseline, from safe to bold; the last is the guard itself."""
 
 TAIL = 0.1
 """The fraction of queries in the tail."""
+
+LEAST_LIMIT = 1e-4
+"""Below it no test set in reach would do."""
 
 THRESHOLDS = 8
 """Losses from which a tail is looked at, from 0 to below the budget."""
@@ -49,8 +53,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         choose(self.of, PROMISES, "the measure of a budget")
-        if not 0 < self.limit < 1:
-            raise SurefootError(f"a budget must lie between 0 and 1; got {self.limit:g}")
+        if not LEAST_LIMIT <= self.limit < 1:
+            raise SurefootError(f"a budget must lie between {LEAST_LIMIT:g} and 1; got {self.limit:g}")
         if not 0 < self.confidence < 1:
             raise SurefootError(f"the confidence must lie between 0 and 1; got {self.confidence:g}")
 
@@ -74,9 +78,17 @@ class Budget:
 
     def fewest_queries(self) -> int:
         """The number of queries below which the promise can't be made even if none of them loses."""
-        mean = self.limit * TAIL if self.of == "tail" else self.limit
-        per_query = -math.log1p(-mean) if self.of == "loss20" else math.log1p(LARGEST_STAKE * mean / (1 - mean))
-        return math.ceil(math.log(1 / self.error) / per_query)
+        low, high = 0, 1
+        while not self._is_told_by(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._is_told_by(middle) else (middle, high)
+        return high
+
+    def _is_told_by(self, queries: int) -> bool:
+        same = np.full(queries, 0.5)
+        return self.p_value(same, same) <= self.error
 
 
 PROMISES: Mapping[str, str] = {
@@ -130,13 +142,13 @@ def certify(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
+    >>> rng = generator(0)
     >>> b, c = rng.random((2, 800))
     >>> found = certify(lambda safety: safety * b + (1 - safety) * c, b, Budget(0.05))
     >>> found.safety, found.words.partition(":")[0]
     (0.75, 'On queries like these F_Risk, the mean loss against the baseline, is at most 0.050 with 90 % confidence')
     """
-    order = np.random.default_rng(seed).permutation(baseline.size)
+    order = generator(seed).permutation(baseline.size)
     steps = np.stack([np.asarray(measure_at(safety), np.float64) for safety in PATH])
     p = np.array([budget.p_value(x[order], baseline[order]) for x in steps])
     passed = int(np.argmax(p > budget.error)) if (p > budget.error).any() else p.size
@@ -164,7 +176,7 @@ def queries_needed(x: FloatArray, baseline: FloatArray, budget: Budget) -> int |
     """
     if budget.measured(x, baseline) >= budget.limit:
         return None
-    random = np.random.default_rng(0)
+    random = generator(0)
     size = max(budget.fewest_queries(), x.size)
     while size < 10_000_000 // 8:
         drawn = random.permutation(np.resize(np.arange(x.size), size))

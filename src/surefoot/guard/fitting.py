@@ -2,50 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._random import generator
-from surefoot._typing import BoolArray, FloatArray, IntArray
+from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.analysis.intervals import difference_intervals
 from surefoot.errors import SurefootError, choose, counted
-from surefoot.guard.blends import TREES, Scale
-from surefoot.guard.certificate import Budget, Certificate, certify
+from surefoot.guard.blends import TREES
+from surefoot.guard.certificate import PATH, Budget, Certificate, certify
 from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
-from surefoot.guard.second_stage import FEWEST_QUERIES, fit_second_stage
-from surefoot.guard.selection import ALPHA, select
+from surefoot.guard.second_stage import FEWEST_QUERIES
+from surefoot.guard.selection import ALPHA
+from surefoot.guard.trial import CHOICES, LEFT_ALONE, WEIGHTS, JudgedPair, PerQuery, Trial
 from surefoot.results import Column, Result, signature
 from surefoot.risk.statistics import Comparison
 from surefoot.scores import Scores
 
-PerQuery = Callable[[FloatArray], FloatArray]
-"""From a score of each document to the metric of each query."""
-
-FOLDS = 5
-FEWEST = 10
-"""Queries below which no guard is chosen, only the candidate left alone."""
+COLUMNS = (
+    "guard", "mean", "frisk", "losses", "loss20", "mean_change", "mean_low", "mean_high", "frisk_change", "frisk_low",
+    "frisk_high",
+)  # fmt: skip
 RESAMPLES = 2_000
-WEIGHTS: Mapping[str, Sequence[float]] = {
-    "lean": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5, 2.0),
-    "z": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
-    "minmax": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
-    "ranks": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
-    "cap": (0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5),
-    "fallback": (0.25, 0.5, 0.75, 1.0),
-}
-"""The weights tried of each guard."""
-
-CHOICES = ("lean", "z", TREES)
-"""The kinds that one is chosen from unless others are named: each one more makes the choice noisier, and on the
-collection that the rule was made on (see docs/guard.md) the others added nothing."""
-
-LEFT_ALONE, CHOSEN = "none", "chosen"
+"""Of the intervals in the table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +41,30 @@ class GuardFit(Result):
 
     ``guard`` is the one chosen on all queries, ``why`` says why; ``outcomes`` holds the metric of each query for the
     baseline, the candidate (``none``), each kind and ``chosen``. With a budget all of this is about the queries that
-    chose the guard, and ``certificate`` about the others.
+    chose the guard, and ``certificate`` about the others. ``path`` has mean and F_Risk of each step from the baseline
+    by way of the guard to the candidate left alone: on the queries of the certificate, or on all if there is none.
     """
 
     guard: Guard = field(default_factory=Guard)
     why: str = ""
     outcomes: Mapping[str, FloatArray] = field(default_factory=dict)
     certificate: Certificate | None = None
+    path: Mapping[str, Column] = field(default_factory=dict)
 
     def with_notes(self, notes: Sequence[str], **card: object) -> GuardFit:
         """The same fit with notes, and more on the guard's card."""
         guard = replace(self.guard, card={**self.guard.card, **card})
         return replace(self, notes=(*self.notes, *notes), guard=guard)
+
+    def readable(self) -> Result:
+        """The rows with each change and its interval in one cell."""
+        columns: dict[str, Column] = {
+            name: self.columns[name] for name in ("guard", "mean", "frisk", "losses", "loss20")
+        }
+        for risk in ("mean", "frisk"):
+            change = zip(*(self.columns[f"{risk}_{ending}"] for ending in ("change", "low", "high")), strict=True)
+            columns[f"change of {risk}"] = [f"{value:+.4f} [{low:+.4f}, {high:+.4f}]" for value, low, high in change]
+        return Result(self.signature, columns, self.notes)
 
     def extra(self) -> dict[str, Any]:
         """The choice, for JSON."""
@@ -88,6 +84,7 @@ def fit_guard(
     alpha: float = ALPHA,
     budget: Budget | None = None,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> GuardFit:
     """Fit a guard to scores of queries that the candidate was not trained on.
 
@@ -114,6 +111,8 @@ def fit_guard(
         others.
     seed
         Of folds, of the second stage, and of which queries are held out for the test.
+    progress
+        Called after each fit of the second stage with the number done, the number of fits, and a message.
 
     Returns
     -------
@@ -122,7 +121,7 @@ def fit_guard(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
+    >>> rng = generator(0)
     >>> truth = rng.normal(size=600)
     >>> old, new = truth + rng.normal(size=600), truth + rng.normal(size=600)
     >>> fit = fit_guard(old, new, truth > 1, np.arange(0, 601, 10), kinds=["z"])
@@ -135,11 +134,12 @@ def fit_guard(
         from surefoot.learn.metrics import Metric
 
         metric = Metric(cutoff=10).bind(grades, pair.bounds)
-    everything = _Everything(pair, grades, metric)
+    judged = JudgedPair(pair, grades, metric)
     chosen_on, held = _split(len(pair), budget, seed)
-    kinds = tuple(_kinds(kinds, chosen_on.size))
-    fit = _Trial(everything, chosen_on, kinds, alpha, seed).result(measure)
-    return fit if budget is None else _certified(fit, everything, held, budget, seed)
+    fit = _chosen(Trial(judged, chosen_on, tuple(_kinds(kinds, chosen_on.size)), alpha, seed, progress), measure)
+    walked = chosen_on if budget is None else held
+    fit = replace(fit, path=_path(fit.guard, judged, walked))
+    return fit if budget is None else _certified(fit, judged, held, budget, seed)
 
 
 def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, IntArray]:
@@ -149,167 +149,53 @@ def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, In
     """
     if budget is None:
         return np.arange(queries), np.arange(0)
-    order = np.random.default_rng(seed).permutation(queries)
+    order = generator(seed).permutation(queries)
     held = min(queries, max(queries // 2, 2 * budget.fewest_queries()))
     return np.sort(order[held:]), np.sort(order[:held])
 
 
-def _certified(fit: GuardFit, everything: _Everything, held: IntArray, budget: Budget, seed: int) -> GuardFit:
+def _chosen(trial: Trial, measure: str) -> GuardFit:
+    """The guard that a trial chooses, and what each did."""
+    guard, why = trial.chosen()
+    stated = signature(
+        "guard", measure=measure, alpha=trial.alpha, kinds=trial.kinds, queries=len(trial), seed=trial.seed
+    )
+    outcomes = {"baseline": trial.baseline, **dict(trial.nested())}
+    card = {"measure": measure, "queries": len(trial), "signature": stated, "why": why}
+    columns = table_of(outcomes, measure)
+    return GuardFit(stated, columns, guard=replace(guard, card=card), why=why, outcomes=outcomes)
+
+
+def _path(guard: Guard, judged: JudgedPair, queries: IntArray) -> dict[str, Column]:
+    """Mean and F_Risk of the steps from the baseline to the guard, and of the candidate left alone."""
+    steps = {"baseline": judged.baseline}
+    steps |= {f"{safety:g}": judged.measured(guard.towards_baseline(safety)) for safety in PATH}
+    steps |= {"candidate": judged.measured(Guard())}
+    b = judged.baseline[queries]
+    return {
+        "step": list(steps),
+        "mean": [float(x[queries].mean()) for x in steps.values()],
+        "frisk": [float(np.maximum(b - x[queries], 0).mean()) for x in steps.values()],
+    }
+
+
+def _certified(fit: GuardFit, judged: JudgedPair, held: IntArray, budget: Budget, seed: int) -> GuardFit:
     """The fit with its guard as bold as the held-out queries allow."""
     guard = fit.guard
 
     def measure_at(safety: float) -> FloatArray:
-        return everything.measured(guard.towards_baseline(safety))[held]
+        return judged.measured(guard.towards_baseline(safety))[held]
 
-    certificate = certify(measure_at, everything.baseline[held], budget, seed)
+    certificate = certify(measure_at, judged.baseline[held], budget, seed)
     certified = replace(guard, safety=certificate.safety, card={**guard.card, "certificate": certificate.to_card()})
     return replace(fit, guard=certified, certificate=certificate)
-
-
-@dataclass(eq=False)
-class _Everything:
-    """Both rankings of all queries, and how to measure a guard on them."""
-
-    pair: Pair
-    labels: FloatArray
-    metric: PerQuery
-
-    def measured(self, guard: Guard) -> FloatArray:
-        """The metric of each query under a guard."""
-        return np.asarray(self.metric(guard.ranking_scores(self.pair)), np.float64)
-
-    @cached_property
-    def baseline(self) -> FloatArray:
-        """The baseline's metric on each query; its ties, unlike those of a guard, know no candidate."""
-        scored = self.pair.baseline
-        return np.asarray(self.metric(scored.falling(scored.order)), np.float64)
-
-
-@dataclass(eq=False)
-class _Trial:
-    """All guards on some queries, cut into folds.
-
-    The second stage is learned, so for each query it is fitted without that query's fold, and for a choice that is made
-    without another fold also without that one. The other guards have nothing that depends on labels.
-    """
-
-    everything: _Everything
-    queries: IntArray
-    kinds: tuple[str, ...]
-    alpha: float
-    seed: int
-    _fitted: dict[frozenset[int], FloatArray] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return self.queries.size
-
-    @cached_property
-    def fold(self) -> IntArray:
-        """The fold of each query."""
-        return generator(self.seed).permutation(np.arange(len(self)) % FOLDS)
-
-    @cached_property
-    def designs(self) -> list[Guard]:
-        """The guards without labels, the candidate left alone first."""
-        scale = Scale.of(self.everything.pair.select(self.queries)) if len(self) else Scale()
-        return [Guard(), *(Guard(kind, weight, scale) for kind in WEIGHTS for weight in WEIGHTS[kind])]
-
-    @cached_property
-    def names(self) -> npt.NDArray[np.str_]:
-        """The kind of each row of `values`."""
-        return np.array([guard.kind for guard in self.designs] + [TREES] * (TREES in self.kinds))
-
-    @cached_property
-    def eligible(self) -> IntArray:
-        """The rows of `values` that one is chosen from."""
-        return np.flatnonzero(np.isin(self.names, (LEFT_ALONE, *self.kinds)))
-
-    @cached_property
-    def designed(self) -> FloatArray:
-        """The metric of each guard without labels (rows) on each query."""
-        return np.stack([self.of(guard) for guard in self.designs])
-
-    @cached_property
-    def baseline(self) -> FloatArray:
-        """The baseline's metric on each query."""
-        return self.everything.baseline[self.queries]
-
-    def of(self, guard: Guard) -> FloatArray:
-        """The metric of each query under a guard."""
-        return self.everything.measured(guard)[self.queries]
-
-    def values(self, without: int | None = None) -> FloatArray:
-        """The metric of all guards on each query, learned ones fitted without the query's fold and without this one."""
-        if TREES not in self.kinds:
-            return self.designed
-        learned = np.empty(len(self))
-        for fold in range(FOLDS):
-            left_out = frozenset({fold} if without is None else {fold, without})
-            inside = self.fold == fold
-            learned[inside] = self.second_stage(left_out)[inside]
-        return np.vstack([self.designed, learned])
-
-    def second_stage(self, left_out: frozenset[int]) -> FloatArray:
-        """The metric of each query under the second stage that was fitted without these folds."""
-        if left_out not in self._fitted:
-            self._fitted[left_out] = self.of(self.fit_trees(self.queries[~np.isin(self.fold, list(left_out))]))
-        return self._fitted[left_out]
-
-    def fit_trees(self, queries: IntArray) -> Guard:
-        """The second stage of these queries."""
-        pair, labels = self.everything.pair, self.everything.labels
-        return fit_second_stage(pair.select(queries), labels[pair.rows(queries)], seed=self.seed)
-
-    def choose(self, values: FloatArray, queries: BoolArray, rows: IntArray) -> int:
-        """The row, of these, that is best on these queries."""
-        b = self.baseline[queries]
-        return int(rows[select(values[np.ix_(rows, queries)], values[0, queries], b, self.alpha).index])
-
-    def nested(self) -> Iterator[tuple[str, FloatArray]]:
-        """Each kind, and the choice of a kind, with its metric on queries that had no part in choosing it."""
-        kinds = dict.fromkeys(self.names[1:].tolist())
-        groups = {kind: np.flatnonzero((self.names == kind) | (self.names == LEFT_ALONE)) for kind in kinds}
-        groups[CHOSEN] = self.eligible
-        outer = self.values()
-        found = {kind: outer[0].copy() for kind in groups}
-        for fold in range(FOLDS if len(self) >= FEWEST else 0):
-            inner, inside = self.values(fold), self.fold == fold
-            for kind, rows in groups.items():
-                found[kind][inside] = outer[self.choose(inner, ~inside, rows), inside]
-        yield LEFT_ALONE, outer[0]
-        yield from found.items()
-
-    def chosen(self) -> tuple[Guard, str]:
-        """The guard chosen on all queries, and why."""
-        if len(self) < FEWEST:
-            return Guard(), f"{counted(len(self), 'query')} can't tell guards apart; {FEWEST} or more are needed"
-        values = self.values()[self.eligible]
-        selection = select(values, values[0], self.baseline, self.alpha)
-        if selection.index == 0:
-            return Guard(), "no guard raises U_Risk by more than its standard error, so the candidate is left alone"
-        row = int(self.eligible[selection.index])
-        guard = self.fit_trees(self.queries) if row == len(self.designs) else self.designs[row]
-        gain, error = selection.gain[selection.index], selection.error[selection.index]
-        return guard, (
-            f"{guard} raises U_Risk at alpha {self.alpha:g} by {gain:.4f} ± {error:.4f} (standard error) on queries "
-            "that it did not see, the largest lower bound of all guards"
-        )
-
-    def result(self, measure: str) -> GuardFit:
-        """The table, the guard and why."""
-        guard, why = self.chosen()
-        stated = signature(
-            "guard", measure=measure, alpha=self.alpha, kinds=self.kinds, queries=len(self), seed=self.seed
-        )
-        outcomes = {"baseline": self.baseline, **dict(self.nested())} if len(self) else {}
-        card = {"measure": measure, "queries": len(self), "signature": stated, "why": why}
-        columns = table_of(outcomes, measure) if outcomes else {}
-        return GuardFit(stated, columns, guard=replace(guard, card=card), why=why, outcomes=outcomes)
 
 
 def table_of(outcomes: Mapping[str, FloatArray], measure: str) -> dict[str, Column]:
     """What each guard did to the mean and to F_Risk, with 95 % paired intervals, and to losses."""
     baseline, names = outcomes["baseline"], [name for name in outcomes if name != "baseline"]
+    if not baseline.size:  # a certificate needs them all
+        return {name: [] for name in COLUMNS}
     scores = Scores(np.stack(list(outcomes.values())), list(outcomes), range(baseline.size), measure)
     compared = Comparison.of(np.stack([outcomes[name] for name in names]), baseline)
     columns: dict[str, list[Any]] = {

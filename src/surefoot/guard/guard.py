@@ -19,7 +19,7 @@ from surefoot.guard.trees import Forest, Tree
 
 if TYPE_CHECKING:
     from surefoot._typing import PathLike
-    from surefoot.io.trec import Qrels, Run
+    from surefoot.io.document_lists import Run
 
 FORMAT = "surefoot guard 1"
 KINDS = (*BLENDS, TREES)
@@ -103,13 +103,13 @@ class Guard:
         return pair.candidate.falling(order[np.lexsort((-self.scores(pair)[order], pair.candidate.query))])
 
     @classmethod
-    def fit(cls, baseline: PathLike | Run, candidate: PathLike | Run, qrels: PathLike | Qrels, **options: Any) -> Guard:
+    def fit(cls, baseline: object, candidate: object, qrels: object, **options: Any) -> Guard:
         """Fit a guard to two runs; `fit_guard_to_runs` tells its options, and returns also what each guard did."""
         from surefoot.guard.runs import fit_guard_to_runs
 
         return fit_guard_to_runs(baseline, candidate, qrels, **options).guard
 
-    def apply(self, baseline: PathLike | Run, candidate: PathLike | Run) -> Run:
+    def apply(self, baseline: object, candidate: object) -> Run:
         """The guarded run, of the topics that both runs have; its scores are falling whole numbers."""
         from surefoot.guard.runs import apply_guard
 

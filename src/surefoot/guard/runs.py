@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray, IntArray, PathLike
+from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.effectiveness.scoring import RunScorer
+from surefoot.effectiveness.sources import load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.guard.certificate import Budget
 from surefoot.guard.fitting import GuardFit, fit_guard
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.selection import ALPHA
-from surefoot.io.trec import DocumentLists, Qrels, Run, read_qrels, read_run
+from surefoot.io.document_lists import DocumentLists, Qrels, Run
 
 if TYPE_CHECKING:
     from surefoot.guard.guard import Guard
@@ -44,9 +45,9 @@ class RunPair:
     codes: npt.NDArray[np.uint64]
 
     @classmethod
-    def of(cls, baseline: PathLike | Run, candidate: PathLike | Run) -> RunPair:
+    def of(cls, baseline: object, candidate: object) -> RunPair:
         """Join two runs."""
-        first, second = (run if isinstance(run, Run) else read_run(run) for run in (candidate, baseline))
+        first, second = (_load(run, name) for run, name in ((candidate, "candidate"), (baseline, "baseline")))
         known = set(second.topics)
         topics = tuple(topic for topic in first.topics if topic in known)
         if not topics:
@@ -124,15 +125,16 @@ class RunPair:
 
 
 def fit_guard_to_runs(
-    baseline: PathLike | Run,
-    candidate: PathLike | Run,
-    qrels: PathLike | Qrels,
+    baseline: object,
+    candidate: object,
+    qrels: object,
     *,
     measure: object = "nDCG@10",
     kinds: Sequence[str] | None = None,
     alpha: float = ALPHA,
     budget: Budget | None = None,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> GuardFit:
     r"""Fit a guard to two runs and judgements.
 
@@ -141,12 +143,12 @@ def fit_guard_to_runs(
     Parameters
     ----------
     baseline, candidate
-        TREC runs, or what `read_run` read: what is served now, and what may replace it.
+        What is served now, and what may replace it: files, or runs in memory as `score_runs` takes them.
     qrels
         The judgements. The candidate must not have been trained on them.
     measure
         A measure as ir_measures names it.
-    kinds, alpha, budget, seed
+    kinds, alpha, budget, seed, progress
         As in `fit_guard`.
 
     Returns
@@ -169,7 +171,7 @@ def fit_guard_to_runs(
     >>> fit.guard.kind
     'z'
     """
-    judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    judged = load_qrels(qrels)
     runs = RunPair.of(baseline, candidate)
     topics = [topic for topic in runs.topics if topic in set(judged.topics)]
     if not topics:
@@ -196,11 +198,12 @@ def fit_guard_to_runs(
         alpha=alpha,
         budget=budget,
         seed=seed,
+        progress=progress,
     )
     return fit.with_notes(runs.notes(topics), baseline=runs.baseline.name, candidate=runs.candidate.name)
 
 
-def apply_guard(guard: Guard, baseline: PathLike | Run, candidate: PathLike | Run) -> tuple[Run, list[str]]:
+def apply_guard(guard: Guard, baseline: object, candidate: object) -> tuple[Run, list[str]]:
     """The guarded run of all topics that both runs have, and notes on what was left out.
 
     The scores are falling whole numbers, so that every reader ranks the documents alike.
@@ -214,6 +217,13 @@ def keys(codes: npt.NDArray[np.uint64], topic: IntArray) -> npt.NDArray[np.uint6
     """One hash for each document of each topic."""
     mixed = (topic.astype(np.uint64) + np.uint64(1)) * MULTIPLIER
     return np.asarray((codes ^ mixed) * MULTIPLIER)
+
+
+def _load(run: object, name: str) -> Run:
+    (source, *others) = sources_of(run)
+    if others:
+        raise SurefootError(f"one run as the {name}, please; got {1 + len(others)}")
+    return source.load("file", "error")
 
 
 def _find(known: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> IntArray:
