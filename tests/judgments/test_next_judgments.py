@@ -88,7 +88,7 @@ def test_bad_requests_get_one_line(tmp_path, capsys):
         ([str(files[0]), "--candidate", "r0", "--baseline", "r9"], "no run 'r9'"),
         (["--merge", str(other)], "--merge takes --qrels and writes to -o"),
         (["--merge", str(other), "-o", str(tmp_path / "new")], "has another grade in"),
-        (["--merge", str(other), "-o", str(other)], "is not overwritten"),
+        (["--merge", str(other), "-o", str(other)], "exists; name another, or overwrite it with --force"),
     ):
         assert main(["judge", "--qrels", str(qrels), *arguments]) == 2
         error = capsys.readouterr().err

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from surefoot import SurefootError, judging_page, read_qrels
+from surefoot.cli import main
 from tests.show.browser_page import Page
-from tests.show.report.report_cases import HOSTILE
+from tests.show.report.report_cases import HOSTILE, random_rankings
+from tests.show.report.test_page import data_of
 
 ROWS = [
     {"topic": f"q{number}", "document": f"d{number}", "priority": 1.0, "reason": "secret", "query": f"query {number}",
@@ -142,3 +144,31 @@ def test_only_its_own_script_may_run_and_no_reason_is_told() -> None:
 def test_mistakes_are_said(rows: list[dict[str, Any]], grades: tuple[int, ...], message: str) -> None:
     with pytest.raises(SurefootError, match=message):
         judging_page(rows, grades)
+
+
+def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    random_rankings(tmp_path)
+    (tmp_path / "queries.tsv").write_text("q1\tthe first query\n")
+    files = {name: str(tmp_path / name) for name in ("old.run", "new.run", "qrels.txt", "queries.tsv", "page.html")}
+    words = ["judge", files["old.run"], files["new.run"], "--qrels", files["qrels.txt"], "--budget", "30"]
+    words += [
+        "--candidate",
+        "new",
+        "--baseline",
+        "old",
+        "--queries",
+        files["queries.tsv"],
+        "--page",
+        files["page.html"],
+    ]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "", "the page is what was asked for"
+    data = data_of(Path(files["page.html"]).read_text("utf-8"))
+    judged = read_qrels(files["qrels.txt"])
+    assert (data["grades"], data["name"]) == ([0, 1, 2, 3], "page")
+    assert data["documents"]
+    for row in data["documents"]:
+        assert row["document"] not in judged.of_topic(row["topic"])
+        assert row["query"] == ("the first query" if row["topic"] == "q1" else "")
+    assert main(words) == 2
+    assert "page.html exists; name another, or overwrite it with --force" in capsys.readouterr().err

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
+from surefoot.cli.outputs import add_file
 from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
@@ -15,8 +17,10 @@ if TYPE_CHECKING:
     from surefoot.judgments.next_judgments import NextJudgments
     from surefoot.results import Result
 
-EXAMPLES = """examples:
+EXAMPLES = r"""examples:
   surefoot judge runs/*.run --qrels qrels.txt --candidate new --baseline old --budget 50 -o to-judge.csv
+  surefoot judge runs/*.run --qrels qrels.txt --candidate new --baseline old --queries queries.tsv \
+      --documents-text corpus.jsonl --page judge.html
   surefoot judge --merge judged.qrels --qrels qrels.txt -o more.qrels"""
 
 
@@ -37,15 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--merge", nargs="+", metavar="FILE", help="instead, add these judgements to --qrels and write them to -o"
     )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="CSV of topic,document,priority,reason (default: stdout)"
-    )
+    add_file(parser, "--page", metavar="FILE", help="also write a page to judge them in, such as judge.html")
+    add_file(parser, "-o", "--output", metavar="FILE", help="CSV of topic,document,priority,reason (default: stdout)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Say what to judge, or merge what was judged."""
-    if arguments.output and Path(arguments.output).exists():
-        raise SurefootError(f"{arguments.output} exists; it is not overwritten: name another file or remove it")
     return _merge(arguments) if arguments.merge else _judge(arguments)
 
 
@@ -67,7 +68,11 @@ def _judge(arguments: argparse.Namespace) -> int:
             budget=arguments.budget,
             seed=arguments.seed,
         )
-    _write(_with_texts(found, arguments), arguments.output)
+    rows = _with_texts(found, arguments)
+    if arguments.output or not arguments.page:
+        _write(rows, arguments.output)
+    if arguments.page and len(rows):
+        _write_page(rows, range(runs.levels), arguments.page)
     for note in found.notes:
         print(note, file=sys.stderr)
     return 0
@@ -104,6 +109,13 @@ def _write(found: Result, output: str | None) -> None:
         sys.stdout.write(out.getvalue())
 
 
+def _write_page(rows: Result, grades: Sequence[int], path: str) -> None:
+    from surefoot.io.atomic import write_text
+    from surefoot.show.judging import judging_page
+
+    write_text(path, judging_page(rows.rows(), grades, name=Path(path).stem))
+
+
 def _merge(arguments: argparse.Namespace) -> int:
     from surefoot.errors import counted
     from surefoot.io.atomic import write_text
@@ -111,8 +123,8 @@ def _merge(arguments: argparse.Namespace) -> int:
     from surefoot.io.trec_writer import qrels_lines
     from surefoot.judgments.merging import merge_qrels
 
-    if arguments.runs or not arguments.output:
-        raise SurefootError("--merge takes --qrels and writes to -o; it needs no runs")
+    if arguments.runs or arguments.page or not arguments.output:
+        raise SurefootError("--merge takes --qrels and writes to -o; it needs no runs and makes no page")
     known = read_qrels(arguments.qrels)
     lines = list(qrels_lines(merge_qrels(known, map(read_qrels, arguments.merge))))
     write_text(arguments.output, "".join(lines))
