@@ -1,4 +1,4 @@
-"""Pages of the site that are made from the code: every command with its options, every public name with its docstring."""
+"""Pages of the site that are made from the code: every command with its options, every public name."""
 
 import argparse
 import ast

@@ -7,7 +7,7 @@ import importlib
 
 from surefoot.io.results import FORMATS, print_result
 
-NAMES = ("false_alarms", "coverage", "power", "parity", "objectives", "jforests", "leaves", "linear", "recipe")
+NAMES = ("false_alarms", "coverage", "power", "parity", "objectives", "jforests", "leaves", "linear", "recipe", "guard")
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import SurefootError, __version__
-from surefoot.results import Result, signature
+from surefoot.results import Highlights, Result, signature
 
 
 def test_rows_are_plain_python():
@@ -49,7 +49,8 @@ def test_other_forms_of_a_result():
     result = Result("demo|a=1", {"system": ["<b>"], "p": [float("nan")]}, notes=("a & b",))
     assert result.to_pandas().columns.tolist() == ["system", "p"]
     assert "$<$b$>$ & --" in result.to_latex()
-    assert r"| \<b> | – |" in result.to_markdown()
+    assert "| &#60;b&#62; | – |" in result.to_markdown()
+    assert result.to_markdown(["p"]).startswith("| p |")
     page = result._repr_html_()
     assert '<td style="text-align:left">&lt;b&gt;</td><td style="text-align:right">–</td>' in page
     assert "<p>a &amp; b</p>" in page
@@ -83,3 +84,27 @@ def test_to_pandas_without_pandas_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(SurefootError, match=r"pip install pandas.*to_frame"):
         Result("demo", {"x": [1]}).to_pandas()
+
+
+def test_a_selection_keeps_what_was_stressed_in_the_whole():
+    @dataclass(frozen=True, eq=False)
+    class Kind(Result):
+        def highlights(self):
+            return Highlights({"mean": self["p"] < 0.05}, {}, "")
+
+    result = Kind("kind", {"mean": [0.5, 0.4], "p": np.array([0.01, 0.5])})
+    assert r"\textbf{0.5000} \\" in result.to_latex(["mean"])
+    assert "p" not in result.only(["mean"]).columns
+
+
+def test_latex_floats():
+    text = Result("demo", {"a_b": [1.0]}).to_latex(caption="The $U$ of 5\\,\\%.", label="tab:u")
+    assert text.splitlines()[:5] == [
+        r"\begin{table}",
+        r"\centering",
+        r"\caption{The $U$ of 5\,\%.}",
+        r"\label{tab:u}",
+        r"\begin{tabular}{r}",
+    ]
+    assert r"a\_b \\" in text
+    assert text.endswith("% demo\n\\end{table}\n")

@@ -9,6 +9,9 @@ from surefoot.analysis.explore import explore as explore
 from surefoot.analysis.intervals import difference_intervals as difference_intervals
 from surefoot.analysis.intervals import intervals as intervals
 from surefoot.analysis.normality import normality as normality
+from surefoot.analysis.pairs import compare_pairs as compare_pairs
+from surefoot.analysis.paper_tables import side_by_side as side_by_side
+from surefoot.analysis.paper_tables import with_letters as with_letters
 from surefoot.analysis.segments import evaluate_segments as evaluate_segments
 from surefoot.analysis.streaming import evaluate_parquet as evaluate_parquet
 from surefoot.analysis.tests import run_tests as run_tests
@@ -16,9 +19,12 @@ from surefoot.analysis.value_agreement import value_agreement as value_agreement
 from surefoot.effectiveness import score_runs as score_runs
 from surefoot.effectiveness import score_runs_by as score_runs_by
 from surefoot.errors import SurefootError as SurefootError
+from surefoot.guard.certificate import Budget as Budget
+from surefoot.guard.certificate import Certificate as Certificate
 from surefoot.guard.fitting import GuardFit as GuardFit
 from surefoot.guard.fitting import fit_guard as fit_guard
 from surefoot.guard.guard import Guard as Guard
+from surefoot.guard.runs import fit_guard_to_runs as fit_guard_to_runs
 from surefoot.io.letor import read_letor as read_letor
 from surefoot.io.letor_writer import write_letor as write_letor
 from surefoot.io.maps import read_map as read_map
@@ -32,8 +38,10 @@ from surefoot.io.texts import read_queries as read_queries
 from surefoot.io.trec import read_qrels as read_qrels
 from surefoot.io.trec import read_run as read_run
 from surefoot.judgments.assessors import Disagreement as Disagreement
+from surefoot.judgments.bounds import delta_bounds as delta_bounds
 from surefoot.judgments.credibility import credibility as credibility
 from surefoot.judgments.judged_runs import JudgedRuns as JudgedRuns
+from surefoot.judgments.next_judgments import next_judgments as next_judgments
 from surefoot.learn.data import RankingData as RankingData
 from surefoot.learn.feature_alignment import same_features as same_features
 from surefoot.learn.rankers import RiskRanker as RiskRanker
@@ -74,9 +82,11 @@ from surefoot.risk.values import Linear as Linear
 from surefoot.risk.values import Monotone as Monotone
 from surefoot.risk.values import Smooth as Smooth
 from surefoot.scores import Scores as Scores
+from surefoot.show.judging import judging_page as judging_page
 from surefoot.show.plots.agreement import cross_map as cross_map
 from surefoot.show.plots.agreement import pca_map as pca_map
 from surefoot.show.plots.agreement import rbo_bars as rbo_bars
+from surefoot.show.plots.guard import guard_path as guard_path
 from surefoot.show.plots.planes import forest as forest
 from surefoot.show.plots.planes import risk_reward as risk_reward
 from surefoot.show.plots.style import paper_style as paper_style

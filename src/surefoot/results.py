@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,17 +87,22 @@ class Result:
         """The rows as a pandas frame."""
         return pandas().DataFrame({name: list(column) for name, column in self.columns.items()})
 
-    def to_markdown(self) -> str:
-        """The rows as a Markdown table."""
+    def to_markdown(self, columns: Sequence[str] | None = None) -> str:
+        """The rows as a Markdown table: all columns, or those named."""
         from surefoot.io.results import render
 
-        return render(self.readable(), "md")
+        return render(self.readable(), "md", columns=columns)
 
-    def to_latex(self) -> str:
-        """The rows as a LaTeX table of the package booktabs."""
+    def to_latex(
+        self, columns: Sequence[str] | None = None, caption: str | None = None, label: str | None = None
+    ) -> str:
+        """The rows as a LaTeX table of the package booktabs: all columns, or those named.
+
+        With a caption or a label it is a float; both are LaTeX and written as they are.
+        """
         from surefoot.io.results import render
 
-        return render(self.readable(), "latex")
+        return render(self.readable(), "latex", columns=columns, caption=caption, label=label)
 
     def _repr_html_(self) -> str:
         from surefoot.io.results import html_table
@@ -117,9 +122,59 @@ class Result:
         """The cells to stress; none, unless the kind of result has some."""
         return Highlights({}, {}, "")
 
+    def headings(self) -> Mapping[str, str]:
+        """The headings of columns in LaTeX, where they are not the columns' names."""
+        return {}
+
+    def superscripts(self) -> Mapping[str, str]:
+        """The columns that LaTeX prints as superscripts of others, by these others."""
+        return {}
+
+    def only(self, names: Sequence[str]) -> Arranged:
+        """Some of the columns, in the order named, with what is stressed and noted in the whole.
+
+        >>> Result("demo", {"system": ["a"], "mean": [0.5], "p": [0.1]}).only(["p", "system"])
+        Arranged(1 row × 2 columns of demo: p, system)
+        """
+        columns = {name: self[name] for name in names}
+        return Arranged(
+            self.signature,
+            columns,
+            self.notes,
+            stressed=self.highlights(),
+            heads=self.headings(),
+            raised={one: other for one, other in self.superscripts().items() if {one, other} <= set(columns)},
+        )
+
     def readable(self) -> Result:
         """The rows in the order and form for reading; CSV and JSON keep those of the input."""
         return self
+
+
+@dataclass(frozen=True, eq=False)
+class Arranged(Result):
+    """The columns of another result, arranged for reading; ``groups`` names what adjacent columns have in common."""
+
+    stressed: Highlights = field(default_factory=lambda: Highlights({}, {}, ""))
+    heads: Mapping[str, str] = field(default_factory=dict)
+    raised: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
+
+    def highlights(self) -> Highlights:
+        """Those of the whole, in the columns that are left."""
+
+        def kept(marks: Mapping[str, npt.NDArray[np.bool_]]) -> dict[str, npt.NDArray[np.bool_]]:
+            return {name: mark for name, mark in marks.items() if name in self.columns}
+
+        return Highlights(kept(self.stressed.best), kept(self.stressed.significant), self.stressed.legend)
+
+    def headings(self) -> Mapping[str, str]:
+        """Those of the whole."""
+        return self.heads
+
+    def superscripts(self) -> Mapping[str, str]:
+        """Those of the whole, where both columns are left."""
+        return self.raised
 
 
 def pandas() -> Any:

@@ -170,7 +170,10 @@ def test_wrong_use_exits_with_two(words: list[str], capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit) as stop:
         main(words)
     assert stop.value.code == 2
-    assert "usage:" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert err.startswith("surefoot")
+    assert err.endswith("--help\n")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -231,3 +234,81 @@ def test_narrow_terminals_keep_every_digit(table: str, monkeypatch: pytest.Monke
     assert max(map(len, lines)) <= 60
     assert "…" not in out
     assert f"{np.mean([0.3, 0.1, 0.5, 0.1]):.4f}" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evaluat"], "surefoot: argument COMMAND: 'evaluat' is unknown (did you mean evaluate?)"),
+        (["evaluate", "--basline", "x"], "surefoot evaluate: unknown option --basline (did you mean --baseline?)"),
+        (["evaluate", "--format", "tabel"], "argument --format: 'tabel' is unknown (did you mean table?); choose from"),
+        (["figure", "topcs"], "argument KIND: 'topcs' is unknown (did you mean topics?)"),
+        (
+            ["figure", "profile", "--sytems=x", "-o", "a.png"],
+            "surefoot figure profile: unknown option --sytems (did you",
+        ),
+        (["completion", "bash", "more"], "surefoot completion: unknown argument more"),
+    ],
+)
+def test_wrong_words_name_the_nearest(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_table_given_as_a_run_is_recognised(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", table, "--baseline", "old"]) == 2
+    assert f"is a table of scores, not a run: give it with --scores {table}" in capsys.readouterr().err
+
+
+def test_nothing_is_overwritten_unasked(table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {
+        "table.tex": ["evaluate", "--scores", table],
+        "page.html": ["report", "--scores", table],
+        "a.svg": ["figure", "profile", "--scores", table],
+    }
+    for name, words in files.items():
+        path = tmp_path / name
+        path.write_text("mine")
+        assert main([*words, "-o", str(path)]) == 2
+        assert f"{name} exists; name another, or overwrite it with --force" in capsys.readouterr().err
+        assert path.read_text() == "mine"
+        assert main([*words, "-o", str(path), "--force"]) == 0
+        assert path.read_text() != "mine"
+    assert (tmp_path / "table.tex").read_text().startswith(r"\begin{tabular}")
+    assert main(["evaluate", "--scores", table, "-o", os.devnull]) == 0
+
+
+def test_scores_writes_what_evaluate_reads(runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "scores.csv"
+    assert main(["scores", *runs, "--measure", "RR", "--measure", "AP", "-o", str(out)]) == 0
+    assert out.read_text().splitlines()[0] == "system,topic,RR,AP"
+    capsys.readouterr()
+    assert main(["evaluate", "--scores", str(out), "--measure", "AP", "--baseline", "old", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["rows"]
+    assert main(["evaluate", *runs, "--measure", "AP", "--baseline", "old", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == found
+    assert main(["scores", *runs, "--measure", "RR"]) == 0
+    assert capsys.readouterr().out == "topic,old,new\nq1,1.0,0.5\nq2,1.0,1.0\n"
+
+
+def test_columns_letters_and_measures_side_by_side(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--measure", "RR", "--measure", "AP", "--columns", "system,mean,urisk", "--baseline", "old"]
+    assert main(["evaluate", *runs, *words, "--letters", "--side-by-side", "--format", "csv"]) == 0
+    header = capsys.readouterr().out.splitlines()[0]
+    assert header == (
+        "letter,system,mean (RR),better_than (RR),urisk (RR),mean (AP),better_than (AP),urisk (AP),signature"
+    )
+    assert main(["evaluate", *runs, "--columns", "system,mean", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "system,mean,signature"
+    assert main(["evaluate", *runs, "--columns", "system,meen"]) == 2
+    assert "no column 'meen' (did you mean mean?)" in capsys.readouterr().err
+
+
+def test_a_document_twice(tmp_path: Path, runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "old.run").write_text("q1 Q0 d2 1 3 t\nq1 Q0 d2 2 1 t\nq1 Q0 d1 3 2 t\nq2 Q0 d1 1 1 t\n")
+    assert main(["scores", *runs]) == 2
+    assert "or say which counts (duplicates: first, best)" in capsys.readouterr().err
+    assert main(["scores", *runs, "--duplicates", "best"]) == 0
+    assert "old: 1 repeated document left out, the best of each kept" in capsys.readouterr().err

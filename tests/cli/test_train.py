@@ -118,7 +118,7 @@ def test_a_baseline_of_the_data_has_a_run_of_its_own_that_evaluates_as_printed(f
 def test_predict_overwrites_no_judgments_unasked(folder, capsys):
     (folder / "mine.txt").write_text("1 0 d 1\n")
     typed = ["predict", "feature:1", "test.txt", "-o", "b.run", "--write-qrels", "mine.txt"]
-    expected = "surefoot predict: mine.txt exists; name another file, or overwrite it with --force"
+    expected = "surefoot predict: mine.txt exists; name another, or overwrite it with --force"
     assert told(capsys, *typed) == expected
     assert (folder / "mine.txt").read_text() == "1 0 d 1\n"
     assert not (folder / "b.run").exists()
@@ -194,8 +194,8 @@ def test_several_baselines_a_model_and_a_run_among_them(folder, capsys):
     whole = (folder / "bm25.run").read_text().splitlines(keepends=True)
     (folder / "bm25.run").write_text("".join(whole[:-1]))
     capsys.readouterr()
-    assert "bm25.run: lacks document D14-" in told(capsys, *typed)
-    assert main([*typed, "--missing", "last"]) == 0
+    assert "bm25.run: lacks document D14-" in told(capsys, *typed, "--force")
+    assert main([*typed, "--missing", "last", "--force"]) == 0
     assert capsys.readouterr().err == "note: bm25.run lacks 1 document, ranked below all that it has\n"
 
 
@@ -207,7 +207,7 @@ def test_progress_is_told_in_lines_where_nobody_looks(folder, capsys, monkeypatc
     assert "nDCG(dcg='exp-log2')@10 0." in lines[0]
     assert lines[-1].endswith(" 0 s left")
     monkeypatch.setattr(progress, "LOG_INTERVAL", 1000.0)
-    assert main(words("--baseline", "feature:1", "--trees", "4")) == 0
+    assert main(words("--baseline", "feature:1", "--trees", "4", "--force")) == 0
     assert capsys.readouterr().err == ""
 
 

@@ -82,7 +82,7 @@ def test_the_card_tells_what_both_do_on_queries_that_they_did_not_see(data: Rank
     assert card["validation"]["frisk"] < card["unguarded"]["frisk"]
     assert card["guard"] == {
         "baseline": BASELINE, "form": "feature", "column": 1, "kind": "trees",
-        "why": "the second stage is taken in any case",
+        "why": "taken in any case",
     }  # fmt: skip
     assert card["validation"]["mean"] != validation(trained.model.predict(data))["mean"]
 
@@ -157,6 +157,15 @@ def test_few_queries_get_a_guard_that_needs_less() -> None:
     found = train(rankings(queries=60), BASELINE, QUICK).model
     assert found.guard.kind != "trees"  # type: ignore[union-attr]
     assert found.card["guard"]["why"]
+
+
+def test_a_budget_is_certified_on_queries_that_had_no_part_in_the_guard(data: RankingData) -> None:
+    bold, careful = (train(data, BASELINE, replace(QUICK, guard="z", max_loss=limit)).model for limit in (0.5, 0.05))
+    assert bold.guard.safety < careful.guard.safety <= 1  # type: ignore[union-attr]
+    certificate = bold.card["guard"]["certificate"]
+    assert (certificate["limit"], certificate["confidence"], certificate["queries"]) == (0.5, 0.9, QUERIES // 2)
+    assert certificate["words"].startswith("On queries like these F_Risk")
+    assert "validation" not in bold.card
 
 
 def test_an_edited_guard_or_a_missing_one_is_told(model: Model, tmp_path: Path) -> None:

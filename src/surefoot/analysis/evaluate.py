@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -28,12 +28,14 @@ from surefoot.stats.inference import LEVEL, t_inference_of
 class Evaluation(Result):
     """One row for each measure, system and alpha; see `evaluate` for the columns."""
 
+    level: float = LEVEL
+
     def readable(self) -> Evaluation:
         """The rows by measure and alpha, the best mean first."""
         measures = list(self.columns.get("measure", [""] * len(self)))
         index = np.array([measures.index(measure) for measure in measures])
         order = np.lexsort((-np.asarray(self.columns["mean"]), np.asarray(self.columns["alpha"]), index))
-        return self.only(order)
+        return self.take(order)
 
     def highlights(self) -> Highlights:
         """The best values of each measure and alpha, and where T_Risk is significant by the corrected p, if any."""
@@ -52,13 +54,21 @@ class Evaluation(Result):
         if "p" not in self.columns:
             return Highlights(best, {}, "")
         method = next((method for method in ("holm", "bonferroni", "bh") if f"p_{method}" in self.columns), None)
-        significant = self[f"p_{method}" if method else "p"] < LEVEL
-        return Highlights(best, {"trisk": significant}, f"p < {LEVEL:g}, {method or 'not corrected'}")
+        significant = self[f"p_{method}" if method else "p"] < self.level
+        return Highlights(best, {"trisk": significant}, f"p < {self.level:g}, {method or 'not corrected'}")
 
-    def only(self, rows: npt.NDArray[np.intp]) -> Evaluation:
+    def take(self, rows: npt.NDArray[np.intp]) -> Evaluation:
         """The rows at these indices, in this order."""
-        columns = {name: np.asarray(column)[rows] for name, column in self.columns.items()}
-        return Evaluation(self.signature, columns, self.notes)
+        return replace(self, columns={name: np.asarray(column)[rows] for name, column in self.columns.items()})
+
+    def headings(self) -> dict[str, str]:
+        """The risk measures as papers print them."""
+        labels = {measure.name: measure.math_label.replace("%", r"\%") for measure in registered()}
+        return labels | {"letter": "", "p": "$p$"}
+
+    def superscripts(self) -> dict[str, str]:
+        """The letters of the systems that a system is better than, at its mean."""
+        return {"mean": "better_than"} if "better_than" in self.columns else {}
 
 
 def _best(values: FloatArray, groups: Sequence[tuple[object, object]], left_out: BoolArray) -> BoolArray:
@@ -83,8 +93,11 @@ class EvaluateOptions:
     correct: str | None = None
     n_resamples: int = 10_000
     seed: int = 0
+    level: float = LEVEL
 
     def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise SurefootError(f"level must be between 0 and 1; got {self.level:g}")
         if self.ci is not None:
             choose(self.ci, ("t", *METHODS), "ci")
 
@@ -97,7 +110,7 @@ class EvaluateOptions:
         """What a signature says of it."""
         drawn = self.tests or self.ci in ("percentile", "bca")
         return {
-            "interval": self.ci and f"{self.ci}({1 - LEVEL:g})",
+            "interval": self.ci and f"{self.ci}({1 - self.level:g})",
             "tests": self.tests or None,
             "n_resamples": self.n_resamples if drawn else None,
             "seed": self.seed if drawn else None,
@@ -113,10 +126,10 @@ class EvaluateOptions:
         statistics = design.statistics([*measures, *minus], alphas)
         table = measure_columns(design.systems, has_baseline and design.baseline_names, alphas, measures, statistics)
         if self.ci == "t":
-            found = t_inference_of(statistics[URISK.source].at(alphas))  # type: ignore[union-attr]
+            found = t_inference_of(statistics[URISK.source].at(alphas), self.level)  # type: ignore[union-attr]
             table |= {"urisk_low": found.low, "urisk_high": found.high}
         elif self.ci is not None:
-            method = BootstrapMethod(self.ci, n_resamples=self.n_resamples, seed=self.seed)
+            method = BootstrapMethod(self.ci, self.level, n_resamples=self.n_resamples, seed=self.seed)
             table |= interval_columns(design, alphas, [one for one in measures if one.has_interval], method)
         table |= compute_all(minus, statistics, alphas)
         shape = (len(alphas), len(design.systems))
@@ -175,6 +188,7 @@ def evaluate(
     correct: str | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
+    level: float = LEVEL,
 ) -> Evaluation:
     """The risk of every system, for each alpha (and each effectiveness measure, if ``scores`` are several).
 
@@ -211,6 +225,8 @@ def evaluate(
         Adds p values adjusted over all rows: ``"holm"``, ``"bonferroni"`` or ``"bh"``.
     n_resamples, seed
         Of the bootstrap and the permutation tests.
+    level
+        Where tables mark T_Risk as significant, and one minus the confidence of intervals.
 
     Returns
     -------
@@ -232,7 +248,7 @@ def evaluate(
         raise SurefootError("there are no scores to evaluate")
     fractions = tuple(np.atleast_1d(tail).tolist())
     tests = [tests] if isinstance(tests, str) else tests
-    options = EvaluateOptions(fractions, geometric, minus, ci, tuple(tests), correct, n_resamples, seed)
+    options = EvaluateOptions(fractions, geometric, minus, ci, tuple(tests), correct, n_resamples, seed, level)
     alphas = normalise_alphas(alpha)
     chosen = None if systems is None else several[0].select(systems).systems
     # p is corrected over all systems, whichever are shown: selecting rows must not make a result significant.
@@ -246,7 +262,7 @@ def evaluate(
         columns = {"measure": np.repeat([one.measure for one in several], len(tables[0]["system"])), **columns}
     notes = (note for design, table in zip(designs, tables, strict=True) for note in _notes(design, alphas, table))
     signature = signature_of("evaluate", designs, alphas, **options.signature_fields())
-    result = Evaluation(signature, columns, tuple(dict.fromkeys(notes)))
+    result = Evaluation(signature, columns, tuple(dict.fromkeys(notes)), level)
     return result if chosen is None or correct is None else _shown(result, chosen, len(several))
 
 
@@ -255,7 +271,7 @@ def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluat
     names: list[str] = result["system"].tolist()
     index, block = {name: index for index, name in enumerate(systems)}, len(names) // measures
     rows = [row for row, name in enumerate(names) if name in index]
-    return result.only(np.array(sorted(rows, key=lambda row: (row // block, index[names[row]])), dtype=np.intp))
+    return result.take(np.array(sorted(rows, key=lambda row: (row // block, index[names[row]])), dtype=np.intp))
 
 
 def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:

@@ -10,19 +10,23 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from surefoot._version import __version__
-from surefoot.errors import SurefootError
+from surefoot.cli.outputs import refuse_to_overwrite
+from surefoot.errors import SurefootError, did_you_mean
 
 TYPE_CHECKING = False  # see surefoot/__init__.py
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, NoReturn
 
 COMMANDS = {
     "evaluate": "the risk of every system against a baseline, and against all others",
+    "scores": "the effectiveness of runs topic by topic, as a table",
     "explore": "one system against one baseline, topic by topic: which queries got worse?",
     "cross": "every system as the baseline in turn: does that choice change the order?",
     "figure": "a figure of the papers, made from your own data",
     "report": "one interactive HTML file for the team",
     "gate": "may a candidate replace the baseline? pass, warn or fail, for continuous integration",
+    "judge": "the documents whose judgment would most likely settle the verdict, in order",
+    "guard": "make any ranker safe: blend it with its baseline, chosen on unseen queries, with a certificate",
     "train": "learn a ranker that avoids risk: LambdaMART under risk-sensitive objectives",
     "predict": "rank documents with a trained model",
     "tradeoff": "what each alpha costs and brings, and which to choose",
@@ -50,7 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 fine, 1 refused by the gate, 2 wrong use or bad input."""
     argv = _join_negated(sys.argv[1:] if argv is None else argv)
     parser = build_parser(argument for argument in argv if argument in COMMANDS)
-    arguments = parser.parse_args(argv)
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        parser.refuse_unknown(arguments, unknown[0])
     if arguments.command is None:
         parser.print_help()
         return 0
@@ -59,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal whose encoding lacks a character shows ?
     try:
+        refuse_to_overwrite(arguments)
         code: int = _module(arguments.command).run(arguments)
         sys.stdout.flush()
         return code
@@ -100,11 +107,11 @@ def _report_error(command: str, message: str, code: int) -> int:
     return code
 
 
-def build_parser(commands: Iterable[str]) -> argparse.ArgumentParser:
+def build_parser(commands: Iterable[str]) -> Parser:
     """The parser of all commands, with the options of those named."""
-    parser = _Parser(prog="surefoot", description=ABOUT, epilog=EXAMPLES)
+    parser = Parser(prog="surefoot", description=ABOUT, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"surefoot {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     loaded = set(commands)
     for name, summary in COMMANDS.items():
         subparser = subparsers.add_parser(name, help=summary, description=_sentence(summary))
@@ -119,11 +126,30 @@ def _sentence(summary: str) -> str:
     return f"{summary[0].upper()}{summary[1:]}{'' if summary.endswith('?') else '.'}"
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that keeps the line breaks of its examples."""
+class Parser(argparse.ArgumentParser):
+    """A parser that keeps the line breaks of its examples, and says in one line what is wrong."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line, without the usage, and exit."""
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+    def refuse_unknown(self, arguments: argparse.Namespace, unknown: str) -> NoReturn:
+        """The error of an option that the command doesn't have, in the words of the command."""
+        parser, option = self, unknown.partition("=")[0]
+        for action in (action for action in self._actions if isinstance(action, argparse._SubParsersAction)):
+            parser = action.choices.get(getattr(arguments, action.dest, None) or "", self)
+        if parser is not self:
+            parser.refuse_unknown(arguments, unknown)
+        what = "option" if option.startswith("-") else "argument"
+        self.error(f"unknown {what} {option}{did_you_mean(option, self._option_string_actions)}")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            hint = did_you_mean(value, action.choices)
+            raise argparse.ArgumentError(action, f"{value!r} is unknown{hint}; choose from {', '.join(action.choices)}")
 
 
 def _module(command: str) -> Any:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
 from surefoot.errors import SurefootError
 
+if TYPE_CHECKING:
+    from surefoot.analysis.evaluate import Evaluation
+    from surefoot.results import Result
+    from surefoot.scores import Scores
+
 EXAMPLES = """examples:
   surefoot evaluate runs/*.run.gz --qrels qrels.txt --measure ERR@20 --baseline bm25 --alpha 0,1,5,10
   surefoot evaluate --scores err20.csv --baseline indriCASP --alpha 5 --correct holm --ci
-  surefoot evaluate --scores err20.csv --baseline MEAN --format latex
+  surefoot evaluate --scores err20.csv --baseline MEAN --columns system,mean,urisk,trisk --letters -o table.tex
   surefoot evaluate --scores err20.csv --format json            (no baseline: Z_Risk and GeoRisk alone)"""
 
 
@@ -45,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_resampling(parser)
     parser.add_argument("--segments", metavar="FILE", help="CSV of topic,segment: every measure for each segment")
     parser.add_argument("--segment-by", metavar="COLUMN", help="the column of the segments file, if it has several")
+    parser.add_argument(
+        "--level", type=inputs.number, default=0.05, metavar="P", help="of significance (default: 0.05)"
+    )
+    parser.add_argument(
+        "--letters", action="store_true", help="mark each mean with the letters of the systems that it is better than"
+    )
+    parser.add_argument("--side-by-side", action="store_true", help="several measures beside each other")
     parser.add_argument("--correct", choices=("holm", "bh", "bonferroni"), help="adjust p over all rows")
     parser.add_argument(
         "--stream",
@@ -64,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     from surefoot.io.maps import read_map
 
     chosen = read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
-    names = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed")
+    names = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
     options = {name: getattr(arguments, name) for name in names} | {"value": inputs.value_function(arguments)}
     if arguments.segment_by and not arguments.segments:
         raise SurefootError("--segment-by names a column of the file that --segments gives; give one")
@@ -73,12 +86,36 @@ def run(arguments: argparse.Namespace) -> int:
         from surefoot.io.maps import read_segments
 
         segments = read_segments(arguments.segments, arguments.segment_by)
-        scores, correct = inputs.load_one(arguments), arguments.correct or "holm"
-        inputs.show(evaluate_segments(scores, segments, chosen, arguments.alpha, correct=correct, **options), arguments)
+        one, correct = inputs.load_one(arguments), arguments.correct or "holm"
+        found = evaluate_segments(one, segments, chosen, arguments.alpha, correct=correct, **options)
+        inputs.show(found, arguments)
     else:
-        result = evaluate(inputs.load(arguments), chosen, arguments.alpha, correct=arguments.correct, **options)
-        inputs.show(result, arguments)
+        scores = inputs.load(arguments)
+        result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, **options)
+        inputs.show(_arranged(result, scores, arguments), arguments)
     return 0
+
+
+def _arranged(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Result:
+    """The result with letters and side by side, if that was asked for."""
+    from surefoot.analysis.pairs import compare_pairs
+    from surefoot.analysis.paper_tables import side_by_side, with_letters
+
+    if arguments.letters:
+        how = {"correct": arguments.correct or "holm", "level": arguments.level}
+        pairs = {one.measure: compare_pairs(one, arguments.systems, **how) for one in scores}
+        result = with_letters(result, pairs if len(scores) > 1 else pairs[scores[0].measure])
+        if arguments.columns:
+            arguments.columns = ["letter", *_behind(arguments.columns, "mean", "better_than")]
+    if not arguments.side_by_side:
+        return result
+    columns, arguments.columns = arguments.columns, None
+    return side_by_side(result, columns)
+
+
+def _behind(names: list[str], name: str, other: str) -> list[str]:
+    """The names with another one behind one of them."""
+    return [kept for each in names for kept in ((each, other) if each == name else (each,))]
 
 
 def _stream(arguments: argparse.Namespace) -> int:

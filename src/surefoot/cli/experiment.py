@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="S", help="of folds and trainings (default: the plan's, 0)")
     parser.add_argument("--workers", type=int, default=2, metavar="N", help="trainings side by side (default: 2)")
     parser.add_argument("-o", "--output", metavar="DIR", help="folder of results (default: PLAN-DATA)")
-    inputs.add_output(parser)
+    inputs.add_output(parser, to_file=False)
 
 
 def run(arguments: argparse.Namespace) -> int:

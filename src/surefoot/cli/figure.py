@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import surefoot
 from surefoot.cli import inputs
+from surefoot.cli.outputs import add_file
 from surefoot.errors import SurefootError, listed
 from surefoot.show.plots import KINDS, TRADEOFF_KINDS
 
@@ -139,7 +140,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         else:
             several: Settings = {"nargs": "+"} if kind == "tradeoff" else {}
             own.add_argument("folders", metavar="DIR", help="what surefoot tradeoff -o wrote", **several)
-        own.add_argument("-o", "--output", required=True, metavar="FILE", help="ends in .svg, .png or .pdf")
+        add_file(own, "-o", "--output", required=True, metavar="FILE", help="ends in .svg, .png or .pdf")
         for option, settings in ALL_OPTIONS[kind].items():
             own.add_argument(f"--{option}", **settings)
 

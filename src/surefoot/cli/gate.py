@@ -10,6 +10,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
+from surefoot.cli.outputs import add_file
 from surefoot.errors import SurefootError
 from surefoot.release_gate.rules import Rules
 
@@ -46,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ratchet.add_argument("--accept-warnings", action="store_true", help="remember it also if there are warnings")
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=("table", "json", "md"), default="table", help="(default: table)")
-    output.add_argument("--junit", metavar="FILE", help="write JUnit XML, a test case a rule")
-    output.add_argument("--markdown", metavar="FILE", help="write Markdown for a pull-request comment")
+    add_file(output, "--junit", metavar="FILE", help="write JUnit XML, a test case a rule")
+    add_file(output, "--markdown", metavar="FILE", help="write Markdown for a pull-request comment")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from surefoot.cli.outputs import NewFile, add_file
 from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError, listed
 
@@ -20,13 +21,21 @@ if TYPE_CHECKING:
 VALUES = ("linear", "smooth", "monotone")
 DEFAULT_MEASURE = "nDCG@10"
 FORMATS = ("table", "csv", "json", "md", "latex")
+ENDINGS = {"csv": "csv", "json": "json", "md": "md", "tex": "latex"}
+"""The format of a file by its ending."""
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
     """What to read: runs with judgements, or tables of scores."""
     group = parser.add_argument_group("input")
-    group.add_argument("runs", nargs="*", metavar="RUN", help="TREC run files, any compression; - is standard input")
-    group.add_argument("--qrels", metavar="FILE", help="relevance judgements for the runs")
+    group.add_argument(
+        "runs", nargs="*", metavar="RUN", help="runs: TREC, JSON, Parquet or CSV, any compression; - is standard input"
+    )
+    group.add_argument(
+        "--qrels",
+        metavar="FILE",
+        help="judgements for the runs: TREC, BEIR, CSV, JSON, judgement lists; irds:NAME of ir_datasets",
+    )
     group.add_argument(
         "--scores",
         nargs="+",
@@ -42,6 +51,12 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--names", choices=("file", "tag"), default="file", help="name runs by file or by tag")
     group.add_argument(
+        "--duplicates",
+        choices=("error", "first", "best"),
+        default="error",
+        help="which counts of a document that a run lists twice for a topic (default: error)",
+    )
+    group.add_argument(
         "--missing",
         choices=("error", "zero", "drop"),
         default="error",
@@ -49,9 +64,15 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """How to print."""
-    parser.add_argument("--format", choices=FORMATS, default="table", help="(default: table)")
+def add_output(parser: argparse.ArgumentParser, to_file: bool = True) -> None:
+    """How to print, and where to."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--format", choices=FORMATS, default="table", help="(default: table, or by the ending of -o)")
+    group.add_argument("--columns", type=names, metavar="LIST", help="the columns to show, by comma (default: all)")
+    group.add_argument("--caption", metavar="TEXT", help="of a LaTeX table, which becomes a float")
+    group.add_argument("--label", metavar="NAME", help="of a LaTeX table, to refer to it")
+    if to_file:
+        add_file(group, "-o", "--output", metavar="FILE", help="write to a file instead of standard output")
 
 
 def add_alpha(parser: argparse.ArgumentParser, several: bool) -> None:
@@ -180,13 +201,35 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
     if not arguments.runs:
         raise SurefootError("nothing to read: give run files with --qrels, or a table with --scores")
     if not arguments.qrels:
+        _refuse_tables(arguments.runs)
         raise SurefootError("runs need judgements: give them with --qrels FILE")
     from surefoot.effectiveness import score_runs_by, will_compile
 
     measures: Sequence[str] = arguments.measure or [DEFAULT_MEASURE]
     with progress("Compiling the reader, once" if will_compile() else "Scoring runs", log="none") as report:
-        found = score_runs_by(arguments.runs, arguments.qrels, measures, names=arguments.names, progress=report)
+        found = score_runs_by(
+            arguments.runs,
+            arguments.qrels,
+            measures,
+            names=arguments.names,
+            progress=report,
+            duplicates=arguments.duplicates,
+        )
     return list(found.values())
+
+
+def _refuse_tables(paths: Sequence[str]) -> None:
+    """Raise if a file that was given as a run is a table of scores."""
+    from surefoot.io.files import STDIN
+    from surefoot.io.tables import parse_score_file
+
+    for path in paths:
+        try:
+            is_table = path != STDIN and parse_score_file(path) is not None
+        except SurefootError:
+            continue
+        if is_table:
+            raise SurefootError(f"{path} is a table of scores, not a run: give it with --scores {path}")
 
 
 def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = None) -> dict[str, Run]:
@@ -201,7 +244,7 @@ def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = N
     wanted = None if systems is None else set(systems)
     by_file = arguments.names == "file" and wanted is not None
     paths = [path for path in arguments.runs if not by_file or name_of(path) in (wanted or ())]
-    runs = {run.name: run for run in (read_run(path, arguments.names) for path in paths)}
+    runs = {run.name: run for run in (read_run(path, arguments.names, arguments.duplicates) for path in paths)}
     absent = [name for name in systems or () if name not in runs]
     if absent:
         raise SurefootError(f"no run of {listed(absent)}; documents are those of two runs, such as {listed(runs, 3)}")
@@ -216,10 +259,19 @@ def load_one(arguments: argparse.Namespace) -> Scores:
 
 
 def show(result: Result, arguments: argparse.Namespace) -> None:
-    """Print a result; CSV has no notes, so they go to standard error."""
-    from surefoot.io.results import print_result
+    """Print or write a result; CSV has no notes, so they go to standard error."""
+    from surefoot.io.results import print_result, render
 
-    print_result(result if arguments.format in ("csv", "json") else result.readable(), arguments.format)
-    if arguments.format == "csv":
+    output = arguments.output if isinstance(getattr(arguments, "output", None), NewFile) else None
+    kind = ENDINGS.get(str(output).rpartition(".")[2], "table") if arguments.format == "table" else arguments.format
+    options: dict[str, Any] = {name: getattr(arguments, name, None) for name in ("columns", "caption", "label")}
+    result = result if kind in ("csv", "json") else result.readable()
+    if output:
+        from surefoot.io.atomic import write_text
+
+        write_text(output, render(result, kind, **options))
+    else:
+        print_result(result, kind, **options)
+    if kind == "csv":
         for note in result.notes:
             print(f"note: {note}", file=sys.stderr)

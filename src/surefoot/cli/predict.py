@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from surefoot.errors import SurefootError
+from surefoot.cli.outputs import add_file
 
 if TYPE_CHECKING:
     from surefoot.learn.data import RankingData
@@ -30,9 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline", metavar="WHAT", help="of a guarded model whose baseline is no feature: run:FILE, scores:FILE or "
         "model:PATH, for these documents"
     )  # fmt: skip
-    parser.add_argument("--write-qrels", metavar="FILE", help="write the labels too, as judgments of the run")
-    parser.add_argument("--force", action="store_true", help="overwrite the judgments file if there is one")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write the TREC run")
+    add_file(parser, "--write-qrels", metavar="FILE", help="write the labels too, as judgments of the run")
+    add_file(parser, "-o", "--output", required=True, metavar="FILE", help="where to write the TREC run")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,8 +41,6 @@ def run(arguments: argparse.Namespace) -> int:
     from surefoot.io.letor import read_letor
     from surefoot.io.trec_writer import labelled_documents, qrels_lines, ranked_documents, run_lines
 
-    if arguments.write_qrels and Path(arguments.write_qrels).exists() and not arguments.force:
-        raise SurefootError(f"{arguments.write_qrels} exists; name another file, or overwrite it with --force")
     ranker = _ranker(arguments.model)
     data = read_letor(arguments.data)
     data, scores = _rank(ranker, data, arguments.baseline)

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
+from surefoot.cli.outputs import add_file
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MB",
         help="room for documents in the page; what does not fit is left out, and said (default: 2; 0: no documents)",
     )
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the page to write, such as report.html")
+    add_file(parser, "-o", "--output", required=True, metavar="FILE", help="the page to write, such as report.html")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_objective(parser.add_argument_group("objective"))
     add_settings(parser.add_argument_group("trees"), TREES)
     _add_analysis(parser.add_argument_group("analysis"))
-    inputs.add_output(parser)
+    inputs.add_output(parser, to_file=False)
     parser.add_argument("-o", "--output", metavar="DIR", help="folder for models, scores by query, and histories")
 
 

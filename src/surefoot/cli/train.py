@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefoot.cli.outputs import NewModel, add_file
 from surefoot.cli.progress import progress, time_left
 from surefoot.cli.training_options import PAIRS, TREES, add_baselines, add_settings, settings_from
 from surefoot.errors import SurefootError, counted
@@ -50,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the output folder")
     parser.add_argument("--cluster", metavar="ADDRESS", help="train on the Dask cluster of this scheduler, as "
                         "tcp://10.0.0.1:8786; needs --engine xgboost")  # fmt: skip
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the model and its card")
+    folder = "folder for the model and its card"
+    add_file(parser, "-o", "--output", kind=NewModel, required=True, metavar="DIR", help=folder)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -139,14 +141,15 @@ def _print(card: Mapping[str, Any], output: Path) -> None:
 
 def _print_guard(card: Mapping[str, Any]) -> None:
     """What the guard does on queries that neither it nor the bags saw."""
-    guard, before, after = card["guard"], card["unguarded"], card["validation"]
+    guard, before, after = card["guard"], card["unguarded"], card.get("validation")
+    if after is None:
+        print(f"  guard: {guard['kind']}, by {guard['baseline']}. {guard['certificate']['words']}")
+        return
     print(f"  guard: {guard['kind']}, by {guard['baseline']}; on queries that neither it nor the bags saw:")
     mean, risk = (100 * (after[name] / before[name] - 1) if before[name] else 0.0 for name in ("mean", "frisk"))
     print(f"    {card['metric']} {before['mean']:.4f} → {after['mean']:.4f} ({mean:+.1f} %), F_Risk "
           f"{before['frisk']:.4f} → {after['frisk']:.4f} ({risk:+.0f} %), losses {before['losses']} → "
           f"{after['losses']}")  # fmt: skip
-    if "certificate" in guard:
-        print(f"    {guard['certificate']}")
 
 
 @contextmanager

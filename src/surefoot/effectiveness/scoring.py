@@ -123,7 +123,7 @@ def score_runs_by(
         raise SurefootError("no measures to score by; name at least one, such as nDCG@10")
     chosen = list({measure.name: measure for measure in map(parse_measure, wanted)}.values())
     judged = load_qrels(qrels)
-    prepared = _Measures(chosen, judged)
+    prepared = RunScorer(chosen, judged)
     rows = []
     scored = _in_threads(lambda source: prepared.row(source.load(names, duplicates)), sources, workers)
     for done, row in enumerate(scored, start=1):
@@ -161,7 +161,7 @@ class _Row:
     notes: tuple[str, ...] = ()
 
 
-class _Measures:
+class RunScorer:
     """Measures over one set of qrels, prepared for any number of runs."""
 
     def __init__(self, measures: Sequence[Measure], qrels: Qrels) -> None:
@@ -187,26 +187,30 @@ class _Measures:
 
     def row(self, run: Run) -> _Row:
         """The scores of a run."""
-        topic_of = np.array([self._topics.get(topic, -1) for topic in run.topics], np.int64)
-        if (topic_of < 0).all():
+        if not any(topic in self._topics for topic in run.topics):
             raise InputError(
                 run.path,
                 f"none of its topics is judged in {self._qrels.path}: it has {listed(run.topics, most=3)}, "
                 f"the qrels have {listed(self._qrels.topics, most=3)}",
             )
-        values = np.zeros((self._count, len(self._topics)))
-        values[self._native] = self._native_values(run, topic_of)
-        values[self._foreign] = self._others.values(run)
         retrieved = set(run.topics)
         return _Row(
             run.name,
-            values,
+            self.values(run),
             [topic for topic in self._qrels.topics if topic not in retrieved],
             [topic for topic in run.topics if topic not in self._topics],
             run.notes,
         )
 
-    def _native_values(self, run: Run, topic_of: Any) -> FloatArray:
+    def values(self, run: Run) -> FloatArray:
+        """Measures × topics of the qrels; 0 where the run lacks a topic."""
+        values = np.zeros((self._count, len(self._topics)))
+        values[self._native] = self._native_values(run)
+        values[self._foreign] = self._others.values(run)
+        return values
+
+    def _native_values(self, run: Run) -> FloatArray:
+        topic_of = np.array([self._topics.get(topic, -1) for topic in run.topics], np.int64)
         values = np.zeros((len(self._native), len(self._topics)))
         kernels.measure_run(
             kernels.RunArrays(run.data, run.bounds, run.start, run.length, run.codes),

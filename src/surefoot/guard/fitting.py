@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._random import generator
-from surefoot._typing import FloatArray, IntArray
+from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.analysis.intervals import difference_intervals
 from surefoot.errors import SurefootError, choose, counted
-from surefoot.guard.blends import TREES, Scale
+from surefoot.guard.blends import TREES
+from surefoot.guard.certificate import PATH, Budget, Certificate, certify
 from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
-from surefoot.guard.second_stage import FEWEST_QUERIES, fit_second_stage
-from surefoot.guard.selection import ALPHA, ERRORS, select
+from surefoot.guard.second_stage import FEWEST_QUERIES
+from surefoot.guard.selection import ALPHA
+from surefoot.guard.trial import CHOICES, LEFT_ALONE, WEIGHTS, JudgedPair, PerQuery, Trial
 from surefoot.results import Column, Result, signature
 from surefoot.risk.statistics import Comparison
 from surefoot.scores import Scores
 
-PerQuery = Callable[[FloatArray], FloatArray]
-"""From a score of each document to the metric of each query."""
-
-FOLDS = 5
-FEWEST = 10
-"""Queries below which no guard is chosen, only the candidate left alone."""
+COLUMNS = (
+    "guard", "mean", "frisk", "losses", "loss20", "mean_change", "mean_low", "mean_high", "frisk_change", "frisk_low",
+    "frisk_high",
+)  # fmt: skip
 RESAMPLES = 2_000
-WEIGHTS: Mapping[str, Sequence[float]] = {
-    "lean": (0.3, 0.6, 1.0),
-    "z": (0.1, 0.2, 0.3, 0.5),
-    "minmax": (0.1, 0.2, 0.3, 0.5),
-    "ranks": (0.1, 0.2, 0.3, 0.5),
-    "cap": (0.05, 0.1, 0.2),
-    "fallback": (0.5, 0.75, 1.0),
-}
-"""The weights tried of each guard."""
-LEFT_ALONE, CHOSEN = "none", "chosen"
+"""Of the intervals in the table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +40,36 @@ class GuardFit(Result):
     is the whole procedure, with the choice of the kind. Changes are against the candidate left alone.
 
     ``guard`` is the one chosen on all queries, ``why`` says why; ``outcomes`` holds the metric of each query for the
-    baseline, the candidate (``none``), each kind and ``chosen``.
+    baseline, the candidate (``none``), each kind and ``chosen``. With a budget all of this is about the queries that
+    chose the guard, and ``certificate`` about the others. ``path`` has mean and F_Risk of each step from the baseline
+    by way of the guard to the candidate left alone: on the queries of the certificate, or on all if there is none.
     """
 
     guard: Guard = field(default_factory=Guard)
     why: str = ""
     outcomes: Mapping[str, FloatArray] = field(default_factory=dict)
+    certificate: Certificate | None = None
+    path: Mapping[str, Column] = field(default_factory=dict)
+
+    def with_notes(self, notes: Sequence[str], **card: object) -> GuardFit:
+        """The same fit with notes, and more on the guard's card."""
+        guard = replace(self.guard, card={**self.guard.card, **card})
+        return replace(self, notes=(*self.notes, *notes), guard=guard)
+
+    def readable(self) -> Result:
+        """The rows with each change and its interval in one cell."""
+        columns: dict[str, Column] = {
+            name: self.columns[name] for name in ("guard", "mean", "frisk", "losses", "loss20")
+        }
+        for risk in ("mean", "frisk"):
+            change = zip(*(self.columns[f"{risk}_{ending}"] for ending in ("change", "low", "high")), strict=True)
+            columns[f"change of {risk}"] = [f"{value:+.4f} [{low:+.4f}, {high:+.4f}]" for value, low, high in change]
+        return Result(self.signature, columns, self.notes)
 
     def extra(self) -> dict[str, Any]:
         """The choice, for JSON."""
-        return {"guard": str(self.guard), "why": self.why}
+        certified = {} if self.certificate is None else {"certificate": self.certificate.to_card()}
+        return {"guard": str(self.guard), "why": self.why, **certified}
 
 
 def fit_guard(
@@ -72,9 +82,9 @@ def fit_guard(
     measure: str = "ndcg@10",
     kinds: Sequence[str] | None = None,
     alpha: float = ALPHA,
+    budget: Budget | None = None,
     seed: int = 0,
-    folds: int = FOLDS,
-    errors: float = ERRORS,
+    progress: Progress | None = None,
 ) -> GuardFit:
     """Fit a guard to scores of queries that the candidate was not trained on.
 
@@ -92,17 +102,17 @@ def fit_guard(
     measure
         Its name.
     kinds
-        The kinds of guards to try; by default all, but for the second stage (``trees``) where there are fewer than
-        100 queries.
+        The kinds of guards to choose from; by default ``lean``, ``z`` and, from 100 queries on, the second stage
+        (``trees``). All others are tried and shown too.
     alpha
         How many points of the mean a point of F_Risk is worth.
+    budget
+        What may be lost. The guard is then chosen on a part of the queries, and how bold it may be is tested on the
+        others.
     seed
-        Of the folds and of the second stage.
-    folds
-        Into how many parts the queries are cut, 3 or more; the second stage is fitted about as many times as there
-        are pairs of them.
-    errors
-        By how many standard errors a guard must raise U_Risk; see `surefoot.guard.selection.select`.
+        Of folds, of the second stage, and of which queries are held out for the test.
+    progress
+        Called after each fit of the second stage with the number done, the number of fits, and a message.
 
     Returns
     -------
@@ -111,12 +121,12 @@ def fit_guard(
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
+    >>> rng = generator(0)
     >>> truth = rng.normal(size=600)
     >>> old, new = truth + rng.normal(size=600), truth + rng.normal(size=600)
     >>> fit = fit_guard(old, new, truth > 1, np.arange(0, 601, 10), kinds=["z"])
     >>> str(fit.guard), fit["guard"].tolist()
-    ('z 0.5', ['none', 'z', 'chosen'])
+    ('z 0.6', ['none', 'lean', 'z', 'minmax', 'ranks', 'cap', 'fallback', 'chosen'])
     """
     pair = Pair.of(baseline_scores, candidate_scores, offsets)
     grades = _validate_labels(labels, pair)
@@ -124,132 +134,68 @@ def fit_guard(
         from surefoot.learn.metrics import Metric
 
         metric = Metric(cutoff=10).bind(grades, pair.bounds)
-    trial = _Trial(pair, grades, metric, tuple(_kinds(kinds, len(pair))), alpha, seed, folds, errors)
-    return trial.result(measure)
+    judged = JudgedPair(pair, grades, metric)
+    chosen_on, held = _split(len(pair), budget, seed)
+    fit = _chosen(Trial(judged, chosen_on, tuple(_kinds(kinds, chosen_on.size)), alpha, seed, progress), measure)
+    walked = chosen_on if budget is None else held
+    fit = replace(fit, path=_path(fit.guard, judged, walked))
+    return fit if budget is None else _certified(fit, judged, held, budget, seed)
 
 
-@dataclass(eq=False)
-class _Trial:
-    """All guards on one set of queries, cut into folds.
+def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, IntArray]:
+    """The queries to choose a guard on, and those that are held out to test what a budget asks for.
 
-    The second stage is learned, so for each query it is fitted without that query's fold, and for a choice that is made
-    without another fold also without that one. The other guards have nothing that depends on labels.
+    Half are held out, or twice as many as the test needs at least, if that is more.
     """
+    if budget is None:
+        return np.arange(queries), np.arange(0)
+    order = generator(seed).permutation(queries)
+    held = min(queries, max(queries // 2, 2 * budget.fewest_queries()))
+    return np.sort(order[held:]), np.sort(order[:held])
 
-    pair: Pair
-    labels: FloatArray
-    metric: PerQuery
-    kinds: tuple[str, ...]
-    alpha: float
-    seed: int
-    folds: int = FOLDS
-    errors: float = ERRORS
-    _fitted: dict[frozenset[int], FloatArray] = field(default_factory=dict)
 
-    @cached_property
-    def fold(self) -> IntArray:
-        """The fold of each query."""
-        fold = np.arange(len(self.pair)) % self.folds
-        return generator(self.seed).permutation(fold)
+def _chosen(trial: Trial, measure: str) -> GuardFit:
+    """The guard that a trial chooses, and what each did."""
+    guard, why = trial.chosen()
+    stated = signature(
+        "guard", measure=measure, alpha=trial.alpha, kinds=trial.kinds, queries=len(trial), seed=trial.seed
+    )
+    outcomes = {"baseline": trial.baseline, **dict(trial.nested())}
+    card = {"measure": measure, "queries": len(trial), "signature": stated, "why": why}
+    columns = table_of(outcomes, measure)
+    return GuardFit(stated, columns, guard=replace(guard, card=card), why=why, outcomes=outcomes)
 
-    @cached_property
-    def designs(self) -> list[Guard]:
-        """The guards without labels, the candidate left alone first."""
-        scale = Scale.of(self.pair)
-        weights = [(kind, weight) for kind in self.kinds if kind in WEIGHTS for weight in WEIGHTS[kind]]
-        return [Guard(), *(Guard(kind, weight, scale) for kind, weight in weights)]
 
-    @cached_property
-    def names(self) -> list[str]:
-        """The kind of each row of `values`."""
-        return [guard.kind for guard in self.designs] + [TREES] * (TREES in self.kinds)
+def _path(guard: Guard, judged: JudgedPair, queries: IntArray) -> dict[str, Column]:
+    """Mean and F_Risk of the steps from the baseline to the guard, and of the candidate left alone."""
+    steps = {"baseline": judged.baseline}
+    steps |= {f"{safety:g}": judged.measured(guard.towards_baseline(safety)) for safety in PATH}
+    steps |= {"candidate": judged.measured(Guard())}
+    b = judged.baseline[queries]
+    return {
+        "step": list(steps),
+        "mean": [float(x[queries].mean()) for x in steps.values()],
+        "frisk": [float(np.maximum(b - x[queries], 0).mean()) for x in steps.values()],
+    }
 
-    @cached_property
-    def designed(self) -> FloatArray:
-        """The metric of each guard without labels (rows) on each query."""
-        return np.stack([self.of(guard) for guard in self.designs])
 
-    @cached_property
-    def baseline(self) -> FloatArray:
-        """The baseline's metric on each query."""
-        return self.of(Guard(safety=1.0))
+def _certified(fit: GuardFit, judged: JudgedPair, held: IntArray, budget: Budget, seed: int) -> GuardFit:
+    """The fit with its guard as bold as the held-out queries allow."""
+    guard = fit.guard
 
-    def of(self, guard: Guard) -> FloatArray:
-        """The metric of each query under a guard."""
-        return np.asarray(self.metric(guard.ranking_scores(self.pair)), np.float64)
+    def measure_at(safety: float) -> FloatArray:
+        return judged.measured(guard.towards_baseline(safety))[held]
 
-    def values(self, without: int | None = None) -> FloatArray:
-        """The metric of all guards on each query, learned ones fitted without the query's fold and without this one."""
-        if TREES not in self.kinds:
-            return self.designed
-        learned = np.empty(len(self.pair))
-        for fold in range(self.folds):
-            left_out = frozenset({fold} if without is None else {fold, without})
-            inside = self.fold == fold
-            learned[inside] = self.second_stage(left_out)[inside]
-        return np.vstack([self.designed, learned])
-
-    def second_stage(self, left_out: frozenset[int]) -> FloatArray:
-        """The metric of each query under the second stage that was fitted without these folds."""
-        if left_out not in self._fitted:
-            queries = np.flatnonzero(~np.isin(self.fold, list(left_out)))
-            self._fitted[left_out] = self.of(self.fit_trees(queries))
-        return self._fitted[left_out]
-
-    def fit_trees(self, queries: IntArray) -> Guard:
-        return fit_second_stage(self.pair.select(queries), self.labels[self.pair.rows(queries)], seed=self.seed)
-
-    def choose(self, values: FloatArray, queries: Any, rows: IntArray) -> int:
-        """The row, of these, that is best on these queries."""
-        b = self.baseline[queries]
-        return int(rows[select(values[np.ix_(rows, queries)], values[0, queries], b, self.alpha, self.errors).index])
-
-    def nested(self) -> Iterator[tuple[str, FloatArray]]:
-        """Each kind, and the choice of a kind, with its metric on queries that had no part in choosing it."""
-        names = np.array(self.names)
-        groups = {kind: np.flatnonzero((names == kind) | (names == LEFT_ALONE)) for kind in self.kinds}
-        groups[CHOSEN] = np.arange(names.size)
-        outer = self.values()
-        found = {kind: outer[0].copy() for kind in groups}
-        for fold in range(self.folds if len(self.pair) >= FEWEST else 0):
-            inner, inside = self.values(fold), self.fold == fold
-            for kind, rows in groups.items():
-                found[kind][inside] = outer[self.choose(inner, ~inside, rows), inside]
-        yield LEFT_ALONE, outer[0]
-        yield from found.items()
-
-    def chosen(self) -> tuple[Guard, str]:
-        """The guard chosen on all queries, and why."""
-        if len(self.pair) < FEWEST:
-            return Guard(), f"{counted(len(self.pair), 'query')} can't tell guards apart; {FEWEST} or more are needed"
-        values = self.values()
-        selection = select(values, values[0], self.baseline, self.alpha, self.errors)
-        if selection.index == 0:
-            found = "no guard raises" if self.errors >= 0 else "every guard lowers"
-            return Guard(), f"{found} U_Risk by more than its standard error, so the candidate is left alone"
-        learned = selection.index == len(self.designs)
-        guard = self.fit_trees(np.arange(len(self.pair))) if learned else self.designs[selection.index]
-        gain, error = selection.gain[selection.index], selection.error[selection.index]
-        return guard, (
-            f"{guard} raises U_Risk at alpha {self.alpha:g} by {gain:.4f} ± {error:.4f} (standard error) on queries "
-            "that it did not see, the largest lower bound of all guards"
-        )
-
-    def result(self, measure: str) -> GuardFit:
-        outcomes = {"baseline": self.baseline, **dict(self.nested())}
-        guard, why = self.chosen()
-        stated = signature(
-            "guard", measure=measure, alpha=self.alpha, kinds=self.kinds, queries=len(self.pair), seed=self.seed
-        )
-        card = {"measure": measure, "queries": len(self.pair), "signature": stated, "why": why}
-        return GuardFit(
-            stated, table_of(outcomes, measure), guard=replace(guard, card=card), why=why, outcomes=outcomes
-        )
+    certificate = certify(measure_at, judged.baseline[held], budget, seed)
+    certified = replace(guard, safety=certificate.safety, card={**guard.card, "certificate": certificate.to_card()})
+    return replace(fit, guard=certified, certificate=certificate)
 
 
 def table_of(outcomes: Mapping[str, FloatArray], measure: str) -> dict[str, Column]:
     """What each guard did to the mean and to F_Risk, with 95 % paired intervals, and to losses."""
     baseline, names = outcomes["baseline"], [name for name in outcomes if name != "baseline"]
+    if not baseline.size:  # a certificate needs them all
+        return {name: [] for name in COLUMNS}
     scores = Scores(np.stack(list(outcomes.values())), list(outcomes), range(baseline.size), measure)
     compared = Comparison.of(np.stack([outcomes[name] for name in names]), baseline)
     columns: dict[str, list[Any]] = {
@@ -276,7 +222,7 @@ def _change(scores: Scores, name: str, risk: str) -> tuple[float, float, float]:
 
 def _kinds(kinds: Sequence[str] | None, queries: int) -> Iterator[str]:
     if kinds is None:
-        yield from (*WEIGHTS, *((TREES,) if queries >= FEWEST_QUERIES else ()))
+        yield from (kind for kind in CHOICES if kind != TREES or queries >= FEWEST_QUERIES)
         return
     for kind in kinds:
         yield choose(kind, (*WEIGHTS, TREES), "the kind of a guard")

@@ -19,6 +19,7 @@ from surefoot.guard.trees import Forest, Tree
 
 if TYPE_CHECKING:
     from surefoot._typing import PathLike
+    from surefoot.io.document_lists import Run
 
 FORMAT = "surefoot guard 1"
 KINDS = (*BLENDS, TREES)
@@ -99,11 +100,20 @@ class Guard:
     def ranking_scores(self, pair: Pair) -> FloatArray:
         """Falling whole numbers by which each query's documents rank as by `rank`, ties included."""
         order = pair.candidate.order
-        query = pair.candidate.query
-        ranked = order[np.lexsort((-self.scores(pair)[order], query))]
-        scores = np.empty(order.size)
-        scores[ranked] = pair.bounds[query + 1] - np.arange(order.size)
-        return scores
+        return pair.candidate.falling(order[np.lexsort((-self.scores(pair)[order], pair.candidate.query))])
+
+    @classmethod
+    def fit(cls, baseline: object, candidate: object, qrels: object, **options: Any) -> Guard:
+        """Fit a guard to two runs; `fit_guard_to_runs` tells its options, and returns also what each guard did."""
+        from surefoot.guard.runs import fit_guard_to_runs
+
+        return fit_guard_to_runs(baseline, candidate, qrels, **options).guard
+
+    def apply(self, baseline: object, candidate: object) -> Run:
+        """The guarded run, of the topics that both runs have; its scores are falling whole numbers."""
+        from surefoot.guard.runs import apply_guard
+
+        return apply_guard(self, baseline, candidate)[0]
 
     def towards_baseline(self, safety: float) -> Guard:
         """The same guard, moved so far towards the baseline's ranking."""

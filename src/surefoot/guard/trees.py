@@ -77,29 +77,25 @@ class Forest:
     trees: tuple[Tree, ...]
 
     @cached_property
-    def _splits(self) -> int:
-        return max((len(tree.feature) for tree in self.trees), default=0)
-
-    @cached_property
-    def _arrays(self) -> tuple[Any, FloatArray, FloatArray, Any]:
+    def _arrays(self) -> tuple[Any, Any, FloatArray, Any]:
         """Features and thresholds (splits × trees), values by tree and outcomes, and where a tree's values begin."""
-        features = np.zeros((self._splits, len(self.trees)), np.intp)
-        thresholds = np.full((self._splits, len(self.trees), 1), np.inf)
-        table = np.empty((len(self.trees), 1 << self._splits))
+        splits = max((len(tree.feature) for tree in self.trees), default=0)
+        features = np.zeros((splits, len(self.trees)), np.intp)
+        thresholds = np.full((splits, len(self.trees), 1), np.inf)
+        table = np.empty((len(self.trees), 1 << splits))
         for column, tree in enumerate(self.trees):
             features[: len(tree.feature), column] = tree.feature
             thresholds[: len(tree.feature), column, 0] = tree.threshold
             table[column] = [tree.leaf(outcomes) for outcomes in range(table.shape[1])]
-        begin = (np.arange(len(self.trees), dtype=np.int32) << self._splits)[:, np.newaxis]
+        begin = (np.arange(len(self.trees)) << splits)[:, np.newaxis]
         return features, thresholds, table.ravel(), begin
 
     def __call__(self, features: FloatArray) -> FloatArray:
         """The sum of the trees for each column of features (features × documents)."""
-        if not self.trees:
-            return np.zeros(features.shape[1])
         of_split, thresholds, table, begin = self._arrays
-        outcomes = np.zeros((len(self.trees), features.shape[1]), np.uint8)
-        for split in range(self._splits):
-            right = features[of_split[split]] > thresholds[split]
-            outcomes |= right.view(np.uint8) << np.uint8(split)
-        return np.asarray(table[begin + outcomes].sum(axis=0))
+        goes_right = (features.take(of_split, axis=0) > thresholds).view(np.uint8)
+        outcomes = np.zeros(goes_right.shape[1:], np.uint8)
+        for split, right in enumerate(goes_right):
+            right <<= split
+            outcomes |= right
+        return np.asarray(table.take(begin + outcomes, mode="clip").sum(axis=0))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from polars.exceptions import PolarsError
 from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
+from surefoot.io.csv_lines import cells_of, records
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import Long, recognise
 from surefoot.io.score_file import ScoreFile
@@ -39,7 +38,7 @@ def header_of(path: PathLike, data: bytes) -> Header:
     stop = len(data) if stop < 0 else stop
     line = data[start:stop].decode("utf-8").strip("\r")
     separator = next((mark for mark in "\t,;" if mark in line), ",")
-    cells = tuple(cell.strip() for cell in _cells(path, line, separator, data.count(b"\n", 0, start) + 1))
+    cells = tuple(cell.strip() for cell in cells_of(path, line, separator, data.count(b"\n", 0, start) + 1))
     row = re.compile(rb"\S").search(data, stop)
     end = len(data) if row is None else max(data.rfind(b"\n", 0, row.start()) + 1, 0)
     return Header(cells, separator, data.count(b"\n", 0, end), end)
@@ -62,7 +61,7 @@ def read_delimited(path: PathLike, data: bytes) -> ScoreFile:
         path,
         PolarsTable(frame, header.cells),
         layout,
-        line_of=lambda row: next(islice(_records(path, data, header.separator), row + 1, None), (None,))[0],
+        line_of=lambda row: next(islice(_records(path, data, header), row + 1, None), (None,))[0],
     )
 
 
@@ -99,14 +98,10 @@ def _without_blank_lines(frame: polars.DataFrame) -> polars.DataFrame:
     return frame.filter(kept)
 
 
-def _filled(cells: Collection[object]) -> bool:
-    return any(cell is not None and str(cell).strip() for cell in cells)
-
-
 def _quoted(path: PathLike, data: bytes, header: Header) -> polars.DataFrame:
     """The rows of a table with quotes, as text. A stray quote must not swallow lines, so a cell ends with its line."""
     _check_widths(path, data, header)
-    rows = [cells for _, cells in islice(_records(path, data, header.separator), 1, None)]
+    rows = [cells for _, cells in islice(_records(path, data, header), 1, None)]
     names = [str(index) for index in range(len(header.cells))]
     return polars.DataFrame(rows, dict.fromkeys(names, polars.String), orient="row")
 
@@ -121,22 +116,14 @@ def _may_be_short(data: bytes, header: Header, frame: polars.DataFrame) -> bool:
 
 def _check_widths(path: PathLike, data: bytes, header: Header) -> None:
     width = len(header.cells)
-    for line, cells in _records(path, data, header.separator):
+    for line, cells in _records(path, data, header):
         if len(cells) != width:
             raise InputError(path, f"expected {width} columns as in the header, found {len(cells)}", line)
 
 
-def _records(path: PathLike, data: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """The lines that are not blank, including the header, each with its number."""
-    for number, line in enumerate(io.StringIO(data.decode("utf-8"), newline="\n"), 1):
-        cells = _cells(path, line.rstrip("\r\n"), separator, number)
-        if _filled(cells):
-            yield number, cells
+def _records(path: PathLike, data: bytes, header: Header) -> Iterator[tuple[int, list[str]]]:
+    return records(path, data.decode("utf-8"), header.separator)
 
 
-def _cells(path: PathLike, line: str, separator: str, number: int) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=separator, strict=True), [])
-    except csv.Error as error:
-        reason = "a quote is not closed" if "end of data" in str(error) else str(error)
-        raise InputError(path, f"can't be read as cells of a table: {reason}", number) from None
+def _filled(cells: Collection[object]) -> bool:
+    return any(cell is not None and str(cell).strip() for cell in cells)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, choose, listed
+from surefoot.io.csv_lines import records
 from surefoot.io.files import read_bytes
 from surefoot.io.layouts import NAMES
 
@@ -129,14 +128,8 @@ def _refuse_second(path: PathLike, line: int, kind: str, name: str, mapping: dic
 
 def _lines(path: PathLike, expected: str) -> Iterator[tuple[int, list[str]]]:
     """The lines of a CSV that hold anything, with their numbers."""
-    reader = csv.reader(io.StringIO(_text(path, expected)))
-    try:
-        for fields in reader:
-            cells = [field.strip() for field in fields]
-            if any(cells):
-                yield reader.line_num, cells
-    except csv.Error as error:
-        raise InputError(path, f"expected {expected}: {error}", reader.line_num) from None
+    for number, cells in records(path, _text(path, expected), ","):
+        yield number, [cell.strip() for cell in cells]
 
 
 def _text(path: PathLike, expected: str) -> str:

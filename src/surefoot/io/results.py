@@ -6,34 +6,33 @@ import csv
 import io
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, TextIO
 
 from surefoot.errors import choose, counted
+from surefoot.io.latex import UNDEFINED, latex_cell, latex_float, latex_head, latex_tabular
 from surefoot.io.text import markdown, one_line, spreadsheet
-from surefoot.results import Highlights, Result, plain
+from surefoot.results import Arranged, Highlights, Result, plain
 
 Cells = dict[str, list[str]]
 
-UNDEFINED = "–"
 DAGGER = "†"
 HTML_ROWS = 60
 COUNTS = frozenset({"wins", "losses", "ties", "loss20", "topics", "systems", "rank", "n"})
-LATEX = {
-    **{mark: f"\\{mark}" for mark in "_&%#${}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": "$<$",
-    ">": "$>$",
-    "|": "$|$",
-}
 
 
-def render(result: Result, format: str = "table", *, width: int | None = None, color: bool = False) -> str:
+def render(
+    result: Result,
+    format: str = "table",
+    *,
+    width: int | None = None,
+    color: bool = False,
+    columns: Sequence[str] | None = None,
+    caption: str | None = None,
+    label: str | None = None,
+) -> str:
     """A result as text, which ends in a newline.
 
     Parameters
@@ -46,6 +45,10 @@ def render(result: Result, format: str = "table", *, width: int | None = None, c
         The width of a table in characters. None is the width of the terminal, or without one whatever the table needs.
     color
         Whether a table may use the terminal's bold and dim type.
+    columns
+        The columns to show, all by default.
+    caption, label
+        Of a LaTeX table, which becomes a float; both are LaTeX and written as they are.
 
     Returns
     -------
@@ -65,16 +68,20 @@ def render(result: Result, format: str = "table", *, width: int | None = None, c
     <BLANKLINE>
     `demo|alpha=5`
     """
+    result = result if columns is None else result.only(columns)
     if choose(format, FORMATS, "format") == "table":
         return _table(result, _terminal_width(sys.stdout) if width is None else width, color)
-    return FORMATS[format](result)
+    return latex_float(_latex(result), caption, label) if format == "latex" else FORMATS[format](result)
 
 
-def print_result(result: Result, format: str = "table", stream: TextIO | None = None) -> None:
-    """Print a result, as wide as the stream's terminal, and in colour on a terminal unless NO_COLOR is set."""
+def print_result(result: Result, format: str = "table", stream: TextIO | None = None, **options: Any) -> None:
+    """Print a result, as wide as the stream's terminal, and in colour on a terminal unless NO_COLOR is set.
+
+    Other options are those of `render`.
+    """
     stream = sys.stdout if stream is None else stream
     color = stream.isatty() and not os.environ.get("NO_COLOR")
-    stream.write(render(result, format, width=_terminal_width(stream), color=color))
+    stream.write(render(result, format, width=_terminal_width(stream), color=color, **options))
 
 
 def _terminal_width(stream: TextIO) -> int | None:
@@ -153,35 +160,20 @@ def _markdown(result: Result) -> str:
 
 
 def _latex(result: Result) -> str:
-    alignment = "".join("l" if text else "r" for text in _text_columns(result))
-    highlights = result.highlights()
-    escaped = {name: [_latex_cell(cell) for cell in column] for name, column in _cells(result).items()}
+    highlights, raised = result.highlights(), result.superscripts()
+    escaped = {name: [latex_cell(cell) for cell in column] for name, column in _cells(result).items()}
     cells = _bold(_marked(escaped, highlights, "$^{\\dagger}$"), highlights, "\\textbf{{{}}}")
-    lines = [
-        f"\\begin{{tabular}}{{{alignment}}}",
-        "\\toprule",
-        _latex_row([_latex_cell(name) for name in cells]),
-        "\\midrule",
-        *(_latex_row(row) for row in zip(*cells.values(), strict=True)),
-        "\\bottomrule",
-        "\\end{tabular}",
-        *(f"% {one_line(note)}" for note in (*_notes(result), result.signature)),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + " \\\\"
-
-
-def _latex_cell(text: str) -> str:
-    if text == UNDEFINED:
-        return "--"
-    if re.fullmatch(r"-[\d.]+", text):
-        return f"$-${text[1:]}"
-    escaped = "".join(LATEX.get(mark, mark) for mark in one_line(text))
-    # At the start of a row LaTeX would take these two as an argument of the \\\\ before it.
-    return f"{{{escaped[0]}}}{escaped[1:]}" if escaped[:1] in ("[", "*") else escaped
+    for name, other in raised.items():
+        letters = cells.pop(other)
+        cells[name] = [
+            f"{cell}$^{{{mark}}}$" if mark else cell for cell, mark in zip(cells[name], letters, strict=True)
+        ]
+    texts = dict(zip(result.columns, _text_columns(result), strict=True))
+    groups = result.groups if isinstance(result, Arranged) else {}
+    head = latex_head({name: result.headings().get(name, latex_cell(name)) for name in cells}, groups)
+    alignment = "".join("l" if texts[name] else "r" for name in cells)
+    comments = [f"% {one_line(note)}" for note in (*_notes(result), result.signature)]
+    return latex_tabular(alignment, head, list(zip(*cells.values(), strict=True)), comments)
 
 
 def _marked(cells: Cells, highlights: Highlights, mark: str, filler: str = "") -> Cells:

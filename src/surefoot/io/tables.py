@@ -94,17 +94,27 @@ def read_scores_by(
     return {scores.measure: scores for scores in all_scores}
 
 
-def scores_csv(scores: Scores) -> str:
-    """Scores as a CSV with one row for each topic, which `read_scores` reads.
+def scores_csv(scores: Scores, *others: Scores) -> str:
+    """Scores as a CSV that `read_scores` reads: a row for each topic; with several measures one for each system too.
 
     >>> print(scores_csv(Scores([[0.2], [0.3]], ["old", "new"], ["q1"])), end="")
     topic,old,new
     q1,0.2,0.3
+    >>> print(scores_csv(Scores([[0.2]], ["old"], ["q1"], "AP"), Scores([[1]], ["old"], ["q1"], "RR")), end="")
+    system,topic,AP,RR
+    old,q1,0.2,1.0
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["topic", *scores.systems])
-    writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
+    if not others:
+        writer.writerow(["topic", *scores.systems])
+        writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
+        return out.getvalue()
+    both = [scores, *(one.select(scores.systems, scores.topics) for one in others)]
+    writer.writerow(["system", "topic", *(one.measure for one in both)])
+    for row, system in enumerate(scores.systems):
+        columns = [one.values[row].tolist() for one in both]
+        writer.writerows([system, topic, *values] for topic, *values in zip(scores.topics, *columns, strict=True))
     return out.getvalue()
 
 

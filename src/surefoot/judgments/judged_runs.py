@@ -212,10 +212,18 @@ class JudgedPair:
 
     def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
         """The difference of the measure under each of some assignments of grades; see `measure_both`."""
-        measure, level = self.runs.measure, relevance_level(self.runs.measure, self.runs.qrels)
-        plan = MeasurePlan(measure.kind, measure.cutoff, level, measure.persistence)
-        values = measure_both(plan, own.own, own.base, grades, rest)
+        values = measure_both(self._plan, own.own, own.base, grades, rest)
         return np.asarray(values[0] - values[1])
+
+    def value(self, grades: IntArray, judged: IntArray) -> float:
+        """The measure of one ranking by the grades of its documents and those of all judged ones, highest first."""
+        plan = self._plan
+        return float(kernels.measure(plan.kind, grades, judged, plan.cutoff, plan.rel, plan.persistence))
+
+    @property
+    def _plan(self) -> MeasurePlan:
+        measure = self.runs.measure
+        return MeasurePlan(measure.kind, measure.cutoff, relevance_level(measure, self.runs.qrels), measure.persistence)
 
     @cached_property
     def delta(self) -> FloatArray:

@@ -9,25 +9,19 @@ import numpy as np
 
 from surefoot.errors import SurefootError
 from surefoot.guard.blends import TREES
-from surefoot.guard.fitting import CHOSEN, LEFT_ALONE, GuardFit, fit_guard
-from surefoot.guard.pairs import Scored
+from surefoot.guard.certificate import Budget
+from surefoot.guard.fitting import fit_guard
+from surefoot.guard.guard import Guard
+from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.second_stage import FEWEST_QUERIES
-from surefoot.guard.selection import ERRORS
+from surefoot.guard.selection import ALPHA
+from surefoot.guard.trial import CHOSEN, JudgedPair, Trial
 from surefoot.learn.baseline import Baselines, feature_form, form_scores, guard_scores
 from surefoot.learn.data import RankingData
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
 from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray
-
-FOLDS = 3
-"""For what the guard does on queries that it did not see; more of them take longer than the bags."""
-
-ALWAYS = -1e6
-"""So many standard errors below leaving the bags alone a second stage may be, and is taken.
-
-Whether it helps on a few hundred queries is mostly chance: a choice gave up as much risk as it saved mean.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,32 +46,46 @@ class Guarding:
         return cls(settings, scores, form, Validation.of(settings, data, baselines))
 
     def fit(self, model: Model, out_of_bag: FloatArray) -> Model:
-        """The model with a guard fitted on these scores, and what both did on queries that they did not see."""
-        validation, data = self.validation, self.validation.data
-        kinds = self._kinds(len(data))
-        fit = fit_guard(
-            self.baseline_scores, out_of_bag, data.labels, data.bounds, metric=validation.metric,
-            measure=str(validation.metric.metric), kinds=kinds, seed=self.settings.seed, folds=FOLDS,
-            errors=ALWAYS if kinds == [TREES] else ERRORS,
-        )  # fmt: skip
-        why = "the second stage is taken in any case" if kinds == [TREES] else fit.why
+        """The model with a guard fitted on these scores, and what both do on queries that they did not see."""
+        validation, settings = self.validation, self.settings
+        enough = len(validation.data) >= FEWEST_QUERIES
+        fit = self._second_stage if settings.guard == TREES and settings.max_loss is None and enough else self._fit
+        guard, measures = fit(out_of_bag)
         form, column = self.form or (None, None)
-        card = {
-            **model.card,
-            "guard": {
-                "baseline": validation.baselines.names[0], "form": form, "column": column,
-                "kind": str(fit.guard), "why": why,
-            },
-            "unguarded": self._measures(fit, LEFT_ALONE),
-            "validation": self._measures(fit, CHOSEN),
-        }  # fmt: skip
-        return replace(model, card=card, guard=replace(fit.guard, card={**fit.guard.card, "why": why}))
+        named = {"baseline": validation.baselines.names[0], "form": form, "column": column}
+        told = {key: guard.card[key] for key in ("why", "certificate") if key in guard.card}
+        kept = {"guard": {**named, "kind": str(guard), **told}, "unguarded": validation(out_of_bag)}
+        return replace(model, card={**model.card, **kept, **measures}, guard=guard)
 
-    def _measures(self, fit: GuardFit, way: str) -> dict[str, float]:
-        return self.validation.measures_of(np.asarray(fit.outcomes[way])[self.validation.metric.counted])
+    def _second_stage(self, out_of_bag: FloatArray) -> tuple[Guard, dict[str, Any]]:
+        """The second stage in any case: whether it helps on a few hundred queries is mostly chance.
 
-    def _kinds(self, queries: int) -> list[str] | None:
-        """Those to choose from; None for all. A second stage needs queries to learn from."""
-        wanted = self.settings.guard
+        A choice by folds gave up as much risk as it saved mean.
+        """
+        validation = self.validation
+        judged = JudgedPair(self._pair(out_of_bag), validation.data.labels.astype(np.float64), validation.metric)
+        trial = Trial(judged, np.arange(len(validation.data)), (TREES,), ALPHA, self.settings.seed)
+        card = {"measure": str(validation.metric.metric), "queries": len(trial), "why": "taken in any case"}
+        values = trial.values()[-1][validation.metric.counted]
+        return replace(trial.fit_trees(trial.queries), card=card), {"validation": validation.measures_of(values)}
+
+    def _fit(self, out_of_bag: FloatArray) -> tuple[Guard, dict[str, Any]]:
+        """The guard that is best of those asked for, within the budget if there is one."""
+        settings, validation = self.settings, self.validation
+        budget = None if settings.max_loss is None else Budget(settings.max_loss)
+        fit = fit_guard(
+            self.baseline_scores, out_of_bag, validation.data.labels, validation.data.bounds, metric=validation.metric,
+            measure=str(validation.metric.metric), kinds=self._kinds(budget), budget=budget, seed=settings.seed,
+        )  # fmt: skip
+        if budget is not None:  # what it does is what its certificate says
+            return fit.guard, {}
+        return fit.guard, {"validation": validation.measures_of(fit.outcomes[CHOSEN][validation.metric.counted])}
+
+    def _kinds(self, budget: Budget | None) -> list[str] | None:
+        """Those to choose from; None for the usual ones. A second stage needs queries to learn from."""
+        wanted, queries = self.settings.guard, len(self.validation.data) // (1 if budget is None else 2)
         few = wanted == TREES and queries < FEWEST_QUERIES
         return None if wanted is None or wanted == "any" or few else [wanted]
+
+    def _pair(self, out_of_bag: FloatArray) -> Pair:
+        return Pair.of(self.baseline_scores, out_of_bag, self.validation.data.bounds)

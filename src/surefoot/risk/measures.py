@@ -88,6 +88,16 @@ class Risk:
         object.__setattr__(self, "label", self.label or self.name)
 
     @property
+    def math_label(self) -> str:
+        r"""The label in the mathematics of LaTeX and of plots.
+
+        >>> URISK.math_label, GEORISK.math_label
+        ('$U_{\\mathrm{Risk}}$', 'GeoRisk')
+        """
+        letter, _, word = self.label.partition("_")
+        return rf"${letter}_{{\mathrm{{{word}}}}}$" if len(letter) == 1 and word.isalpha() else self.label
+
+    @property
     def source(self) -> Callable[..., Statistic]:
         """What makes its statistic."""
         return _STATISTICS[self.needs] if self.statistic is None else self.statistic

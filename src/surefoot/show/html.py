@@ -13,9 +13,9 @@ from string import Template
 def self_contained(package: str, scripts: Sequence[str], data: object) -> str:
     """The page of a package's template.html and style.css, with its scripts in this order, and data.
 
-    A script of the form ``package:name`` is one of another package.
+    The style that all pages share comes before the package's own. A script ``package:name`` is one of another package.
     """
-    style = _part(package, "style.css")
+    style = _part("surefoot.show", "base.css") + _part(package, "style.css")
     parts = [_part(*_address(package, name)) for name in scripts]
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     return Template(_part(package, "template.html")).substitute(

@@ -39,6 +39,8 @@ class Site:
     """Send another part of the file than the one asked for."""
     has_length: bool = True
     tag: str = '"v1"'
+    redirect: str = ""
+    """Where to send every request instead."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, exchange: Exchange) -> None:
@@ -50,6 +52,12 @@ class _Handler(BaseHTTPRequestHandler):
     site: Site
 
     def do_GET(self) -> None:
+        if self.site.redirect:
+            self.send_response(302)
+            self.send_header("Location", self.site.redirect)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         content = self.site.files.get(self.path)
         if content is None:
             self.site.note(Exchange(self.path, None, 404, 0))

@@ -177,7 +177,7 @@ def test_another_size_is_refused_before_it_is_downloaded(shelf: Any, site: Any, 
     with pytest.raises(SurefootError, match=r"has 1,000,000 bytes where the registry knows 999"):
         fetch("thing")
     site.has_length = False
-    with pytest.raises(SurefootError, match=r"has 1,000,000 bytes where the registry knows 999"):
+    with pytest.raises(SurefootError, match=r"sends more than the 999 bytes expected; nothing was kept"):
         fetch("thing")
     assert files_in(store) == ["downloads/thing/.lock"]
 
@@ -319,6 +319,14 @@ def zip_of(files: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
+def deflated(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
 def tar_of(files: dict[str, bytes]) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as archive:
@@ -350,6 +358,23 @@ class TestArchives:
         with pytest.raises(SurefootError, match="damaged archive"):
             fetch("thing")
         assert not list(store.parent.rglob("escaped.txt"))
+
+    @pytest.mark.parametrize(("name", "packed"), [("t.zip", deflated), ("t.tar.gz", tar_of)])
+    def test_an_archive_that_fills_the_disk_is_refused(self, name: str, packed: Any, shelf: Any, store: Path) -> None:
+        shelf.add("thing", {name: packed({"zeros": bytes(150 << 20)})})
+        with pytest.raises(SurefootError, match=r"would unpack to 157,286,400 bytes, as no collection does; refused"):
+            fetch("thing")
+        assert locate("thing") is None
+
+
+@pytest.mark.parametrize("target", ["file:///etc/hostname", "ftp://127.0.0.1/a.bin"])
+def test_a_redirect_to_another_scheme_is_refused(target: str, shelf: Any, site: Any, store: Path) -> None:
+    shelf.add("thing", {"a.bin": CONTENT})
+    site.redirect = target
+    with pytest.raises(SurefootError, match=r"redirects to ftp://, which is refused|the server said 302"):
+        fetch("thing")
+    site.redirect = ""
+    assert (fetch("thing") / "a.bin").read_bytes() == CONTENT
 
 
 class TestLetor:

@@ -1,7 +1,5 @@
-"""Scores to report on, and a real browser to look at the report with."""
+"""Scores to report on, and reports opened in the browser."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,58 +8,13 @@ import pytest
 
 from surefoot import Scores
 from surefoot.show.report import report
+from tests.show.browser_page import Page
 from tests.show.report.report_cases import random_scores
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-QUIET = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync".split()
-)
 
 
 @pytest.fixture(scope="session")
 def scores() -> Scores:
     return random_scores()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Headless Chromium: what SUREFOOT_CHROMIUM names, or one that is installed."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = os.environ.get("SUREFOOT_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip("no Chromium is installed; the report is tested in a real browser")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=QUIET)
-        yield chromium
-        chromium.close()
-
-
-class Page:
-    """A report in the browser, with all that it said and asked for."""
-
-    def __init__(self, browser: Any, address: str, **settings: Any) -> None:
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.context = browser.new_context(offline=True, reduced_motion="reduce", **settings)
-        self.page = self.context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(address)
-
-    def settle(self) -> None:
-        """Wait until what was asked for has been drawn."""
-        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-    def alpha(self, alpha: float) -> None:
-        self.page.fill("#alpha-exact", str(alpha))
-        self.settle()
-
-    def column(self, table: str, place: int) -> list[str]:
-        """The texts of a column of the page's table, from 1."""
-        found: list[str] = self.page.locator(f"#{table} tbody tr > :nth-child({place})").all_inner_texts()
-        return found
 
 
 @pytest.fixture

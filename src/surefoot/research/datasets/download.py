@@ -11,7 +11,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from surefoot._version import __version__
 from surefoot.errors import SurefootError
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 SCHEMES = ("https://", "http://", "file://")
 CHUNK = 1 << 18
+LARGEST = 20 << 30
+"""Bytes of a file whose size the registry does not know."""
+
 TIMEOUT = 60
 """The timeout in seconds."""
 
@@ -139,7 +142,7 @@ class _Fetcher:
     def _complete(self, url: str) -> None:
         headers = self._part.conditions(url)
         try:
-            answer = urlopen(_request(url, headers), timeout=TIMEOUT)
+            answer = build_opener(_SameScheme).open(_request(url, headers), timeout=TIMEOUT)
         except HTTPError as error:
             error.close()
             if error.code == 416 and headers:
@@ -167,8 +170,9 @@ class _Fetcher:
         here = start
         with self._part.open(url, _version_of(answer), start) as file:
             for chunk in self._chunks(url, answer, total):
-                file.write(chunk)
                 here += len(chunk)
+                self._refuse_endless(url, here)
+                file.write(chunk)
                 self._progress(here, total, self._name)
         if total is not None and here < total:
             raise SurefootError(_broken_off(url, here, total, "the connection was closed"))
@@ -184,6 +188,13 @@ class _Fetcher:
                 return
             yield chunk
 
+    def _refuse_endless(self, url: str, here: int) -> None:
+        """A server that does not say how much it sends must not fill the disk."""
+        most = self._part.expected_size or LARGEST
+        if here > most:
+            self._part.drop()
+            raise SurefootError(f"{url}: the server sends more than the {most:,} bytes expected; nothing was kept")
+
     def _refuse_other_sizes(self, url: str, size: int | None) -> None:
         expected = self._part.expected_size
         if expected is not None and size is not None and size != expected:
@@ -192,6 +203,16 @@ class _Fetcher:
                 f"{url}: the server has {size:,} bytes where the registry knows {expected:,}, so it is another file; "
                 "nothing was kept"
             )
+
+
+class _SameScheme(HTTPRedirectHandler):
+    """Follows redirects within the scheme, or from http to https; never to files or to an unprotected connection."""
+
+    def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Request | None:
+        begin, end = (address.partition("://")[0].lower() for address in (req.full_url, newurl))
+        if end != begin and (begin, end) != ("http", "https"):
+            raise SurefootError(f"{req.full_url}: the server redirects to {end}://, which is refused")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _request(url: str, headers: dict[str, str]) -> Request:

@@ -20,6 +20,9 @@ from surefoot.research.datasets.registry import Collection, Source
 RECEIPT = "surefoot.json"
 """A file in each finished folder, with the addresses and hashes of its sources."""
 
+MOST_GROWTH = 100
+"""How many times the size of an archive its content may be."""
+
 UNPACKERS = {"unrar": ["x", "-idq"], "bsdtar": ["-xf"], "7z": ["x", "-bd"]}
 """Programs that unpack .rar archives, and their arguments."""
 
@@ -53,9 +56,11 @@ def _place(source: Source, file: Path, folder: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if file.name.endswith(".zip"):
         with zipfile.ZipFile(file) as archive:
+            _refuse_bomb(source, file, sum(member.file_size for member in archive.infolist()))
             archive.extractall(folder)
     elif file.name.endswith((".tar.gz", ".tgz")):
         with tarfile.open(file) as archive:
+            _refuse_bomb(source, file, sum(member.size for member in archive.getmembers()))
             archive.extractall(folder, filter="data")
     elif file.name.endswith(".rar"):
         _unpack_rar(file, folder)
@@ -63,6 +68,13 @@ def _place(source: Source, file: Path, folder: Path) -> None:
         pack(file.read_bytes(), target)
     else:
         shutil.copyfile(file, target)
+
+
+def _refuse_bomb(source: Source, file: Path, size: int) -> None:
+    """Text shrinks to a tenth or a twentieth; what claims to grow far beyond that was made to fill the disk."""
+    if size > MOST_GROWTH * max(file.stat().st_size, 1 << 20):
+        file.unlink()
+        raise SurefootError(f"{source.url}: the archive would unpack to {size:,} bytes, as no collection does; refused")
 
 
 def pack(text: bytes, target: Path) -> None:

@@ -206,8 +206,7 @@ def measure_label(name: str) -> str:
     ('$U_{\\mathrm{Risk}}$', 'GeoRisk', 'tail risk, worst 10 %', 'AP')
     """
     try:
-        label = get_risk(name).label
+        label = get_risk(name).math_label
     except SurefootError:
         return plain(name)
-    letter, _, word = label.partition("_")
-    return rf"${letter}_{{\mathrm{{{word}}}}}$" if len(letter) == 1 and word.isalpha() else plain(label)
+    return label if label.startswith("$") else plain(label)

@@ -14,7 +14,7 @@ from surefoot.show.report.rankings import Rankings
 __all__ = ["LARGEST_ALPHA", "Rankings", "report"]
 
 SCRIPTS = (
-    *("special", "model", "contributions", "words", "dom", "tables", "charts", "sections", "details"),
+    *("special", "model", "contributions", "words", "surefoot.show:dom", "tables", "charts", "sections", "details"),
     *("moves", "rankings", "link", "page"),
 )
 """The parts of the page's script; each uses those before it."""

@@ -44,7 +44,8 @@ function cascaded(list) {
       after: precedes(each.after, j, place),
     }));
     for (const [t, weight] of quadrature(Math.ceil(list.length / 2))) {
-      const without = productsWithout(list.map((each, j) => 1 - each.gain * (t * above[j].after + (1 - t) * above[j].before)));
+      const isAbove = (j) => t * above[j].after + (1 - t) * above[j].before;
+      const without = productsWithout(list.map((each, j) => 1 - each.gain * isAbove(j)));
       const share = weight * place.worth;
       total[place.owner] += (place.moved ? share : -share) * without[place.owner];
       const chance = place.moved ? t : 1 - t;

@@ -83,7 +83,7 @@ function wayWords({ change, before, after }) {
 function changeWords(it, topic, { moves, paired, counted: defined }) {
   const j = topicPlace.get(topic);
   const [own, base] = [rowOf(it.system)[j], scoresOf(it.baseline)[j]];
-  if (!paired) return `${called(it.baseline)} has no ranking of its own in this file, so there is nothing to set beside.`;
+  if (!paired) return `This file holds no ranking of ${called(it.baseline)} to set beside.`;
   const scores = `from ${fixed(base, 4)} to ${fixed(own, 4)} (${signed(own - base, 4)})`;
   const moved = own === base ? `stayed at ${fixed(own, 4)}` : `${own < base ? "fell" : "rose"} ${scores}`;
   const first = `${current.name} ${moved}.`;

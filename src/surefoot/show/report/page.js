@@ -116,7 +116,8 @@ function followLink(fragment) {
   const { state: linked, unknown } = readFragment(fragment);
   Object.assign(state, linked);
   useMeasure(state.measure);
-  byId("link-note").textContent = unknown.length ? `The link names what this report does not have: ${unknown.join(", ")}.` : "";
+  const missing = `The link names what this report does not have: ${unknown.join(", ")}.`;
+  byId("link-note").textContent = unknown.length ? missing : "";
   return linked.topic !== undefined;
 }
 

@@ -88,7 +88,8 @@ function rankedList(side, title, { moves, edge, whole }, most) {
   const rows = shown.map((move, k) => documentRow(move, side, { most, edge, whole, first: k === 0 }));
   const list = element("ol", { class: "ranked", onkeydown: (event) => walk(event, list, side) }, ...rows);
   const other = element("span", { class: "way" }, side === "before" ? "now at" : "was at");
-  return element("section", { class: side, "aria-label": title }, element("h4", {}, element("span", {}, title), other), list);
+  const head = element("h4", {}, element("span", {}, title), other);
+  return element("section", { class: side, "aria-label": title }, head, list);
 }
 
 function documentRow(move, side, { most, edge, whole, first }) {
@@ -124,7 +125,8 @@ function documentRow(move, side, { most, edge, whole, first }) {
 const gradeChip = ({ grade }) => {
   const known = grade !== null && !Number.isNaN(grade);
   const kind = known ? `g${Math.floor(Math.max(0, Math.min(grade, 4)))}` : "unjudged";
-  return element("span", { class: `grade ${kind}`, title: known ? `grade ${grade}` : "not judged" }, known ? String(grade) : UNJUDGED);
+  const title = known ? `grade ${grade}` : "not judged";
+  return element("span", { class: `grade ${kind}`, title }, known ? String(grade) : UNJUDGED);
 };
 
 const costWords = (move) => (move.contribution ? `, ${signed(move.contribution, 4)}` : "");

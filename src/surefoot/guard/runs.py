@@ -1,0 +1,262 @@
+"""Guards of whole runs: two TREC runs joined by topic and document, fitted with judgements, or blended into a third."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot._typing import FloatArray, IntArray, Progress
+from surefoot.effectiveness.measures import parse_measure
+from surefoot.effectiveness.scoring import RunScorer
+from surefoot.effectiveness.sources import load_qrels, sources_of
+from surefoot.errors import InputError, SurefootError, counted, listed
+from surefoot.guard.certificate import Budget
+from surefoot.guard.fitting import GuardFit, fit_guard
+from surefoot.guard.pairs import Pair, Scored
+from surefoot.guard.selection import ALPHA
+from surefoot.io.document_lists import DocumentLists, Qrels, Run
+
+if TYPE_CHECKING:
+    from surefoot.guard.guard import Guard
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+"""Mixes a topic's number into the hashes of its documents."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunPair:
+    """The documents that either of two runs has for the topics that both have, with both scores.
+
+    Documents that one run lacks have a score of minus infinity there. The rows of a topic are in the candidate's order,
+    followed by what only the baseline has, in its order; ``text``, ``start``, ``length`` and ``codes`` are their ids.
+    """
+
+    baseline: Run
+    candidate: Run
+    topics: tuple[str, ...]
+    pair: Pair
+    text: bytes
+    start: IntArray
+    length: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, baseline: object, candidate: object) -> RunPair:
+        """Join two runs."""
+        first, second = (_load(run, name) for run, name in ((candidate, "candidate"), (baseline, "baseline")))
+        known = set(second.topics)
+        topics = tuple(topic for topic in first.topics if topic in known)
+        if not topics:
+            raise InputError(
+                first.path,
+                f"shares no topic with {second.path}: it has {listed(first.topics, 3)}, the other "
+                f"{listed(second.topics, 3)}",
+            )
+        for run in (first, second):
+            _refuse_without_scores(run)
+        return cls._join(second, first, topics)
+
+    @classmethod
+    def _join(cls, baseline: Run, candidate: Run, topics: tuple[str, ...]) -> RunPair:
+        (c_row, c_topic), (b_row, b_topic) = (_rows(run, topics) for run in (candidate, baseline))
+        found = _find(keys(candidate.codes[c_row], c_topic), keys(baseline.codes[b_row], b_topic))
+        alone = found < 0
+        topic = np.concatenate([c_topic, b_topic[alone]])
+        order = np.argsort(topic, kind="stable")
+
+        def joined(of_candidate: Any, of_baseline: Any) -> Any:
+            return np.concatenate([of_candidate, of_baseline])[order]
+
+        theirs = np.full(c_row.size, -np.inf)
+        theirs[found[~alone]] = baseline.scores[b_row[~alone]]
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(topics)))])
+        left = b_row[alone]
+        pair = Pair(
+            Scored(joined(theirs, baseline.scores[left]), bounds),
+            Scored(joined(candidate.scores[c_row], np.full(left.size, -np.inf)), bounds),
+            bounds,
+        )
+        return cls(
+            baseline,
+            candidate,
+            topics,
+            pair,
+            candidate.text + b"\n" + baseline.text,
+            joined(candidate.start[c_row], baseline.start[left] + len(candidate.text) + 1),
+            joined(candidate.length[c_row], baseline.length[left]),
+            joined(candidate.codes[c_row], baseline.codes[left]),
+        )
+
+    def run_by(self, scores: FloatArray, name: str) -> Run:
+        """The run in which each topic's documents are ranked by these scores; ties in the order of the rows."""
+        order = Scored(scores, self.pair.bounds).order
+        ids = self.start[order], self.length[order], self.codes[order]
+        return Run("", self.text, self.topics, self.pair.bounds, *ids, scores[order], name)
+
+    def labels(self, qrels: Qrels) -> FloatArray:
+        """The grade of each document, 0 if it is not judged or its grade is below 0."""
+        row, topic = _rows(qrels, self.topics)
+        own = np.repeat(np.arange(len(self.topics)), np.diff(self.pair.bounds))
+        found = _find(keys(self.codes, own), keys(qrels.codes[row], topic))
+        labels = np.zeros(self.codes.size)
+        labels[found[found >= 0]] = np.maximum(qrels.numbers[row[found >= 0]], 0)
+        return labels
+
+    def select(self, topics: Sequence[str]) -> RunPair:
+        """The pair of some of its topics."""
+        return self._join(self.baseline, self.candidate, tuple(topics))
+
+    def notes(self, topics: Sequence[str]) -> list[str]:
+        """Which topics of the runs are left out where these are kept, and how many documents only one run has."""
+        kept, notes = set(topics), []
+        for run in (self.candidate, self.baseline):
+            left = [topic for topic in run.topics if topic not in kept]
+            if left:
+                notes.append(f"{counted(len(left), 'topic')} of {run.name} left out: {listed(left, 5)}")
+        for run, scored in ((self.candidate, self.pair.candidate), (self.baseline, self.pair.baseline)):
+            if scored.is_missing is not None:
+                missing = counted(int(np.count_nonzero(scored.is_missing)), "document")
+                notes.append(f"{missing} that {run.name} did not return count as below all that it did")
+        return notes
+
+
+def fit_guard_to_runs(
+    baseline: object,
+    candidate: object,
+    qrels: object,
+    *,
+    measure: object = "nDCG@10",
+    kinds: Sequence[str] | None = None,
+    alpha: float = ALPHA,
+    budget: Budget | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> GuardFit:
+    r"""Fit a guard to two runs and judgements.
+
+    Only topics count that are judged and in both runs; the notes of the result name the others.
+
+    Parameters
+    ----------
+    baseline, candidate
+        What is served now, and what may replace it: files, or runs in memory as `score_runs` takes them.
+    qrels
+        The judgements. The candidate must not have been trained on them.
+    measure
+        A measure as ir_measures names it.
+    kinds, alpha, budget, seed, progress
+        As in `fit_guard`.
+
+    Returns
+    -------
+    GuardFit
+        The guard, and the table of what each kind did out of sample.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder, rng = pathlib.Path(tempfile.mkdtemp()), np.random.default_rng(0)
+    >>> truth = rng.normal(size=(40, 10))
+    >>> def lines(scores):
+    ...     return "".join(f"{q} Q0 {d} 0 {s} x\n" for q, row in enumerate(scores) for d, s in enumerate(row))
+    >>> _ = (folder / "old.run").write_text(lines(truth + rng.normal(size=truth.shape)))
+    >>> _ = (folder / "new.run").write_text(lines(truth + rng.normal(size=truth.shape)))
+    >>> judged = [f"{q} 0 {d} {int(truth[q, d] > 1)}\n" for q in range(40) for d in range(10)]
+    >>> _ = (folder / "qrels.txt").write_text("".join(judged))
+    >>> fit = fit_guard_to_runs(folder / "old.run", folder / "new.run", folder / "qrels.txt", kinds=["z"])
+    >>> fit.guard.kind
+    'z'
+    """
+    judged = load_qrels(qrels)
+    runs = RunPair.of(baseline, candidate)
+    topics = [topic for topic in runs.topics if topic in set(judged.topics)]
+    if not topics:
+        raise InputError(
+            judged.path,
+            f"judges none of the topics of both runs: it has {listed(judged.topics, 3)}, they {listed(runs.topics, 3)}",
+        )
+    runs = runs.select(topics)
+    chosen = parse_measure(measure)
+    scorer = RunScorer([chosen], judged)
+    index = np.array([judged.topics.index(topic) for topic in topics])
+
+    def metric(scores: FloatArray) -> FloatArray:
+        return np.asarray(scorer.values(runs.run_by(scores, ""))[0, index])
+
+    fit = fit_guard(
+        runs.pair.baseline.scores,
+        runs.pair.candidate.scores,
+        runs.labels(judged),
+        runs.pair.bounds,
+        metric=metric,
+        measure=chosen.name,
+        kinds=kinds,
+        alpha=alpha,
+        budget=budget,
+        seed=seed,
+        progress=progress,
+    )
+    return fit.with_notes(runs.notes(topics), baseline=runs.baseline.name, candidate=runs.candidate.name)
+
+
+def apply_guard(guard: Guard, baseline: object, candidate: object) -> tuple[Run, list[str]]:
+    """The guarded run of all topics that both runs have, and notes on what was left out.
+
+    The scores are falling whole numbers, so that every reader ranks the documents alike.
+    """
+    runs = RunPair.of(baseline, candidate)
+    guarded = runs.run_by(guard.ranking_scores(runs.pair), f"{runs.candidate.name}-guarded")
+    return guarded, runs.notes(runs.topics)
+
+
+def keys(codes: npt.NDArray[np.uint64], topic: IntArray) -> npt.NDArray[np.uint64]:
+    """One hash for each document of each topic."""
+    mixed = (topic.astype(np.uint64) + np.uint64(1)) * MULTIPLIER
+    return np.asarray((codes ^ mixed) * MULTIPLIER)
+
+
+def _load(run: object, name: str) -> Run:
+    (source, *others) = sources_of(run)
+    if others:
+        raise SurefootError(f"one run as the {name}, please; got {1 + len(others)}")
+    return source.load("file", "error")
+
+
+def _find(known: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> IntArray:
+    """The index of each wanted key among the known ones, -1 if it is not there."""
+    order = np.argsort(known)
+    at = np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)
+    return np.asarray(np.where(known[order[at]] == wanted, order[at], -1))
+
+
+def _rows(lists: DocumentLists, topics: Sequence[str]) -> tuple[IntArray, IntArray]:
+    """The rows of these topics, and the number of each one's topic."""
+    index = {topic: number for number, topic in enumerate(lists.topics)}
+    wanted = np.array([index.get(topic, -1) for topic in topics])
+    sizes = np.where(wanted >= 0, np.diff(lists.bounds)[wanted], 0)
+    begin = lists.bounds[:-1][wanted] - (np.cumsum(sizes) - sizes)
+    return np.arange(sizes.sum()) + np.repeat(begin, sizes), np.repeat(np.arange(len(topics)), sizes)
+
+
+def _refuse_without_scores(run: Run) -> None:
+    """A run with the same score for all documents has ranks alone, which readers of runs ignore."""
+    scored = Scored(run.scores, run.bounds)
+    flat = (scored.spread == 0) & (np.diff(run.bounds) > 1)
+    if flat.all():
+        topic = run.topics[int(np.argmax(flat))]
+        raise InputError(
+            run.path,
+            f"all documents of topic {topic!r} have the same score, and ranks in a run are ignored; write falling "
+            "scores, such as 1 / rank",
+        )
+
+
+def validate_measure(guard: Guard, measure: object) -> None:
+    """Refuse a guard that was fitted for another measure."""
+    wanted, fitted = parse_measure(measure).name, guard.card.get("measure")
+    if fitted != wanted:
+        raise SurefootError(f"the guard was fitted for {fitted}, not for {wanted}; fit it anew for that measure")

@@ -1,0 +1,184 @@
+"""All guards tried on queries that they did not see, and so the choice between them: nested cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot._random import generator
+from surefoot._typing import BoolArray, FloatArray, IntArray, Progress
+from surefoot.errors import counted
+from surefoot.guard.blends import TREES, Scale
+from surefoot.guard.guard import Guard
+from surefoot.guard.pairs import Pair
+from surefoot.guard.second_stage import fit_second_stage
+from surefoot.guard.selection import Selection, select
+
+PerQuery = Callable[[FloatArray], FloatArray]
+"""From a score of each document to the metric of each query."""
+
+FOLDS = 5
+FITS = FOLDS * (FOLDS + 1) // 2
+"""Of the second stage: without each fold, and without each pair of folds."""
+FEWEST = 10
+"""Queries below which no guard is chosen, only the candidate left alone."""
+
+WEIGHTS: Mapping[str, Sequence[float]] = {
+    "lean": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5, 2.0),
+    "z": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
+    "minmax": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
+    "ranks": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
+    "cap": (0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5),
+    "fallback": (0.25, 0.5, 0.75, 1.0),
+}
+"""The weights tried of each guard."""
+
+DEFAULTS = {"lean": 0.6, "z": 0.2, "minmax": 0.2, "ranks": 0.2, "cap": 0.1, "fallback": 0.75}
+"""The weight of each guard that is taken unless another is better."""
+
+CHOICES = ("lean", "z", TREES)
+"""The kinds that one is chosen from unless others are named: each one more makes the choice noisier, and on the
+collection that the rule was made on (see docs/guard.md) the others added nothing."""
+
+LEFT_ALONE, CHOSEN = "none", "chosen"
+
+
+@dataclass(eq=False)
+class JudgedPair:
+    """Both rankings of all queries, and how to measure a guard on them."""
+
+    pair: Pair
+    labels: FloatArray
+    metric: PerQuery
+
+    def measured(self, guard: Guard) -> FloatArray:
+        """The metric of each query under a guard."""
+        return np.asarray(self.metric(guard.ranking_scores(self.pair)), np.float64)
+
+    @cached_property
+    def baseline(self) -> FloatArray:
+        """The baseline's metric on each query; its ties, unlike those of a guard, know no candidate."""
+        scored = self.pair.baseline
+        return np.asarray(self.metric(scored.falling(scored.order)), np.float64)
+
+
+@dataclass(eq=False)
+class Trial:
+    """All guards on some queries, cut into folds.
+
+    The second stage is learned, so for each query it is fitted without that query's fold, and for a choice that is made
+    without another fold also without that one. The other guards have nothing that depends on labels.
+    """
+
+    judged: JudgedPair
+    queries: IntArray
+    kinds: tuple[str, ...]
+    alpha: float
+    seed: int
+    progress: Progress | None = None
+    _fitted: dict[frozenset[int], FloatArray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.queries.size
+
+    @cached_property
+    def fold(self) -> IntArray:
+        """The fold of each query."""
+        return generator(self.seed).permutation(np.arange(len(self)) % FOLDS)
+
+    @cached_property
+    def designs(self) -> list[Guard]:
+        """The guards without labels, the candidate left alone first."""
+        scale = Scale.of(self.judged.pair.select(self.queries)) if len(self) else Scale()
+        return [Guard(), *(Guard(kind, weight, scale) for kind in WEIGHTS for weight in WEIGHTS[kind])]
+
+    @cached_property
+    def names(self) -> npt.NDArray[np.str_]:
+        """The kind of each row of `values`."""
+        return np.array([guard.kind for guard in self.designs] + [TREES] * (TREES in self.kinds))
+
+    @cached_property
+    def eligible(self) -> IntArray:
+        """The rows of `values` that one is chosen from."""
+        return np.flatnonzero(np.isin(self.names, (LEFT_ALONE, *self.kinds)))
+
+    @cached_property
+    def designed(self) -> FloatArray:
+        """The metric of each guard without labels (rows) on each query."""
+        return np.stack([self.of(guard) for guard in self.designs])
+
+    @cached_property
+    def baseline(self) -> FloatArray:
+        """The baseline's metric on each query."""
+        return self.judged.baseline[self.queries]
+
+    def of(self, guard: Guard) -> FloatArray:
+        """The metric of each query under a guard."""
+        return self.judged.measured(guard)[self.queries]
+
+    def values(self, without: int | None = None) -> FloatArray:
+        """The metric of all guards on each query, learned ones fitted without the query's fold and without this one."""
+        if TREES not in self.kinds:
+            return self.designed
+        learned = np.empty(len(self))
+        for fold in range(FOLDS):
+            left_out = frozenset({fold} if without is None else {fold, without})
+            inside = self.fold == fold
+            learned[inside] = self.second_stage(left_out)[inside]
+        return np.vstack([self.designed, learned])
+
+    def second_stage(self, left_out: frozenset[int]) -> FloatArray:
+        """The metric of each query under the second stage that was fitted without these folds."""
+        if left_out not in self._fitted:
+            self._fitted[left_out] = self.of(self.fit_trees(self.queries[~np.isin(self.fold, list(left_out))]))
+            if self.progress is not None:
+                self.progress(len(self._fitted), FITS, f"Fitting guards: second stage {len(self._fitted)} of {FITS}")
+        return self._fitted[left_out]
+
+    def fit_trees(self, queries: IntArray) -> Guard:
+        """The second stage of these queries."""
+        pair, labels = self.judged.pair, self.judged.labels
+        return fit_second_stage(pair.select(queries), labels[pair.rows(queries)], seed=self.seed)
+
+    def choose(self, values: FloatArray, queries: BoolArray | slice, rows: IntArray) -> tuple[int, Selection]:
+        """The row, of these, that is taken on these queries; by default that of the first kind's usual weight."""
+        kind = self.names[rows[1]]
+        usual = self.names.size - 1 if kind == TREES else self._row_of(kind, DEFAULTS[kind])
+        found = select(
+            values[rows][:, queries], self.baseline[queries], int(np.flatnonzero(rows == usual)[0]), self.alpha
+        )
+        return int(rows[found.index]), found
+
+    def _row_of(self, kind: str, weight: float) -> int:
+        return next(row for row, one in enumerate(self.designs) if (one.kind, one.weight) == (kind, weight))
+
+    def nested(self) -> Iterator[tuple[str, FloatArray]]:
+        """Each kind, and the choice of a kind, with its metric on queries that had no part in choosing it."""
+        kinds = dict.fromkeys(self.names[1:].tolist())
+        groups = {kind: np.flatnonzero((self.names == kind) | (self.names == LEFT_ALONE)) for kind in kinds}
+        groups[CHOSEN] = self.eligible
+        outer = self.values()
+        found = {kind: outer[0].copy() for kind in groups}
+        for fold in range(FOLDS if len(self) >= FEWEST else 0):
+            inner, inside = self.values(fold), self.fold == fold
+            for kind, rows in groups.items():
+                found[kind][inside] = outer[self.choose(inner, ~inside, rows)[0], inside]
+        yield LEFT_ALONE, outer[0]
+        yield from found.items()
+
+    def chosen(self) -> tuple[Guard, str]:
+        """The guard chosen on all queries, and why."""
+        if len(self) < FEWEST:
+            return Guard(), f"{counted(len(self), 'query')} can't tell guards apart; {FEWEST} or more are needed"
+        row, selection = self.choose(self.values(), slice(None), self.eligible)
+        if row == 0:
+            return Guard(), "no guard raises U_Risk, so the candidate is left alone"
+        guard = self.fit_trees(self.queries) if row == len(self.designs) else self.designs[row]
+        return guard, (
+            f"{guard} raises U_Risk at alpha {self.alpha:g} by {selection.gain:.4f} ± {selection.error:.4f} (standard "
+            "error) on queries that it did not see, and no other guard is better by more than the error"
+        )

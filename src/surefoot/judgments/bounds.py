@@ -1,0 +1,128 @@
+"""The least and largest difference of each topic, over all grades that its unjudged documents could have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from surefoot._typing import BoolArray, FloatArray, IntArray
+from surefoot.effectiveness import kernels
+from surefoot.judgments.judged_runs import JudgedPair, TopicPair
+
+GRADED = (kernels.NDCG, kernels.NDCG_EXP, kernels.RBP_GRADED)
+"""Measures whose numerator is linear in the gains, so that more than the lowest and the highest grade may matter."""
+BINARY = (kernels.P, kernels.R, kernels.RBP)
+"""Measures whose numerator is linear, and that know relevant or not."""
+MOST = 20_000
+"""Assignments of grades that are tried; beyond that bounds are outer ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class DeltaBounds:
+    """For each topic the least and the largest difference, and whether they are attained or only enclose."""
+
+    low: FloatArray
+    high: FloatArray
+    exact: BoolArray
+
+
+def delta_bounds(pair: JudgedPair) -> DeltaBounds:
+    r"""The least and largest difference of each topic over all grades of the unjudged documents of both rankings.
+
+    Unjudged documents of neither ranking are not relevant. For nDCG, P, R and RBP the bounds are exact: a value is
+    linear in the gains, and what it is divided by depends only on how many documents have each grade, so that for given
+    numbers the highest grades go where they count most. For ERR, AP and RR all combinations of the lowest and the
+    highest grade are tried, which is exact as well: ERR is linear in the gain of each document alone. Where there are
+    too many to try, the candidate's largest value minus the baseline's least encloses the difference.
+
+    Parameters
+    ----------
+    pair
+        Two runs, by `JudgedRuns.pair`.
+
+    Returns
+    -------
+    DeltaBounds
+        The bounds.
+
+    Examples
+    --------
+    >>> from surefoot.judgments.judged_runs import JudgedRuns
+    >>> runs = {"old": {"q": {"d1": 2.0, "d2": 1.0}}, "new": {"q": {"d3": 2.0, "d1": 1.0}}}
+    >>> found = delta_bounds(JudgedRuns.read(runs, {"q": {"d1": 1}}, "P@2").pair("new", "old"))
+    >>> found.low, found.high
+    (array([-0.5]), array([0.5]))
+    """
+    found = [_topic_bounds(pair, own) for own in pair.topics]
+    low, high, exact = (np.array(column) for column in zip(*found, strict=True))
+    return DeltaBounds(low, high, exact.astype(np.bool_))
+
+
+def _topic_bounds(pair: JudgedPair, own: TopicPair) -> tuple[float, float, bool]:
+    grades = _assignments(pair, own)
+    if grades is None:
+        return _outer(pair, own)
+    deltas = pair.deltas(own, grades, np.repeat(own.rest[np.newaxis], len(grades), axis=0))
+    return float(deltas.min()), float(deltas.max()), True
+
+
+def _assignments(pair: JudgedPair, own: TopicPair) -> IntArray | None:
+    """Grades among which the extremes are, assignments × documents; None if there are too many."""
+    kind, free = pair.runs.measure.kind, np.flatnonzero(own.unjudged)
+    values = np.arange(pair.runs.levels) if kind in GRADED else np.array([0, pair.runs.levels - 1])
+    if kind in GRADED + BINARY:
+        if comb(free.size + len(values) - 1, len(values) - 1) > MOST:
+            return None
+        chosen = _sorted_grades(values, free.size)
+        order = np.argsort(_weights(pair, own)[free], kind="stable")
+        assigned = np.concatenate([chosen, chosen[:, ::-1]])
+        free = free[order]
+    else:
+        if 2**free.size > MOST:
+            return None
+        assigned = (np.arange(2**free.size)[:, np.newaxis] >> np.arange(free.size) & 1) * values[1]
+    grades = np.repeat(own.zero_filled[np.newaxis], len(assigned), axis=0)
+    grades[:, free] = assigned
+    return grades
+
+
+def _sorted_grades(values: IntArray, size: int) -> IntArray:
+    """All ways to give grades to documents that are alike, each in ascending order."""
+    ends = np.array(list(combinations(range(size + len(values) - 1), len(values) - 1)), np.int64)
+    ends = ends.reshape(-1, len(values) - 1) - np.arange(len(values) - 1)
+    return np.asarray(values[(np.arange(size)[np.newaxis, :, np.newaxis] >= ends[:, np.newaxis]).sum(axis=2)])
+
+
+def _weights(pair: JudgedPair, own: TopicPair) -> FloatArray:
+    """How much more a gain of each document counts for the candidate than for the baseline."""
+    measure, weights = pair.runs.measure, np.zeros(own.codes.size)
+    ranks = np.arange(max(own.own.size, own.base.size, 1))
+    discounts: FloatArray = np.ones(ranks.size)
+    if measure.kind in (kernels.NDCG, kernels.NDCG_EXP):
+        discounts = discounts / np.log2(ranks + 2)
+    elif measure.kind in (kernels.RBP, kernels.RBP_GRADED):
+        discounts = discounts * measure.persistence**ranks
+    weights[own.own] += discounts[: own.own.size]
+    weights[own.base] -= discounts[: own.base.size]
+    return weights
+
+
+def _outer(pair: JudgedPair, own: TopicPair) -> tuple[float, float, bool]:
+    """Bounds of each ranking alone: the best over what is judged, the worst over all that could be relevant."""
+    lowest, highest = own.zero_filled, np.where(own.unjudged, pair.runs.levels - 1, own.zero_filled)
+    fewest, most = (_descending(grades, own.rest) for grades in (lowest, highest))
+
+    def best(ranked: IntArray) -> float:
+        return min(1.0, pair.value(highest[ranked], fewest)) if fewest[0] >= pair.runs.measure.rel else 1.0
+
+    def worst(ranked: IntArray) -> float:
+        return pair.value(lowest[ranked], most)
+
+    return worst(own.own) - best(own.base), best(own.own) - worst(own.base), False
+
+
+def _descending(grades: IntArray, rest: IntArray) -> IntArray:
+    return np.sort(np.concatenate([grades, np.repeat(np.arange(rest.size), rest)]))[::-1]

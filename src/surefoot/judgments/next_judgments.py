@@ -1,0 +1,215 @@
+"""What to judge next: the unjudged documents whose grades move the verdict most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from surefoot._typing import FloatArray
+from surefoot.errors import SurefootError, counted
+from surefoot.judgments.bounds import DeltaBounds, delta_bounds
+from surefoot.judgments.credibility import draw_grades
+from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
+from surefoot.judgments.unjudged import GradeModel
+from surefoot.results import Result, plain, signature
+from surefoot.risk.alphas import validate_alpha
+from surefoot.risk.values import Linear, Value
+from surefoot.stats.inference import LEVEL, critical_value
+
+VERDICTS = ("worse", "can't tell", "better")
+N_DRAWS = 500
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NextJudgments(Result):
+    """A row for each document to judge, the most important first.
+
+    ``verdict`` counts unjudged documents 0, ``expected`` at the mean over the grades that they probably have;
+    ``chances`` are the probabilities of the verdicts once all is judged. ``settled`` says that no grade of an unjudged
+    document can change the verdict.
+    """
+
+    verdict: str
+    expected: str
+    chances: Mapping[str, float]
+    settled: bool
+    unjudged: int
+
+    def extra(self) -> dict[str, Any]:
+        """The verdict and what may become of it, for JSON."""
+        names = ("verdict", "expected", "chances", "settled", "unjudged")
+        return {name: plain(getattr(self, name)) for name in names}
+
+
+def next_judgments(
+    runs: JudgedRuns,
+    candidate: str,
+    baseline: str,
+    alpha: float = 0.0,
+    *,
+    budget: int = 50,
+    level: float = LEVEL,
+    n_draws: int = N_DRAWS,
+    seed: int = 0,
+) -> NextJudgments:
+    """The documents to judge next, so that the verdict on a candidate soon is what all judgments would make it.
+
+    The verdict is "better" or "worse" where the interval of U_Risk (Student's t over topics) excludes 0, else "can't
+    tell". A document's priority is the root mean square by which its grade, drawn from `GradeModel`, moves U_Risk away
+    from its value with the document counted 0.
+
+    Parameters
+    ----------
+    runs
+        Runs with judgments, read by `JudgedRuns.read`.
+    candidate, baseline
+        The names of two of the runs.
+    alpha
+        The additional weight of losses; 0 for the difference of the means.
+    budget
+        How many documents to name at most.
+    level
+        The significance level of the verdict.
+    n_draws, seed
+        How many times grades are drawn, and the seed.
+
+    Returns
+    -------
+    NextJudgments
+        Columns ``topic, document, priority, reason``.
+
+    Examples
+    --------
+    >>> topics = ("q1", "q2", "q3")
+    >>> old, new = ({topic: {"bad": 1.0} for topic in topics}, {topic: {"good": 1.0} for topic in topics})
+    >>> old["q4"], new["q4"] = {"good": 2.0, "d1": 1.0}, {"d2": 2.0, "good": 1.0}
+    >>> qrels = {topic: {"good": 1, "bad": 0} for topic in (*topics, "q4")}
+    >>> runs = JudgedRuns.read({"old": old, "new": new}, qrels, "nDCG@2")
+    >>> found = next_judgments(runs, "new", "old")
+    >>> found["document"].tolist(), found["reason"].tolist()
+    (['d2', 'd1'], ['rank 1 of new', 'rank 2 of old'])
+    """
+    if budget < 1:
+        raise SurefootError(f"the budget must be at least 1; got {budget}")
+    value, pair = Linear(validate_alpha(alpha)), runs.pair(candidate, baseline)
+    bounds = delta_bounds(pair)
+    current = verdict_of(value(pair.delta), level)
+    settled = is_settled(current, value, bounds, level)
+    moves, drawn = _moves(pair, value, n_draws, seed)
+    first = sorted(moves, key=lambda document: (-moves[document], document))[: 0 if settled else budget]
+    verdicts, expected = verdicts_of(drawn, level), verdict_of(drawn.mean(axis=0), level)
+    chances = {name: float(np.mean(verdicts == name)) for name in VERDICTS}
+    options = {"level": level, "runs": len(runs.rankings), "budget": budget, "n_draws": n_draws, "seed": seed}
+    return NextJudgments(
+        signature=signature(
+            "judge", measure=runs.measure, candidate=candidate, baseline=baseline, alpha=alpha, **options
+        ),
+        columns={
+            "topic": [runs.topics[topic] for topic, _ in first],
+            "document": [_document(pair, *document) for document in first],
+            "priority": np.array([moves[document] for document in first]),
+            "reason": [_reason(pair, *document) for document in first],
+        },
+        notes=_notes(current, expected, chances, settled, len(moves)),
+        verdict=current,
+        expected=expected,
+        chances=chances,
+        settled=settled,
+        unjudged=len(moves),
+    )
+
+
+def verdicts_of(x: FloatArray, level: float = LEVEL) -> npt.NDArray[Any]:
+    """The verdict of each row of values, draws × topics."""
+    topics = x.shape[1]
+    mean = x.mean(axis=1)
+    reach = critical_value(topics, level) * x.std(axis=1, ddof=1) / np.sqrt(topics) if topics > 1 else np.inf
+    return np.select([mean + reach < 0, mean - reach > 0], [VERDICTS[0], VERDICTS[2]], VERDICTS[1])
+
+
+def verdict_of(x: FloatArray, level: float = LEVEL) -> str:
+    """The verdict of the values of all topics.
+
+    >>> verdict_of(np.array([0.1, 0.2, 0.15])), verdict_of(np.array([-0.1, 0.2, 0.15]))
+    ('better', "can't tell")
+    """
+    return str(verdicts_of(x[np.newaxis], level)[0])
+
+
+def is_settled(verdict: str, value: Value, bounds: DeltaBounds, level: float = LEVEL) -> bool:
+    """Whether no values between the bounds have another verdict; a sufficient condition, from bounds of the spread."""
+    low, high = value(bounds.low), value(bounds.high)
+    topics = low.size
+    if topics < 2:
+        return True
+    centre = (low + high).mean() / 2
+    widest = np.maximum((low - centre) ** 2, (high - centre) ** 2).sum()
+    factor = critical_value(topics, level) / np.sqrt(topics * (topics - 1))
+    if verdict == "better":
+        return bool(low.mean() - factor * np.sqrt(widest) > 0)
+    if verdict == "worse":
+        return bool(high.mean() + factor * np.sqrt(widest) < 0)
+    reach = factor * np.sqrt(_narrowest(low, high))
+    return bool(high.mean() - reach <= 0 <= low.mean() + reach)
+
+
+def _narrowest(low: FloatArray, high: FloatArray) -> float:
+    """The least sum of squares around their mean of values between bounds, which all move towards one centre."""
+    centre = float((low + high).mean() / 2)
+    for _ in range(100):
+        centre = float(np.clip(centre, low, high).mean())
+    return float(((np.clip(centre, low, high) - centre) ** 2).sum())
+
+
+def _moves(pair: JudgedPair, value: Value, n: int, seed: int) -> tuple[dict[tuple[int, int], float], FloatArray]:
+    """The priority of each unjudged document (topic, index), and the values of all topics under drawn grades."""
+    random, model = np.random.default_rng(seed), GradeModel.fit(pair.runs)
+    drawn = np.repeat(value(pair.delta)[np.newaxis], n, axis=0)
+    moves = {}
+    for topic, own in enumerate(pair.topics):
+        unjudged = np.flatnonzero(own.unjudged)
+        if not unjudged.size:
+            continue
+        grades = draw_grades(own, topic, model, random, n)
+        rest = np.repeat(own.rest[np.newaxis], n, axis=0)
+        drawn[:, topic] = value(pair.deltas(own, grades, rest))
+        for document in unjudged.tolist():
+            zeroed = grades.copy()
+            zeroed[:, document] = 0
+            change = drawn[:, topic] - value(pair.deltas(own, zeroed, rest))
+            moves[topic, document] = float(np.sqrt(np.mean(change**2))) / len(pair.topics)
+    return moves, drawn
+
+
+def _document(pair: JudgedPair, topic: int, document: int) -> str:
+    """The id of a document of either ranking."""
+    code = int(pair.topics[topic].codes[document])
+    names = (pair.candidate, pair.baseline)
+    return next(
+        found[code]
+        for found in (pair.runs.ranking(name).documents(topic, pair.runs.depth) for name in names)
+        if code in found
+    )
+
+
+def _reason(pair: JudgedPair, topic: int, document: int) -> str:
+    """Where the two rankings have a document."""
+    own: TopicPair = pair.topics[topic]
+    places = [
+        f"rank {int(np.flatnonzero(ranked == document)[0]) + 1} of {name}"
+        for name, ranked in ((pair.candidate, own.own), (pair.baseline, own.base))
+        if (ranked == document).any()
+    ]
+    return ", ".join(places)
+
+
+def _notes(verdict: str, expected: str, chances: Mapping[str, float], settled: bool, unjudged: int) -> tuple[str, ...]:
+    notes = [f"the candidate's verdict is {verdict!r}; {counted(unjudged, 'document')} of the two rankings unjudged"]
+    if settled:
+        return (*notes, "no judgment can change the verdict any more")
+    likely = ", ".join(f"{name} {100 * chance:.0f} %" for name, chance in chances.items())
+    return (*notes, f"with the grades that they probably have it is {expected!r}; once all are judged: {likely}")

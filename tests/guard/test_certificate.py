@@ -1,0 +1,138 @@
+"""Certificates: the path, the tests, the words, and that promises are kept."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from surefoot.errors import SurefootError
+from surefoot.guard.certificate import PATH, TAIL, Budget, certify, queries_needed
+from surefoot.guard.fitting import fit_guard
+from surefoot.stats.betting import betting_p_value
+
+
+def population(seed=0, size=4000):
+    """A baseline, and a candidate that gains a little on most queries and loses on some."""
+    rng = np.random.default_rng(seed)
+    b = rng.beta(3, 3, size)
+    change = np.where(rng.random(size) < 0.25, -rng.beta(1, 5, size), rng.beta(1, 8, size))
+    return b, np.clip(b + change, 0, 1)
+
+
+def path(b, c):
+    return lambda safety: safety * b + (1 - safety) * c
+
+
+def test_the_last_step_that_passes_before_one_fails_is_promised():
+    b, c = population(size=1500)
+    found = certify(path(b, c), b, Budget(0.02))
+    passed = found["p"] <= 0.1
+    assert found["certified"].tolist() == np.logical_and.accumulate(passed).tolist()
+    assert found.safety == PATH[int(found["certified"].sum()) - 1]
+    assert 0 < found.safety < 1
+    own = path(b, c)(found.safety)
+    assert found.cost == pytest.approx(1 - own.mean() / c.mean())
+    assert f"costs {100 * found.cost:.1f} % of the mean" in found.words
+    assert "at most 0.020 with 90 % confidence" in found.words
+    assert "drawn at random" in found.words
+
+
+def test_a_budget_that_the_guard_keeps_costs_nothing():
+    b, c = population()
+    assert certify(path(b, c), b, Budget(0.2)).safety == 0.0
+    assert certify(path(b, c), b, Budget(0.2)).cost == 0.0
+
+
+@pytest.mark.parametrize("of", ["frisk", "loss20", "tail"])
+def test_too_few_queries_say_how_many_are_needed(of):
+    b, c = population(size=20)
+    budget = Budget(0.01, of)
+    found = certify(path(b, c), b, budget)
+    assert found.safety == 1.0
+    assert f"{budget.fewest_queries():,} at least are needed" in found.words
+    never = np.full(budget.fewest_queries(), 0.5)
+    assert budget.p_value(never, never) <= 0.1
+    assert budget.p_value(never[1:], never[1:]) > 0.1
+
+
+def test_queries_that_lose_too_much_get_no_promise():
+    b, _ = population(size=600)
+    found = certify(lambda safety: b * 0.5, b, Budget(0.05))
+    assert found.safety == 1.0
+    assert "even the safest blend breaks the budget" in found.words
+
+
+def test_how_many_queries_would_be_enough():
+    b, c = population(size=400)
+    x = path(b, c)(0.75)
+    budget = Budget(0.016)
+    assert budget.measured(x, b) < 0.016
+    assert budget.p_value(x, b) > 0.1
+    needed = queries_needed(x, b, budget)
+    assert needed > 400
+    assert f"about {needed:,} like these" in certify(lambda safety: x, b, budget).words
+
+
+def test_the_measures_of_a_budget():
+    b = np.array([0.5] * 8 + [0.4, 0.8])
+    x = np.array([0.6] * 8 + [0.2, 0.7])
+    assert Budget(0.1).measured(x, b) == pytest.approx(0.03)
+    assert Budget(0.1, "loss20").measured(x, b) == pytest.approx(0.1)
+    assert Budget(0.1, "tail").measured(x, b) == pytest.approx(0.2)
+    assert Budget(0.1, "loss20").p_value(x, b) == pytest.approx(stats.binom.cdf(1, 10, 0.1))
+    assert Budget(0.1).p_value(x, b) == pytest.approx(float(betting_p_value(np.maximum(b - x, 0), 0.1)))
+
+
+@pytest.mark.parametrize(("of", "limit"), [("frisk", 0.02), ("loss20", 0.1), ("tail", 0.15)])
+def test_promises_are_kept(of, limit):
+    """Of 200 samples with replacement, at most the error and what chance adds with 99.9 % break the budget."""
+    b, c = population()
+    budget, walk = Budget(limit, of), path(b, c)
+    broken = {safety: budget.measured(walk(safety), b) > limit for safety in PATH}
+    assert any(broken.values())
+    assert not all(broken.values())
+    rng, failures, promises = np.random.default_rng(1), 0, 0
+    for _ in range(200):
+        drawn = rng.integers(b.size, size=300)
+        found = certify(lambda safety, drawn=drawn: walk(safety)[drawn], b[drawn], budget)
+        failures += found.safety < 1 and broken[found.safety]
+        promises += found.safety < 1
+    assert failures <= 20 + 3.1 * np.sqrt(200 * 0.09)
+    assert promises > 100
+
+
+def test_the_tail_is_that_of_the_worst_tenth():
+    """By brute force over thresholds the tail's mean is the least of t + E max(L - t, 0) / TAIL."""
+    loss = np.random.default_rng(0).random(1000)
+    x = np.full(1000, 1.0)
+    grid = np.linspace(0, 1, 5001)
+    least = min(t + np.maximum(loss - t, 0).mean() / TAIL for t in grid)
+    assert Budget(0.5, "tail").measured(x - loss, x) == pytest.approx(least, abs=1e-3)
+
+
+def test_a_fit_with_a_budget_chooses_and_tests_on_different_queries():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(500, 10))
+    old, new = truth + rng.normal(size=truth.shape), truth + 0.8 * rng.normal(size=truth.shape)
+    fit = fit_guard(
+        old.ravel(), new.ravel(), truth.ravel() > 1, np.arange(0, 5001, 10), kinds=["z"], budget=Budget(0.05)
+    )
+    assert fit.certificate.queries + fit.outcomes["none"].size == 500
+    assert fit.guard.safety == fit.certificate.safety < 1
+    assert fit.guard.card["certificate"]["limit"] == 0.05
+    assert fit.extra()["certificate"]["words"] == fit.certificate.words
+    assert len(fit.path["mean"]) == len(PATH) + 2
+    assert fit.path["frisk"][1:-1] == pytest.approx(fit.certificate["frisk"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"limit": 0.0}, "between 0.0001 and 1"),
+        ({"limit": 1.5}, "between 0.0001 and 1"),
+        ({"limit": 0.1, "of": "urisk"}, "must be one of frisk"),
+        ({"limit": 0.1, "confidence": 1.0}, "confidence must lie"),
+    ],
+)
+def test_budgets_that_are_none(words, message):
+    with pytest.raises(SurefootError, match=message):
+        Budget(**words)

@@ -1,0 +1,96 @@
+"""What to judge next: the order, the verdict, and when it is settled."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from surefoot.cli import main
+from surefoot.errors import SurefootError
+from surefoot.judgments.bounds import DeltaBounds
+from surefoot.judgments.judged_runs import JudgedRuns
+from surefoot.judgments.next_judgments import is_settled, next_judgments, verdict_of, verdicts_of
+from surefoot.risk.values import Linear
+from surefoot.stats.inference import t_inference
+from tests.judgments.collection import random_collection, read_random, write_qrels, write_runs
+
+
+def test_a_verdict_is_that_of_the_t_interval():
+    random = np.random.default_rng(0)
+    for shift in (-0.3, 0.0, 0.3):
+        x = random.normal(shift, 0.3, 12)
+        test = t_inference(x, np.zeros(12), 0.0)
+        told = "better" if test.low > 0 else "worse" if test.high < 0 else "can't tell"
+        assert verdict_of(x) == told
+    assert verdicts_of(np.array([[0.1, 0.2, 0.15], [-0.1, -0.2, -0.15]])).tolist() == ["better", "worse"]
+
+
+@pytest.mark.parametrize("width", [0.0, 0.05, 0.2, 1.0])
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_settled_no_values_between_the_bounds_change(seed, width):
+    random = np.random.default_rng(seed)
+    middle = random.normal(random.choice([-0.4, 0, 0.4]), 0.3, 15)
+    reach = width * random.random(15)
+    bounds = DeltaBounds(middle - reach, middle + reach, np.ones(15, bool))
+    settled = {told for told in ("worse", "can't tell", "better") if is_settled(told, Linear(0.0), bounds)}
+    corners = random.choice([-1, 1], (2000, 15)) * reach + middle
+    inside = random.uniform(-1, 1, (2000, 15)) * reach + middle
+    seen = set(verdicts_of(np.concatenate([corners, inside])).tolist())
+    if width == 0:
+        assert settled == seen
+    assert not settled or seen == settled
+
+
+def test_documents_at_the_same_rank_of_both_come_last(tmp_path):
+    files = write_runs(
+        tmp_path, {"new": {"q": ["same", "n1", "j"], "p": ["j"]}, "old": {"q": ["same", "j", "o2"], "p": ["j"]}}
+    )
+    qrels = write_qrels(tmp_path / "qrels", {"q": {"j": 1, "k": 0}, "p": {"j": 1, "k": 0}})
+    found = next_judgments(JudgedRuns.read(files, qrels, "RBP(rel=1)"), "new", "old")
+    assert found["document"].tolist()[-1] == "same"
+    assert found["priority"][-1] == pytest.approx(0)
+    assert found["reason"].tolist()[-1] == "rank 1 of new, rank 1 of old"
+    assert (np.diff(found["priority"]) <= 0).all()
+    assert sum(found.chances.values()) == pytest.approx(1)
+
+
+def test_a_settled_verdict_needs_no_judgments(tmp_path):
+    found = next_judgments(read_random(tmp_path, seed=1, holes=0), "r0", "r1")
+    assert found.settled
+    assert len(found) == 0
+    assert found.notes[-1] == "no judgment can change the verdict any more"
+    with pytest.raises(SurefootError, match="budget must be at least 1"):
+        next_judgments(read_random(tmp_path, seed=1), "r0", "r1", budget=0)
+
+
+def test_judging_all_that_is_named_settles_it(tmp_path, capsys):
+    files, qrels = random_collection(tmp_path, seed=2)
+    todo, judged, merged = (str(tmp_path / name) for name in ("to.csv", "new.qrels", "all.qrels"))
+    (tmp_path / "queries.tsv").write_text("".join(f"{topic}\tquery {topic}\n" for topic in range(6)))
+    inputs = [*map(str, files), "--candidate", "r0", "--baseline", "r1", "--measure", "nDCG@5", "--budget", "500"]
+    assert main(["judge", *inputs, "--qrels", str(qrels), "--queries", str(tmp_path / "queries.tsv"), "-o", todo]) == 0
+    rows = list(csv.DictReader((tmp_path / "to.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["topic", "document", "priority", "reason", "query"]
+    assert rows[0]["query"] == f"query {rows[0]['topic']}"
+    assert "once all are judged" in capsys.readouterr().err
+    (tmp_path / "new.qrels").write_text("".join(f"{row['topic']} 0 {row['document']} 1\n" for row in rows))
+    assert main(["judge", "--merge", judged, "--qrels", str(qrels), "-o", merged]) == 0
+    assert f"{len(rows)} of them new" in capsys.readouterr().err
+    assert main(["judge", *inputs, "--qrels", merged]) == 0
+    assert "no judgment can change the verdict any more" in capsys.readouterr().err
+
+
+def test_bad_requests_get_one_line(tmp_path, capsys):
+    files, qrels = random_collection(tmp_path, seed=2)
+    other = write_qrels(tmp_path / "other", {"0": {"d0": 3, **{f"d{n}": -2 for n in range(1, 12)}}})
+    for arguments, told in (
+        ([str(files[0])], "name the run files, --candidate and --baseline"),
+        ([str(files[0]), "--candidate", "r0", "--baseline", "r9"], "no run 'r9'"),
+        (["--merge", str(other)], "--merge takes --qrels and writes to -o"),
+        (["--merge", str(other), "-o", str(tmp_path / "new")], "has another grade in"),
+        (["--merge", str(other), "-o", str(other)], "exists; name another, or overwrite it with --force"),
+    ):
+        assert main(["judge", "--qrels", str(qrels), *arguments]) == 2
+        error = capsys.readouterr().err
+        assert told in error
+        assert error.count("\n") == 1
