@@ -132,6 +132,8 @@ class TrainingRun:
                 **settings.objective_options,
             )
             objective.bind(data, sample_weight)
+            if valid is None:
+                objective.report_by(Metric.reported(settings).bind(data.labels, data.bounds, settings.empty))
             prepared = None
             if valid is not None:
                 prepared = _prepare_validation(settings, valid, baseline, valid_baseline, missing)
