@@ -72,7 +72,7 @@ def add_output(parser: argparse.ArgumentParser, to_file: bool = True) -> None:
         "--columns",
         type=names,
         metavar="LIST",
-        help="the columns to show, by comma (default: all); evaluate adds correlation, rank_urisk, se_jackknife_urisk …",
+        help="the columns to show, by comma (default: all); evaluate adds correlation, rank_urisk, se_jackknife_urisk",
     )
     group.add_argument("--caption", metavar="TEXT", help="of a LaTeX table, which becomes a float")
     group.add_argument("--label", metavar="NAME", help="of a LaTeX table, to refer to it")
