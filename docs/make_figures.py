@@ -30,6 +30,7 @@ COMMANDS = {
     "pca": f"pca --systems {NINE}",
     "pca-virtual": f"pca --systems {NINE} --include",
     "pca-all": "pca",
+    "correlation": "correlation --baseline indriCASP --alpha 5",
     "paired": f"paired {PAIR}",
     "sorted": "sorted --systems uogTrA44xi,qutwb,irra12c --baseline indriCASP --alpha 5",
     "sorted-mutual": "sorted --systems uogTrA44xi --baseline qutwb --alpha 5 --mutual",

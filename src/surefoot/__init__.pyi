@@ -2,16 +2,20 @@
 
 from surefoot._version import __version__ as __version__
 from surefoot.analysis.baseline_choice import baseline_choice as baseline_choice
+from surefoot.analysis.bias import baseline_bias as baseline_bias
+from surefoot.analysis.bias import partial_correlation as partial_correlation
 from surefoot.analysis.cross import cross as cross
 from surefoot.analysis.documents import document_moves as document_moves
 from surefoot.analysis.evaluate import evaluate as evaluate
 from surefoot.analysis.explore import explore as explore
+from surefoot.analysis.independence import independence as independence
 from surefoot.analysis.intervals import difference_intervals as difference_intervals
 from surefoot.analysis.intervals import intervals as intervals
 from surefoot.analysis.normality import normality as normality
 from surefoot.analysis.pairs import compare_pairs as compare_pairs
 from surefoot.analysis.paper_tables import side_by_side as side_by_side
 from surefoot.analysis.paper_tables import with_letters as with_letters
+from surefoot.analysis.rank_agreement import rank_agreement as rank_agreement
 from surefoot.analysis.segments import evaluate_segments as evaluate_segments
 from surefoot.analysis.streaming import evaluate_parquet as evaluate_parquet
 from surefoot.analysis.tests import run_tests as run_tests
@@ -83,6 +87,7 @@ from surefoot.risk.values import Monotone as Monotone
 from surefoot.risk.values import Smooth as Smooth
 from surefoot.scores import Scores as Scores
 from surefoot.show.judging import judging_page as judging_page
+from surefoot.show.plots.agreement import correlation_map as correlation_map
 from surefoot.show.plots.agreement import cross_map as cross_map
 from surefoot.show.plots.agreement import pca_map as pca_map
 from surefoot.show.plots.agreement import rbo_bars as rbo_bars

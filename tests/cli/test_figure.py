@@ -18,6 +18,7 @@ WORDS: dict[str, list[str]] = {
     "alpha": ["--baseline", "old", "--of", "urisk", "--alpha", "0,5", "--systems", "new,s3"],
     "topics": ["--system", "new,s3", "--baseline", "old", "--alpha", "0,5"],
     "pca": ["--systems", "old,new,s3", "--include"],
+    "correlation": ["--baseline", "old", "--alpha", "5"],
     "paired": PAIR,
     "sorted": ["--systems", "new,s3", "--baseline", "MEAN", "--alpha", "0,5", "--mutual"],
     "differences": ["--baseline", "MEDIAN"],
@@ -56,7 +57,7 @@ def test_each_kind_writes_a_file(kind: str, table: str, tmp_path: Path, capsys: 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_takes_a_population(kind: str, table: str, tmp_path: Path) -> None:
-    words = ["figure", kind, "--scores", table, *WORDS[kind], "--population", "old,new,s3,s4"]
+    words = ["figure", kind, "--scores", table, *WORDS[kind], "--population", "old,new,s3,s4,s5"]
     assert main([*words, "-o", str(tmp_path / "f.svg")]) == 0
 
 

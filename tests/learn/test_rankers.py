@@ -12,10 +12,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import ndcg_score
 from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from surefoot.errors import SurefootError
 from surefoot.learn.rankers import RiskRanker
+from surefoot.learn.scorers import risk_scorer
 from tests.learn.small_rankings import documents
 
 X, Y, QID = documents(0)
@@ -45,6 +48,7 @@ def by_query(order):
 
 @each_engine
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:no qid or group")
 def test_scikit_learns_own_checks(engine):
     model = RiskRanker("lambdamart", n_estimators=3, min_child_samples=1, n_jobs=1, engine=engine)
     results = check_estimator(model, expected_failed_checks=EXPECTED_FAILURES)
@@ -293,6 +297,7 @@ def test_err_is_told_on_the_scale_of_the_training_data():
     assert validated.score(X_TEST, low, QID_TEST) == pytest.approx(validated.model_.card["validation"]["mean"])
 
 
+@pytest.mark.filterwarnings("ignore:no qid or group")
 def test_all_cores_by_minus_one_and_without_query_ids_one_query():
     model = ranker("lambdamart", n_jobs=-1, n_estimators=2).fit(X[:40], Y[:40])
     assert model.model_.card["data"]["queries"] == 1
@@ -319,3 +324,84 @@ def test_bad_input_is_told_in_one_line(more, message):
 def test_labels_must_be_grades():
     with pytest.raises(SurefootError, match=r"labels must be whole numbers of 0 or more; document 1 has [01]\.5"):
         ranker().fit(X, Y + 0.5, qid=QID, baseline=BM25)
+
+
+def test_groups_as_in_lightgbm():
+    order = by_query(np.arange(len(X)))
+    sizes = np.unique(QID[order], return_counts=True)[1]
+    by_qid = ranker().fit(X[order], Y[order], qid=QID[order], baseline=BM25, eval_set=(X_TEST, Y_TEST, QID_TEST))
+    test_order = np.argsort(QID_TEST, kind="stable")
+    test_sizes = np.unique(QID_TEST, return_counts=True)[1]
+    by_group = ranker().fit(
+        X[order], Y[order], group=sizes, baseline=BM25,
+        eval_set=[(X_TEST[test_order], Y_TEST[test_order])], eval_group=[test_sizes],
+    )  # fmt: skip
+    assert by_group.model_.text == by_qid.model_.text
+    assert [one["mean"] for one in by_group.history_] == pytest.approx([one["mean"] for one in by_qid.history_])
+    for wrong, message in (
+        ({"group": [3]}, "group must have the number of rows of each query"),
+        ({"group": sizes, "qid": QID}, "give qid or group, not both"),
+        ({"qid": QID, "eval_set": (X, Y)}, "eval_set needs its queries"),
+        ({"qid": QID, "eval_set": [(X, Y, QID)] * 2}, "there can be one evaluation set; got 2"),
+    ):
+        with pytest.raises(SurefootError, match=message):
+            ranker().fit(X, Y, baseline=BM25, **wrong)
+
+
+def test_rows_without_queries_are_warned_of():
+    with pytest.warns(UserWarning, match=f"no qid or group: all {len(X)} rows count as one query"):
+        ranker("lambdamart").fit(X, Y)
+
+
+@pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
+def test_a_saved_ranker_loads(engine, tmp_path):
+    model = ranker("saro", alpha=3, engine=engine, label_gain=(0.0, 1.0, 3.0, 7.0, 15.0)).fit(
+        X, Y, qid=QID, baseline=BM25
+    )
+    model.save(tmp_path / "model")
+    again = RiskRanker.load(tmp_path / "model")
+    assert again.get_params() | {"n_jobs": 1} == model.get_params() | {"n_jobs": 1}
+    assert np.array_equal(again.predict(X_TEST), model.predict(X_TEST))
+    assert again.best_iteration_ == model.best_iteration_
+    assert type(again.booster_).__name__ == "Booster"
+    assert again.feature_importances_.shape == (X.shape[1],)
+    assert np.argmax(again.feature_importances_) == np.argmax(model.feature_importances_)
+    assert again.feature_importances_.sum() > 0
+
+
+def test_weights_of_rows_weigh_queries_in_the_score():
+    model = ranker().fit(X, Y, qid=QID, baseline=BM25)
+    only = QID_TEST[0] == QID_TEST
+    assert model.score(X_TEST, Y_TEST, QID_TEST, sample_weight=only.astype(float)) == pytest.approx(
+        model.score(X_TEST[only], Y_TEST[only], QID_TEST[only])
+    )
+    assert model.score(X_TEST, Y_TEST, QID_TEST) == pytest.approx(model.evaluate(X_TEST, Y_TEST, QID_TEST)["mean"])
+
+
+@pytest.mark.parametrize("name", ["urisk", "losses"])
+def test_a_pipeline_is_searched_by_risk(name):
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = ranker().set_fit_request(qid=True, baseline=True).set_score_request(qid=True)
+        pipeline = Pipeline([("scale", StandardScaler()), ("rank", model)])
+        grid = {"rank__alpha": [0.0, 5.0]}
+        scorer = risk_scorer(name, baseline=BM25)
+        by_risk = GridSearchCV(pipeline, grid, cv=GroupKFold(3), scoring=scorer, error_score="raise")
+        by_risk.fit(X, Y, qid=QID, groups=QID, baseline=X[:, 0])
+        by_mean = GridSearchCV(pipeline, grid, cv=GroupKFold(3), error_score="raise")
+        by_mean.fit(X, Y, qid=QID, groups=QID, baseline=X[:, 0])
+    assert np.isfinite(by_mean.cv_results_["mean_test_score"]).all()
+    learned, held = next(GroupKFold(3).split(X, Y, QID))
+    scale = StandardScaler().fit(X[learned])
+    own = ranker(alpha=5.0).fit(scale.transform(X[learned]), Y[learned], qid=QID[learned], baseline=X[learned, 0])
+    measured = own.evaluate(scale.transform(X[held]), Y[held], QID[held], BM25)[name]
+    sign = 1 if name == "urisk" else -1
+    assert by_risk.cv_results_["split0_test_score"][1] == pytest.approx(sign * measured)
+    with pytest.raises(SurefootError, match="no risk measure 'risk' of a ranker; there are mean"):
+        risk_scorer("risk")
+
+
+def test_without_validation_the_reported_metric_is_told():
+    model = ranker("lambdamart", n_estimators=30, cutoff=5).fit(X, Y, qid=QID)
+    assert max(one["mean"] for one in model.history_) <= 1
+    before_last = ranker("lambdamart", n_estimators=29, cutoff=5).fit(X, Y, qid=QID)
+    assert model.history_[-1]["mean"] == pytest.approx(before_last.evaluate(X, Y, QID)["mean"], abs=1e-6)

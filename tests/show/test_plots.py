@@ -45,6 +45,7 @@ DRAW: dict[str, Callable[..., Axes]] = {
     "alpha": lambda s, **k: surefoot.alpha_curves(s, s.systems[0], **k),
     "topics": lambda s, **k: surefoot.topic_bars(s, s.systems[1], s.systems[0], **k),
     "pca": lambda s, **k: surefoot.pca_map(s, **k),
+    "correlation": lambda s, **k: surefoot.correlation_map(s, s.systems[0], **k),
     "paired": lambda s, **k: surefoot.paired_scores(s, s.systems[1], s.systems[0], **k),
     "sorted": lambda s, **k: surefoot.sorted_values(s, s.systems[0], systems=s.systems[1:], **k),
     "differences": lambda s, **k: surefoot.difference_boxes(s, s.systems[0], **k),

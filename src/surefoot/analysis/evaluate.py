@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import BoolArray, Columns, FloatArray
+from surefoot.analysis.columns import behind, derived, needs_all_systems
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
 from surefoot.analysis.intervals import interval_columns
 from surefoot.analysis.tests import run_tests
@@ -18,7 +19,7 @@ from surefoot.results import Highlights, Result
 from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evaluated, registered, tail_risk
 from surefoot.risk.values import Family
-from surefoot.scores import Scores
+from surefoot.scores import Scores, as_names
 from surefoot.stats.bootstrap import METHODS, BootstrapMethod
 from surefoot.stats.corrections import correct as corrected
 from surefoot.stats.inference import LEVEL, t_inference_of
@@ -94,6 +95,7 @@ class EvaluateOptions:
     n_resamples: int = 10_000
     seed: int = 0
     level: float = LEVEL
+    extra: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
@@ -122,6 +124,7 @@ class EvaluateOptions:
         has_baseline = design.baselines is not None
         measures = [*evaluated(has_baseline), *(tail_risk(fraction) for fraction in self.tail)]
         measures += [GMEAN] if self.geometric else []
+        measures += [one for one in dict.fromkeys(behind(self.extra)) if one not in measures]
         minus = [measure for measure in MINUS if self.minus and (has_baseline or measure.needs != "baseline")]
         statistics = design.statistics([*measures, *minus], alphas)
         table = measure_columns(design.systems, has_baseline and design.baseline_names, alphas, measures, statistics)
@@ -132,6 +135,7 @@ class EvaluateOptions:
             method = BootstrapMethod(self.ci, self.level, n_resamples=self.n_resamples, seed=self.seed)
             table |= interval_columns(design, alphas, [one for one in measures if one.has_interval], method)
         table |= compute_all(minus, statistics, alphas)
+        table |= derived(self.extra, design, alphas, table)
         shape = (len(alphas), len(design.systems))
         rows = {name: np.broadcast_to(column, shape).T.ravel() for name, column in table.items()}
         return rows | self._tests(design, alphas, rows)
@@ -189,6 +193,7 @@ def evaluate(
     n_resamples: int = 10_000,
     seed: int = 0,
     level: float = LEVEL,
+    extra: Sequence[str] = (),
 ) -> Evaluation:
     """The risk of every system, for each alpha (and each effectiveness measure, if ``scores`` are several).
 
@@ -227,6 +232,9 @@ def evaluate(
         Of the bootstrap and the permutation tests.
     level
         Where tables mark T_Risk as significant, and one minus the confidence of intervals.
+    extra
+        Adds columns by name: ``"correlation"`` with the baseline and any other measure that is not shown unasked,
+        ``rank_NAME`` (1 for the best of an alpha, over all systems) and ``se_jackknife_NAME`` of any measure.
 
     Returns
     -------
@@ -248,22 +256,25 @@ def evaluate(
         raise SurefootError("there are no scores to evaluate")
     fractions = tuple(np.atleast_1d(tail).tolist())
     tests = [tests] if isinstance(tests, str) else tests
-    options = EvaluateOptions(fractions, geometric, minus, ci, tuple(tests), correct, n_resamples, seed, level)
+    options = EvaluateOptions(
+        fractions, geometric, minus, ci, tuple(tests), correct, n_resamples, seed, level, as_names(extra)
+    )
     alphas = normalise_alphas(alpha)
     chosen = None if systems is None else several[0].select(systems).systems
-    # p is corrected over all systems, whichever are shown: selecting rows must not make a result significant.
-    designs = [Design.of(one, baseline, None if correct else chosen, population, value) for one in several]
+    # p is corrected, and ranks run, over all systems, whichever are shown: selecting rows must not change a number.
+    whole = correct is not None or needs_all_systems(options.extra)
+    designs = [Design.of(one, baseline, None if whole else chosen, population, value) for one in several]
     options.validate(designs[0])
     tables = [options.table(design, alphas) for design in designs]
-    columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    found = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     if correct is not None:
-        columns[f"p_{correct}"] = corrected(columns["p"], correct)
+        found[f"p_{correct}"] = corrected(found["p"], correct)
     if len(several) > 1:
-        columns = {"measure": np.repeat([one.measure for one in several], len(tables[0]["system"])), **columns}
+        found = {"measure": np.repeat([one.measure for one in several], len(tables[0]["system"])), **found}
     notes = (note for design, table in zip(designs, tables, strict=True) for note in _notes(design, alphas, table))
     signature = signature_of("evaluate", designs, alphas, **options.signature_fields())
-    result = Evaluation(signature, columns, tuple(dict.fromkeys(notes)), level)
-    return result if chosen is None or correct is None else _shown(result, chosen, len(several))
+    result = Evaluation(signature, found, tuple(dict.fromkeys(notes)), level)
+    return _shown(result, chosen, len(several)) if whole and chosen is not None else result
 
 
 def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluation:

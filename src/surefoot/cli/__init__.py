@@ -22,6 +22,7 @@ COMMANDS = {
     "scores": "the effectiveness of runs topic by topic, as a table",
     "explore": "one system against one baseline, topic by topic: which queries got worse?",
     "cross": "every system as the baseline in turn: does that choice change the order?",
+    "agreement": "how far rankings, systems and assumptions agree: tau, RBO, correlation, PCA, normality, G²",
     "figure": "a figure of the papers, made from your own data",
     "report": "one interactive HTML file for the team",
     "gate": "may a candidate replace the baseline? pass, warn or fail, for continuous integration",

@@ -73,12 +73,14 @@ def run(arguments: argparse.Namespace) -> int:
         return _stream(arguments)
     if arguments.baseline and arguments.baseline_map:
         raise SurefootError("give --baseline or --baseline-map, not both")
+    from surefoot.analysis.columns import is_extra
     from surefoot.analysis.evaluate import evaluate
     from surefoot.io.maps import read_map
 
     chosen = read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
     names = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
     options = {name: getattr(arguments, name) for name in names} | {"value": inputs.value_function(arguments)}
+    options["extra"] = [name for name in arguments.columns or () if is_extra(name)]
     if arguments.segment_by and not arguments.segments:
         raise SurefootError("--segment-by names a column of the file that --segments gives; give one")
     if arguments.segments:

@@ -69,6 +69,7 @@ OPTIONS: dict[str, dict[str, Settings]] = {
         "label": LABEL,
         "include": {"action": "store_true", "help": "MEAN, MEDIAN and MAX take part in the analysis"},
     },
+    "correlation": {"baseline": NEEDED, "alpha": ALPHA, "systems": SYSTEMS, "label": LABEL},
     "paired": {"system": SYSTEM, "baseline": NEEDED},
     "sorted": {
         "systems": {**SYSTEMS, "required": True, "help": "systems to draw, by comma"},

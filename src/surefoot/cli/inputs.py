@@ -68,7 +68,12 @@ def add_output(parser: argparse.ArgumentParser, to_file: bool = True) -> None:
     """How to print, and where to."""
     group = parser.add_argument_group("output")
     group.add_argument("--format", choices=FORMATS, default="table", help="(default: table, or by the ending of -o)")
-    group.add_argument("--columns", type=names, metavar="LIST", help="the columns to show, by comma (default: all)")
+    group.add_argument(
+        "--columns",
+        type=names,
+        metavar="LIST",
+        help="the columns to show, by comma (default: all); evaluate adds correlation, rank_urisk, se_jackknife_urisk",
+    )
     group.add_argument("--caption", metavar="TEXT", help="of a LaTeX table, which becomes a float")
     group.add_argument("--label", metavar="NAME", help="of a LaTeX table, to refer to it")
     if to_file:

@@ -15,6 +15,7 @@ from surefoot.learn.pair_weights import by_line as by_line
 from surefoot.learn.pair_weights import by_step as by_step
 from surefoot.learn.rankers import RiskRanker as RiskRanker
 from surefoot.learn.recipes import SAFE as SAFE
+from surefoot.learn.scorers import risk_scorer as risk_scorer
 from surefoot.learn.settings import PairOptions as PairOptions
 from surefoot.learn.settings import Settings as Settings
 from surefoot.learn.training import train as train

@@ -12,7 +12,7 @@ from surefoot.learn.baseline import baselines_of
 from surefoot.learn.comm import Comm, Local
 from surefoot.learn.data import RankingData
 from surefoot.learn.lambdas import LambdaGradients, Singles
-from surefoot.learn.metrics import Ints, Metric
+from surefoot.learn.metrics import Ints, Metric, QueryMetric
 from surefoot.learn.objectives import LambdaMART, QueryMetrics, objective_of
 from surefoot.learn.settings import PairOptions
 from surefoot.learn.weight_kernels import PairWeights
@@ -70,6 +70,7 @@ class RiskObjective:
         self.baseline, self.n_jobs, self.comm = baseline, n_jobs, comm or Local()
         self.x: FloatArray = np.zeros(0)
         self._bound: Any = None
+        self._reported: tuple[QueryMetric, FloatArray] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RiskObjective:
         """`lgb.train` copies its parameters; what is estimated in training must survive that."""
@@ -98,9 +99,16 @@ class RiskObjective:
         self.weight = as_weight(weight, data.bounds)
         self._bound = BY_HAND
 
+    def report_by(self, metric: QueryMetric) -> None:
+        """Have `training_measures` use this metric of the bound queries, not the one that is trained for.
+
+        The trained metric normalises the gain of the whole ranking by that of the first documents: it can pass 1.
+        """
+        self._reported = metric, self.baseline.values(metric)
+
     def gradients(self, scores: FloatArray) -> tuple[Singles, Singles]:
         """Gradients and hessians at these scores of all documents."""
-        self.x = self.lambdas.rank(scores)
+        self._rank(scores)
         metrics = QueryMetrics(
             self.x[self.counted], self.baselines[:, self.counted], self._started(scores), self.comm
         )  # fmt: skip
@@ -110,13 +118,22 @@ class RiskObjective:
         return gradients, hessians
 
     def training_measures(self) -> dict[str, float]:
-        """The mean of the training metric before the last tree and, with a baseline, U_Risk and losses."""
-        x, b = self.x[self.counted], self.baselines[:, self.counted]
+        """The mean of the metric before the last tree and, with a baseline, U_Risk and losses."""
+        x, b = self.x, self.baselines
+        if self._reported is not None:
+            metric, b = self._reported
+            x = metric(self._scores)
+        x, b = x[self.counted], b[:, self.counted]
         d = x - b.mean(axis=0) if b.shape[0] else np.zeros_like(x)
         values = d + self.objective.alpha * np.minimum(d, 0)
         count, total, value, losses = self.comm.sum(np.array([x.size, x.sum(), values.sum(), (d < 0).sum()]))
         measures = {"mean": float(total / count)}
         return measures | ({"urisk": float(value / count), "losses": int(losses)} if b.shape[0] else {})
+
+    def _rank(self, scores: FloatArray) -> None:
+        self.x = self.lambdas.rank(scores)
+        if self._reported is not None:
+            self._scores = scores.astype(np.float64)  # the engine overwrites its own
 
     def _started(self, scores: FloatArray) -> bool:
         """Whether any two documents' scores differ, on whichever worker they are.
@@ -150,7 +167,7 @@ class LabelRegression(RiskObjective):
         self.targets = data.labels - total / max(rows, 1)
 
     def gradients(self, scores: FloatArray) -> tuple[Singles, Singles]:
-        self.x = self.lambdas.rank(scores)
+        self._rank(scores)
         weights = np.ones(scores.size, np.float32) if self.weight is None else self.weight
         return (weights * (scores - self.targets)).astype(np.float32), weights
 

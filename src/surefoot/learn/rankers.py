@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData, queries_of
-from surefoot.learn.engines import INSTALL
-from surefoot.learn.models import Model
+from surefoot.learn.engines import INSTALL, engine_of
+from surefoot.learn.models import Model, load_model
 from surefoot.learn.recipes import SAFE
+from surefoot.learn.row_queries import evaluation_set, queries_of_rows
 from surefoot.learn.settings import FIELDS, Settings
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
@@ -118,12 +119,14 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         y: npt.ArrayLike,
         qid: Iterable[object] | None = None,
         baseline: Any = None,
-        eval_set: tuple[Any, npt.ArrayLike, Iterable[object]] | None = None,
+        eval_set: Any = None,
         eval_baseline: Any = None,
         sample_weight: npt.ArrayLike | None = None,
         init_model: Any = None,
         callbacks: Sequence[Callable[[Any], None]] = (),
         categorical_feature: Any = "auto",
+        group: npt.ArrayLike | None = None,
+        eval_group: Any = None,
     ) -> RiskRanker:
         """Learn from documents (rows) with labels.
 
@@ -134,12 +137,12 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         y : array
             The labels: grades of 0 or more.
         qid : array, optional
-            The query of each row; without it all rows are one query.
+            The query of each row; without it and ``group`` all rows are one query, of which a warning tells.
         baseline
             Anything that `surefoot.learn.baselines_of` takes: a feature, a run, a model, scores of the rows or values
             of the queries.
-        eval_set : tuple, optional
-            Features, labels and query ids to validate on.
+        eval_set : tuple or list, optional
+            Features, labels and query ids to validate on; or as in LightGBM ``[(X, y)]``, with ``eval_group``.
         eval_baseline
             The baseline of ``eval_set``, if ``baseline`` does not name one on both.
         sample_weight : array, optional
@@ -148,8 +151,9 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             A model whose trees stay; new ones are added.
         callbacks : sequence
             Callbacks of the engine.
-        categorical_feature
-            As in LightGBM.
+        categorical_feature, group, eval_group
+            As in LightGBM: a group is the number of rows of each query, one after another; ``eval_group`` may be a
+            list of one.
 
         Returns
         -------
@@ -157,10 +161,11 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             The ranker itself, with ``model_``, ``history_`` and ``best_iteration_``.
         """
         matrix, y = validate_data(self, X, y, **ACCEPTED)
-        data, order = self._data(matrix, y, qid)
+        data, order = self._data(matrix, y, queries_of_rows(qid, group, matrix.shape[0]))
         valid, valid_order = None, order
         if eval_set is not None:
-            valid, valid_order = self._data(self._matrix(eval_set[0]), *eval_set[1:])
+            features, labels, queries = evaluation_set(eval_set, eval_group)
+            valid, valid_order = self._data(self._matrix(features), labels, queries)
         trained = train(
             data,
             _in_order(baseline, order),
@@ -239,19 +244,69 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         validation = self._validation(X, y, qid, baseline)
         return validation.scores(name, self.model_.predict(validation.data))
 
-    def score(self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None) -> float:
-        """The mean of the reported metric, for model selection.
+    def score(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        qid: Iterable[object] | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+    ) -> float:
+        """The mean of the reported metric, for model selection; `surefoot.learn.risk_scorer` selects by risk.
 
         Parameters
         ----------
         X, y, qid
             As in `fit`.
+        sample_weight : array, optional
+            A weight for each row; a query weighs the mean of its rows' weights.
 
         Returns
         -------
         float
         """
-        return self.evaluate(X, y, qid)["mean"]
+        validation = self._validation(X, y, qid, None)
+        values = validation.values(self.model_.predict(validation.data))
+        if sample_weight is None:
+            return float(values.mean())
+        data, order = validation.data, self._order(X, qid)
+        rows = _check_sample_weight(sample_weight, np.empty((order.size, 1)), ensure_non_negative=True)[order]
+        weights = np.add.reduceat(rows, data.bounds[:-1]) / data.sizes
+        return float(np.average(values, weights=weights[validation.metric.counted]))
+
+    @property
+    def booster_(self) -> Any:
+        """The engine's own model: a LightGBM or an XGBoost Booster."""
+        check_is_fitted(self, "model_")
+        return self.model_.booster
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """How much splits on each feature improved the objective, in sum."""
+        check_is_fitted(self, "model_")
+        return engine_of(self.model_.engine).importances(self.booster_, self.n_features_in_)
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> RiskRanker:
+        """The ranker of a folder that `save` or `surefoot train` wrote.
+
+        Parameters
+        ----------
+        folder : path
+            The folder.
+
+        Returns
+        -------
+        RiskRanker
+            Fitted, with the settings of the model's card.
+        """
+        model = load_model(folder)
+        ranker = cls.from_settings(_settings_of(model.card["settings"]))
+        ranker.model_ = model.by_index()
+        ranker.n_features_in_ = model.card["data"]["features"]
+        if names := model.card["data"]["feature_names"]:
+            ranker.feature_names_in_ = np.array(names, dtype=object)
+        ranker.best_iteration_ = model.card["best_iteration"]
+        return ranker
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the model and its card; `surefoot predict` and `load_model` read them.
@@ -289,9 +344,13 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
     def _data(self, X: Any, y: npt.ArrayLike, qid: Any) -> tuple[RankingData, npt.NDArray[np.intp]]:
         """The rows by query, and the order that brought them there."""
         names = getattr(self, "feature_names_in_", None)
-        queries = np.zeros(X.shape[0], np.int64) if qid is None else np.asarray(qid)
+        queries = queries_of_rows(qid, None, X.shape[0])
         data = RankingData.of(X, y, queries, feature_names=None if names is None else [str(name) for name in names])
         return data, np.argsort(queries_of(queries)[1], kind="stable")
+
+    def _order(self, X: Any, qid: Any) -> npt.NDArray[np.intp]:
+        """The order that brings the rows together by query."""
+        return np.argsort(queries_of(queries_of_rows(qid, None, X.shape[0]))[1], kind="stable")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -313,6 +372,13 @@ def _signature(function: Callable[..., None]) -> inspect.Signature:
 
 
 RiskRanker.__init__.__signature__ = _signature(RiskRanker.__init__)  # type: ignore[attr-defined]
+
+
+def _settings_of(card: Mapping[str, Any]) -> Settings:
+    """The settings in a model's card, where JSON made lists of tuples."""
+    known: dict[str, Any] = {name: card[name] for name in FIELDS if name in card}
+    known |= {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
+    return Settings(**known)
 
 
 def _weight(given: Any, X: Any, queries: int, order: npt.NDArray[np.intp]) -> Any:

@@ -137,6 +137,8 @@ class TrainingRun:
                 **settings.objective_options,
             )
             objective.bind(data, sample_weight)
+            if valid is None:
+                objective.report_by(Metric.reported(settings).bind(data.labels, data.bounds, settings.empty))
             prepared = None
             if valid is not None:
                 theirs = baselines_of(baseline_for("validation", valid_baseline, baseline), valid, missing)

@@ -20,7 +20,7 @@ import numpy as np
 from surefoot._typing import Columns, FloatArray
 from surefoot.errors import SurefootError
 from surefoot.risk.moments import Statistic
-from surefoot.risk.statistics import Comparison, Expectation, Mean, Tail
+from surefoot.risk.statistics import Comparison, Correlation, Expectation, Mean, Tail
 
 Needs = Literal["baseline", "population"] | None
 GMEAN_FLOOR = 1e-5
@@ -178,6 +178,18 @@ LOSSES = _count("losses", lambda c, _: c.losses.n, higher=False)
 TIES = _count("ties", lambda c, _: c.ties, higher=None)
 LOSS20 = _count("loss20", lambda c, _: c.loss20, higher=False)
 
+CORRELATION = Risk(
+    "correlation",
+    "correlation with the baseline",
+    needs="baseline",
+    higher_is_better=None,
+    statistic=Correlation.of,
+    compute=lambda found, _: found.value,
+    uses_alpha=False,
+    reference=0.0,
+    in_evaluate=False,
+)
+
 GEOMINUS_PUBLISHED = Risk(
     "geominus_published",
     "Geo− as printed",
@@ -237,7 +249,7 @@ def validate_fraction(fraction: float) -> float:
 _STANDARD = (MEAN, URISK, FRISK, FREWARD, TRISK, SE, P, ZRISK, GEORISK, WINS, LOSSES, TIES, LOSS20)
 """The columns of `surefoot.evaluate`, in their order."""
 
-_BUILT_IN = {measure.name: measure for measure in (*_STANDARD, GMEAN, *MINUS)}
+_BUILT_IN = {measure.name: measure for measure in (*_STANDARD, GMEAN, CORRELATION, *MINUS)}
 _REGISTRY: dict[str, Risk] = dict(_BUILT_IN)
 
 

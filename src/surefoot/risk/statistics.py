@@ -249,6 +249,36 @@ class Tail(Statistic):
         raise SurefootError("tail risk needs all topics at once; it cannot be added up from parts")
 
 
+@dataclass(frozen=True)
+class Correlation(Statistic):
+    """Pearson's correlation of a system with its baseline over the topics. Not additive, as it is kept.
+
+    >>> Correlation.of(np.array([[0.1, 0.2, 0.4], [0.3, 0.2, 0.0]]), np.array([0.2, 0.3, 0.5])).value.round(3)
+    array([ 1., -1.])
+    """
+
+    value: FloatArray
+
+    @classmethod
+    def of(
+        cls, system: FloatArray, baseline: FloatArray, weights: FloatArray | None = None, values: Values = LINEAR
+    ) -> Correlation:
+        """Over the topics (the last axis), or over those of each resample; NaN where either scores all topics alike."""
+        base = np.broadcast_to(baseline, system.shape)
+        drawn = np.ones((1, system.shape[-1])) if weights is None else weights
+        n = drawn.sum(axis=1)
+        own_mean, base_mean = system @ drawn.T / n, base @ drawn.T / n
+        covariance = (system * base) @ drawn.T / n - own_mean * base_mean
+        own, other = (system**2) @ drawn.T / n - own_mean**2, (base**2) @ drawn.T / n - base_mean**2
+        varies = (own > 1e-14) & (other > 1e-14)
+        r = np.divide(covariance, np.sqrt(np.where(varies, own * other, 1.0)))
+        found = np.where(varies, np.clip(r, -1.0, 1.0), np.nan)
+        return cls(found[..., 0] if weights is None else found)
+
+    def __add__(self, other: Self) -> Self:
+        raise SurefootError("a correlation needs all topics at once; it cannot be added up from parts")
+
+
 def tail_count(topics: npt.ArrayLike, fraction: float) -> FloatArray:
     """The number of topics in a tail: ceil(fraction × c), rounded first because 0.07 × 100 exceeds 7 in floating point.
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from surefoot._fork import uses_threads
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.settings import ENGINES, Settings
 
@@ -46,6 +47,9 @@ class Engine(Protocol):
 
     def predict(self, booster: Any, features: Any) -> Any:
         """The score of each row."""
+
+    def importances(self, booster: Any, features: int) -> FloatArray:
+        """How much each of so many features contributes to the model."""
 
 
 def engine_of(name: str) -> Engine:

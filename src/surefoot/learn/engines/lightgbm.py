@@ -13,6 +13,7 @@ import lightgbm as lgb
 import numpy as np
 from lightgbm.basic import _LIB, LightGBMError, _ConfigAliases  # type: ignore[attr-defined]
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import RESEED_EVERY
@@ -105,6 +106,9 @@ class LightGBM:
 
     def predict(self, booster: Any, features: Any) -> Any:
         return booster.predict(_rows(features))
+
+    def importances(self, booster: Any, features: int) -> FloatArray:
+        return np.asarray(booster.feature_importance("gain"), np.float64)
 
 
 ENGINE = LightGBM()

@@ -101,6 +101,10 @@ class Linear:
     def predict(self, booster: LinearModel, features: Any) -> FloatArray:
         return booster.predict(features)
 
+    def importances(self, booster: LinearModel, features: int) -> FloatArray:
+        """The absolute weights."""
+        return np.abs(booster.weights)
+
 
 ENGINE = Linear()
 

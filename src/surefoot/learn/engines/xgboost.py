@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xgboost
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import RESEED_EVERY
@@ -113,6 +114,11 @@ class XGBoost:
 
     def predict(self, booster: Any, features: Any) -> Any:
         return np.ravel(booster.predict(_matrix(features, booster.feature_names, booster.feature_types)))
+
+    def importances(self, booster: Any, features: int) -> FloatArray:
+        names = booster.feature_names or [f"f{index}" for index in range(features)]
+        gains = booster.get_score(importance_type="total_gain")
+        return np.array([gains.get(name, 0.0) for name in names], np.float64)
 
 
 ENGINE = XGBoost()

@@ -13,6 +13,7 @@ KINDS = {
     "alpha": ("alpha_curves", "a measure against alpha, with critical values (SIGIR 2014, fig. 1; 2016, figs. 2, 3)"),
     "topics": ("topic_bars", "T_J of each topic, of one system or several, with the threshold (SIGIR 2014, figure 2)"),
     "pca": ("pca_map", "a map of the systems, with virtual baselines (ECIR 2014, figures 1, 2)"),
+    "correlation": ("correlation_map", "who looks safe because it resembles the baseline (ECIR 2014)"),
     "paired": ("paired_scores", "a system's scores over the baseline's, topic by topic (ECIR 2014, figure 3a)"),
     "sorted": ("sorted_values", "what each topic adds to U_Risk, the worst first (ECIR 2014, figures 3b, 3c, 4)"),
     "differences": ("difference_boxes", "score differences with their fences (ECIR 2020, figure 1)"),

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from surefoot._typing import FloatArray
+from surefoot.analysis.bias import baseline_bias, partial_correlation
 from surefoot.analysis.cross import CrossTable, cross
 from surefoot.analysis.value_agreement import value_agreement
 from surefoot.errors import SurefootError, choose
@@ -19,11 +20,13 @@ from surefoot.show.plots.style import (
     BLUE,
     COLUMN,
     PAGE,
+    QUIET,
     SHADES,
     VERMILION,
     canvas,
     measure_label,
     names_on,
+    plain,
     signed,
 )
 from surefoot.stats.agreement import PCA, pca
@@ -98,6 +101,68 @@ def _corners(names: Sequence[str], points: FloatArray) -> list[str]:
         return list(names)
     order = np.argsort(points, axis=0, kind="stable")
     return list(dict.fromkeys(names[index] for index in np.concatenate([order[:2], order[-2:]]).T.ravel()))
+
+
+def correlation_map(
+    scores: Scores,
+    baseline: str,
+    *,
+    alpha: float = 1.0,
+    systems: Sequence[str] | None = None,
+    label: Sequence[str] | None = None,
+    axes: Axes | None = None,
+) -> Axes:
+    """U_Risk of each system over its correlation with the baseline; the darker a point, the smaller the mean.
+
+    Of points of the same shade those to the right, which fail where the baseline fails, lie higher: they look safer
+    without being better. The title has the partial correlation, the mean held fixed (`baseline_bias`). After Dinçer,
+    Ounis and Macdonald, ECIR 2014, who say so in words.
+
+    Parameters
+    ----------
+    scores
+        The scores of all systems.
+    baseline
+        A system, or MEAN, MEDIAN or MAX of each topic.
+    alpha
+        Risk sensitivity.
+    systems
+        The systems to draw; all but the baseline if None.
+    label
+        The systems to name; if None all up to 12, else the extremes of both axes.
+    axes
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    Axes
+        The Axes, to be changed further or written by `save_plot`.
+
+    Examples
+    --------
+    >>> scores = Scores(np.random.default_rng(1).random((6, 30)), "abcdef", range(30))
+    >>> correlation_map(scores, "a", alpha=5).get_title(loc="left")
+    'partial correlation, given the mean: 0.94'
+    """
+    found = baseline_bias(scores, baseline, alpha, systems=systems)
+    names = [str(name) for name in found["system"]]
+    points = np.column_stack([found["correlation"], found["urisk"]])
+    if np.isnan(points).any() or len(names) < 4:
+        raise SurefootError("the map needs 4 systems or more whose scores vary over the topics")
+    with canvas(axes, height=2.8) as axes:
+        shade = axes.scatter(
+            points[:, 0], points[:, 1], 16, found["mean"], cmap="cividis", edgecolor="white", linewidth=0.4, zorder=3
+        )
+        axes.figure.colorbar(shade, ax=axes, fraction=0.05, pad=0.02, label=f"mean {plain(scores.measure)}")
+        axes.margins(0.1)
+        axes.axhline(0, color=QUIET, linewidth=0.5, zorder=1)
+        axes.set(xlabel=f"correlation with {plain(baseline)} over topics")
+        axes.set_ylabel(f"{measure_label('urisk')} at α = {alpha:g}")
+        partial = partial_correlation(found["correlation"], found["urisk"], found["mean"])
+        axes.set_title(f"partial correlation, given the mean: {partial:.2f}", loc="left")
+        named = _corners(names, points) if label is None else to_name(names, np.zeros(len(names)), label)
+        label_points(axes, points, names, [names.index(name) for name in named])
+    return axes
 
 
 def rbo_bars(
