@@ -42,6 +42,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="what was ranked before and what now, and what each document's move cost; needs runs",
     )
+    inputs.add_unjudged(parser)
+    parser.add_argument(
+        "--credible",
+        action="store_true",
+        help="add the probability that a loss is one for another assessor too, with all documents judged; needs runs",
+    )
+    parser.add_argument(
+        "--assessors",
+        nargs="+",
+        metavar="QRELS",
+        help="how assessors differ, for --credible: qrels of other assessors, the probability that another one gives "
+        "another grade, none, or dl2019 (default)",
+    )
     inputs.add_texts(parser)
     inputs.add_output(parser)
 
@@ -59,11 +72,45 @@ def run(arguments: argparse.Namespace) -> int:
         value=inputs.value_function(arguments),
     )
     topics = _topics(result, arguments)
+    result = _with_doubts(result, arguments)
     if arguments.documents:
         _show_documents(topics, arguments)
     else:
         inputs.show(result.select(topics), arguments)
     return 0
+
+
+def _with_doubts(result: Exploration, arguments: argparse.Namespace) -> Exploration:
+    """The topics with bounds of their differences, and with the probability of losses, as far as asked for."""
+    credible = arguments.credible or bool(arguments.assessors)
+    if not credible and arguments.unjudged != "bounds":
+        return result
+    if arguments.unjudged == "skip":
+        raise SurefootError("--credible takes unjudged documents into account itself; leave out --unjudged skip")
+    from surefoot.judgments.bounds import delta_bounds
+    from surefoot.judgments.credibility import credibility
+
+    runs = inputs.load_judged(arguments, (arguments.measure or [inputs.DEFAULT_MEASURE])[0])
+    system, baseline = arguments.system, arguments.baseline
+    if arguments.unjudged == "bounds":
+        result = result.with_columns(delta_bounds(runs.pair(system, baseline)), ("delta_low", "delta_high"))
+    if credible:
+        found = credibility(runs, system, baseline, arguments.alpha, assessors=_assessors(arguments.assessors))
+        names = [name for name in ("p_loss", "low", "high", "credible", "confirmed") if name in found.columns]
+        result = result.with_columns(found, names)
+    return result
+
+
+def _assessors(given: list[str] | None) -> str | float | list[str] | None:
+    """How assessors differ: by name, a number, none, or their files."""
+    if given is None or given == ["dl2019"]:
+        return "dl2019"
+    if given == ["none"]:
+        return None
+    try:
+        return float(given[0]) if len(given) == 1 else given
+    except ValueError:
+        return given
 
 
 def _topics(result: Exploration, arguments: argparse.Namespace) -> list[str]:
