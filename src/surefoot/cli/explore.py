@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
+from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -126,15 +127,16 @@ def _topics(result: Exploration, arguments: argparse.Namespace) -> list[str]:
 
 def _show_documents(topics: list[str], arguments: argparse.Namespace) -> None:
     from surefoot.analysis.documents import document_moves
-    from surefoot.io.texts import read_documents, read_queries
+    from surefoot.io.texts import read_documents
     from surefoot.show.rankings import side_by_side
 
     runs = inputs.load_runs(arguments, (arguments.system, arguments.baseline))
-    queries = read_queries(arguments.queries) if arguments.queries else None
+    queries = inputs.load_queries(arguments)
     texts = None
     if arguments.documents_text:
         wanted = {document for run in runs.values() for topic in topics for document in run.of_topic(topic)}
-        texts = read_documents(arguments.documents_text, wanted)
+        with progress("Reading the documents' texts", log="none"):
+            texts = read_documents(arguments.documents_text, wanted)
     measure = (arguments.measure or [inputs.DEFAULT_MEASURE])[0]
     system, baseline = runs[arguments.system], runs[arguments.baseline]
     found = document_moves(system, baseline, arguments.qrels, measure, topics=topics, queries=queries, texts=texts)

@@ -282,6 +282,13 @@ def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = N
     return {name: run for name, run in runs.items() if wanted is None or name in wanted}
 
 
+def load_queries(arguments: argparse.Namespace) -> dict[str, str] | None:
+    """The texts of queries, if they are given."""
+    from surefoot.io.texts import read_queries
+
+    return read_queries(arguments.queries) if arguments.queries else None
+
+
 def load_one(arguments: argparse.Namespace) -> Scores:
     """The scores of the one measure that the command can show."""
     if arguments.measure and len(arguments.measure) > 1:
