@@ -45,6 +45,9 @@ class Scores:
         The effectiveness measure.
     notes
         What was assumed so far: topics dropped or filled, queries without judgements, and so on.
+    judged
+        Where scores come from runs, the fraction of each one's first k documents that is judged, k being the cutoff of
+        the measure: systems × topics, NaN where a system retrieved nothing.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Scores:
     topics: tuple[str, ...]
     measure: str = "score"
     notes: tuple[str, ...] = ()
+    judged: FloatArray | None = None
 
     def __init__(
         self,
@@ -69,12 +73,14 @@ class Scores:
         topics: Iterable[object],
         measure: str = "score",
         notes: Iterable[str] = (),
+        judged: npt.ArrayLike | None = None,
     ) -> None:
         object.__setattr__(self, "values", _locked(values))
         object.__setattr__(self, "systems", tuple(str(system) for system in systems))
         object.__setattr__(self, "topics", tuple(str(topic) for topic in topics))
         object.__setattr__(self, "measure", measure)
         object.__setattr__(self, "notes", tuple(notes))
+        object.__setattr__(self, "judged", None if judged is None else _locked(judged))
         self._check()
 
     def _check(self) -> None:
@@ -83,6 +89,8 @@ class Scores:
             raise SurefootError(
                 f"{expected[0]} systems and {expected[1]} topics need a matrix of that shape, not {self.values.shape}"
             )
+        if self.judged is not None and self.judged.shape != expected:
+            raise SurefootError(f"the judged fractions have the shape {self.judged.shape}, the scores {expected}")
         if 0 in expected:
             raise SurefootError("scores need at least one system and one topic")
         _refuse_doubles("system", self.systems)
@@ -99,7 +107,7 @@ class Scores:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copies and pickles are made anew, so that they are as immutable as the original."""
-        return Scores, (self.values, self.systems, self.topics, self.measure, self.notes)
+        return Scores, (self.values, self.systems, self.topics, self.measure, self.notes, self.judged)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.systems), 'system')} × {counted(len(self.topics), 'topic')}"
@@ -197,7 +205,9 @@ class Scores:
         chosen_topics = self.topics if topics is None else as_names(topics)
         rows = _positions("system", self.systems, chosen_systems)
         columns = _positions("topic", self.topics, chosen_topics)
-        return Scores(self.values[np.ix_(rows, columns)], chosen_systems, chosen_topics, self.measure, self.notes)
+        cells = np.ix_(rows, columns)
+        judged = None if self.judged is None else self.judged[cells]
+        return Scores(self.values[cells], chosen_systems, chosen_topics, self.measure, self.notes, judged)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """The scores as ``{system: {topic: score}}``, which `from_dict` reads.
@@ -241,11 +251,12 @@ class Scores:
         ('bm25',)
         """
         _positions("system", self.systems, names)
-        return Scores(self.values, [names.get(s, s) for s in self.systems], self.topics, self.measure, self.notes)
+        renamed = [names.get(system, system) for system in self.systems]
+        return Scores(self.values, renamed, self.topics, self.measure, self.notes, self.judged)
 
     def note(self, *notes: str) -> Scores:
         """The same scores with more said about them."""
-        return Scores(self.values, self.systems, self.topics, self.measure, (*self.notes, *notes))
+        return Scores(self.values, self.systems, self.topics, self.measure, (*self.notes, *notes), self.judged)
 
     def baseline(self, name: str, over: Iterable[str] | None = None) -> FloatArray:
         """The scores of a baseline: a system, or MEAN, MEDIAN or MAX of each topic over a set of systems.

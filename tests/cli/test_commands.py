@@ -288,7 +288,8 @@ def test_scores_writes_what_evaluate_reads(runs: list[str], tmp_path: Path, caps
     assert main(["evaluate", "--scores", str(out), "--measure", "AP", "--baseline", "old", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)["rows"]
     assert main(["evaluate", *runs, "--measure", "AP", "--baseline", "old", "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["rows"] == found
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [{name: row[name] for name in row if name != "judged@k"} for row in rows] == found
     assert main(["scores", *runs, "--measure", "RR"]) == 0
     assert capsys.readouterr().out == "topic,old,new\nq1,1.0,0.5\nq2,1.0,1.0\n"
 

@@ -70,7 +70,7 @@ def test_another_assessor_may_use_higher_grades(tmp_path):
 
 def test_bad_requests_are_refused(tmp_path):
     runs = read_random(tmp_path, seed=9)
-    with pytest.raises(SurefootError, match="assessors must be 'dl2019', a number"):
+    with pytest.raises(SurefootError, match="assessors must be 'dl2019', a number, or qrels"):
         credibility(runs, "r0", "r1", assessors="nist")
     with pytest.raises(SurefootError, match="the level must lie between 0 and 1"):
         credibility(runs, "r0", "r1", level=2)
@@ -84,3 +84,16 @@ def test_losses_of_dl_2019_that_no_other_assessor_shares_are_unclear(data):
     losses = found["delta"] < 0
     assert losses.sum() == 14
     assert (found["credible"][losses & (found["delta"] > -0.05)] == "unclear").all()
+
+
+def test_other_assessors_confirm_or_not(tmp_path):
+    runs = read_random(tmp_path, seed=3, holes=0)
+    same, delta = tmp_path / "qrels.txt", runs.pair("r0", "r1").delta
+    reverse = write_qrels(
+        tmp_path / "reverse",
+        {t: {d: 3 - max(g, 0) for d, g in runs.qrels.of_topic(t).items()} for t in runs.topics},
+    )
+    found = credibility(runs, "r0", "r1", assessors=[same, reverse], n_draws=20)
+    assert (found["confirmed"] >= 1).all()
+    turned = JudgedRuns.read({n: r.run for n, r in runs.rankings.items()}, reverse, "nDCG@5").pair("r0", "r1").delta
+    assert found["confirmed"].tolist() == (1 + (np.sign(turned) == np.sign(delta))).tolist()

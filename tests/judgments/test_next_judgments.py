@@ -7,10 +7,8 @@ import pytest
 
 from surefoot.cli import main
 from surefoot.errors import SurefootError
-from surefoot.judgments.bounds import DeltaBounds
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.judgments.next_judgments import is_settled, next_judgments, verdict_of, verdicts_of
-from surefoot.risk.values import Linear
 from surefoot.stats.inference import t_inference
 from tests.judgments.collection import random_collection, read_random, write_qrels, write_runs
 
@@ -31,8 +29,8 @@ def test_what_is_settled_no_values_between_the_bounds_change(seed, width):
     random = np.random.default_rng(seed)
     middle = random.normal(random.choice([-0.4, 0, 0.4]), 0.3, 15)
     reach = width * random.random(15)
-    bounds = DeltaBounds(middle - reach, middle + reach, np.ones(15, bool))
-    settled = {told for told in ("worse", "can't tell", "better") if is_settled(told, Linear(0.0), bounds)}
+    bounds = middle - reach, middle + reach
+    settled = {told for told in ("worse", "can't tell", "better") if is_settled(told, *bounds)}
     corners = random.choice([-1, 1], (2000, 15)) * reach + middle
     inside = random.uniform(-1, 1, (2000, 15)) * reach + middle
     seen = set(verdicts_of(np.concatenate([corners, inside])).tolist())

@@ -24,6 +24,11 @@ from surefoot.stats.bootstrap import METHODS, BootstrapMethod
 from surefoot.stats.corrections import correct as corrected
 from surefoot.stats.inference import LEVEL, t_inference_of
 
+JUDGED = "judged@k"
+"""The column of the mean fraction of judged documents, k being the measure's cutoff."""
+UNEQUAL = 0.05
+"""A difference of judged@k from which on a note tells it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(Result):
@@ -36,7 +41,12 @@ class Evaluation(Result):
         measures = list(self.columns.get("measure", [""] * len(self)))
         index = np.array([measures.index(measure) for measure in measures])
         order = np.lexsort((-np.asarray(self.columns["mean"]), np.asarray(self.columns["alpha"]), index))
-        return self.take(order)
+        found = self.take(order)
+        if JUDGED not in found.columns:
+            return found
+        names = [name for name in found.columns if name != JUDGED]
+        names.insert(names.index("mean") + 1, JUDGED)
+        return replace(found, columns={name: found.columns[name] for name in names})
 
     def highlights(self) -> Highlights:
         """The best values of each measure and alpha, and where T_Risk is significant by the corrected p, if any."""
@@ -128,6 +138,8 @@ class EvaluateOptions:
         minus = [measure for measure in MINUS if self.minus and (has_baseline or measure.needs != "baseline")]
         statistics = design.statistics([*measures, *minus], alphas)
         table = measure_columns(design.systems, has_baseline and design.baseline_names, alphas, measures, statistics)
+        if design.scores.judged is not None:
+            table[JUDGED] = judged_means(design.scores.select(design.systems))
         if self.ci == "t":
             found = t_inference_of(statistics[URISK.source].at(alphas), self.level)  # type: ignore[union-attr]
             table |= {"urisk_low": found.low, "urisk_high": found.high}
@@ -240,8 +252,9 @@ def evaluate(
     -------
     Evaluation
         Columns ``system, baseline, alpha, mean, urisk, frisk, freward, trisk, se, p, zrisk, georisk, wins, losses,
-        ties, loss20``, then measures that were registered (`surefoot.risk.register`); without a baseline only those
-        that need none. Undefined values are NaN: T_Risk of the baseline itself, or where all differences are equal.
+        ties, loss20``, then measures that were registered (`surefoot.risk.register`), then ``judged@k`` where scores
+        are those of runs; without a baseline only those that need none. Undefined values are NaN: T_Risk of the
+        baseline itself, or where all differences are equal.
 
     Examples
     --------
@@ -291,7 +304,35 @@ def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:
     if design.population not in (None, "PAIR"):
         outside = [name for name in design.systems if name not in (design.population or ())]
     lowest, topics = float(design.scores.values.min()), len(design.scores.topics)
-    return [*design.scores.notes, *caveats(alphas, table, lowest, topics, outside)]
+    unequal = unequally_judged(design.scores, design.systems, design.baseline_names)
+    return [*design.scores.notes, *unequal, *caveats(alphas, table, lowest, topics, outside)]
+
+
+def judged_means(scores: Scores) -> FloatArray:
+    """judged@k of each system over the topics that it retrieved."""
+    assert scores.judged is not None
+    retrieved = np.maximum((~np.isnan(scores.judged)).sum(axis=1), 1)
+    return np.asarray(np.nan_to_num(scores.judged).sum(axis=1) / retrieved)
+
+
+def unequally_judged(scores: Scores, systems: Sequence[str], baselines: Sequence[str]) -> list[str]:
+    """A note on systems of which more or fewer documents are judged than of their baselines.
+
+    >>> judged = [[1.0, 1.0], [0.5, 0.7]]
+    >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"], judged=judged)
+    >>> unequally_judged(scores, ["new"], ["old"])
+    ["not as many documents are judged as of the baseline: judged@k of new is 60 %, the baseline's 100 %"]
+    """
+    if scores.judged is None:
+        return []
+    means = dict(zip(scores.systems, judged_means(scores).tolist(), strict=True))
+    found = [
+        f"{system} is {100 * means[system]:.0f} %, the baseline's {100 * means[baseline]:.0f} %"
+        for system, baseline in zip(systems, baselines, strict=True)
+        if baseline in means and abs(means[system] - means[baseline]) >= UNEQUAL
+    ]
+    told = f"not as many documents are judged as of the baseline: judged@k of {listed(found, most=3)}"
+    return [told] if found else []
 
 
 def caveats(

@@ -9,6 +9,7 @@ import numpy as np
 
 from surefoot._typing import FloatArray
 from surefoot.analysis.design import Design, Population, signature_of
+from surefoot.analysis.evaluate import unequally_judged
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.results import Result, plain
 from surefoot.risk.alphas import validate_alpha
@@ -32,6 +33,13 @@ class Exploration(Result):
             raise SurefootError(f"no topic {listed(unknown)}; there are {listed(index)}")
         rows = [index[topic] for topic in topics]
         return replace(self, columns={name: self[name][rows] for name in self.columns})
+
+    def with_columns(self, more: Result, names: Sequence[str]) -> Exploration:
+        """The same rows with some columns of another result about the same topics, and its notes."""
+        row_of = {topic: row for row, topic in enumerate(more["topic"].tolist())}
+        rows = [row_of[topic] for topic in self["topic"].tolist()]
+        columns = {**self.columns, **{name: more[name][rows] for name in names}}
+        return replace(self, columns=columns, notes=(*self.notes, *more.notes))
 
     def extra(self) -> dict[str, float | None]:
         """The values over all topics, for JSON."""
@@ -101,7 +109,13 @@ def explore(
     signature = signature_of("explore", [design], np.array(alpha), system=system, level=level)
     ordered = {name: column[order] for name, column in columns.items()}
     undefined = ["z is undefined: the system is not in the population, or some scores are below 0"]
-    notes = (*scores.notes, *_findings(ordered, inference), *(undefined if np.isnan(ordered["z"]).any() else []))
+    unequal = unequally_judged(scores, [system], [baseline])
+    notes = (
+        *scores.notes,
+        *unequal,
+        *_findings(ordered, inference),
+        *(undefined if np.isnan(ordered["z"]).any() else []),
+    )
     return Exploration(signature=signature, columns=ordered, notes=notes, inference=inference)
 
 

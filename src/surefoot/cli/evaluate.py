@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_alpha(parser, several=True)
     parser.add_argument("--systems", type=inputs.names, metavar="LIST", help="rows to show, by comma (default: all)")
     inputs.add_value(parser)
+    inputs.add_unjudged(parser)
     parser.add_argument(
         "--tail",
         type=inputs.numbers,
@@ -83,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     options["extra"] = [name for name in arguments.columns or () if is_extra(name)]
     if arguments.segment_by and not arguments.segments:
         raise SurefootError("--segment-by names a column of the file that --segments gives; give one")
+    if arguments.segments and arguments.unjudged == "bounds":
+        raise SurefootError("--unjudged bounds is not for --segments; leave out one of them")
     if arguments.segments:
         from surefoot.analysis.segments import evaluate_segments
         from surefoot.io.maps import read_segments
@@ -94,6 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         scores = inputs.load(arguments)
         result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, **options)
+        if arguments.unjudged == "bounds":
+            result = _with_bounds(result, arguments)
         inputs.show(_arranged(result, scores, arguments), arguments)
     return 0
 
@@ -118,6 +123,17 @@ def _arranged(result: Evaluation, scores: list[Scores], arguments: argparse.Name
 def _behind(names: list[str], name: str, other: str) -> list[str]:
     """The names with another one behind one of them."""
     return [kept for each in names for kept in ((each, other) if each == name else (each,))]
+
+
+def _with_bounds(result: Evaluation, arguments: argparse.Namespace) -> Evaluation:
+    """The rows with the least and the largest U_Risk over all grades of unjudged documents."""
+    from surefoot.judgments.bounds import with_urisk_bounds
+
+    if not arguments.baseline or arguments.value != "linear":
+        raise SurefootError("--unjudged bounds needs a run as the --baseline, and linear values")
+    measures = arguments.measure or [inputs.DEFAULT_MEASURE]
+    runs = [inputs.load_judged(arguments, measure) for measure in measures]
+    return with_urisk_bounds(result, {str(one.measure): one for one in runs})
 
 
 def _stream(arguments: argparse.Namespace) -> int:

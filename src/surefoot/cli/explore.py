@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
+from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -42,6 +43,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="what was ranked before and what now, and what each document's move cost; needs runs",
     )
+    inputs.add_unjudged(parser)
+    parser.add_argument(
+        "--credible",
+        action="store_true",
+        help="add the probability that a loss is one for another assessor too, with all documents judged; needs runs",
+    )
+    parser.add_argument(
+        "--assessors",
+        nargs="+",
+        metavar="QRELS",
+        help="how assessors differ, for --credible: qrels of other assessors, the probability that another one gives "
+        "another grade, none, or dl2019 (default)",
+    )
     inputs.add_texts(parser)
     inputs.add_output(parser)
 
@@ -59,11 +73,45 @@ def run(arguments: argparse.Namespace) -> int:
         value=inputs.value_function(arguments),
     )
     topics = _topics(result, arguments)
+    result = _with_doubts(result, arguments)
     if arguments.documents:
         _show_documents(topics, arguments)
     else:
         inputs.show(result.select(topics), arguments)
     return 0
+
+
+def _with_doubts(result: Exploration, arguments: argparse.Namespace) -> Exploration:
+    """The topics with bounds of their differences, and with the probability of losses, as far as asked for."""
+    credible = arguments.credible or bool(arguments.assessors)
+    if not credible and arguments.unjudged != "bounds":
+        return result
+    if arguments.unjudged == "skip":
+        raise SurefootError("--credible takes unjudged documents into account itself; leave out --unjudged skip")
+    from surefoot.judgments.bounds import delta_bounds
+    from surefoot.judgments.credibility import credibility
+
+    runs = inputs.load_judged(arguments, (arguments.measure or [inputs.DEFAULT_MEASURE])[0])
+    system, baseline = arguments.system, arguments.baseline
+    if arguments.unjudged == "bounds":
+        result = result.with_columns(delta_bounds(runs.pair(system, baseline)), ("delta_low", "delta_high"))
+    if credible:
+        found = credibility(runs, system, baseline, arguments.alpha, assessors=_assessors(arguments.assessors))
+        names = [name for name in ("p_loss", "low", "high", "credible", "confirmed") if name in found.columns]
+        result = result.with_columns(found, names)
+    return result
+
+
+def _assessors(given: list[str] | None) -> str | float | list[str] | None:
+    """How assessors differ: by name, a number, none, or their files."""
+    if given is None or given == ["dl2019"]:
+        return "dl2019"
+    if given == ["none"]:
+        return None
+    try:
+        return float(given[0]) if len(given) == 1 else given
+    except ValueError:
+        return given
 
 
 def _topics(result: Exploration, arguments: argparse.Namespace) -> list[str]:
@@ -79,15 +127,16 @@ def _topics(result: Exploration, arguments: argparse.Namespace) -> list[str]:
 
 def _show_documents(topics: list[str], arguments: argparse.Namespace) -> None:
     from surefoot.analysis.documents import document_moves
-    from surefoot.io.texts import read_documents, read_queries
+    from surefoot.io.texts import read_documents
     from surefoot.show.rankings import side_by_side
 
     runs = inputs.load_runs(arguments, (arguments.system, arguments.baseline))
-    queries = read_queries(arguments.queries) if arguments.queries else None
+    queries = inputs.load_queries(arguments)
     texts = None
     if arguments.documents_text:
         wanted = {document for run in runs.values() for topic in topics for document in run.of_topic(topic)}
-        texts = read_documents(arguments.documents_text, wanted)
+        with progress("Reading the documents' texts", log="none"):
+            texts = read_documents(arguments.documents_text, wanted)
     measure = (arguments.measure or [inputs.DEFAULT_MEASURE])[0]
     system, baseline = runs[arguments.system], runs[arguments.baseline]
     found = document_moves(system, baseline, arguments.qrels, measure, topics=topics, queries=queries, texts=texts)

@@ -14,6 +14,7 @@ from surefoot.errors import SurefootError, listed
 if TYPE_CHECKING:
     from surefoot.analysis.design import Population
     from surefoot.io.document_lists import Run
+    from surefoot.judgments.judged_runs import JudgedRuns
     from surefoot.results import Result
     from surefoot.risk.values import Family
     from surefoot.scores import Scores
@@ -78,6 +79,17 @@ def add_output(parser: argparse.ArgumentParser, to_file: bool = True) -> None:
     group.add_argument("--label", metavar="NAME", help="of a LaTeX table, to refer to it")
     if to_file:
         add_file(group, "-o", "--output", metavar="FILE", help="write to a file instead of standard output")
+
+
+def add_unjudged(parser: argparse.ArgumentParser) -> None:
+    """What becomes of documents that nobody judged."""
+    parser.add_argument(
+        "--unjudged",
+        choices=("zero", "skip", "bounds"),
+        default="zero",
+        help="documents of runs that nobody judged: not relevant, as in trec_eval (default), left out of the rankings, "
+        "or not relevant, and the least and largest difference over all their grades added",
+    )
 
 
 def add_alpha(parser: argparse.ArgumentParser, several: bool) -> None:
@@ -219,6 +231,7 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
             names=arguments.names,
             progress=report,
             duplicates=arguments.duplicates,
+            unjudged="skip" if getattr(arguments, "unjudged", "zero") == "skip" else "zero",
         )
     return list(found.values())
 
@@ -235,6 +248,19 @@ def _refuse_tables(paths: Sequence[str]) -> None:
             continue
         if is_table:
             raise SurefootError(f"{path} is a table of scores, not a run: give it with --scores {path}")
+
+
+def load_judged(arguments: argparse.Namespace, measure: str) -> JudgedRuns:
+    """All runs with their judgments, for what the judgments can't tell."""
+    from surefoot.io.files import STDIN
+    from surefoot.judgments.judged_runs import JudgedRuns
+
+    if not arguments.runs or not arguments.qrels:
+        raise SurefootError("doubts about judgments need run files with --qrels; a table has only scores")
+    if STDIN in (*arguments.runs, arguments.qrels):
+        raise SurefootError("runs and judgments are read a second time, which standard input can't be; name a file")
+    with progress("Reading runs", log="none"):
+        return JudgedRuns.read(arguments.runs, arguments.qrels, measure, arguments.names, arguments.duplicates)
 
 
 def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = None) -> dict[str, Run]:
@@ -254,6 +280,13 @@ def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = N
     if absent:
         raise SurefootError(f"no run of {listed(absent)}; documents are those of two runs, such as {listed(runs, 3)}")
     return {name: run for name, run in runs.items() if wanted is None or name in wanted}
+
+
+def load_queries(arguments: argparse.Namespace) -> dict[str, str] | None:
+    """The texts of queries, if they are given."""
+    from surefoot.io.texts import read_queries
+
+    return read_queries(arguments.queries) if arguments.queries else None
 
 
 def load_one(arguments: argparse.Namespace) -> Scores:

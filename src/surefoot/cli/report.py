@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
 from surefoot.cli.outputs import add_file
+from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, build the page, write it."""
     from surefoot.io.atomic import write_text
     from surefoot.io.maps import read_segments
-    from surefoot.io.texts import read_queries
     from surefoot.show.report import report
 
     segments = read_segments(arguments.segments, arguments.segment_by) if arguments.segments else None
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.alpha,
         candidate=arguments.candidate,
         segments=segments,
-        queries=read_queries(arguments.queries) if arguments.queries else None,
+        queries=inputs.load_queries(arguments),
         rankings=_rankings(arguments),
     )
     write_text(arguments.output, page)
@@ -72,4 +72,7 @@ def _rankings(arguments: argparse.Namespace) -> Rankings | None:
         return None
     limit = int(arguments.size_limit * 1e6)
     rankings = Rankings(inputs.load_runs(arguments), read_qrels(arguments.qrels), size_limit=limit)
-    return rankings.with_texts(arguments.documents_text) if arguments.documents_text else rankings
+    if not arguments.documents_text:
+        return rankings
+    with progress("Reading the documents' texts", log="none"):
+        return rankings.with_texts(arguments.documents_text)

@@ -127,13 +127,22 @@ def _cascade(satisfied: FloatArray, ranks: IntArray, discounts: FloatArray) -> F
     has moved with probability t (Owen, 1972). Here it is a polynomial in t of a lower degree than there are documents,
     which Gauss' quadrature integrates exactly.
     """
+    reached = np.where(ranks > 0, ranks, np.inf)
+    # Nobody reads on beyond a document that satisfies for certain, whether it has moved or not.
+    last = reached.max(axis=0)[satisfied == 1].min(initial=np.inf)
+    read = reached.min(axis=0) <= last
+    total = np.zeros(satisfied.size)
+    total[read] = _cascade_of_all(satisfied[read], reached[:, read], discounts[:, read])
+    return total
+
+
+def _cascade_of_all(satisfied: FloatArray, ranks: FloatArray, discounts: FloatArray) -> FloatArray:
     count = satisfied.size
     if not count:
         return satisfied
     own = np.tile(np.arange(count), 2)
-    reached = np.where(ranks > 0, ranks, np.iinfo(np.int64).max)
     # above[m, place, j]: whether document j precedes the place, not having moved (m = 0) or having moved (m = 1).
-    order = reached * 1.0 + np.arange(count) / (count + 1)
+    order = ranks + np.arange(count) / (count + 1)
     above = (order[:, None, :] < order.reshape(-1)[None, :, None]) & (own[:, None] != np.arange(count))
     worth = np.tile(satisfied, 2) * discounts.reshape(-1)
     total = np.zeros(count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -17,11 +17,12 @@ from surefoot.io.document_lists import Qrels, Run
 class ForeignMeasures:
     """Measures of ir_measures over one set of qrels; a lock lets in one run at a time."""
 
-    def __init__(self, measures: Sequence[Measure], qrels: Qrels) -> None:
+    def __init__(self, measures: Sequence[Measure], qrels: Qrels, skip: bool = False) -> None:
         self._measures = measures
         self._topics = {topic: index for index, topic in enumerate(qrels.topics)}
         self._rows = {measure.origin: row for row, measure in enumerate(measures)}
         self._lock = Lock()
+        self._kept = {topic: set(own) for topic, own, _ in qrels.by_topic()} if measures and skip else None
         self._evaluator = self._make_evaluator(qrels) if measures else None
 
     def _make_evaluator(self, qrels: Qrels) -> Any:
@@ -47,7 +48,7 @@ class ForeignMeasures:
             return values
         with self._lock:
             try:
-                for metric in self._evaluator.iter_calc(list(_ranking(run))):
+                for metric in self._evaluator.iter_calc(list(_ranking(run, self._kept))):
                     if metric.query_id in self._topics:
                         values[self._rows[metric.measure], self._topics[metric.query_id]] = metric.value
             except Exception as error:
@@ -65,10 +66,14 @@ def _judgements(qrels: Qrels) -> Iterator[Any]:
             yield Qrel(topic, "no document", 0)
 
 
-def _ranking(run: Run) -> Iterator[Any]:
-    """The run's documents with falling whole numbers for scores, which every provider of ir_measures sorts alike."""
+def _ranking(run: Run, kept: Mapping[str, set[str]] | None) -> Iterator[Any]:
+    """The run's documents with falling whole numbers for scores, which every provider of ir_measures sorts alike.
+
+    Where ``kept`` names documents of the topics, the others are left out.
+    """
     from ir_measures import ScoredDoc
 
     for topic, documents, _ in run.by_topic():
-        for rank, document in enumerate(documents):
-            yield ScoredDoc(topic, document, float(len(documents) - rank))
+        ranked = documents if kept is None else [document for document in documents if document in kept.get(topic, ())]
+        for rank, document in enumerate(ranked):
+            yield ScoredDoc(topic, document, float(len(ranked) - rank))

@@ -20,6 +20,8 @@ ALL = (1 << 62) - 1
 LARGEST_ERR_GRADE = 4
 
 ERR, NDCG, NDCG_EXP, AP, RR, P, R, RBP, RBP_GRADED = range(9)
+FOREIGN = -1
+"""A measure that is left to ir_measures."""
 
 
 @kernel
@@ -236,36 +238,68 @@ class Plan(NamedTuple):
 
 
 @kernel
-def measure_run(run: RunArrays, qrels: QrelsArrays, topic_of: Array, plan: Plan, grades: Array, values: Array) -> None:
-    """Fill in ``values[measure, topic]`` from a run and qrels.
+def measure_run(
+    run: RunArrays,
+    qrels: QrelsArrays,
+    topic_of: Array,
+    plan: Plan,
+    skip: bool,
+    grades: Array,
+    values: Array,
+    fractions: Array,
+) -> None:
+    """Fill in ``values[measure, topic]`` from a run and qrels, and ``fractions``, of the first documents judged.
 
-    ``topic_of`` is the index in the qrels of each topic of the run, or -1. ``grades`` is overwritten; it has room for
-    the documents of a topic down to the largest cutoff.
+    ``topic_of`` is the index in the qrels of each topic of the run, or -1; ``skip`` leaves out unjudged documents.
+    ``grades`` is overwritten; it has room for the documents of a topic down to the largest cutoff.
     """
     for run_topic in range(topic_of.size):
         topic = topic_of[run_topic]
         if topic < 0:
             continue
         judged = qrels.grades[qrels.bounds[topic] : qrels.bounds[topic + 1]]
-        count = look_up(run, qrels, run_topic, topic, grades)
+        count = look_up(run, qrels, run_topic, topic, False, grades)
         for row in range(plan.kinds.size):
-            values[row, topic] = measure(
-                plan.kinds[row], grades[:count], judged, plan.cutoffs[row], plan.rels[row], plan.persistences[row]
-            )
+            fractions[row, topic] = judged_fraction(grades[:count], plan.cutoffs[row])
+        if skip:
+            count = look_up(run, qrels, run_topic, topic, True, grades)
+        for row in range(plan.kinds.size):
+            if plan.kinds[row] != FOREIGN:
+                values[row, topic] = measure(
+                    plan.kinds[row], grades[:count], judged, plan.cutoffs[row], plan.rels[row], plan.persistences[row]
+                )
 
 
 @kernel
-def look_up(run: RunArrays, qrels: QrelsArrays, run_topic: int, topic: int, grades: Array) -> int:
+def judged_fraction(grades: Array, cutoff: int) -> float:
+    """judged@k, the fraction of the first k documents that is judged; of all, if fewer are retrieved.
+
+    >>> judged_fraction(np.array([1, UNJUDGED, 0, UNJUDGED]), 3)
+    0.6666666666666666
+    """
+    depth, known = min(grades.size, cutoff), 0
+    for rank in range(depth):
+        known += grades[rank] != UNJUDGED
+    return float(known / depth)
+
+
+@kernel
+def look_up(run: RunArrays, qrels: QrelsArrays, run_topic: int, topic: int, skip: bool, grades: Array) -> int:
     """Fill in the grades of a topic's first documents, as many as there is room for; returns their number."""
     keys = Tokens(text_of(qrels.data), qrels.start, qrels.length, qrels.codes)
     table = qrels.slots[qrels.tables[topic, 0] : qrels.tables[topic, 0] + qrels.tables[topic, 1]]
-    first, text = run.bounds[run_topic], text_of(run.data)
-    count = min(grades.size, run.bounds[run_topic + 1] - first)
-    for rank in range(count):
-        item = first + rank
+    text, count = text_of(run.data), 0
+    for item in range(run.bounds[run_topic], run.bounds[run_topic + 1]):
+        if count == grades.size:
+            break
         found = table[find(table, Token(text, run.start[item], run.length[item], run.codes[item]), keys)]
-        grades[rank] = UNJUDGED if found == EMPTY else qrels.grades[found]
-    return int(count)
+        if found != EMPTY:
+            grades[count] = qrels.grades[found]
+            count += 1
+        elif not skip:
+            grades[count] = UNJUDGED
+            count += 1
+    return count
 
 
 @kernel
@@ -274,4 +308,4 @@ def look_up_run(run: RunArrays, qrels: QrelsArrays, topic_of: Array, grades: Arr
     for run_topic in range(topic_of.size):
         if topic_of[run_topic] >= 0:
             topic = topic_of[run_topic]
-            sizes[topic] = look_up(run, qrels, run_topic, topic, grades[topic])
+            sizes[topic] = look_up(run, qrels, run_topic, topic, False, grades[topic])

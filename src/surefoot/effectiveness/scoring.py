@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from surefoot.io.trec import Names
 from surefoot.scores import Scores
 
 Runs = Mapping[str, Any] | Iterable[PathLike] | PathLike
+Unjudged = Literal["zero", "skip"]
+UNJUDGED = ("zero", "skip")
 MOST_WORKERS = 8
 """Each worker holds a run in memory."""
 
@@ -35,6 +37,7 @@ def score_runs(
     workers: int | None = None,
     progress: Progress | None = None,
     duplicates: Duplicates = "error",
+    unjudged: Unjudged = "zero",
 ) -> Scores:
     r"""Score runs by one effectiveness measure, on the topics of the qrels.
 
@@ -61,6 +64,9 @@ def score_runs(
     duplicates
         What to do if a run lists a document twice for a topic: ``"error"``, or keep the ``"first"`` in the file or the
         ``"best"`` scored; a note tells how many were left out.
+    unjudged
+        ``"zero"`` counts unjudged documents as not relevant, as trec_eval does; ``"skip"`` leaves them out of the
+        rankings (condensed lists; Sakai, "Alternatives to bpref", SIGIR 2007).
 
     Returns
     -------
@@ -79,7 +85,7 @@ def score_runs(
     >>> score_runs({"dense": {"q1": {"d1": 0.9, "d2": 0.3}}}, {"q1": {"d1": 1}}, "RR")["dense"]
     array([1.])
     """
-    (scores,) = score_runs_by(runs, qrels, [measure], names, workers, progress, duplicates).values()
+    (scores,) = score_runs_by(runs, qrels, [measure], names, workers, progress, duplicates, unjudged).values()
     return scores
 
 
@@ -91,12 +97,13 @@ def score_runs_by(
     workers: int | None = None,
     progress: Progress | None = None,
     duplicates: Duplicates = "error",
+    unjudged: Unjudged = "zero",
 ) -> dict[str, Scores]:
     r"""Score runs by several effectiveness measures, reading each run once.
 
     Parameters
     ----------
-    runs, qrels, names, workers, progress, duplicates
+    runs, qrels, names, workers, progress, duplicates, unjudged
         As in `score_runs`.
     measures
         The measures.
@@ -123,7 +130,7 @@ def score_runs_by(
         raise SurefootError("no measures to score by; name at least one, such as nDCG@10")
     chosen = list({measure.name: measure for measure in map(parse_measure, wanted)}.values())
     judged = load_qrels(qrels)
-    prepared = RunScorer(chosen, judged)
+    prepared = RunScorer(chosen, judged, choose(unjudged, UNJUDGED, "unjudged") == "skip")
     rows = []
     scored = _in_threads(lambda source: prepared.row(source.load(names, duplicates)), sources, workers)
     for done, row in enumerate(scored, start=1):
@@ -133,13 +140,15 @@ def score_runs_by(
     systems = [row.name for row in rows]
     _refuse_doubles(systems, sources)
     notes = _notes(rows, judged)
+    skipped = ["unjudged documents are left out of the rankings"] if unjudged == "skip" else []
     return {
         measure.name: Scores(
             np.stack([row.values[index] for row in rows]),
             systems,
             judged.topics,
             measure.name,
-            [*notes, *_notes_on(measure, judged)],
+            [*notes, *_notes_on(measure, judged), *skipped],
+            np.stack([row.judged[index] for row in rows]),
         )
         for index, measure in enumerate(chosen)
     }
@@ -152,10 +161,11 @@ def will_compile() -> bool:
 
 @dataclass(frozen=True)
 class _Row:
-    """The scores of one run (measures × topics), and the topics that only the qrels or only the run has."""
+    """The scores of one run and its judged fractions (measures × topics), and the topics that it or the qrels lack."""
 
     name: str
     values: FloatArray
+    judged: FloatArray
     not_retrieved: list[str]
     not_judged: list[str]
     notes: tuple[str, ...] = ()
@@ -164,25 +174,22 @@ class _Row:
 class RunScorer:
     """Measures over one set of qrels, prepared for any number of runs."""
 
-    def __init__(self, measures: Sequence[Measure], qrels: Qrels) -> None:
+    def __init__(self, measures: Sequence[Measure], qrels: Qrels, skip: bool = False) -> None:
         for measure in measures:
             refuse_high_grades(measure, qrels)
-        self._qrels = qrels
+        self._qrels, self._skip = qrels, skip
         self._topics = {topic: index for index, topic in enumerate(qrels.topics)}
-        self._count = len(measures)
-        self._native = [index for index, measure in enumerate(measures) if measure.kind is not None]
         self._foreign = [index for index, measure in enumerate(measures) if measure.kind is None]
-        native = [measures[index] for index in self._native]
-        self._others = ForeignMeasures([measures[index] for index in self._foreign], qrels)
-        self._depth = max((measure.cutoff for measure in native), default=0)
+        self._others = ForeignMeasures([measures[index] for index in self._foreign], qrels, skip)
+        self._depth = max(measure.cutoff for measure in measures)
         self._arrays = kernels.QrelsArrays(
             qrels.data, qrels.bounds, qrels.start, qrels.length, qrels.codes, qrels.numbers, qrels.tables, qrels.slots
         )
         self._plan = kernels.Plan(
-            np.array([measure.kind for measure in native], np.int64),
-            np.array([measure.cutoff for measure in native], np.int64),
-            np.array([relevance_level(measure, qrels) for measure in native], np.float64),
-            np.array([measure.persistence for measure in native], np.float64),
+            np.array([kernels.FOREIGN if measure.kind is None else measure.kind for measure in measures], np.int64),
+            np.array([measure.cutoff for measure in measures], np.int64),
+            np.array([relevance_level(measure, qrels) for measure in measures], np.float64),
+            np.array([measure.persistence for measure in measures], np.float64),
         )
 
     def row(self, run: Run) -> _Row:
@@ -193,34 +200,38 @@ class RunScorer:
                 f"none of its topics is judged in {self._qrels.path}: it has {listed(run.topics, most=3)}, "
                 f"the qrels have {listed(self._qrels.topics, most=3)}",
             )
+        values, judged = self.score(run)
         retrieved = set(run.topics)
         return _Row(
             run.name,
-            self.values(run),
+            values,
+            judged,
             [topic for topic in self._qrels.topics if topic not in retrieved],
             [topic for topic in run.topics if topic not in self._topics],
             run.notes,
         )
 
-    def values(self, run: Run) -> FloatArray:
-        """Measures × topics of the qrels; 0 where the run lacks a topic."""
-        values = np.zeros((self._count, len(self._topics)))
-        values[self._native] = self._native_values(run)
-        values[self._foreign] = self._others.values(run)
-        return values
-
-    def _native_values(self, run: Run) -> FloatArray:
+    def score(self, run: Run) -> tuple[FloatArray, FloatArray]:
+        """The scores, 0 where the run lacks a topic, and the judged fractions, NaN there: measures × topics."""
         topic_of = np.array([self._topics.get(topic, -1) for topic in run.topics], np.int64)
-        values = np.zeros((len(self._native), len(self._topics)))
+        values = np.zeros((self._plan.kinds.size, len(self._topics)))
+        judged = np.full(values.shape, np.nan)
         kernels.measure_run(
             kernels.RunArrays(run.data, run.bounds, run.start, run.length, run.codes),
             self._arrays,
             topic_of,
             self._plan,
+            self._skip,
             np.empty(min(self._depth, int(np.diff(run.bounds).max())), np.float64),
             values,
+            judged,
         )
-        return values
+        values[self._foreign] = self._others.values(run)
+        return values, judged
+
+    def values(self, run: Run) -> FloatArray:
+        """Measures × topics of the qrels; 0 where the run lacks a topic."""
+        return self.score(run)[0]
 
 
 def _in_threads(function: Callable[[Source], _Row], sources: Sequence[Source], workers: int | None) -> Iterator[_Row]:

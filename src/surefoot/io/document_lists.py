@@ -74,12 +74,13 @@ class DocumentLists:
         for topic, first, end in zip(self.topics, self.bounds[:-1], self.bounds[1:], strict=True):
             yield topic, documents[first:end], self.numbers[first:end]
 
-    def of_topic(self, topic: str) -> dict[str, float]:
-        """The documents of a topic in their order, with their numbers; none if the topic is not there."""
+    def of_topic(self, topic: str, most: int | None = None) -> dict[str, float]:
+        """The documents of a topic, or the first of them, with their numbers; none if the topic is not there."""
         index = self._topic_index.get(topic)
         if index is None:
             return {}
         first, end = self.bounds[index : index + 2].tolist()
+        end = end if most is None else min(end, first + most)
         starts, lengths = self.start[first:end].tolist(), self.length[first:end].tolist()
         ids = [self.text[start : start + length].decode() for start, length in zip(starts, lengths, strict=True)]
         return dict(zip(ids, self.numbers[first:end].tolist(), strict=True))

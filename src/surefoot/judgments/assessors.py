@@ -133,6 +133,17 @@ class Disagreement:
         return self.ease * effect + leniency, trust
 
 
+def replicate(qrels: Qrels, other: object) -> Qrels:
+    """The judgments with the grades of another assessor wherever he judged the same documents."""
+    again = {topic: dict(zip(own, grades.tolist(), strict=True)) for topic, own, grades in load_qrels(other).by_topic()}
+    return load_qrels(
+        {
+            topic: {document: again.get(topic, {}).get(document, grade) for document, grade in own.items()}
+            for topic, own in ((topic, qrels.of_topic(topic)) for topic in qrels.topics)
+        }
+    )
+
+
 Judgments = tuple[IntArray, IntArray, FloatArray]
 """The grades of two assessors on one topic; of each document its excess and the topic's effect."""
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 
 import numpy as np
 
-from surefoot._typing import BoolArray, FloatArray, IntArray
+from surefoot._typing import FloatArray, IntArray
+from surefoot.analysis.evaluate import Evaluation
 from surefoot.effectiveness import kernels
-from surefoot.judgments.judged_runs import JudgedPair, TopicPair
+from surefoot.errors import counted
+from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
+from surefoot.results import Result, signature
+from surefoot.risk.values import Linear
 
 GRADED = (kernels.NDCG, kernels.NDCG_EXP, kernels.RBP_GRADED)
 """Measures whose numerator is linear in the gains, so that more than the lowest and the highest grade may matter."""
@@ -21,12 +26,18 @@ MOST = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class DeltaBounds:
-    """For each topic the least and the largest difference, and whether they are attained or only enclose."""
+class DeltaBounds(Result):
+    """A row for each topic; see `delta_bounds` for the columns."""
 
-    low: FloatArray
-    high: FloatArray
-    exact: BoolArray
+    @property
+    def low(self) -> FloatArray:
+        """The least differences."""
+        return self["delta_low"]
+
+    @property
+    def high(self) -> FloatArray:
+        """The largest differences."""
+        return self["delta_high"]
 
 
 def delta_bounds(pair: JudgedPair) -> DeltaBounds:
@@ -46,7 +57,7 @@ def delta_bounds(pair: JudgedPair) -> DeltaBounds:
     Returns
     -------
     DeltaBounds
-        The bounds.
+        Columns ``topic, delta, delta_low, delta_high, exact``; where ``exact`` is False the bounds only enclose.
 
     Examples
     --------
@@ -58,7 +69,45 @@ def delta_bounds(pair: JudgedPair) -> DeltaBounds:
     """
     found = [_topic_bounds(pair, own) for own in pair.topics]
     low, high, exact = (np.array(column) for column in zip(*found, strict=True))
-    return DeltaBounds(low, high, exact.astype(np.bool_))
+    columns = {"topic": np.array(pair.runs.topics), "delta": pair.delta, "delta_low": low, "delta_high": high}
+    told = signature("bounds", measure=pair.runs.measure, system=pair.candidate, baseline=pair.baseline)
+    return DeltaBounds(told, {**columns, "exact": exact.astype(np.bool_)}, _notes(pair.delta, low, high))
+
+
+def with_urisk_bounds(result: Evaluation, runs: Mapping[str, JudgedRuns]) -> Evaluation:
+    """An evaluation with ``urisk_least`` and ``urisk_most``, U_Risk at the least and largest difference of each topic.
+
+    Parameters
+    ----------
+    result
+        An evaluation of runs against a run, with linear values.
+    runs
+        The runs with their judgments, by the name of the measure.
+
+    Returns
+    -------
+    Evaluation
+        The same with two more columns; NaN for the baseline itself.
+    """
+    found: dict[tuple[str, str, str], DeltaBounds] = {}
+    ends = np.full((2, len(result)), np.nan)
+    only = next(iter(runs))
+    for index, row in enumerate(result.rows()):
+        key = (row.get("measure", only), row["system"], row["baseline"])
+        if row["system"] == row["baseline"]:
+            continue
+        if key not in found:
+            found[key] = delta_bounds(runs[key[0]].pair(*key[1:]))
+        ends[:, index] = [Linear(row["alpha"])(end).mean() for end in (found[key].low, found[key].high)]
+    return replace(result, columns={**result.columns, "urisk_least": ends[0], "urisk_most": ends[1]})
+
+
+def _notes(delta: FloatArray, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
+    doubtful = [
+        f"{int((own & other).sum())} of {counted(int(own.sum()), kind)}"
+        for kind, own, other in (("loss", delta < 0, high >= 0), ("win", delta > 0, low <= 0))
+    ]
+    return (f"{' and '.join(doubtful)} could be an artefact of unjudged documents",)
 
 
 def _topic_bounds(pair: JudgedPair, own: TopicPair) -> tuple[float, float, bool]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError, counted
-from surefoot.judgments.assessors import SHIPPED, Disagreement
+from surefoot.judgments.assessors import SHIPPED, Disagreement, replicate
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
 from surefoot.risk.alphas import validate_alpha
 from surefoot.risk.values import Linear
 
+Assessors = Disagreement | str | float | Sequence[object] | None
 LEVEL = 0.1
 """Intervals hold the central 90 %, so that a credible loss has a probability of at least 95 %."""
 N_DRAWS = 2000
@@ -59,7 +61,7 @@ def credibility(
     baseline: str,
     alpha: float = 1.0,
     *,
-    assessors: Disagreement | str | float | None = SHIPPED,
+    assessors: Assessors = SHIPPED,
     level: float = LEVEL,
     n_draws: int = N_DRAWS,
     seed: int = 0,
@@ -78,7 +80,8 @@ def credibility(
         The additional weight of losses in U_Risk.
     assessors
         How assessors differ: a `Disagreement`, ``"dl2019"`` for the one that comes with Surefoot, a probability that
-        another assessor gives another grade, or None if only unjudged documents are to be doubted.
+        another assessor gives another grade, qrels of one or more other assessors, to which a `Disagreement` is fitted,
+        or None if only unjudged documents are to be doubted.
     level
         Intervals hold the central 1 - level of the draws.
     n_draws, seed
@@ -89,7 +92,9 @@ def credibility(
     Credibility
         Columns ``topic, delta, p_loss, p_win, low, high, credible, judged, baseline_judged``: the difference as it is
         judged, the probabilities that it is below and above 0, its interval, "loss" or "win" where one of the
-        probabilities is at least 1 - level / 2 and else "unclear", and the fractions of both rankings that are judged.
+        probabilities is at least 1 - level / 2 and else "unclear", and the fractions of both rankings that are judged;
+        with qrels of other assessors ``confirmed``, how many of them, in place of the first, see a difference of the
+        same sign.
 
     Examples
     --------
@@ -106,7 +111,7 @@ def credibility(
     if not 0 < level < 1:
         raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
     pair, model = runs.pair(system, baseline), GradeModel.fit(runs)
-    disagreement = resolve_assessors(assessors, runs)
+    disagreement = resolve_assessors(assessors, runs, model)
     draws = draw_deltas(pair, model, disagreement, n_draws, seed)
     p_loss, p_win = (draws < -NO_CHANGE).mean(axis=0), (draws > NO_CHANGE).mean(axis=0)
     low, high = np.quantile(draws, [level / 2, 1 - level / 2], axis=0)
@@ -122,6 +127,8 @@ def credibility(
         "judged": runs.judged(system),
         "baseline_judged": runs.judged(baseline),
     }
+    if isinstance(assessors, list | tuple):
+        columns["confirmed"] = confirmed(pair, assessors)
     return Credibility(
         signature=signature(
             "credibility",
@@ -145,15 +152,29 @@ def credibility(
     )
 
 
-def resolve_assessors(assessors: Disagreement | str | float | None, runs: JudgedRuns) -> Disagreement | None:
+def resolve_assessors(assessors: Assessors, runs: JudgedRuns, model: GradeModel) -> Disagreement | None:
     """The disagreement that was asked for, on the scale of the runs' grades."""
     if assessors is None or isinstance(assessors, Disagreement):
         return assessors
     if isinstance(assessors, str):
         if assessors != SHIPPED:
-            raise SurefootError(f"assessors must be {SHIPPED!r}, a number, or a Disagreement; got {assessors!r}")
+            raise SurefootError(f"assessors must be {SHIPPED!r}, a number, or qrels in a list; got {assessors!r}")
         return Disagreement.shipped(runs.levels)
-    return Disagreement.of_rate(assessors, runs.grade_counts)
+    if isinstance(assessors, float | int):
+        return Disagreement.of_rate(assessors, runs.grade_counts)
+    return Disagreement.fit(runs, assessors, model)
+
+
+def confirmed(pair: JudgedPair, others: Sequence[object]) -> IntArray:
+    """How many other assessors see a difference of the same sign on each topic, if they replace the first."""
+    count = np.zeros(len(pair.topics), np.int64)
+    files = {
+        name: ranking.run for name, ranking in pair.runs.rankings.items() if name in (pair.candidate, pair.baseline)
+    }
+    for other in others:
+        again = JudgedRuns.read(files, replicate(pair.runs.qrels, other), pair.runs.measure)
+        count += np.sign(again.pair(pair.candidate, pair.baseline).delta) == np.sign(pair.delta)
+    return count
 
 
 def draw_deltas(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted
-from surefoot.judgments.bounds import DeltaBounds, delta_bounds
+from surefoot.judgments.bounds import delta_bounds
 from surefoot.judgments.credibility import draw_grades
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
@@ -98,7 +98,7 @@ def next_judgments(
     value, pair = Linear(validate_alpha(alpha)), runs.pair(candidate, baseline)
     bounds = delta_bounds(pair)
     current = verdict_of(value(pair.delta), level)
-    settled = is_settled(current, value, bounds, level)
+    settled = is_settled(current, value(bounds.low), value(bounds.high), level)
     moves, drawn = _moves(pair, value, n_draws, seed)
     first = sorted(moves, key=lambda document: (-moves[document], document))[: 0 if settled else budget]
     verdicts, expected = verdicts_of(drawn, level), verdict_of(drawn.mean(axis=0), level)
@@ -140,9 +140,8 @@ def verdict_of(x: FloatArray, level: float = LEVEL) -> str:
     return str(verdicts_of(x[np.newaxis], level)[0])
 
 
-def is_settled(verdict: str, value: Value, bounds: DeltaBounds, level: float = LEVEL) -> bool:
+def is_settled(verdict: str, low: FloatArray, high: FloatArray, level: float = LEVEL) -> bool:
     """Whether no values between the bounds have another verdict; a sufficient condition, from bounds of the spread."""
-    low, high = value(bounds.low), value(bounds.high)
     topics = low.size
     if topics < 2:
         return True

@@ -33,28 +33,42 @@ function paired(list) {
 
 /** A document counts if none above it satisfies, which each does with the probability that is its gain. */
 function cascaded(list) {
-  const total = new Float64Array(list.length);
-  const places = [
-    ...list.map((each, owner) => ({ owner, rank: each.before, worth: each.gain * each.old, moved: false })),
-    ...list.map((each, owner) => ({ owner, rank: each.after, worth: each.gain * each.now, moved: true })),
-  ].filter((place) => place.worth > 0);
-  for (const place of places) {
-    const above = list.map((each, j) => ({
-      before: precedes(each.before, j, place),
-      after: precedes(each.after, j, place),
-    }));
-    for (const [t, weight] of quadrature(Math.ceil(list.length / 2))) {
-      const isAbove = (j) => t * above[j].after + (1 - t) * above[j].before;
-      const without = productsWithout(list.map((each, j) => 1 - each.gain * isAbove(j)));
-      const share = weight * place.worth;
-      total[place.owner] += (place.moved ? share : -share) * without[place.owner];
-      const chance = place.moved ? t : 1 - t;
-      list.forEach((each, j) => {
-        total[j] += share * chance * without[j] * each.gain * (above[j].before - above[j].after);
-      });
-    }
+  const found = list.map(() => 0);
+  const last = certainRank(list);
+  const reached = list.filter((each) => Math.min(rankOf(each.before), rankOf(each.after)) <= last);
+  const total = new Float64Array(reached.length);
+  for (const moved of [false, true]) {
+    reached.forEach((each, owner) => {
+      const [rank, discount] = moved ? [each.after, each.now] : [each.before, each.old];
+      if (discount > 0) addPlace(total, reached, { owner, rank, worth: each.gain * discount, moved });
+    });
   }
-  return [...total];
+  reached.forEach((each, k) => {
+    found[list.indexOf(each)] = total[k];
+  });
+  return found;
+}
+
+const rankOf = (rank) => (rank > 0 ? rank : Infinity);
+
+/** No user reads on beyond this rank, whichever documents have moved: one that satisfies for certain is above. */
+const certainRank = (list) =>
+  Math.min(...list.filter((each) => each.gain === 1).map((each) => Math.max(rankOf(each.before), rankOf(each.after))));
+
+/** Adds what a document at one of its two places brings to each document's Shapley value. */
+function addPlace(total, list, place) {
+  const before = Float64Array.from(list, (each, j) => precedes(each.before, j, place));
+  const after = Float64Array.from(list, (each, j) => precedes(each.after, j, place));
+  const factors = new Float64Array(list.length);
+  for (const [t, weight] of quadrature(Math.ceil(list.length / 2))) {
+    for (let j = 0; j < list.length; j += 1) factors[j] = 1 - list[j].gain * (t * after[j] + (1 - t) * before[j]);
+    const without = productsWithout(factors);
+    const share = weight * place.worth;
+    total[place.owner] += (place.moved ? share : -share) * without[place.owner];
+    const chance = place.moved ? t : 1 - t;
+    for (let j = 0; j < list.length; j += 1)
+      total[j] += share * chance * without[j] * list[j].gain * (before[j] - after[j]);
+  }
 }
 
 /** 1 where document j at a rank comes before a place, else 0; of two at one rank the order does not matter. */

@@ -69,7 +69,7 @@ class Rankings:
     def with_texts(self, path: PathLike) -> Rankings:
         """The same with the texts, from a file, of all documents that the page may show."""
         wanted = {
-            name for run in self.runs.values() for topic in run.topics for name in list(run.of_topic(topic))[:DEPTH]
+            name for run in self.runs.values() for topic in self.qrels.topics for name in run.of_topic(topic, DEPTH)
         }
         return Rankings(self.runs, self.qrels, read_documents(path, wanted), self.size_limit)
 
@@ -87,6 +87,7 @@ def rankings_payload(
     shown = packer.add_rankings(first, topics, whole=True)
     texts = packer.add_texts(shown) if rankings.texts else []
     more = [name for name in others if len(packer.add_rankings([name], shown)) == len(shown)]
+    packer.add_texts(shown)  # of the documents that only others rank high
     return {
         "depth": DEPTH,
         "topics": packer.topics,
@@ -122,7 +123,8 @@ class _Packer:
         for topic in topics:
             index = dict(self._index.get(topic, {}))
             judgements = self._rankings.qrels.of_topic(topic)
-            lists = {name: list(self._rankings.runs[name].of_topic(topic)) for name in systems}
+            most = None if whole or self._cutoff > DEPTH else DEPTH
+            lists = {name: list(self._rankings.runs[name].of_topic(topic, most)) for name in systems}
             shown = {name for one in lists.values() for name in one[:DEPTH]} if whole else set()
             runs = {
                 name: {**self._ranking(one, judgements, shown, index), "whole": whole} for name, one in lists.items()
@@ -141,16 +143,16 @@ class _Packer:
         return done
 
     def add_texts(self, topics: Sequence[str]) -> list[str]:
-        """Take in the texts of the documents that are shown; returns the topics that had room."""
+        """Take in the texts of documents that are shown and have none yet; returns the topics that had room."""
         done = []
         for topic in topics:
             own = self.topics[topic]
             shown = dict.fromkeys(index for run in own["runs"].values() for index in run["first"])
-            names = {index: own["ids"][index] for index in shown}
+            names = {index: own["ids"][index] for index in shown if str(index) not in own["texts"]}
             texts = {str(i): snippet(self._rankings.texts[n]) for i, n in names.items() if n in self._rankings.texts}
             if not self._take(texts):
                 break
-            own["texts"] = texts
+            own["texts"] |= texts
             done.append(topic)
         return done
 

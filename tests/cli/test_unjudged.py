@@ -1,0 +1,101 @@
+"""Commands that say what the judgments can't tell."""
+
+import csv
+import io
+import json
+
+import ir_measures
+import numpy as np
+import pytest
+
+from surefoot import delta_bounds, score_runs
+from surefoot.cli import main
+from surefoot.judgments.judged_runs import JudgedRuns
+from tests.judgments.collection import random_collection
+
+
+@pytest.fixture
+def collection(tmp_path):
+    files, qrels = random_collection(tmp_path, seed=5)
+    return [*map(str, files), "--qrels", str(qrels), "--measure", "nDCG@5"], files, qrels
+
+
+def rows(capsys):
+    return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+
+
+def test_judged_is_beside_every_mean_of_runs(collection, capsys):
+    arguments, files, qrels = collection
+    assert main(["evaluate", *arguments, "--baseline", "r0", "--format", "csv"]) == 0
+    found = {row["system"]: float(row["judged@k"]) for row in rows(capsys)}
+    known = list(ir_measures.read_trec_qrels(str(qrels)))
+    for file in files:
+        theirs = ir_measures.calc_aggregate([ir_measures.Judged @ 5], known, ir_measures.read_trec_run(str(file)))
+        assert found[file.stem] == pytest.approx(theirs[ir_measures.Judged @ 5])
+    assert main(["evaluate", *arguments, "--baseline", "r0"]) == 0
+    out = capsys.readouterr().out
+    assert out.split("mean", 1)[1].split()[0] == "judged@k"
+    assert "not as many documents are judged as of the baseline" in out
+
+
+@pytest.mark.parametrize("measure", ["nDCG@5", "AP", "P@3", "Rprec", "nDCG(dcg='exp-log2')@4"])
+def test_skip_is_scoring_of_condensed_lists(tmp_path, measure):
+    files, qrels = random_collection(tmp_path, seed=6)
+    known = {line.split()[0]: set() for line in qrels.read_text().splitlines()}
+    for line in qrels.read_text().splitlines():
+        known[line.split()[0]].add(line.split()[2])
+    condensed = tmp_path / "condensed"
+    condensed.mkdir()
+    for file in files:
+        lines = [line for line in file.read_text().splitlines(True) if line.split()[2] in known[line.split()[0]]]
+        (condensed / file.name).write_text("".join(lines))
+    skipped = score_runs(files, qrels, measure, unjudged="skip")
+    np.testing.assert_allclose(skipped.values, score_runs(sorted(condensed.iterdir()), qrels, measure).values)
+    np.testing.assert_array_equal(skipped.judged, score_runs(files, qrels, measure).judged)
+
+
+def test_bounds_enclose_urisk_and_deltas(collection, capsys):
+    arguments, files, qrels = collection
+    assert main(["evaluate", *arguments, "--baseline", "r0", "--unjudged", "bounds", "--format", "csv"]) == 0
+    for row in rows(capsys):
+        if row["system"] != "r0":
+            assert float(row["urisk_least"]) <= float(row["urisk"]) <= float(row["urisk_most"])
+    told = [*arguments, "--system", "r1", "--baseline", "r0", "--format", "json"]
+    assert main(["explore", *told, "--unjudged", "bounds"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    bounds = delta_bounds(JudgedRuns.read(files, qrels, "nDCG@5").pair("r1", "r0"))
+    low = dict(zip(bounds["topic"].tolist(), bounds.low.tolist(), strict=True))
+    assert {row["topic"]: row["delta_low"] for row in found["rows"]} == pytest.approx(low)
+    assert any("could be an artefact of unjudged documents" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize("assessors", [[], ["--assessors", "0.2"], ["--assessors", "none"], ["--assessors", "QRELS"]])
+def test_credible_adds_its_columns(collection, capsys, assessors):
+    arguments, _, qrels = collection
+    given = [str(qrels) if word == "QRELS" else word for word in assessors]
+    told = [*arguments, "--system", "r1", "--baseline", "r0", "--format", "csv", "--credible", *given]
+    assert main(["explore", *told]) == 0
+    found = rows(capsys)
+    assert set(found[0]) >= {"p_loss", "low", "high", "credible"}
+    assert ("confirmed" in found[0]) == ("QRELS" in assessors)
+    assert {row["credible"] for row in found} <= {"win", "loss", "unclear"}
+
+
+def test_what_makes_no_sense_gets_one_line(collection, capsys, tmp_path):
+    arguments, *_ = collection
+    (tmp_path / "scores.csv").write_text("topic,a,b\n1,0.1,0.2\n2,0.3,0.1\n")
+    table = ["--scores", str(tmp_path / "scores.csv"), "--system", "a", "--baseline", "b"]
+    for command, told in (
+        (["explore", *table, "--credible"], "need run files"),
+        (
+            ["explore", *arguments, "--system", "r1", "--baseline", "r0", "--credible", "--unjudged", "skip"],
+            "leave out",
+        ),
+        (["explore", *arguments, "--system", "r1", "--baseline", "MEAN", "--credible"], "no run 'MEAN'"),
+        (["explore", *arguments, "--system", "r1", "--baseline", "r0", "--assessors", "no.qrels"], "no such file"),
+        (["evaluate", *arguments, "--unjudged", "bounds"], "needs a run as the --baseline"),
+    ):
+        assert main(command) == 2
+        error = capsys.readouterr().err
+        assert told in error
+        assert error.count("\n") == 1
