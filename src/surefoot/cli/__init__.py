@@ -30,6 +30,7 @@ COMMANDS = {
     "guard": "make any ranker safe: blend it with its baseline, chosen on unseen queries, with a certificate",
     "train": "learn a ranker that avoids risk: LambdaMART under risk-sensitive objectives",
     "predict": "rank documents with a trained model",
+    "export": "a trained model for other services: JSON, Treelite, ONNX",
     "tradeoff": "what each alpha costs and brings, and which to choose",
     "experiment": "the published learning experiments, or your own, resumable at any time",
     "power": "how many topics are needed to see a risk of this size?",

@@ -3,6 +3,7 @@
 from surefoot.learn.baseline import baselines_of as baselines_of
 from surefoot.learn.boosting import RiskObjective as RiskObjective
 from surefoot.learn.data import RankingData as RankingData
+from surefoot.learn.export import export_model as export_model
 from surefoot.learn.feature_alignment import same_features as same_features
 from surefoot.learn.model_store import ModelStore as ModelStore
 from surefoot.learn.models import Model as Model

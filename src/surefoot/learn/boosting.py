@@ -108,7 +108,7 @@ class RiskObjective:
 
     def gradients(self, scores: FloatArray) -> tuple[Singles, Singles]:
         """Gradients and hessians at these scores of all documents."""
-        self._rank(scores)
+        self.rank(scores)
         metrics = QueryMetrics(
             self.x[self.counted], self.baselines[:, self.counted], self._started(scores), self.comm
         )  # fmt: skip
@@ -130,7 +130,8 @@ class RiskObjective:
         measures = {"mean": float(total / count)}
         return measures | ({"urisk": float(value / count), "losses": int(losses)} if b.shape[0] else {})
 
-    def _rank(self, scores: FloatArray) -> None:
+    def rank(self, scores: FloatArray) -> None:
+        """Take these scores of all documents as the current ones."""
         self.x = self.lambdas.rank(scores)
         if self._reported is not None:
             self._scores = scores.astype(np.float64)  # the engine overwrites its own
@@ -167,7 +168,7 @@ class LabelRegression(RiskObjective):
         self.targets = data.labels - total / max(rows, 1)
 
     def gradients(self, scores: FloatArray) -> tuple[Singles, Singles]:
-        self._rank(scores)
+        self.rank(scores)
         weights = np.ones(scores.size, np.float32) if self.weight is None else self.weight
         return (weights * (scores - self.targets)).astype(np.float32), weights
 

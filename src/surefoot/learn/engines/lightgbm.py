@@ -208,9 +208,12 @@ def _first_trees(booster: Any, trees: int) -> Any:
 
 
 def _with_objective(text: str) -> str:
-    """The model with an objective, which converters of models ask for; it changes no score."""
+    """The model with an objective, which converters of models ask for; under this one a score is the sum of leaves.
+
+    All of them know regression; some refuse lambdarank.
+    """
     names = "\nfeature_names="
-    return text if "\nobjective=" in text else text.replace(names, f"\nobjective=lambdarank{names}", 1)
+    return text if "\nobjective=" in text else text.replace(names, f"\nobjective=regression{names}", 1)
 
 
 class _ScoredDataset(lgb.Dataset):

@@ -1,0 +1,156 @@
+"""Trained models for other services: as one JSON file with both trees and guard, or the trees for Treelite and ONNX."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot.errors import SurefootError, choose
+from surefoot.io.atomic import write_bytes, write_text
+from surefoot.learn.models import Model
+
+FORMAT = "surefoot model 1"
+CATEGORICAL, DEFAULT_LEFT, NAN_MISSING, ZERO_MISSING = 1, 2, 8, 4
+"""Bits of LightGBM's decision_type."""
+
+Tree = dict[str, list[Any]]
+"""At node i go to ``left[i]`` if the feature is at most the threshold, or is missing and ``missing_left[i]``, else to
+``right[i]``; node 0 is the root, a child below 0 is leaf -child - 1."""
+
+
+def export_model(model: Model, path: str | os.PathLike[str], to: str = "json") -> list[Path]:
+    """Write a model for another service.
+
+    Parameters
+    ----------
+    model : Model
+        Of trees.
+    path : path
+        The file to write.
+    to : {"json", "treelite", "onnx"}
+        "json" is complete. The others hold the trees, whose scores are the candidate's; the guard of a guarded model
+        is written beside them.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from surefoot.learn import RankingData, Settings, train
+    >>> data = RankingData.of([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1], qid=[1, 1, 2, 2])
+    >>> model = train(data, settings=Settings("lambdamart", n_estimators=2, min_child_samples=1)).model
+    >>> with TemporaryDirectory() as folder:
+    ...     (file,) = export_model(model, Path(folder) / "model.json")
+    ...     sorted(json.loads(file.read_text()))
+    ['base_score', 'baseline', 'features', 'first_feature', 'format', 'guard', 'names', 'trees']
+    """
+    target = Path(path)
+    choose(to, EXPORTS, "to")
+    if model.engine not in ("lightgbm", "xgboost"):
+        raise SurefootError(f"only models of trees are exported; this one is {model.engine}, and plain JSON as it is")
+    if to == "json":
+        write_text(target, json.dumps(to_json(model), allow_nan=False) + "\n")
+        return [target]
+    write_bytes(target, EXPORTS[to](model))
+    if model.guard is None:
+        return [target]
+    guard = target.with_name(f"{target.name}.guard.json")
+    model.guard.save(guard)
+    return [target, guard]
+
+
+def to_json(model: Model) -> dict[str, Any]:
+    """The whole model as plain values: docs/serving.md has the code that ranks by it."""
+    data, kept = model.card["data"], model.card.get("guard")
+    trees = lightgbm_trees(model.text) if model.engine == "lightgbm" else xgboost_trees(json.loads(model.text))
+    return {
+        "format": FORMAT,
+        "features": data["features"],
+        "first_feature": data["first_feature"],
+        "names": data["feature_names"],
+        "base_score": 0.0 if model.engine == "lightgbm" else _base_score(json.loads(model.text)),
+        "trees": list(trees),
+        "guard": None if model.guard is None else model.guard.to_json(),
+        "baseline": None if model.guard is None or kept is None else {key: kept[key] for key in ("form", "column")},
+    }
+
+
+def lightgbm_trees(text: str) -> Iterator[Tree]:
+    """The trees of a LightGBM model's text."""
+    for block in text[text.index("Tree=0\n") : text.index("end of trees")].split("Tree=")[1:]:
+        lines = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        threshold = [float(value) for value in lines.get("threshold", "").split()]
+        kinds = [int(value) for value in lines.get("decision_type", "").split()]
+        if any(kind & (CATEGORICAL | ZERO_MISSING) for kind in kinds) or int(lines.get("is_linear", 0)):
+            raise SurefootError("trees with categorical or linear parts, or with 0 as missing, are not exported")
+        yield {
+            "feature": [int(value) for value in lines.get("split_feature", "").split()],
+            "threshold": threshold,
+            "left": [int(value) for value in lines.get("left_child", "").split()],
+            "right": [int(value) for value in lines.get("right_child", "").split()],
+            # Where LightGBM saw no missing value in training it takes one as 0.
+            "missing_left": [
+                bool(kind & DEFAULT_LEFT) if kind & NAN_MISSING else limit >= 0
+                for kind, limit in zip(kinds, threshold, strict=True)
+            ],
+            "value": [float(value) for value in lines["leaf_value"].split()],
+        }
+
+
+def xgboost_trees(model: Mapping[str, Any]) -> Iterator[Tree]:
+    """The trees of an XGBoost model; it goes left below the threshold, in float32, so thresholds are one step lower."""
+    for tree in model["learner"]["gradient_booster"]["model"]["trees"]:
+        if any(tree["split_type"]):
+            raise SurefootError("trees with categorical splits are not exported")
+        nodes = [node for node, left in enumerate(tree["left_children"]) if left >= 0]
+        leaves = [node for node, left in enumerate(tree["left_children"]) if left < 0]
+        number = {node: index for index, node in enumerate(nodes)}
+        number |= {node: -index - 1 for index, node in enumerate(leaves)}
+        below = np.nextafter(np.array(tree["split_conditions"], np.float32), np.float32(-math.inf))
+        yield {
+            "feature": [tree["split_indices"][node] for node in nodes],
+            "threshold": [float(below[node]) for node in nodes],
+            "left": [number[tree["left_children"][node]] for node in nodes],
+            "right": [number[tree["right_children"][node]] for node in nodes],
+            "missing_left": [bool(tree["default_left"][node]) for node in nodes],
+            "value": [tree["split_conditions"][node] for node in leaves],
+        }
+
+
+def _base_score(model: Mapping[str, Any]) -> float:
+    return float(str(model["learner"]["learner_model_param"]["base_score"]).strip("[]"))
+
+
+def _to_treelite(model: Model) -> bytes:
+    """A checkpoint of Treelite, which Triton's FIL backend and tl2cgen read."""
+    try:
+        from treelite import frontend
+    except ModuleNotFoundError:
+        raise SurefootError("Treelite is not installed: pip install treelite") from None
+    read = frontend.from_lightgbm if model.engine == "lightgbm" else frontend.from_xgboost
+    return bytes(read(model.booster).serialize_bytes())
+
+
+def _to_onnx(model: Model) -> bytes:
+    """An ONNX model with one input, the features, and one output, the scores of the trees, both float32."""
+    try:
+        import onnxmltools
+        from onnxmltools.convert.common.data_types import FloatTensorType
+    except ModuleNotFoundError:
+        raise SurefootError("the converters to ONNX are not installed: pip install onnxmltools") from None
+    convert = onnxmltools.convert_lightgbm if model.engine == "lightgbm" else onnxmltools.convert_xgboost
+    shape = FloatTensorType([None, model.card["data"]["features"]])
+    return bytes(convert(model.booster, initial_types=[("features", shape)]).SerializeToString())
+
+
+EXPORTS = {"json": None, "treelite": _to_treelite, "onnx": _to_onnx}
+"""The formats by name; JSON is written here, the others by their packages."""
