@@ -24,7 +24,7 @@ docs: .venv/docs.done
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-bench: .venv/bench.done
+bench: .venv/dev.done
 	$(BIN)/python -m benchmarks
 
 studies: .venv/dev.done
@@ -36,9 +36,10 @@ lock:
 clean:
 	rm -rf .venv demo site
 
-# The demo needs only what users install; the tests and the benchmarks add their tools to the same environment.
+# The demo needs only what users install; the tests add their tools to the same environment. The locks are complete, so
+# that nothing else is resolved; requirements/overrides.txt says what they leave out.
 .venv/%.done: requirements/%.lock pyproject.toml | .venv/bin/python
-	$(INSTALL) --require-hashes --requirement requirements/$*.lock
+	$(INSTALL) --require-hashes --no-deps --requirement requirements/$*.lock
 	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 

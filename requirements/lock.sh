@@ -7,9 +7,8 @@ lock() {
     out=$1
     shift
     uv pip compile pyproject.toml "$@" --universal --python-version 3.11 --generate-hashes --no-header \
-        --no-emit-index-url --no-annotate --quiet --upgrade -o "requirements/$out"
+        --no-emit-index-url --no-annotate --override requirements/overrides.txt --quiet --upgrade -o "requirements/$out"
 }
 lock run.lock --extra learn --group build
 lock dev.lock --extra all --group dev
 lock docs.lock --extra learn --group build --group docs
-lock bench.lock --extra all --group dev --group bench

@@ -125,6 +125,8 @@ from surefoot.stats.corrections import correct as correct
 from surefoot.stats.inference import jackknife as jackknife
 from surefoot.stats.inference import t_inference as t_inference
 from surefoot.stats.inference import topic_inference as topic_inference
+from surefoot.stats.mean_bounds import lower_mean_bound as lower_mean_bound
+from surefoot.stats.mean_bounds import upper_mean_bound as upper_mean_bound
 from surefoot.stats.permutation import flip_test as flip_test
 from surefoot.stats.permutation import swap_test as swap_test
 from surefoot.stats.permutation import t_test as t_test

@@ -8,6 +8,7 @@ import pytest
 
 from surefoot import SurefootError, document_moves, read_qrels, read_run, score_runs
 from surefoot.cli import main
+from surefoot.effectiveness.scoring import Unjudged
 
 QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 1\n"
 OLD = "q1 Q0 a 1 9 o\nq1 Q0 b 2 8 o\nq1 Q0 c 3 7 o\nq2 Q0 a 1 1 o\n"
@@ -53,15 +54,17 @@ def test_texts_become_columns(folder: Path) -> None:
     assert (row["query"], row["text"]) == ("what", "an answer")
 
 
+@pytest.mark.parametrize("unjudged", ["zero", "skip"])
 @pytest.mark.parametrize("measure", ["nDCG@10", "ERR@20", "AP(rel=2)", "RR@10", "P@10", "R@50", "RBP(p=0.8)"])
-def test_real_runs_add_up_to_their_scores(data: Path, measure: str) -> None:
+def test_real_runs_add_up_to_their_scores(data: Path, measure: str, unjudged: Unjudged) -> None:
     folder = data / "trec-dl-2019"
     names = ["maik-froebe-colbert", "colbert_rankgpt4."]
     paths = [next((folder / "runs").glob(f"{name}*")) for name in names]
     qrels = read_qrels(folder / "qrels.txt")
-    scores = score_runs(paths, qrels, measure)
+    scores = score_runs(paths, qrels, measure, unjudged=unjudged)
     old, new = map(read_run, paths)
-    moves = document_moves(new, old, qrels, measure)
+    moves = document_moves(new, old, qrels, measure, unjudged=unjudged)
+    assert ("skip" in moves.signature) == (unjudged == "skip") == (None not in moves["grade"])
     for one in moves.topics:
         column = scores.topics.index(one.topic)
         delta = scores.values[1, column] - scores.values[0, column]
@@ -119,6 +122,8 @@ def test_the_command_gives_rows_and_picks_topics(folder: Path, capsys: pytest.Ca
         (["--top", "0"], "--top must be at least 1"),
         (["--documents", "--documents-text", "nowhere.tsv"], "nowhere.tsv: no such file"),
         (["--documents", "--measure", "Bpref"], "Bpref is computed by ir_measures"),
+        (["--documents", "--credible"], "--documents shows rankings; leave out --credible"),
+        (["--documents", "--unjudged", "bounds"], "leave out --credible, --assessors and --unjudged bounds"),
     ],
 )
 def test_the_command_says_mistakes(

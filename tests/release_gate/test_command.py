@@ -1,6 +1,9 @@
 """surefoot gate as users type it: exit codes, options from file and flags, files written, the ratchet."""
 
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,12 +13,13 @@ from surefoot.cli import main
 from surefoot.release_gate.config import KEYS, read_config
 from surefoot.release_gate.rules import Rules
 
-OLD = [0.5, 0.4, 0.6, 0.3, 0.5, 0.6, 0.4, 0.5, 0.7, 0.2]
+QUERIES = 400
+OLD = [0.3 + 0.1 * (i % 5) for i in range(QUERIES)]
 ROWS = {
     "old": OLD,
-    "good": [score + 0.05 + 0.01 * (place % 2) for place, score in enumerate(OLD)],
-    "shaky": [*OLD[:8], 0.5, 0.25],
-    "bad": [score - 0.2 + 0.01 * (place % 2) for place, score in enumerate(OLD)],
+    "good": [score + 0.05 + 0.01 * (i % 2) for i, score in enumerate(OLD)],
+    "shaky": [score + (-0.3 if i % 20 == 8 else 0.02 * (i % 2)) for i, score in enumerate(OLD)],
+    "bad": [score - 0.2 + 0.01 * (i % 2) for i, score in enumerate(OLD)],
 }
 
 
@@ -26,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write_scores(path: Path, systems: list[str], topics: int = 10) -> None:
+def write_scores(path: Path, systems: list[str], topics: int = QUERIES) -> None:
     lines = [",".join(["topic", *systems])]
     lines += [",".join([f"q{i}", *(str(round(ROWS[one][i], 4)) for one in systems)]) for i in range(topics)]
     path.write_text("\n".join(lines) + "\n")
@@ -42,7 +46,9 @@ def json_of(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object
     return found
 
 
-@pytest.mark.parametrize(("candidate", "code", "word"), [("good", 0, "pass"), ("shaky", 0, "warn"), ("bad", 1, "fail")])
+@pytest.mark.parametrize(
+    ("candidate", "code", "word"), [("good", 0, "pass"), ("shaky", 0, "can't tell (a warning)"), ("bad", 1, "fail")]
+)
 def test_exit_codes(candidate: str, code: int, word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert gate("--candidate", candidate, "--baseline", "old") == code
     assert capsys.readouterr().out.startswith(f"{word}  {candidate}, nDCG@10")
@@ -55,7 +61,7 @@ def test_exit_codes(candidate: str, code: int, word: str, capsys: pytest.Capture
         (["--baseline", "old"], "name the --candidate: one of good, shaky, bad"),
         (["--candidate", "new", "--baseline", "old"], "no system 'new'"),
         (["--candidate", "bad", "--baseline", "none"], "no baseline 'none'"),
-        (["--candidate", "bad", "--baseline", "old", "--protected", "q77"], "no score for the protected queries q77"),
+        (["--candidate", "bad", "--baseline", "old", "--protected", "q777"], "no score for the protected queries q777"),
         (["--candidate", "bad", "--baseline", "old", "--segments", "none.csv"], "none.csv: no such file"),
         (["--candidate", "bad", "--baseline", "old", "--config", "none.toml"], "none.toml: no such file"),
         (["--candidate", "bad", "--baseline", "old", "--off", "tails"], "no rule tails"),
@@ -71,6 +77,29 @@ def test_wrong_use_is_one_line_and_2(words: list[str], message: str, capsys: pyt
     assert err.startswith("surefoot gate: ")
     assert message in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("undecided", "code"), [("pass", 0), ("warn", 0), ("fail", 1), ("exit3", 3)])
+def test_what_can_not_be_decided(undecided: str, code: int) -> None:
+    assert gate("--candidate", "shaky", "--baseline", "old", "--undecided", undecided) == code
+
+
+def test_the_verdict_survives_a_closed_pipe(folder: Path) -> None:
+    words = "gate --scores scores.csv --measure nDCG@10 --candidate bad --baseline old,good,MEAN,MAX,MEDIAN".split()
+    command = f"set -o pipefail; {shlex.join([sys.executable, '-m', 'surefoot', *words])} | true"
+    found = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (1, "")
+
+
+def test_several_measures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["query,system,RR,nDCG@10"]
+    for system in ("old", "good"):
+        lines += [f"q{i},{system},{1 / (1 + i % 3)},{score}" for i, score in enumerate(ROWS[system])]
+    (folder / "long.csv").write_text("\n".join(lines) + "\n")
+    words = ["gate", "--scores", "long.csv", "--candidate", "good", "--baseline", "old", "--format", "json"]
+    assert main([*words, "--measure", "nDCG@10", "--measure", "RR"]) == 0
+    rules = json.loads(capsys.readouterr().out)["rules"]
+    assert {rule["measure"]: rule["name"] for rule in rules} == {"nDCG@10": "tail", "RR": "identical"}
 
 
 def test_the_only_other_system_is_the_candidate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +121,7 @@ def test_files_for_machines_and_for_people(folder: Path, capsys: pytest.CaptureF
     assert gate(*words, "--format", "md") == 1
     assert (folder / "gate.md").read_text() == capsys.readouterr().out
     root = ElementTree.parse(folder / "gate.xml").getroot()
-    assert [case.attrib["name"] for case in root.iter("testcase")][:2] == ["mean", "risk"]
+    assert [case.attrib["name"] for case in root.iter("testcase")][:2] == ["mean", "losses"]
 
 
 def test_a_file_that_can_not_be_written_is_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,17 +133,16 @@ def test_flags_set_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
     pair = ["--candidate", "bad", "--baseline", "old"]
     assert gate(*pair, "--off", "mean,risk,losses,large-losses") == 0
     assert gate(*pair, "--off", "mean,risk,losses,large-losses", "--protected", "q3") == 1
-    assert (
-        gate(*pair, "--off", "mean,risk,losses,large-losses,tail", "--protected", "q3", "--protected-tolerance", "1")
-        == 0
-    )
+    assert gate(*pair, "--off", "mean,losses,large-losses", "--protected", "q3", "--protected-tolerance", "1") == 0
     capsys.readouterr()
-    assert "alpha=5|level=0.01" in str(json_of(capsys, *pair, "--alpha", "5", "--level", "0.01")["signature"])
+    assert "level=0.01|topics=400|alpha=5" in str(
+        json_of(capsys, *pair, "--alpha", "5", "--level", "0.01")["signature"]
+    )
 
 
 def test_protected_queries_and_segments_from_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "protected.txt").write_text("# ours\nq8\n")
-    (folder / "segments.csv").write_text("topic,intent,size\n" + "".join(f"q{i},a{i % 2},s\n" for i in range(10)))
+    (folder / "segments.csv").write_text("topic,intent,size\n" + "".join(f"q{i},a{i % 2},s\n" for i in range(QUERIES)))
     words = ["--protected-file", "protected.txt", "--segments", "segments.csv", "--segment-by", "intent"]
     found = json_of(capsys, "--candidate", "shaky", "--baseline", "old", *words)
     rules = {rule["name"]: rule["verdict"] for rule in found["rules"]}  # type: ignore[attr-defined]
@@ -128,8 +156,8 @@ def test_options_from_the_file_and_flags_that_win(folder: Path, capsys: pytest.C
     )
     (folder / "protected.txt").write_text("")
     assert gate("--protected", "q1") == 1
-    assert "alpha=5|level=0.05|topics=10|max_losses=0.9|protected=1|off=tail" in capsys.readouterr().out
-    assert "alpha=0|" in str(json_of(capsys, "--protected", "q1", "--alpha", "0")["signature"])
+    assert "level=0.05|topics=400|alpha=5|max_losses=0.9|protected=1|off=tail" in capsys.readouterr().out
+    assert "alpha=" not in str(json_of(capsys, "--protected", "q1", "--alpha", "0")["signature"])
 
 
 def test_another_file_of_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,7 +173,7 @@ def test_another_file_of_options(folder: Path, capsys: pytest.CaptureFixture[str
     [
         (
             "[gate]\nmax-loses = 1\n",
-            "unknown key 'max-loses' in [gate]; the known ones are alpha, level, mean-",
+            "unknown key 'max-loses' in [gate]; the known ones are alpha, level, undecided, mean-",
         ),
         ("[gates]\n", "unknown key gates; the only table is [gate]"),
         ("gate = 1\n", "gate should be a table"),
@@ -154,7 +182,8 @@ def test_another_file_of_options(folder: Path, capsys: pytest.CaptureFixture[str
         ("[gate]\nprotected = [1.5]\n", "protected should be a list of names"),
         ("[gate]\nratchet = 5\n", "ratchet should be text"),
         ("[gate\n", "not valid TOML"),
-        ("[gate]\nlevel = 7\n", "level must lie between 0 and 1"),
+        ("[gate]\nlevel = 7\n", "level must lie between 0 and 0.5"),
+        ("[gate]\nundecided = 'maybe'\n", "undecided must be one of pass, warn, fail, exit3"),
     ],
 )
 def test_files_of_options_that_make_no_sense(
@@ -181,22 +210,92 @@ def test_the_ratchet_from_the_first_to_a_refused_one(folder: Path, capsys: pytes
     assert gate("--candidate", "old", *ratchet, "--accept") == 0
     assert "old is the first" in capsys.readouterr().out
     assert gate("--candidate", "good", *ratchet) == 0
-    assert json.loads((folder / "accepted.json").read_text())["system"] == "old"
+    asked = json.loads((folder / "accepted.json").read_text())
+    assert (asked["system"], len(asked["asked"])) == ("old", 1)
     assert gate("--candidate", "good", *ratchet, "--accept") == 0
     assert "accepted: good is the new baseline" in capsys.readouterr().err
     before = (folder / "accepted.json").read_text()
     assert json.loads(before)["system"] == "good"
-    assert gate("--candidate", "bad", *ratchet, "--accept", "--accept-warnings") == 1
-    assert "not accepted: accepted.json stays as it was" in capsys.readouterr().err
-    assert (folder / "accepted.json").read_text() == before
+    assert gate("--candidate", "bad", *ratchet, "--accept") == 1
+    assert "not accepted: accepted.json keeps what it remembers" in capsys.readouterr().err
+    after = json.loads((folder / "accepted.json").read_text())
+    assert (after["system"], len(after["asked"])) == ("good", 2)
+    assert after["scores"] == json.loads(before)["scores"]
 
 
-def test_a_warning_is_accepted_only_where_asked(folder: Path) -> None:
-    pair = ["--candidate", "shaky", "--baseline", "old", "--ratchet", "accepted.json"]
-    assert gate(*pair, "--accept") == 0
+def test_what_can_not_be_decided_is_accepted_only_where_it_counts_as_a_pass(folder: Path) -> None:
+    pair = ["--candidate", "shaky", "--baseline", "old", "--ratchet", "accepted.json", "--accept"]
+    assert gate(*pair) == 0
     assert not (folder / "accepted.json").exists()
-    assert gate(*pair, "--accept-warnings") == 0
+    assert gate(*pair, "--undecided", "pass") == 0
     assert (folder / "accepted.json").exists()
+
+
+def test_the_ratchet_asks_for_more_with_every_try(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate("--candidate", "old", "--ratchet", "accepted.json", "--accept") == 0
+    ROWS["tweak"] = [score + 0.02 * (i % 2) for score, i in zip(OLD, range(QUERIES), strict=True)]
+    write_scores(folder / "scores.csv", ["old", "tweak"])
+    before = json.loads((folder / "accepted.json").read_text())
+    capsys.readouterr()
+    assert gate("--candidate", "tweak", "--ratchet", "accepted.json") == 0
+    assert capsys.readouterr().out.startswith("pass")
+    (folder / "accepted.json").write_text(json.dumps({**before, "asked": [str(number) for number in range(59)]}))
+    assert gate("--candidate", "tweak", "--ratchet", "accepted.json") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("can't tell")
+    assert "not distinguishable from the best of 60 tries" in " ".join(out.split())
+
+
+def test_the_held_out_queries_say_one_word(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ROWS["better"] = [score + 0.1 + 0.01 * (i % 2) for i, score in enumerate(OLD)]
+    write_scores(folder / "scores.csv", ["old", "better"])
+    ratchet = ["--ratchet", "accepted.json", "--holdout", "0.5", "--off", "tail"]
+    assert gate("--candidate", "old", *ratchet, "--accept") == 0
+    capsys.readouterr()
+    found = json_of(capsys, "--candidate", "better", *ratchet)
+    (held,) = (rule for rule in found["rules"] if rule["name"] == "held-out")  # type: ignore[attr-defined]
+    assert (held["verdict"], held["loss"], held["low"]) == ("pass", None, None)
+    assert "held out confirm it; it was their question number 1" in held["sentence"]
+    assert found["changes"][0]["topics"] < 220  # type: ignore[index]
+    assert gate("--candidate", "old", *ratchet) == 0  # identical, so that those held out are not asked
+    assert len(json.loads((folder / "accepted.json").read_text())["asked"]) == 1
+
+
+def test_another_collection_is_said_and_not_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "qrels.txt").write_text("".join(f"q{i} 0 d{i} 1\n" for i in range(5)))
+    (folder / "queries.tsv").write_text("".join(f"q{i}\tquery {i}\n" for i in range(5)))
+    (folder / "new.run").write_text("".join(f"q{i} Q0 d{i} 1 2.0 new\n" for i in range(5)))
+    (folder / "surefoot.toml").write_text(
+        '[gate]\nqrels = "qrels.txt"\nqueries = "queries.tsv"\nmeasure = "RR"\nratchet = "accepted.json"\n'
+    )
+    assert main(["gate", "new.run", "--accept"]) == 0
+    assert set(json.loads((folder / "accepted.json").read_text())["collection"]) == {"qrels", "queries"}
+    assert main(["gate", "new.run"]) == 0
+    (folder / "qrels.txt").write_text("".join(f"q{i} 0 d{i} 2\n" for i in range(5)))
+    capsys.readouterr()
+    assert main(["gate", "new.run"]) == 2
+    assert "the qrels are not those by which new was accepted" in capsys.readouterr().err
+
+
+def test_losses_that_judgements_leave_open_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The new run ranks documents that nobody judged, which may be as good as those that it replaced."""
+    (folder / "qrels.txt").write_text("".join(f"q{i} 0 a{i} {i % 3 and 1}\nq{i} 0 b{i} 0\n" for i in range(60)))
+    (folder / "old.run").write_text("".join(f"q{i} Q0 a{i} 1 2.0 x\nq{i} Q0 b{i} 2 1.0 x\n" for i in range(60)))
+    (folder / "new.run").write_text("".join(f"q{i} Q0 c{i} 1 2.0 x\nq{i} Q0 b{i} 2 1.0 x\n" for i in range(60)))
+    words = ["gate", "old.run", "new.run", "--qrels", "qrels.txt", "--candidate", "new", "--baseline", "old"]
+    assert main([*words, "--format", "json"]) == 1
+    found = {rule["name"]: rule for rule in json.loads(capsys.readouterr().out)["rules"]}
+    assert (found["mean"]["verdict"], found["large-losses"]["verdict"]) == ("fail", "undecided")
+    assert "40 of 60 queries lost more than 20 %, 67 %, 40 of them not credibly" in found["large-losses"]["sentence"]
+    assert main([*words, "--assessors", "none", "--format", "json"]) == 1
+    found = {rule["name"]: rule for rule in json.loads(capsys.readouterr().out)["rules"]}
+    assert found["large-losses"]["verdict"] == "fail"
+
+
+def test_the_text_of_queries_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "queries.tsv").write_text("".join(f"q{i}\thow to {i}\n" for i in range(QUERIES)))
+    assert gate("--candidate", "bad", "--baseline", "old", "--queries", "queries.tsv") == 1
+    assert "how to" in capsys.readouterr().out
 
 
 def test_the_ratchet_joins_the_other_baselines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,14 +309,14 @@ def test_the_ratchet_joins_the_other_baselines(capsys: pytest.CaptureFixture[str
 def test_queries_that_vanished_are_refused_unless_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ratchet = ["--candidate", "old", "--ratchet", "accepted.json"]
     assert gate(*ratchet, "--accept") == 0
-    write_scores(folder / "scores.csv", ["old"], topics=9)
+    write_scores(folder / "scores.csv", ["old"], topics=399)
     assert gate(*ratchet) == 2
-    assert "no score for topics that were accepted: q9" in capsys.readouterr().err
+    assert "no score for topics that were accepted: q399" in capsys.readouterr().err
     assert gate(*ratchet, "--missing", "drop") == 0
 
 
 def test_a_damaged_ratchet_is_2_and_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "accepted.json").write_text('{"format": "surefoot ratchet 1", "sys')
+    (folder / "accepted.json").write_text('{"format": "surefoot ratchet 2", "sys')
     assert gate("--candidate", "old", "--ratchet", "accepted.json", "--accept") == 2
     err = capsys.readouterr().err
     assert "accepted.json: not a ratchet file" in err
@@ -230,4 +329,4 @@ def test_help_tells_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
         main(["gate", "--help"])
     assert stopped.value.code == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "share of queries that may lose more than 20 % (default: 0.25)" in out
+    assert "share of queries that may lose more than 20 % (default: 0.33)" in out

@@ -32,6 +32,8 @@ def words(table: str, *more: str) -> list[str]:
         (["--protected-file", "EMPTY"], "names no query to protect"),
         (["--off", "mean,risk,losses,large-losses,tail"], "all rules are off"),
         (["--segment-by", "language"], "--segments FILE"),
+        (["--holdout", "0.5"], "--holdout needs the file"),
+        (["--baseline", "old,new"], "new is its own baseline"),
     ],
 )
 def test_nothing_is_switched_off_unseen(
@@ -49,18 +51,18 @@ def test_the_ratchet_forgets_no_query(missing: str, remembered: float) -> None:
     before = accept(SCORES, gate(SCORES, "new", candidate="old", rules=rules))
     fewer = SCORES.select(topics=[topic for topic in SCORES.topics if topic != "q3"])
     after = accept(fewer, gate(fewer, "old", candidate="new", rules=rules), before, missing)  # type: ignore[arg-type]
-    assert set(after.scores) == set(SCORES.topics)
-    assert after.scores["q3"] == remembered
-    assert after.summary["topics"] == 10
+    assert set(after.scores["nDCG@10"]) == set(SCORES.topics)
+    assert after.scores["nDCG@10"]["q3"] == remembered
+    assert after.summary["nDCG@10"]["topics"] == 10
 
 
-def test_the_same_small_change_everywhere_is_tested_by_its_signs() -> None:
-    """Its spread is the rounding of the scores, which must not be taken for certainty."""
+def test_a_loss_that_was_not_seen_is_not_ruled_out() -> None:
+    """No spread is no certainty: the same small gain on 50 queries leaves room for a loss on those not seen."""
     base = RANDOM.random(50).round(4)
-    scores = Scores(np.stack([base, (base - 0.0001).round(4)]), ["old", "new"], range(50))
-    for finding in gate(scores, "old", candidate="new").findings:
-        if finding.rule in ("mean", "risk"):
-            assert finding.measured["p"] == 2 * 0.5**50
+    scores = Scores(np.stack([base, base + 0.0001]), ["old", "new"], range(50))
+    found = {one.rule: one for one in gate(scores, "old", candidate="new").findings}
+    assert found["mean"].verdict == "undecided"
+    assert (found["mean"].high or 0.0) > 0.05
 
 
 def test_figures_that_do_not_fit_the_scores_are_damage(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ HOSTILE = '<script>|`*_[x](http://y)_*`| & "quoted" \x07\x1b[31m\n# @team #12 $x
 
 
 def result_of(candidate: str = "new", baseline: str = "old", topic: str = "q") -> GateResult:
-    old = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.6]
+    old = [0.9, 0.8, 0.7, 0.6, 0.7, 0.8, 0.7, 0.6]
     new = [0.1, 0.2, 0.1, 0.3, 0.1, 0.2, 0.1, 0.7]
     topics = [f"{topic}{place}" for place in range(8)]
     segments = {name: f"{topic} segment {place % 2}" for place, name in enumerate(topics)}
@@ -29,25 +29,42 @@ HOSTILE_RESULT = result_of(f"new {HOSTILE}", f"old {HOSTILE}", HOSTILE)
 
 def test_json_is_one_object() -> None:
     found = json.loads(render_json(result_of()))
-    assert list(found) == ["signature", "verdict", "candidate", "measure", "rules", "worst", "changes", "notes"]
-    assert found["verdict"] == "fail"
-    assert list(found["rules"][0]) == ["name", "baseline", "verdict", "measured", "limit", "sentence"]
+    assert list(found) == [
+        "signature",
+        "verdict",
+        "exit_code",
+        "candidate",
+        "measures",
+        "rules",
+        "worst",
+        "changes",
+        "notes",
+    ]
+    assert (found["verdict"], found["exit_code"], found["measures"]) == ("fail", 1, ["nDCG@10"])
+    assert list(found["rules"][0]) == [
+        "name",
+        "measure",
+        "baseline",
+        "verdict",
+        "sentence",
+        "loss",
+        "low",
+        "high",
+        "limit",
+        "where",
+        "more_queries",
+    ]
     assert [rule["name"] for rule in found["rules"]][-2:] == ["protected", "segments"]
     assert found["worst"][0] == {
         "topic": "q0",
+        "measure": "nDCG@10",
         "baseline": "old",
         "baseline_score": 0.9,
         "candidate_score": 0.1,
         "delta": -0.8,
+        "text": None,
     }
     assert json.loads(render_json(HOSTILE_RESULT))["candidate"] == HOSTILE_RESULT.candidate
-
-
-def test_undefined_figures_are_null_in_json() -> None:
-    one = gate(Scores([[0.5], [0.4]], ["old", "new"], ["q"]), "old", candidate="new")
-    rules = {rule["name"]: rule for rule in json.loads(render_json(one))["rules"]}
-    assert rules["risk"]["measured"]["trisk"] is None
-    assert rules["tail"]["measured"]["high"] is None
 
 
 @pytest.mark.parametrize("result", [result_of(), HOSTILE_RESULT])
@@ -69,10 +86,12 @@ def test_junit_has_the_usual_shape(result: GateResult) -> None:
     for case, finding in zip(cases, result.findings, strict=True):
         assert case.attrib.keys() == {"name", "classname", "time"}
         assert case.attrib["name"] == finding.rule
-        assert [child.tag for child in case] == ["failure" if finding.verdict == "fail" else "system-out"]
+        assert [child.tag for child in case] == [
+            {"fail": "failure", "undecided": "skipped", "pass": "system-out"}[finding.verdict]
+        ]
         if finding.verdict == "fail":
             assert case[0].attrib.keys() == {"message", "type"}
-            assert (case[0].text or "").startswith("measured ")
+            assert (case[0].text or "").startswith("loss ")
 
 
 def test_junit_keeps_hostile_names_but_what_xml_can_not_hold() -> None:
@@ -82,18 +101,34 @@ def test_junit_keeps_hostile_names_but_what_xml_can_not_hold() -> None:
     assert {case.attrib["classname"] for case in root.iter("testcase")} == {f"gate.old {kept}"}
 
 
-def test_a_warning_passes_in_junit_and_says_so() -> None:
+@pytest.mark.parametrize(
+    ("undecided", "tag"), [("warn", "skipped"), ("exit3", "skipped"), ("fail", "failure"), ("pass", "system-out")]
+)
+def test_what_can_not_be_decided_in_junit(undecided: str, tag: str) -> None:
     scores = Scores([[0.5, 0.5, 0.5], [0.1, 0.8, 0.5]], ["old", "new"], ["a", "b", "c"])
-    root = ElementTree.fromstring(render_junit(gate(scores, "old", candidate="new")).encode())
-    assert root.attrib["failures"] == "0"
-    assert any((out.text or "").startswith("warn: ") for out in root.iter("system-out"))
+    result = gate(scores, "old", candidate="new", rules=Rules(undecided=undecided))
+    root = ElementTree.fromstring(render_junit(result).encode())
+    assert {case[0].tag for case in root.iter("testcase")} == {tag}
+    assert root[0].attrib["skipped"] == str(4 * (tag == "skipped"))
+    assert root.attrib["failures"] == str(4 * (tag == "failure"))
+
+
+def test_several_measures_are_told_apart() -> None:
+    both = [Scores([[0.5] * 9, [0.1] * 9], ["old", "new"], range(9), name) for name in ("RR", "nDCG@10")]
+    result = gate(both, "old", candidate="new").with_texts({"0": "how to\ttie " + "a tie " * 20})
+    root = ElementTree.fromstring(render_junit(result).encode())
+    assert {case.attrib["classname"] for case in root.iter("testcase")} == {"gate.old.RR", "gate.old.nDCG@10"}
+    text = render_text(result)
+    assert text.startswith("fail  new, RR, nDCG@10\n")
+    assert text.count("Against old: mean ") == 2
+    assert "0 how to tie a tie a tie" in text
 
 
 def test_markdown_tells_verdict_changes_rules_and_the_worst_five() -> None:
     text = render_markdown(result_of())
     assert text.startswith("### ❌ Surefoot gate: fail\n")
-    assert "**new** against **old**, nDCG@10: mean 0.6000 → 0.2250 (-0.3750) on 8 queries; 1 won, 7 lost" in text
-    assert "| ❌ fail | mean | Mean nDCG@10 is 0.2250" in text
+    assert "**new** against **old**: mean nDCG@10 0.7250 → 0.2250 (-0.5000) on 8 queries; 1 won, 7 lost" in text
+    assert "| ⚠️ can't tell | mean | Mean nDCG@10 is 0.2250" in text
     assert "The 5 of 7 losing queries that lost most:" in text
     assert "| q0 | 0.9000 | 0.1000 | -0.8000 |" in text
     assert len(re.findall(r"^\| q\d ", text, flags=re.MULTILINE)) == 5
@@ -134,12 +169,12 @@ def test_text_wraps_and_can_not_steer_a_terminal() -> None:
 
 
 def test_colour_only_where_asked() -> None:
-    assert "\x1b[31mfail\x1b[0m" in render_text(result_of(), color=True)
+    assert "\x1b[31mfail" in render_text(result_of(), color=True)
     assert "\x1b" not in render_text(result_of())
 
 
 def test_nothing_got_worse() -> None:
-    better = gate(Scores([[0.1, 0.2], [0.2, 0.4]], ["old", "new"], ["a", "b"]), "old", candidate="new")
+    better = gate(Scores([[0.1] * 300, [0.3] * 300], ["old", "new"], range(300)), "old", candidate="new")
     assert "No query got worse." in render_text(better)
     assert "No query got worse." in render_markdown(better)
     assert render_markdown(better).startswith("### ✅ Surefoot gate: pass\n")

@@ -4,21 +4,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from surefoot import Scores, SurefootError, read_scores
 from surefoot.release_gate.rules import Rules
-from surefoot.release_gate.verdict import gate, merge
+from surefoot.release_gate.verdict import gate
 
 RANDOM = np.random.default_rng(3)
-OLD = RANDOM.random(30)
-WORSE = np.clip(OLD - 0.3 - 0.1 * RANDOM.random(30), 0, 1)
-TOPICS = [f"q{i:02}" for i in range(30)]
-SCORES = Scores([OLD, WORSE, np.minimum(OLD + 0.2, 1)], ["old", "worse", "better"], TOPICS, "nDCG@10", notes=["so"])
+OLD = RANDOM.uniform(0.2, 0.8, 400)
+WORSE = np.clip(OLD - 0.15 - 0.1 * RANDOM.random(400), 0, 1)
+TOPICS = [f"q{i:03}" for i in range(400)]
+SCORES = Scores([OLD, WORSE, np.minimum(OLD + 0.1, 1)], ["old", "worse", "better"], TOPICS, "nDCG@10", notes=["so"])
 
 rows = arrays(np.float64, st.shared(st.integers(1, 30), key="topics"), elements=st.floats(0, 1, width=32))
+few = settings(max_examples=15, deadline=None)
 
 
 def test_the_verdict_is_the_worst_of_the_rules() -> None:
@@ -28,19 +29,40 @@ def test_the_verdict_is_the_worst_of_the_rules() -> None:
     assert gate(SCORES, "old", candidate="better").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("undecided", "code", "acceptable"),
+    [("pass", 0, True), ("warn", 0, False), ("fail", 1, False), ("exit3", 3, False)],
+)
+def test_what_can_not_be_decided_counts_as_asked(undecided: str, code: int, acceptable: bool) -> None:
+    result = gate(SCORES.select(topics=TOPICS[:20]), "old", candidate="better", rules=Rules(undecided=undecided))
+    assert (result.verdict, result.exit_code, result.acceptable) == ("undecided", code, acceptable)
+
+
 def test_several_baselines_give_the_worst_verdict() -> None:
     result = gate(SCORES, ["worse", "better"], candidate="old")
     assert result.baselines == ("worse", "better")
-    assert {one.verdict for one in result.against("worse")} == {"pass"}
+    assert {one.verdict for one in result.against(result.changes[0])} == {"pass"}
     assert result.verdict == "fail"
-    parts = [gate(SCORES, "worse", candidate="old"), gate(SCORES, "better", candidate="old")]
-    assert merge(parts).findings == result.findings
-    assert merge(parts).worst == result.worst
-    assert merge(parts).notes == ("so",)
+
+
+def test_several_measures_give_the_worst_verdict() -> None:
+    other = Scores([OLD, OLD + 0.1 * (OLD < 0.7)], ["old", "worse"], TOPICS, "RR")
+    result = gate([SCORES, other], "old", candidate="worse")
+    assert result.measures == ("nDCG@10", "RR")
+    assert [one.measure for one in result.changes] == ["nDCG@10", "RR"]
+    assert {one.verdict for one in result.findings if one.measure == "RR"} == {"pass"}
+    assert result.verdict == "fail"
+    assert {one.measure for one in result.worst} == {"nDCG@10"}
+
+
+def test_a_fail_needs_more_evidence_where_more_is_asked() -> None:
+    alone, among = gate(SCORES, "old", candidate="worse"), gate(SCORES, ["old", "better"], candidate="worse")
+    assert (alone.findings[0].low or 0) > (among.findings[0].low or 0)
+    assert alone.findings[0].high == among.findings[0].high
 
 
 def test_virtual_baselines() -> None:
-    assert gate(SCORES, "MAX", candidate="better").verdict == "pass"
+    assert gate(SCORES, "MEAN", candidate="better").verdict == "pass"
     assert gate(SCORES, "MEAN", candidate="worse").verdict == "fail"
 
 
@@ -61,24 +83,34 @@ def test_what_changed() -> None:
 
 def test_the_signature_says_what_was_asked() -> None:
     result = gate(
-        SCORES, "old", candidate="worse", rules=Rules(alpha=5, max_losses=0.3, protected=["q01", "q02"], off=["tail"])
+        SCORES, "old", candidate="worse", rules=Rules(alpha=5, max_losses=0.3, protected=["q001", "q002"], off=["tail"])
     )
     assert result.signature.startswith(
-        "gate|measure=nDCG@10|candidate=worse|baseline=old|alpha=5|level=0.05|topics=30|"
-        "max_losses=0.3|protected=2|off=tail|surefoot="
+        "gate|measure=nDCG@10|candidate=worse|baseline=old|level=0.05|topics=400|"
+        "alpha=5|max_losses=0.3|protected=2|off=tail|surefoot="
     )
 
 
 def test_segments_count_and_topics_without_one_are_told() -> None:
     result = gate(SCORES, "old", candidate="worse", segments=dict.fromkeys(TOPICS[1:], "a"))
     assert result.findings[-1].rule == "segments"
-    assert "topics without a segment count as (none): q00" in result.notes
+    assert "topics without a segment count as (none): q000" in result.notes
     assert "segments=2" in result.signature
 
 
 def test_frames_and_text() -> None:
     result = gate(SCORES, "old", candidate="worse")
-    assert result.to_frame().columns == ["baseline", "rule", "verdict", "sentence"]
+    assert result.to_frame().columns == [
+        "measure",
+        "baseline",
+        "rule",
+        "verdict",
+        "loss",
+        "low",
+        "high",
+        "limit",
+        "sentence",
+    ]
     assert str(result).startswith("fail  worse, nDCG@10\n")
 
 
@@ -88,7 +120,10 @@ def test_frames_and_text() -> None:
         ("none", "old", Rules(), "no system 'none'; there are old, worse, better"),
         ("worse", "none", Rules(), "no baseline 'none'"),
         ("worse", [], Rules(), "needs a baseline"),
-        ("worse", "old", Rules(protected=["q01", "q99"]), "no score for the protected queries q99"),
+        ("worse", ["old", "worse"], Rules(), "worse is its own baseline, so there is nothing to compare"),
+        ("worse", "old", Rules(off=["mean", "losses", "large-losses", "tail"]), "all rules are off"),
+        ("worse", "old", Rules(largest_change=0.1), r"a query changed by 0.2\d+ in nDCG@10, more than the 0.1"),
+        ("worse", "old", Rules(protected=["q001", "q999"]), "no score for the protected queries q999"),
     ],
 )
 def test_wrong_use(candidate: str, baseline: str, rules: Rules, message: str) -> None:
@@ -96,10 +131,28 @@ def test_wrong_use(candidate: str, baseline: str, rules: Rules, message: str) ->
         gate(SCORES, baseline, candidate=candidate, rules=rules)
 
 
-def test_a_system_compared_with_itself_is_noted() -> None:
-    result = gate(SCORES, "old", candidate="old")
-    assert result.verdict == "pass"
-    assert "old is compared with itself, which always passes" in result.notes
+def test_a_candidate_identical_to_its_baseline_is_said() -> None:
+    scores = Scores([OLD, OLD], ["old", "new"], TOPICS)
+    result = gate(scores, "old", candidate="new", rules=Rules(undecided="exit3"))
+    assert [one.rule for one in result.findings] == ["identical"]
+    assert (result.verdict, result.exit_code) == ("undecided", 3)
+    assert "new scores exactly as old on all of 400 queries" in str(result)
+
+
+def test_doubtful_losses_do_not_count() -> None:
+    def found(p: float) -> dict[str, str]:
+        certain = {("nDCG@10", "old"): dict.fromkeys(TOPICS, p)}
+        result = gate(SCORES, "old", candidate="worse", p_loss=certain)
+        return {one.rule: one.verdict for one in result.findings}
+
+    assert found(1.0)["losses"] == found(1.0)["large-losses"] == "fail"
+    assert found(0.5) == {"mean": "fail", "losses": "undecided", "large-losses": "undecided", "tail": "undecided"}
+
+
+def test_the_texts_of_queries() -> None:
+    result = gate(SCORES, "old", candidate="worse")
+    first = result.worst[0].topic
+    assert result.with_texts({first: "how to"}).worst[0].text == "how to"
 
 
 def everything(row: np.ndarray) -> tuple[Rules, dict[str, str]]:
@@ -107,18 +160,9 @@ def everything(row: np.ndarray) -> tuple[Rules, dict[str, str]]:
     return Rules(protected=topics[:2]), {topic: f"s{int(topic) % 3}" for topic in topics}
 
 
-@given(rows)
-def test_a_candidate_equal_to_its_baseline_passes(row: np.ndarray) -> None:
-    rules, segments = everything(row)
-    result = gate(
-        Scores([row, row], ["old", "new"], range(len(row))), "old", candidate="new", rules=rules, segments=segments
-    )
-    assert {one.verdict for one in result.findings} == {"pass"}
-    assert result.worst == ()
-
-
 @given(rows, rows)
-def test_improving_every_topic_never_fails_nor_warns(row: np.ndarray, gain: np.ndarray) -> None:
+@few
+def test_improving_every_topic_never_fails(row: np.ndarray, gain: np.ndarray) -> None:
     rules, segments = everything(row)
     result = gate(
         Scores([row, row + gain], ["old", "new"], range(len(row))),
@@ -127,10 +171,11 @@ def test_improving_every_topic_never_fails_nor_warns(row: np.ndarray, gain: np.n
         rules=rules,
         segments=segments,
     )
-    assert {one.verdict for one in result.findings} == {"pass"}
+    assert result.verdict != "fail"
 
 
 @given(rows, rows, st.randoms(use_true_random=False))
+@few
 def test_the_order_of_topics_plays_no_role(old: np.ndarray, new: np.ndarray, random: object) -> None:
     rules, segments = everything(old)
     scores = Scores([old, new], ["old", "new"], range(len(old)))
@@ -144,17 +189,16 @@ def test_the_order_of_topics_plays_no_role(old: np.ndarray, new: np.ndarray, ran
 
 
 @pytest.mark.parametrize(
-    ("candidate", "baseline", "verdict", "not_passed"),
+    ("candidate", "baseline", "verdict", "rules"),
     [
-        ("ICTNET12ADR2", "ICTNET12ADR3", "pass", {}),
-        ("ICTNET12ADR2", "ICTNET12ADR1", "warn", {"risk": "warn"}),
-        ("ICTNET12ADR3", "ICTNET12ADR2", "fail", {"losses": "fail", "risk": "fail"}),
+        ("ICTNET12ADR2", "ICTNET12ADR3", "undecided", {"losses": "pass", "mean": "undecided"}),
+        ("indriCASP", "uogTrA44xi", "fail", {"tail": "fail", "large-losses": "fail", "mean": "undecided"}),
     ],
 )
-def test_the_three_pairs_of_the_manual(
-    candidate: str, baseline: str, verdict: str, not_passed: dict[str, str], data: Path
+def test_the_pairs_of_the_manual(
+    candidate: str, baseline: str, verdict: str, rules: dict[str, str], data: Path
 ) -> None:
     result = gate(read_scores(data / "trec-web-2012" / "err20.csv", measure="ERR@20"), baseline, candidate=candidate)
     found = {one.rule: one.verdict for one in result.findings}
     assert result.verdict == verdict
-    assert {rule: found[rule] for rule in not_passed} == not_passed
+    assert {rule: found[rule] for rule in rules} == rules

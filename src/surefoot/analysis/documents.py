@@ -10,8 +10,9 @@ import numpy as np
 
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.contributions import Decomposition
+from surefoot.effectiveness.scoring import UNJUDGED, Unjudged
 from surefoot.effectiveness.sources import load_qrels, sources_of
-from surefoot.errors import SurefootError, counted, listed
+from surefoot.errors import SurefootError, choose, counted, listed
 from surefoot.io.document_lists import Qrels, Run
 from surefoot.results import Result, signature
 
@@ -72,6 +73,7 @@ def document_moves(
     *,
     topics: Iterable[str] | None = None,
     depth: int | None = None,
+    unjudged: Unjudged = "zero",
     queries: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> DocumentMoves:
@@ -90,6 +92,8 @@ def document_moves(
     depth
         How many documents of each ranking are listed (by default down to the measure's cutoff, at most 20). Deeper
         documents are listed if their move contributes to the change.
+    unjudged
+        ``"zero"`` counts unjudged documents as not relevant; ``"skip"`` leaves them out of both rankings.
     queries, texts
         The texts of topics and documents, which become the columns ``query`` and ``text``.
 
@@ -118,12 +122,22 @@ def document_moves(
     shown = min(parts.measure.cutoff, DEPTH) if depth is None else depth
     if shown < 1:
         raise SurefootError(f"depth must be at least 1; got {shown}")
-    found = [_topic_moves(topic, old, new, judged, parts, shown) for topic in _validate_topics(topics, judged)]
+    skip = choose(unjudged, UNJUDGED, "unjudged") == "skip"
+    chosen = _validate_topics(topics, judged)
+    found = [_topic_moves(_rankings(topic, (old, new), judged, skip), topic, judged, parts, shown) for topic in chosen]
     if topics is None:
         found.sort(key=lambda one: one.delta)
     name = parts.measure.name
     return DocumentMoves(
-        signature("documents", measure=name, system=new.name, baseline=old.name, depth=shown, topics=len(found)),
+        signature(
+            "documents",
+            measure=name,
+            system=new.name,
+            baseline=old.name,
+            depth=shown,
+            unjudged="skip" if skip else None,
+            topics=len(found),
+        ),
         _columns(found, queries, texts),
         _notes(found, parts),
         topics=tuple(found),
@@ -143,8 +157,17 @@ def _validate_topics(topics: Iterable[str] | None, qrels: Qrels) -> Sequence[str
     return chosen
 
 
-def _topic_moves(topic: str, old: Run, new: Run, qrels: Qrels, parts: Decomposition, depth: int) -> TopicMoves:
-    before, after = ({name: rank for rank, name in enumerate(run.of_topic(topic), start=1)} for run in (old, new))
+def _rankings(topic: str, runs: Sequence[Run], qrels: Qrels, skip: bool) -> list[dict[str, int]]:
+    """The rank of each document in the rankings of a topic, with or without unjudged documents."""
+    judgements = qrels.of_topic(topic)
+    lists = ([name for name in run.of_topic(topic) if not skip or name in judgements] for run in runs)
+    return [{name: rank for rank, name in enumerate(names, start=1)} for names in lists]
+
+
+def _topic_moves(
+    rankings: Sequence[dict[str, int]], topic: str, qrels: Qrels, parts: Decomposition, depth: int
+) -> TopicMoves:
+    before, after = rankings
     judgements = qrels.of_topic(topic)
     documents = list(dict.fromkeys([*after, *before]))
     grades = np.array([judgements.get(name, kernels.UNJUDGED) for name in documents], np.float64)

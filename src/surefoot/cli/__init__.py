@@ -15,7 +15,7 @@ from surefoot.errors import SurefootError, did_you_mean
 
 TYPE_CHECKING = False  # see surefoot/__init__.py
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any, NoReturn, TextIO
 
 COMMANDS = {
     "evaluate": "the risk of every system against a baseline, and against all others",
@@ -25,7 +25,7 @@ COMMANDS = {
     "agreement": "how far rankings, systems and assumptions agree: tau, RBO, correlation, PCA, normality, G²",
     "figure": "a figure of the papers, made from your own data",
     "report": "one interactive HTML file for the team",
-    "gate": "may a candidate replace the baseline? pass, warn or fail, for continuous integration",
+    "gate": "may a candidate replace the baseline? pass, fail or can't tell, for continuous integration",
     "judge": "the documents whose judgment would most likely settle the verdict, in order",
     "guard": "make any ranker safe: blend it with its baseline, chosen on unseen queries, with a certificate",
     "train": "learn a ranker that avoids risk: LambdaMART under risk-sensitive objectives",
@@ -53,7 +53,7 @@ EXAMPLES = """examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code: 0 fine, 1 refused by the gate, 2 wrong use or bad input."""
+    """Run one command; returns the exit code: 0 fine, 1 refused by the gate, 2 wrong use or bad input, 3 can't tell."""
     argv = _join_negated(sys.argv[1:] if argv is None else argv)
     parser = build_parser(argument for argument in argv if argument in COMMANDS)
     arguments, unknown = parser.parse_known_args(argv)
@@ -66,6 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 (pathlib is not loaded yet)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal whose encoding lacks a character shows ?
+        if sys.stdout is sys.__stdout__:
+            sys.stdout = _surviving(sys.stdout)
     try:
         refuse_to_overwrite(arguments)
         code: int = _module(arguments.command).run(arguments)
@@ -73,10 +75,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except SurefootError as error:
         return _report_error(arguments.command, str(error), 2)
-    except BrokenPipeError:
-        # The reader closed the pipe (`| head`); stdout is redirected so that Python's last flush raises no error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         return _report_error(arguments.command, f"{error.filename or 'output'}: {error.strerror or error}", 2)
     except MemoryError:
@@ -98,6 +96,27 @@ def _join_negated(argv: Sequence[str]) -> list[str]:
         else:
             joined.append(argument)
     return joined
+
+
+def _surviving(output: TextIO) -> TextIO:
+    """Standard output that outlives its reader (`| head`): the command goes on to its exit code."""
+    raw = _Pipe(output.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        encoding=output.encoding,
+        errors="replace",
+        line_buffering=output.isatty(),
+    )
+
+
+class _Pipe(io.FileIO):
+    """A file that drops what nobody reads any more."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return len(data)
 
 
 def _report_error(command: str, message: str, code: int) -> int:

@@ -74,6 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _stream(arguments)
     if arguments.baseline and arguments.baseline_map:
         raise SurefootError("give --baseline or --baseline-map, not both")
+    if arguments.segment_by and not arguments.segments:
+        raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
     from surefoot.analysis.columns import is_extra
     from surefoot.analysis.evaluate import evaluate
     from surefoot.io.maps import read_map
@@ -141,7 +143,7 @@ def _stream(arguments: argparse.Namespace) -> int:
     from surefoot.analysis.streaming import evaluate_parquet
 
     names = ("runs", "qrels", "baseline_map", "systems", "population", "tail", "geometric", "minus", "ci", "tests")
-    given = [name for name in (*names, "fences", "segments", "correct") if getattr(arguments, name)]
+    given = [name for name in (*names, "fences", "segments", "segment_by", "correct") if getattr(arguments, name)]
     if given or arguments.value != "linear" or not arguments.scores or len(arguments.measure or []) > 1:
         refused = f"; leave out --{given[0].replace('_', '-')}" if given else ""
         raise SurefootError(f"--stream takes --scores, --baseline, --alpha, one --measure and --missing{refused}")

@@ -73,11 +73,10 @@ def run(arguments: argparse.Namespace) -> int:
         value=inputs.value_function(arguments),
     )
     topics = _topics(result, arguments)
-    result = _with_doubts(result, arguments)
     if arguments.documents:
         _show_documents(topics, arguments)
     else:
-        inputs.show(result.select(topics), arguments)
+        inputs.show(_with_doubts(result, arguments).select(topics), arguments)
     return 0
 
 
@@ -130,6 +129,8 @@ def _show_documents(topics: list[str], arguments: argparse.Namespace) -> None:
     from surefoot.io.texts import read_documents
     from surefoot.show.rankings import side_by_side
 
+    if arguments.credible or arguments.assessors or arguments.unjudged == "bounds":
+        raise SurefootError("--documents shows rankings; leave out --credible, --assessors and --unjudged bounds")
     runs = inputs.load_runs(arguments, (arguments.system, arguments.baseline))
     queries = inputs.load_queries(arguments)
     texts = None
@@ -139,7 +140,16 @@ def _show_documents(topics: list[str], arguments: argparse.Namespace) -> None:
             texts = read_documents(arguments.documents_text, wanted)
     measure = (arguments.measure or [inputs.DEFAULT_MEASURE])[0]
     system, baseline = runs[arguments.system], runs[arguments.baseline]
-    found = document_moves(system, baseline, arguments.qrels, measure, topics=topics, queries=queries, texts=texts)
+    found = document_moves(
+        system,
+        baseline,
+        arguments.qrels,
+        measure,
+        topics=topics,
+        unjudged=arguments.unjudged,
+        queries=queries,
+        texts=texts,
+    )
     if arguments.format == "table":
         sys.stdout.write(side_by_side(found, queries, texts, shutil.get_terminal_size((100, 24)).columns))
     else:

@@ -6,16 +6,23 @@ import argparse
 import os
 import shutil
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
 from surefoot.cli.outputs import add_file
-from surefoot.errors import SurefootError
-from surefoot.release_gate.rules import Rules
+from surefoot.cli.progress import progress
+from surefoot.release_gate.rules import UNDECIDED, Rules
 
 if TYPE_CHECKING:
-    from surefoot.release_gate.verdict import GateResult
+    from collections.abc import Sequence
+
+    from surefoot.release_gate.config import GateOptions
+    from surefoot.release_gate.verdict import GateResult, PLoss
+    from surefoot.scores import Scores
+
+DRAWS = 500
+"""How often grades are drawn to doubt a loss; its probability is then known to about 0.01."""
 
 EXAMPLES = """examples:
   surefoot gate old.run new.run --qrels qrels.txt --measure nDCG@10 --candidate new --baseline old
@@ -23,8 +30,9 @@ EXAMPLES = """examples:
   surefoot gate new.run --qrels qrels.txt --ratchet accepted.json             (against what was accepted last)
   surefoot gate new.run --qrels qrels.txt --ratchet accepted.json --accept    (and remember it if it passes)
 
-Exit code 0: pass, or warnings only; 1: fail; 2: wrong use or bad input. Options may stand in surefoot.toml, in the
-table [gate], under their names without the dashes; flags win."""
+Exit code 0: pass; 1: fail; 2: wrong use or bad input. Where the queries can't tell it is 0 with a warning, unless
+--undecided says otherwise: 1 for fail, 3 for exit3. Options may stand in surefoot.toml, in the table [gate], under
+their names without the dashes; flags win."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rules = parser.add_argument_group("rules")
     for option in fields(Rules):
         _add_rule(rules, option.name, option.default, option.metadata["help"])
+    rules.add_argument("--queries", metavar="FILE", help="the text of the queries, shown with those that lost")
+    rules.add_argument(
+        "--assessors",
+        metavar="MODEL",
+        help="how assessors differ, so that a loss may not be real: dl2019 (default), how often another assessor gives "
+        "another grade, or none: the judgements are the truth",
+    )
     rules.add_argument("--protected-file", metavar="FILE", help="protected queries, one a line")
     rules.add_argument("--segments", metavar="FILE", help="CSV of topic,segment")
     rules.add_argument("--segment-by", metavar="COLUMN", help="which column of the segments, where there are several")
@@ -44,7 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ratchet = parser.add_argument_group("ratchet")
     ratchet.add_argument("--ratchet", metavar="FILE", help="compare with the candidate that this file remembers")
     ratchet.add_argument("--accept", action="store_true", help="remember the candidate in the file if it passes")
-    ratchet.add_argument("--accept-warnings", action="store_true", help="remember it also if there are warnings")
+    ratchet.add_argument(
+        "--holdout",
+        type=inputs.number,
+        metavar="X",
+        help="share of queries that only confirm what the others pass",
+    )
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=("table", "json", "md"), default="table", help="(default: table)")
     add_file(output, "--junit", metavar="FILE", help="write JUnit XML, a test case a rule")
@@ -52,28 +72,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read, gate, write, print; the exit code is 1 if the candidate is refused."""
+    """Read, gate, write, print; the exit code tells the verdict."""
+    from surefoot.io.texts import read_queries
     from surefoot.release_gate.config import KEYS, read_options
-    from surefoot.release_gate.ratchet import update_accepted
+    from surefoot.release_gate.ratchet import write_accepted
 
     options = read_options(arguments.config, {key: getattr(arguments, key) for key in KEYS})
-    accept = arguments.accept or arguments.accept_warnings
-    if accept and options.ratchet is None:
-        raise SurefootError("--accept needs the file that remembers: give it with --ratchet FILE")
-    scores = inputs.load_one(arguments)
-    result = options.run(scores, missing=arguments.missing, may_be_first=accept)
+    if arguments.scores and not arguments.qrels:
+        options = replace(options, qrels=None)  # those of the file are for runs
+    arguments.measure, arguments.qrels = list(options.measure) or None, options.qrels
+    scores = inputs.load(arguments)
+    p_loss = _p_loss(arguments, options, scores)
+    outcome = options.run(scores, missing=arguments.missing, accept=arguments.accept, p_loss=p_loss)
+    result = outcome.result
+    if options.queries:
+        result = result.with_texts(read_queries(options.queries))
+    if outcome.ratchet is not None and options.ratchet is not None:
+        write_accepted(options.ratchet, outcome.ratchet)
     _write(result, arguments)
-    if accept and options.ratchet is not None:
-        missing, warnings = arguments.missing, arguments.accept_warnings
-        accepted = update_accepted(options.ratchet, scores, result, warnings=warnings, missing=missing)
-        _report_ratchet(result.candidate, options.ratchet, accepted)
+    if arguments.accept:
+        _report_ratchet(result.candidate, str(options.ratchet), outcome.accepted)
     return result.exit_code
+
+
+def _p_loss(arguments: argparse.Namespace, options: GateOptions, scores: Sequence[Scores]) -> PLoss | None:
+    """The probability that each loss against a run is real, where there are runs and judgements to read again."""
+    if not arguments.runs or "-" in arguments.runs or options.assessors == "none":
+        return None
+    from surefoot.effectiveness.measures import parse_measure
+    from surefoot.judgments.credibility import credibility
+    from surefoot.judgments.judged_runs import JudgedRuns
+
+    candidate, found = options.candidate_of(scores[0]), {}
+    assessors = float(options.assessors) if options.assessors[:1].isdigit() else options.assessors
+    for part in (part for part in scores if parse_measure(part.measure).kind is not None):
+        runs = JudgedRuns.read(arguments.runs, arguments.qrels, part.measure, arguments.names)
+        for name in (name for name in options.baseline if name in part.systems):
+            with progress(f"Doubting the judgements of {part.measure}", log="none"):
+                doubts = credibility(runs, candidate, name, assessors=assessors, n_draws=DRAWS)
+            found[part.measure, name] = dict(zip(doubts["topic"].tolist(), doubts["p_loss"].tolist(), strict=True))
+    return found
 
 
 def _add_rule(group: Any, name: str, default: object, help: str) -> None:
     flag, help = f"--{name.replace('_', '-')}", help.replace("%", "%%")
     if isinstance(default, tuple):
         group.add_argument(flag, type=inputs.names, metavar="LIST", help=help)
+    elif isinstance(default, str):
+        group.add_argument(flag, choices=tuple(UNDECIDED), help=f"{help.partition(':')[0]} (default: {default})")
     else:
         group.add_argument(flag, type=inputs.number, metavar="X", help=f"{help} (default: {default:g})")
 
@@ -82,7 +128,7 @@ def _report_ratchet(candidate: str, path: str, accepted: bool) -> None:
     if accepted:
         print(f"accepted: {candidate} is the new baseline in {path}", file=sys.stderr)
     else:
-        print(f"not accepted: {path} stays as it was", file=sys.stderr)
+        print(f"not accepted: {path} keeps what it remembers", file=sys.stderr)
 
 
 def _write(result: GateResult, arguments: argparse.Namespace) -> None:

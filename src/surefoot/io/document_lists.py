@@ -165,10 +165,27 @@ def ranked_lists(
     path: str, text: bytes, topics: tuple[str, ...], bounds: IntArray, documents: kernels.Documents
 ) -> DocumentLists:
     """The lists with the documents of each topic in ranking order; ``documents`` may be overwritten."""
+    documents = _by_number(bounds, documents)
     longest = np.diff(bounds).max()
     spare = kernels.Documents(*(np.empty(longest, column.dtype) for column in documents))
     kernels.rank_topics(np.frombuffer(text, np.uint8), bounds, documents, np.empty(longest, np.int64), spare)
     return DocumentLists(path, text, topics, bounds, *documents)
+
+
+def _by_number(bounds: IntArray, documents: kernels.Documents) -> kernels.Documents:
+    """The documents of each topic by descending number: numpy's sort is far faster than one that also compares ids.
+
+    The kernel that follows then has to order documents of equal numbers only.
+    """
+    numbers = documents.numbers
+    rises = np.flatnonzero(numbers[1:] > numbers[:-1]) + 1
+    topics = np.unique(np.searchsorted(bounds, rises, side="right") - 1)
+    if not topics.size:
+        return documents
+    order = np.arange(numbers.size)
+    for first, end in zip(bounds[topics].tolist(), bounds[topics + 1].tolist(), strict=True):
+        order[first:end] = first + np.argsort(-numbers[first:end])
+    return kernels.Documents(*(column[order] for column in documents))
 
 
 def as_run(lists: DocumentLists, name: str, duplicates: Duplicates, refuse: Refuse, *, is_trec: bool) -> Run:

@@ -1,28 +1,40 @@
-"""The checks of the rules: pure functions of a pair of systems, each giving a finding."""
+"""The checks of the rules: each puts an interval around a loss and asks on which side of its limit that lies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
-from scipy.special import betainc
 
 from surefoot import risk
-from surefoot._typing import FloatArray
-from surefoot.errors import SurefootError, counted, listed
-from surefoot.release_gate.rules import Rules
+from surefoot._typing import BoolArray, FloatArray
+from surefoot.errors import counted, listed
+from surefoot.release_gate.intervals import Interval, Levels, mean_interval, tail_interval
+from surefoot.release_gate.rules import RULES, Rules
+from surefoot.risk.statistics import large_losses
+from surefoot.risk.values import Linear
 from surefoot.scores import Scores
-from surefoot.stats.corrections import correct
-from surefoot.stats.inference import critical_value, t_inference
 
-Verdict = Literal["pass", "warn", "fail"]
-VERDICTS: tuple[Verdict, ...] = ("pass", "warn", "fail")
+Verdict = Literal["pass", "undecided", "fail"]
+VERDICTS: tuple[Verdict, ...] = ("pass", "undecided", "fail")
 """From best to worst."""
 
-Measurements = Mapping[str, float | str | None]
 Groups = Mapping[str, Sequence[str]]
+IntervalOf = Callable[[FloatArray, Levels], Interval]
+"""The interval of a statistic of the topics' losses, at given levels."""
+
+UNITS: dict[str, Callable[[float, float], str]] = {
+    "change": lambda low, high: f"{-high:+z.4f} to {-low:+z.4f}",
+    "loss": lambda low, high: f"{low:z.4f} to {high:z.4f}",
+    "fraction": lambda low, high: f"{100 * low:z.0f} to {100 * high:z.0f} %",
+}
+"""How sentences write the interval of a loss."""
+
+MOST_QUERIES = 100_000
+"""More queries than that are not asked for."""
 
 ROUNDING = 1e-9
 """Slack for rounding errors, so that a loss of exactly the tolerance passes."""
@@ -30,19 +42,31 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Finding:
-    """What one rule found: its verdict, what was measured, the limits under the same names, and one sentence."""
+    """What one rule found: its verdict, one sentence, and the loss with its interval and limit.
+
+    ``where`` names the query or segment that the loss is of; ``more_queries`` says about how many more queries like
+    these would decide. Whatever does not apply is None.
+    """
 
     rule: str
+    measure: str
     baseline: str
     verdict: Verdict
-    measured: Measurements
-    limit: Measurements
     sentence: str
+    loss: float | None = None
+    low: float | None = None
+    high: float | None = None
+    limit: float | None = None
+    where: str | None = None
+    more_queries: int | None = None
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The scores of a candidate (``own``) and of a baseline (``base``) on the same topics."""
+    """The scores of a candidate (``own``) and of a baseline (``base``) on the same topics.
+
+    ``p_loss`` is the probability that a loss is real, as far as the judgements go: 1 where scores are all there is.
+    """
 
     candidate: str
     baseline: str
@@ -50,156 +74,30 @@ class Pair:
     topics: tuple[str, ...]
     own: FloatArray
     base: FloatArray
+    p_loss: FloatArray
 
     @classmethod
-    def of(cls, scores: Scores, candidate: str, baseline: str) -> Pair:
+    def of(cls, scores: Scores, candidate: str, baseline: str, p_loss: Mapping[str, float] | None = None) -> Pair:
         """The pair of two systems; the baseline may also be MEAN, MEDIAN or MAX of each topic."""
-        return cls(candidate, baseline, scores.measure, scores.topics, scores[candidate], scores.baseline(baseline))
+        own, base = scores[candidate], scores.baseline(baseline)
+        known = np.array([1.0 if p_loss is None else p_loss.get(topic, 1.0) for topic in scores.topics])
+        return cls(candidate, baseline, scores.measure, scores.topics, own, base, known)
 
     @property
-    def delta(self) -> FloatArray:
-        """The difference on each topic; negative is a loss."""
-        return self.own - self.base
+    def loss(self) -> FloatArray:
+        """What each topic lost; negative is a gain."""
+        return self.base - self.own
+
+    def is_certain(self, level: float) -> BoolArray:
+        """Whether a loss of the topic is real, wrong at most at the level."""
+        return np.asarray(self.p_loss >= 1 - level)
 
 
-def check_all(pair: Pair, rules: Rules, groups: Groups | None) -> list[Finding]:
-    """The findings of all rules that are on and apply."""
-    checks: dict[str, Callable[[], Finding]] = {
-        "mean": lambda: check_mean(pair, rules),
-        "risk": lambda: check_risk(pair, rules),
-        "losses": lambda: check_losses(pair, rules),
-        "large-losses": lambda: check_large_losses(pair, rules),
-        "tail": lambda: check_tail(pair, rules),
-    }
-    if rules.protected:
-        checks["protected"] = lambda: check_protected(pair, rules)
-    if groups is not None:
-        checks["segments"] = lambda: check_segments(pair, rules, groups)
-    findings = [check() for name, check in checks.items() if name not in rules.off]
-    if not findings:
-        raise SurefootError("all rules are off, so nothing would be tested; leave one on")
-    return findings
-
-
-def check_mean(pair: Pair, rules: Rules) -> Finding:
-    """Fails where the mean fell by more than the tolerance and significantly; one of the two warns."""
-    test = _Test.of(pair.own, pair.base, 0.0)
-    verdict = _both(test.value < -rules.mean_tolerance - ROUNDING, test.is_loss(rules.level))
-    old, new = float(pair.base.mean()), float(pair.own.mean())
-    moved = f"{abs(test.value):.4f} {'below' if test.value < 0 else 'above'}" if test.value else "equal to"
-    return Finding(
-        "mean",
-        pair.baseline,
-        verdict,
-        {"difference": test.value, "p": test.p},
-        {"difference": -rules.mean_tolerance, "p": rules.level},
-        f"Mean {pair.measure} is {new:.4f}, {moved} the baseline's {old:.4f}{test.p_text}: "
-        f"{_ending(verdict, test, rules.mean_tolerance)}.",
-    )
-
-
-def check_risk(pair: Pair, rules: Rules) -> Finding:
-    """Fails where U_Risk lies below minus the tolerance and T_Risk below minus its critical value; one warns."""
-    test = _Test.of(pair.own, pair.base, rules.alpha)
-    verdict = _both(test.value < -rules.risk_tolerance - ROUNDING, test.is_loss(rules.level))
-    critical = critical_value(len(pair.topics), rules.level)
-    t_text = "" if np.isnan(test.t) else f", T_Risk {test.t:.2f}"
-    return Finding(
-        "risk",
-        pair.baseline,
-        verdict,
-        {"urisk": test.value, "trisk": _defined(test.t), "p": test.p},
-        {"urisk": -rules.risk_tolerance, "trisk": _defined(-critical), "p": rules.level},
-        f"Losses weighing {1 + rules.alpha:g} times, the mean change is {test.value:.4f} (U_Risk{t_text}): "
-        f"{_ending(verdict, test, rules.risk_tolerance)}.",
-    )
-
-
-def check_losses(pair: Pair, rules: Rules) -> Finding:
-    """Warns where the fraction of topics that lost exceeds the limit, fails where it does so significantly."""
-    lost = int(risk.compare(pair.own, pair.base).losses.n)
-    return _check_fraction("losses", pair, lost, "lost", rules.max_losses, rules.level)
-
-
-def check_large_losses(pair: Pair, rules: Rules) -> Finding:
-    """The same for topics that lost more than 20 % of their score."""
-    lost = int(risk.compare(pair.own, pair.base).loss20)
-    return _check_fraction("large-losses", pair, lost, "lost more than 20 %", rules.max_large_losses, rules.level)
-
-
-def check_tail(pair: Pair, rules: Rules) -> Finding:
-    """Warns where the worst topics lost more than the limit on average, fails where they did so significantly.
-
-    Significantly: the limit lies outside the t interval with the jackknife's standard error.
-    """
-    topics = len(pair.topics)
-    value = float(risk.tail(pair.own, pair.base, rules.tail_share))
-    reach = critical_value(topics, rules.level) * tail_se(pair.delta, rules.tail_share) if topics > 1 else np.inf
-    limit = -rules.max_tail_loss
-    verdict = _both(value < limit - ROUNDING, value + reach < limit - ROUNDING)
-    worst = (
-        "worst query" if (count := int(risk.tail_count(topics, rules.tail_share))) == 1 else f"{count} worst queries"
-    )
-    change = f"lost {-value:.4f}" if value < 0 else f"won {value:.4f}" if value > 0 else "lost nothing"
-    ending = {
-        "pass": f"within the limit of {rules.max_tail_loss:g}",
-        "warn": f"beyond the limit of {rules.max_tail_loss:g}, but noise could do it",
-        "fail": f"beyond the limit of {rules.max_tail_loss:g}, and more than noise",
-    }
-    return Finding(
-        "tail",
-        pair.baseline,
-        verdict,
-        {"tail": value, "high": _defined(value + reach)},
-        {"tail": limit, "high": limit},
-        f"The {worst} {change}{' on average' if count > 1 else ''}: {ending[verdict]}.",
-    )
-
-
-def check_protected(pair: Pair, rules: Rules) -> Finding:
-    """Fails where a protected topic lost more than the tolerance; it is not a sample, so nothing is tested."""
-    change = dict(zip(pair.topics, pair.delta.tolist(), strict=True))
-    chosen = sorted(rules.protected, key=lambda topic: (change[topic], topic))
-    lost = [topic for topic in chosen if change[topic] < -rules.protected_tolerance - ROUNDING]
-    told = listed((f"{topic} ({change[topic]:.4f})" for topic in lost), most=5)
-    several = counted(len(chosen), "protected query")
-    sentence = f"{len(lost)} of {several} lost more than {rules.protected_tolerance:g}: {told}."
-    return Finding(
-        "protected",
-        pair.baseline,
-        "fail" if lost else "pass",
-        {"delta": change[chosen[0]], "topic": chosen[0], "regressed": len(lost)},
-        {"delta": -rules.protected_tolerance},
-        sentence if lost else f"None of {several} lost more than {rules.protected_tolerance:g}.",
-    )
-
-
-def check_segments(pair: Pair, rules: Rules, groups: Groups) -> Finding:
-    """Fails where a segment's mean fell by more than the tolerance and significantly after Holm; one of them warns."""
-    index_of = {topic: index for index, topic in enumerate(pair.topics)}
-    members = {name: [index_of[topic] for topic in own] for name, own in groups.items()}
-    tests = {name: _Test.of(pair.own[rows], pair.base[rows], 0.0) for name, rows in members.items()}
-    holm = correct([np.nan if test.p is None else test.p for test in tests.values()], "holm")
-    adjusted = {
-        name: _Test(test.value, test.t, _defined(p)) for (name, test), p in zip(tests.items(), holm, strict=True)
-    }
-    verdicts = {
-        name: _both(test.value < -rules.segment_tolerance - ROUNDING, test.is_loss(rules.level))
-        for name, test in adjusted.items()
-    }
-    verdict = worst_of(verdicts.values())
-    first = min(adjusted, key=lambda name: (-VERDICTS.index(verdicts[name]), adjusted[name].value, name))
-    sentence = f"None of {counted(len(groups), 'segment')} fell by more than {rules.segment_tolerance:g}."
-    if verdict != "pass":
-        sentence = _segments_sentence(adjusted, verdicts, first, rules.segment_tolerance)
-    return Finding(
-        "segments",
-        pair.baseline,
-        verdict,
-        {"segment": first, "difference": adjusted[first].value, "p_holm": adjusted[first].p},
-        {"difference": -rules.segment_tolerance, "p_holm": rules.level},
-        sentence,
-    )
+def decide(interval: Interval, limit: float) -> Verdict:
+    """Pass if the loss is shown to be at most the limit, fail if it is shown to be larger, else undecided."""
+    if interval.high <= limit + ROUNDING:
+        return "pass"
+    return "fail" if interval.low > limit + ROUNDING else "undecided"
 
 
 def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
@@ -207,99 +105,181 @@ def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=VERDICTS.index, default="pass")
 
 
-def tail_se(delta: FloatArray, fraction: float) -> float:
-    """The jackknife's standard error of the tail, from one sort of the topics.
-
-    If a topic of the tail is left out the next one moves up; if another is left out the tail stays.
-    """
-    topics = len(delta)
-    ordered = np.sort(delta)
-    count = int(risk.tail_count(topics - 1, fraction))
-    left_out = np.full(topics, ordered[:count].sum())
-    left_out[:count] += ordered[count] - ordered[:count]
-    return float(np.sqrt((topics - 1) * np.var(left_out / count)))
-
-
 @dataclass(frozen=True)
-class _Test:
-    """A mean value with its two-sided test; p is None for one topic, or where nothing changed."""
+class Checker:
+    """Checks one pair by the rules; ``tests`` and ``tries`` say how much company each test has, see `Levels`."""
 
-    value: float
-    t: float
-    p: float | None
+    pair: Pair
+    rules: Rules
+    groups: Groups | None = None
+    tests: int = 1
+    tries: int = 0
 
-    @classmethod
-    def of(cls, own: FloatArray, base: FloatArray, alpha: float) -> _Test:
-        found = t_inference(own, base, alpha)
-        value, t = float(found.urisk), float(found.trisk)
-        if np.isnan(t):
-            # All topics changed by the same amount: t is undefined without variance, so the sign test is used.
-            return cls(value, t, 2 * 0.5 ** len(own) if value and len(own) > 1 else None)
-        return cls(value, t, float(found.p))
-
-    def is_loss(self, level: float) -> bool:
-        return self.value < 0 and self.p is not None and self.p < level
+    def findings(self) -> list[Finding]:
+        """The findings of all rules that are on and have something to look at."""
+        if not np.any(self.pair.loss):
+            return [self._identical()]
+        checks = {
+            "mean": self.mean,
+            "risk": self.risk,
+            "losses": self.losses,
+            "large-losses": self.large_losses,
+            "tail": self.tail,
+            "protected": self.protected,
+            "segments": self.segments,
+        }
+        return [checks[name]() for name in self.rules_on]
 
     @property
-    def p_text(self) -> str:
-        return "" if self.p is None else f" (p {_p(self.p)})"
+    def rules_on(self) -> list[str]:
+        """The rules that are on and have something to look at."""
+        idle = {"risk": not self.rules.alpha, "protected": not self._protected, "segments": self.groups is None}
+        return [name for name in RULES if name not in self.rules.off and not idle.get(name)]
+
+    @property
+    def own_tests(self) -> int:
+        """How many statistical tests the pair undergoes: one a rule, one a segment, none for protected queries."""
+        tests = {"protected": 0, "segments": len(self.groups or ())}
+        return sum(tests.get(name, 1) for name in self.rules_on)
+
+    @property
+    def _protected(self) -> list[str]:
+        topics = set(self.pair.topics)
+        return [topic for topic in self.rules.protected if topic in topics]
+
+    def mean(self) -> Finding:
+        """Is the fall of the mean within the tolerance?"""
+        pair, change = self.pair, float(np.mean(self.pair.own - self.pair.base))
+        moved = f"{abs(change):.4f} {'below' if change < 0 else 'above'}" if change else "equal to"
+        head = f"Mean {pair.measure} is {pair.own.mean():.4f}, {moved} the baseline's {pair.base.mean():.4f}"
+        return self._finding("mean", pair.loss, self._mean_of(), self.rules.mean_tolerance, head)
+
+    def risk(self) -> Finding:
+        """Do the gains pay for the losses, which weigh 1 + alpha, but for the tolerance?"""
+        weight = 1 + self.rules.alpha
+        losses = -Linear(self.rules.alpha)(-self.pair.loss)
+        head = f"Losses weighing {weight:g} times, the mean change (U_Risk) is {-losses.mean():z.4f}"
+        return self._finding("risk", losses, self._mean_of(weight), self.rules.risk_tolerance, head)
+
+    def losses(self) -> Finding:
+        """Is the fraction of topics that lost within the limit?"""
+        return self._fraction("losses", self.pair.loss > 0, "lost", self.rules.max_losses)
+
+    def large_losses(self) -> Finding:
+        """Is the fraction of topics that lost more than 20 % of their score within the limit?"""
+        large = large_losses(-self.pair.loss, self.pair.base)
+        return self._fraction("large-losses", large, "lost more than 20 %", self.rules.max_large_losses)
+
+    def tail(self) -> Finding:
+        """Is what the worst topics lost on average within the limit?"""
+        rules, losses = self.rules, np.maximum(self.pair.loss, 0.0)
+        count = int(risk.tail_count(len(losses), rules.tail_share))
+        worst = "worst query" if count == 1 else f"{count} worst queries"
+        head = f"The {worst} lost {np.sort(losses)[-count:].mean():.4f}{'' if count == 1 else ' on average'}"
+        interval = partial(
+            tail_interval, fraction=rules.tail_share, limit=rules.max_tail_loss, highest=rules.largest_change
+        )
+        return self._finding("tail", losses, interval, rules.max_tail_loss, head, "loss")
+
+    def protected(self) -> Finding:
+        """Did a protected topic lose? It is not a sample, so that only the judgements can leave a doubt."""
+        pair, limit = self.pair, self.rules.protected_tolerance
+        loss = dict(zip(pair.topics, pair.loss.tolist(), strict=True))
+        certain = dict(zip(pair.topics, pair.is_certain(self.rules.level).tolist(), strict=True))
+        chosen = sorted(self._protected, key=lambda topic: (-loss[topic], topic))
+        beyond = [topic for topic in chosen if loss[topic] > limit + ROUNDING]
+        real = [topic for topic in beyond if certain[topic]]
+        verdict: Verdict = "fail" if real else "undecided" if beyond else "pass"
+        told = listed((f"{topic} ({-loss[topic]:.4f})" for topic in real or beyond), most=5)
+        several = counted(len(chosen), "protected query")
+        sentence = {
+            "pass": f"None of {several} lost more than {limit:g}.",
+            "undecided": f"{len(beyond)} of {several} lost more than {limit:g}, but by these judgements it may not be "
+            f"real: {told}. Judge more of their documents (surefoot judge).",
+            "fail": f"{len(real)} of {several} lost more than {limit:g}: {told}.",
+        }
+        first = (real or beyond or chosen)[0]
+        own = loss[first]
+        return Finding(
+            "protected", pair.measure, pair.baseline, verdict, sentence[verdict], own, own, own, limit, where=first
+        )
+
+    def segments(self) -> Finding:
+        """Is the fall of each segment's mean within the tolerance? The finding is that of the worst segment."""
+        index = {topic: number for number, topic in enumerate(self.pair.topics)}
+        limit = self.rules.segment_tolerance
+        found = []
+        for name, topics in (self.groups or {}).items():
+            losses = self.pair.loss[[index[topic] for topic in topics]]
+            head = f"The mean of {name} changed by {-losses.mean():+z.4f}"
+            finding = self._finding("segments", losses, self._mean_of(), limit, head)
+            found.append(replace(finding, where=name))
+        verdict = worst_of(finding.verdict for finding in found)
+        first, *others = sorted(
+            (one for one in found if one.verdict == verdict), key=lambda one: (-(one.high or 0.0), one.where or "")
+        )
+        sentence = first.sentence
+        if verdict == "pass":
+            several = counted(len(found), "segment")
+            sentence = f"The mean of each of {several} is shown to fall by no more than {limit:g}."
+        elif others:
+            sentence += f" The same holds for {listed((str(one.where) for one in others), most=5)}."
+        return replace(first, sentence=sentence)
+
+    def _mean_of(self, weight: float = 1.0) -> IntervalOf:
+        largest = self.rules.largest_change
+        return partial(mean_interval, lowest=-largest, highest=weight * largest)
+
+    def _fraction(self, rule: str, lost: BoolArray, verb: str, limit: float) -> Finding:
+        """The fraction of topics that lost; the interval of zeros and ones is Clopper and Pearson's."""
+        head = f"{int(lost.sum())} of {counted(len(lost), 'query')} {verb}, {100 * lost.mean():.0f} %"
+        if doubtful := int((lost & ~self.pair.is_certain(self.rules.level)).sum()):
+            head += f", {doubtful} of them not credibly"
+        interval = partial(mean_interval, lowest=0.0, highest=1.0)
+        return self._finding(rule, lost.astype(np.float64), interval, limit, head, "fraction")
+
+    def _finding(
+        self, rule: str, losses: FloatArray, interval_of: IntervalOf, limit: float, head: str, unit: str = "change"
+    ) -> Finding:
+        """The finding of a statistic; where single losses count, its lower end is that of the certain ones."""
+        pair, level = self.pair, self.rules.level
+        levels = Levels.of(level, self.tests, self.tries)
+        interval = as_judged = interval_of(losses, levels)
+        if unit != "change" and not pair.is_certain(level).all():
+            interval = replace(interval, low=interval_of(np.where(pair.is_certain(level), losses, 0.0), levels).low)
+        verdict, more = decide(interval, limit), None
+        ending = f"shown to be {'within' if verdict == 'pass' else 'beyond'} the limit of {limit:g}"
+        if verdict == "undecided":
+            alone = interval_of(losses, Levels.of(level, self.tests))
+            more = _more_queries(interval, limit, levels)
+            ending = self._doubt(limit, more, decide(as_judged, limit), decide(alone, limit))
+        sentence = f"{head} ({UNITS[unit](interval.low, interval.high)}): {ending}."
+        numbers = (interval.estimate, interval.low, interval.high, limit)
+        return Finding(rule, pair.measure, pair.baseline, verdict, sentence, *numbers, more_queries=more)
+
+    def _doubt(self, limit: float, more: int | None, as_judged: Verdict, alone: Verdict) -> str:
+        """Why a rule can't tell, and what would help: the verdicts without doubts, and without other tries."""
+        if as_judged == "fail":
+            return f"beyond the limit of {limit:g} if all losses are real; more judgements would tell (surefoot judge)"
+        if alone == "pass":
+            return f"within the limit of {limit:g}, but not distinguishable from the best of {self.tries} tries"
+        would = f"nor would {MOST_QUERIES:,} queries like these"
+        if more is not None:
+            would = f"about {more:,} more queries like these would"
+        return f"can't tell whether it is within the limit of {limit:g}; {would}"
+
+    def _identical(self) -> Finding:
+        pair = self.pair
+        sentence = (
+            f"{pair.candidate} scores exactly as {pair.baseline} on all of {counted(len(pair.topics), 'query')}: "
+            "nothing changed, so that nothing was tested. Is it the same run?"
+        )
+        return Finding("identical", pair.measure, pair.baseline, "undecided", sentence)
 
 
-def _both(beyond: bool, significant: bool) -> Verdict:
-    return VERDICTS[int(beyond) + int(significant)]
-
-
-def _ending(verdict: Verdict, test: _Test, tolerance: float) -> str:
-    """Why a mean passes, warns or fails, as the end of a sentence."""
-    if verdict == "fail":
-        return f"beyond the tolerance of {tolerance:g}, and more than noise"
-    if verdict == "warn" and test.value < -tolerance - ROUNDING:
-        return f"beyond the tolerance of {tolerance:g}, but noise could do it"
-    if verdict == "warn":
-        return f"more than noise, but within the tolerance of {tolerance:g}"
-    return f"within the tolerance of {tolerance:g}" if test.value < 0 else "no loss"
-
-
-def _check_fraction(rule: str, pair: Pair, lost: int, verb: str, limit: float, level: float) -> Finding:
-    """A fraction of topics against its limit: above it warns, significantly above it (exact binomial test) fails.
-
-    The test is one-sided at half the level, since the two-sided tests detect a loss at half the level too.
-    """
-    topics = len(pair.topics)
-    p = float(betainc(lost, topics - lost + 1, limit)) if lost else 1.0
-    above = lost > limit * topics + ROUNDING
-    verdict = _both(above, above and p < level / 2)
-    ending = {
-        "pass": f"within the limit of {100 * limit:g} %",
-        "warn": f"above the limit of {100 * limit:g} %, but noise could do it (p {_p(p)})",
-        "fail": f"above the limit of {100 * limit:g} %, and more than noise (p {_p(p)})",
-    }
-    return Finding(
-        rule,
-        pair.baseline,
-        verdict,
-        {"share": lost / topics, "p": p},
-        {"share": limit, "p": level / 2},
-        f"{lost} of {counted(topics, 'query')} {verb} ({100 * lost / topics:.0f} %): {ending[verdict]}.",
-    )
-
-
-def _segments_sentence(
-    tests: Mapping[str, _Test], verdicts: Mapping[str, Verdict], first: str, tolerance: float
-) -> str:
-    """The segments that have the worst verdict for the same reason."""
-    endings = {name: _ending(verdicts[name], test, tolerance) for name, test in tests.items()}
-    alike = sorted((n for n in tests if endings[n] == endings[first]), key=lambda name: (tests[name].value, name))
-    texts = (
-        f"{name} ({tests[name].value:.4f}{'' if tests[name].p is None else f', p {_p(tests[name].p)} after Holm'})"
-        for name in alike
-    )
-    return f"{listed(texts, most=5)}: {endings[first]}."
-
-
-def _p(p: float | None) -> str:
-    return "undefined" if p is None else "< 0.001" if p < 0.0005 else f"{p:.3f}"
-
-
-def _defined(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _more_queries(interval: Interval, limit: float, levels: Levels) -> int | None:
+    """About how many more queries would decide, two digits of it; None if too many."""
+    needed = interval.queries_to_decide(limit, levels)
+    if needed is None or needed > MOST_QUERIES:
+        return None
+    return int(float(f"{max(needed - len(interval.values), 1):.2g}"))

@@ -4,61 +4,144 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError, listed
+from surefoot.io.atomic import digest_of
+from surefoot.io.files import read_bytes
 from surefoot.io.maps import read_names, read_segments
 from surefoot.io.toml import TomlFile, read_toml
-from surefoot.release_gate.ratchet import first_result, gate_accepted, read_accepted
+from surefoot.release_gate.holdout import confirm, split_topics
+from surefoot.release_gate.ratchet import (
+    Accepted,
+    accepted_comparisons,
+    first_result,
+    read_accepted,
+    refuse_other_collection,
+)
+from surefoot.release_gate.ratchet import accept as accept_candidate
 from surefoot.release_gate.rules import Rules
-from surefoot.release_gate.verdict import GateResult, gate, merge
+from surefoot.release_gate.verdict import GateResult, PLoss, gate_all, refuse_unprotected
 from surefoot.scores import Missing, Scores
 
 CONFIG = "surefoot.toml"
-TEXTS = ("candidate", "segment_by")
-PATHS = ("segments", "protected_file", "ratchet")
+TEXTS = ("candidate", "segment_by", "undecided", "assessors")
+PATHS = ("segments", "protected_file", "ratchet", "qrels", "queries")
 RULES = tuple(option.name for option in fields(Rules))
-NUMBERS = tuple(option.name for option in fields(Rules) if isinstance(option.default, float))
-LISTS = (*(option.name for option in fields(Rules) if isinstance(option.default, tuple)), "baseline")
-KEYS = (*RULES, "baseline", *TEXTS, *PATHS)
+NUMBERS = (*(option.name for option in fields(Rules) if isinstance(option.default, float)), "holdout")
+LISTS = (*(option.name for option in fields(Rules) if isinstance(option.default, tuple)), "baseline", "measure")
+KEYS = tuple(dict.fromkeys((*RULES, "holdout", "baseline", "measure", *TEXTS, *PATHS)))
 
 
 @dataclass(frozen=True)
 class GateOptions:
-    """What a gate compares, and by which rules; segments and ratchet are files."""
+    """What a gate compares, and by which rules; segments, ratchet, judgements and queries are files."""
 
     rules: Rules
     candidate: str | None = None
     baseline: Sequence[str] = ()
+    measure: Sequence[str] = ()
+    qrels: str | None = None
+    queries: str | None = None
     segments: str | None = None
     segment_by: str | None = None
     ratchet: str | None = None
+    holdout: float = 0.0
+    assessors: str = "dl2019"
 
-    def run(self, scores: Scores, *, missing: Missing = "error", may_be_first: bool = False) -> GateResult:
-        """The verdict over all baselines and, if the ratchet file exists, the accepted candidate.
+    def run(
+        self,
+        scores: Sequence[Scores],
+        *,
+        missing: Missing = "error",
+        accept: bool = False,
+        p_loss: PLoss | None = None,
+    ) -> Outcome:
+        """The verdict over all baselines and the accepted candidate, and what the ratchet file should hold now.
 
-        ``may_be_first`` allows a ratchet file that does not exist yet.
+        ``accept`` allows a ratchet file that does not exist yet, and remembers a candidate that passes.
         """
-        segments = read_segments(self.segments, self.segment_by) if self.segments else None
-        candidate = self.candidate or _only_candidate(scores, self.baseline)
-        has_accepted = self.ratchet is not None and Path(self.ratchet).exists()
-        if self.ratchet is not None and not has_accepted and not may_be_first:
-            raise SurefootError(f"{self.ratchet}: no such file; the first time, add --accept to remember the candidate")
-        results = []
-        if self.baseline:
-            results.append(gate(scores, self.baseline, candidate=candidate, rules=self.rules, segments=segments))
-        if self.ratchet is not None and has_accepted:
-            accepted = read_accepted(self.ratchet)
-            results.append(
-                gate_accepted(
-                    scores, accepted, candidate=candidate, rules=self.rules, segments=segments, missing=missing
-                )
-            )
-        if not results and self.ratchet is None:
+        if self.ratchet is None and (accept or self.holdout):
+            option = "--accept" if accept else "--holdout"
+            raise SurefootError(f"{option} needs the file that remembers: give it with --ratchet FILE")
+        if self.ratchet is None and not self.baseline:
             raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")
-        return merge(results) if results else first_result(scores, candidate=candidate)
+        candidate = self.candidate_of(scores[0])
+        before = self._read_ratchet(may_be_first=accept)
+        account = before or Accepted("", "", {}, self._collection())
+        if before is None and not self.baseline:
+            result = first_result(scores, candidate=candidate)
+        else:
+            comparisons = self._comparisons(scores, before, candidate, missing)
+            result, account = self._gate(comparisons, scores, account, candidate, p_loss)
+        accepted = accept and result.acceptable
+        if accepted:
+            account = accept_candidate(scores, result, account, missing)
+        return Outcome(result, account if accepted or before else None, accepted)
+
+    def candidate_of(self, scores: Scores) -> str:
+        """The candidate that is named, or the only system that is not a baseline."""
+        others = [system for system in scores.systems if system not in self.baseline]
+        if self.candidate is None and len(others) != 1:
+            raise SurefootError(f"name the --candidate: one of {listed(others or scores.systems)}")
+        return self.candidate or others[0]
+
+    def _comparisons(
+        self, scores: Sequence[Scores], before: Accepted | None, candidate: str, missing: Missing
+    ) -> list[tuple[Scores, str]]:
+        refuse_unprotected(scores, self.rules)
+        found = [(part, name) for part in scores for name in self.baseline]
+        return found if before is None else found + accepted_comparisons(scores, before, candidate, missing)
+
+    def _gate(
+        self,
+        comparisons: Sequence[tuple[Scores, str]],
+        scores: Sequence[Scores],
+        account: Accepted,
+        candidate: str,
+        p_loss: PLoss | None,
+    ) -> tuple[GateResult, Accepted]:
+        """The result, and the account with the question that was asked."""
+        segments = read_segments(self.segments, self.segment_by) if self.segments else None
+        ask = partial(gate_all, candidate=candidate, rules=self.rules, segments=segments, p_loss=p_loss)
+        if not self.holdout:
+            account, number = account.ask(scores, candidate)
+            return ask(comparisons, tries=number if self.ratchet else 0), account
+        parts = [(split_topics(part, self.holdout, self.rules.protected), name) for part, name in comparisons]
+        result = ask([(open_part, name) for (open_part, _), name in parts])
+        if result.verdict == "pass":
+            account, number = account.ask(scores, candidate)
+            held_out = ask([(held_part, name) for (_, held_part), name in parts], tries=number)
+            result = confirm(result, held_out, number)
+        return result, account
+
+    def _read_ratchet(self, may_be_first: bool) -> Accepted | None:
+        if self.ratchet is None:
+            return None
+        if not Path(self.ratchet).exists():
+            if may_be_first:
+                return None
+            raise SurefootError(f"{self.ratchet}: no such file; the first time, add --accept to remember the candidate")
+        accepted = read_accepted(self.ratchet)
+        refuse_other_collection(accepted, self._collection())
+        return accepted
+
+    def _collection(self) -> dict[str, str]:
+        """Digests of the files that say what a score means."""
+        files = {"qrels": self.qrels, "queries": self.queries}
+        return {name: digest_of(read_bytes(path)) for name, path in files.items() if path}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A gate's result, what the ratchet file should hold now (None: nothing), and whether the candidate is in it."""
+
+    result: GateResult
+    ratchet: Accepted | None
+    accepted: bool
 
 
 def read_options(config: PathLike | None = None, given: Mapping[str, Any] | None = None) -> GateOptions:
@@ -90,14 +173,6 @@ def read_config(path: PathLike) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise file.error("gate", "gate should be a table: [gate]")
     return {_name_of(file, key): _value_of(file, key, value) for key, value in table.items()}
-
-
-def _only_candidate(scores: Scores, baselines: Sequence[str]) -> str:
-    """The candidate where none is named: the only system that is not a baseline."""
-    others = [system for system in scores.systems if system not in baselines]
-    if len(others) != 1:
-        raise SurefootError(f"name the --candidate: one of {listed(others or scores.systems)}")
-    return others[0]
 
 
 def _name_of(file: TomlFile, key: str) -> str:

@@ -1,34 +1,46 @@
-"""The ratchet: a file that keeps the scores of the last accepted candidate, to gate the next one against."""
+"""The ratchet: a file that keeps the last accepted candidate, to gate the next one against, and counts the tries."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
-from surefoot.io.atomic import write_text
+from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import read_bytes
 from surefoot.release_gate.rules import Rules
-from surefoot.release_gate.verdict import GateResult, gate, result_of
+from surefoot.release_gate.verdict import GateResult, as_list, gate_all, refuse_unprotected
 from surefoot.results import signature
-from surefoot.scores import Missing, Scores
+from surefoot.scores import LARGEST, Missing, Scores
 
-FORMAT = "surefoot ratchet 1"
+FORMAT = "surefoot ratchet 2"
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """A candidate that was accepted: its score on each topic, and the signature of its gate."""
+    """A candidate that was accepted, and what was asked since the collection is in use.
+
+    Attributes
+    ----------
+    system, signature
+        Its name, and the signature of its gate.
+    scores
+        Its score by measure and topic.
+    collection
+        Digests of the judgements and of the queries; other digests are another collection, which is not compared.
+    asked
+        Digests of the candidates that these topics were asked about, in order.
+    """
 
     system: str
-    measure: str
     signature: str
-    scores: Mapping[str, float]
+    scores: Mapping[str, Mapping[str, float]]
+    collection: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -36,12 +48,23 @@ class Accepted:
         return f"{self.system} (accepted)"
 
     @property
-    def summary(self) -> dict[str, float]:
+    def summary(self) -> dict[str, dict[str, float]]:
         """The mean and the number of topics, which the file repeats so that damage to a score is detected."""
-        return {"mean": sum(self.scores.values()) / len(self.scores), "topics": len(self.scores)}
+        return {
+            measure: {"mean": sum(own.values()) / len(own), "topics": len(own)} for measure, own in self.scores.items()
+        }
+
+    def ask(self, scores: Sequence[Scores], candidate: str) -> tuple[Accepted, int]:
+        """The same with one more candidate asked about, and its number; who asks again gets the same number."""
+        rows = {part.measure: _by_topic(part, candidate) for part in scores}
+        digest = digest_of(json.dumps(rows, sort_keys=True), 8)
+        asked = self.asked if digest in self.asked else (*self.asked, digest)
+        return replace(self, asked=asked), asked.index(digest) + 1
 
 
-def accept(scores: Scores, result: GateResult, before: Accepted | None = None, missing: Missing = "error") -> Accepted:
+def accept(
+    scores: Scores | Sequence[Scores], result: GateResult, before: Accepted | None = None, missing: Missing = "error"
+) -> Accepted:
     """The accepted form of a gate's candidate.
 
     Parameters
@@ -51,7 +74,7 @@ def accept(scores: Scores, result: GateResult, before: Accepted | None = None, m
     result
         The result of the gate.
     before
-        What was accepted before. Its topics that have no score now are kept.
+        What was accepted before. Its topics that have no score now are kept, and so is the count of tries.
     missing
         ``"zero"`` keeps such topics with a score of 0; otherwise they keep their old score.
 
@@ -62,26 +85,34 @@ def accept(scores: Scores, result: GateResult, before: Accepted | None = None, m
 
     Examples
     --------
+    >>> from surefoot import gate
     >>> scores = Scores([[0.5, 0.4], [0.5, 0.6]], ["old", "new"], ["q1", "q2"])
     >>> accept(scores, gate(scores, "old", candidate="new")).scores
-    {'q1': 0.5, 'q2': 0.6}
+    {'score': {'q1': 0.5, 'q2': 0.6}}
     """
-    own = dict(zip(scores.topics, scores[result.candidate].tolist(), strict=True))
-    old = {} if before is None else before.scores
-    own |= {topic: 0.0 if missing == "zero" else score for topic, score in old.items() if topic not in own}
-    return Accepted(result.candidate, scores.measure, result.signature, own)
+    found: dict[str, dict[str, float]] = {}
+    for part in as_list(scores):
+        own = _by_topic(part, result.candidate)
+        old = {} if before is None else before.scores.get(part.measure, {})
+        own |= {topic: 0.0 if missing == "zero" else score for topic, score in old.items() if topic not in own}
+        found[part.measure] = own
+    kept = Accepted("", "", {}) if before is None else before
+    return replace(kept, system=result.candidate, signature=result.signature, scores=found)
 
 
-def first_result(scores: Scores, *, candidate: str) -> GateResult:
+def first_result(scores: Sequence[Scores], *, candidate: str) -> GateResult:
     """The result of a candidate that there is nothing to compare with yet: it passes, and a note says why."""
-    scores.row(candidate)
-    stated = signature("gate", measure=scores.measure, candidate=candidate, topics=len(scores.topics))
+    measures = tuple(part.measure for part in scores)
+    scores[0].row(candidate)
+    stated = signature("gate", measure=measures, candidate=candidate, topics=len(scores[0].topics))
     note = f"nothing was accepted before: {candidate} is the first, and was compared with nothing"
-    return result_of(stated, candidate=candidate, measure=scores.measure, notes=(*scores.notes, note))
+    return GateResult(
+        signature=stated, columns={}, candidate=candidate, measures=measures, notes=(*scores[0].notes, note)
+    )
 
 
 def gate_accepted(
-    scores: Scores,
+    scores: Scores | Sequence[Scores],
     accepted: Accepted,
     *,
     candidate: str,
@@ -91,14 +122,15 @@ def gate_accepted(
 ) -> GateResult:
     """Gate a candidate against the candidate that was accepted last.
 
-    A new topic has nothing to lose and is left out; a note names such topics.
+    A new topic has nothing to lose and is left out; a note names such topics. The candidate counts as one more try if
+    it was not asked about before: the level for passing is corrected for that.
 
     Parameters
     ----------
     scores
-        The scores of the candidate.
+        The scores of the candidate, of one or several measures.
     accepted
-        What was accepted, of the same measure.
+        What was accepted, of the same measures.
     candidate, rules, segments
         As in `gate`.
     missing
@@ -112,36 +144,62 @@ def gate_accepted(
 
     Examples
     --------
+    >>> from surefoot import gate
     >>> scores = Scores([[0.5, 0.4], [0.5, 0.6]], ["old", "new"], ["q1", "q2"])
-    >>> accepted = accept(scores, gate(scores, "old", candidate="old"))
+    >>> accepted = accept(scores, gate(scores, "new", candidate="old"))
     >>> gate_accepted(scores, accepted, candidate="new").verdict
-    'pass'
+    'undecided'
     """
-    if scores.measure != accepted.measure:
+    parts = as_list(scores)
+    rules = Rules() if rules is None else rules
+    refuse_unprotected(parts, rules)
+    _, tries = accepted.ask(parts, candidate)
+    comparisons = accepted_comparisons(parts, accepted, candidate, missing)
+    return gate_all(comparisons, candidate=candidate, rules=rules, segments=segments, tries=tries)
+
+
+def accepted_comparisons(
+    scores: Sequence[Scores], accepted: Accepted, candidate: str, missing: Missing
+) -> list[tuple[Scores, str]]:
+    """The candidate beside what was accepted, on the topics that were accepted, for each measure."""
+    return [(_beside(part, accepted, candidate, missing), accepted.name) for part in scores]
+
+
+def refuse_other_collection(accepted: Accepted, collection: Mapping[str, str]) -> None:
+    """Refuse to compare with scores that come of other judgements or queries."""
+    for name, digest in collection.items():
+        before = accepted.collection.get(name)
+        if before is not None and before != digest:
+            raise SurefootError(
+                f"the {name} are not those by which {accepted.system} was accepted, so that its scores can't be "
+                f"compared; use those, or delete the ratchet file and accept a candidate anew"
+            )
+
+
+def _beside(scores: Scores, accepted: Accepted, candidate: str, missing: Missing) -> Scores:
+    old = accepted.scores.get(scores.measure)
+    if old is None:
         raise SurefootError(
-            f"the accepted scores are of {accepted.measure}, these of {scores.measure}; use one measure"
+            f"the accepted scores are of {listed(accepted.scores)}, these of {scores.measure}; use one measure"
         )
-    now = dict(zip(scores.topics, scores[candidate].tolist(), strict=True))
-    gone = [topic for topic in accepted.scores if topic not in now]
-    new = [topic for topic in now if topic not in accepted.scores]
+    now = _by_topic(scores, candidate)
+    gone = [topic for topic in old if topic not in now]
+    new = [topic for topic in now if topic not in old]
     if gone and choose(missing, ("error", "zero", "drop"), "missing") == "error":
         raise SurefootError(
             f"{candidate} has no score for topics that were accepted: {listed(gone)}; "
             "choose missing='zero' to count them 0 or missing='drop' to leave them out"
         )
-    topics = [topic for topic in accepted.scores if missing == "zero" or topic in now]
+    topics = [topic for topic in old if missing == "zero" or topic in now]
     if not topics:
-        raise SurefootError(f"the accepted scores share no topic with these: they have {listed(accepted.scores, 3)}")
-    pair = Scores(
-        [[now.get(topic, 0.0) for topic in topics], [accepted.scores[topic] for topic in topics]],
-        [candidate, accepted.name],
-        topics,
-        scores.measure,
-        (*scores.notes, *_notes(gone, new, missing)),
-    )
-    rules = Rules() if rules is None else rules
-    rules = replace(rules, protected=tuple(topic for topic in rules.protected if topic not in new))
-    return gate(pair, accepted.name, candidate=candidate, rules=rules, segments=segments)
+        raise SurefootError(f"the accepted scores share no topic with these: they have {listed(old, 3)}")
+    values = [[now.get(topic, 0.0) for topic in topics], [old[topic] for topic in topics]]
+    notes = (*scores.notes, *_notes(gone, new, missing))
+    return Scores(values, [candidate, accepted.name], topics, scores.measure, notes)
+
+
+def _by_topic(scores: Scores, system: str) -> dict[str, float]:
+    return dict(zip(scores.topics, scores[system].tolist(), strict=True))
 
 
 def _notes(gone: list[str], new: list[str], missing: Missing) -> list[str]:
@@ -152,17 +210,6 @@ def _notes(gone: list[str], new: list[str], missing: Missing) -> list[str]:
     if new:
         notes.append(f"new topics, not compared with the accepted scores: {listed(new)}")
     return notes
-
-
-def update_accepted(
-    path: PathLike, scores: Scores, result: GateResult, *, warnings: bool = False, missing: Missing = "error"
-) -> bool:
-    """Write the candidate to the ratchet file if it passed, or if ``warnings`` are accepted too; returns whether."""
-    if result.verdict == "fail" or (result.verdict == "warn" and not warnings):
-        return False
-    before = read_accepted(path) if Path(path).exists() else None
-    write_accepted(path, accept(scores, result, before, missing))
-    return True
 
 
 def write_accepted(path: PathLike, accepted: Accepted) -> None:
@@ -179,15 +226,16 @@ def write_accepted(path: PathLike, accepted: Accepted) -> None:
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "accepted.json")
-    >>> write_accepted(path, Accepted("new", "nDCG@10", "gate|...", {"q1": 0.5}))
+    >>> write_accepted(path, Accepted("new", "gate|...", {"nDCG@10": {"q1": 0.5}}))
     >>> read_accepted(path).scores
-    {'q1': 0.5}
+    {'nDCG@10': {'q1': 0.5}}
     """
     content = {
         "format": FORMAT,
         "system": accepted.system,
-        "measure": accepted.measure,
         "signature": accepted.signature,
+        "collection": accepted.collection,
+        "asked": accepted.asked,
         "figures": accepted.summary,
         "scores": accepted.scores,
     }
@@ -210,26 +258,46 @@ def read_accepted(path: PathLike) -> Accepted:
     try:
         found = json.loads(read_bytes(path).decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise InputError(path, f"not a ratchet file: {' '.join(str(error).split())}; {_REMEDY}") from None
+        raise InputError(path, f"not a ratchet file: {' '.join(str(error).split())[:200]}; {_REMEDY}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError(path, f'not a ratchet file: expected "format": "{FORMAT}"; {_REMEDY}')
-    for name in ("system", "measure", "signature"):
-        if not isinstance(found.get(name), str):
-            raise InputError(path, f"damaged ratchet file: {name} should be text; {_REMEDY}")
-    for name in ("figures", "scores"):
-        if not _all_numbers(found.get(name)):
-            raise InputError(path, f"damaged ratchet file: {name} should be finite numbers by name; {_REMEDY}")
-    accepted = Accepted(found["system"], found["measure"], found["signature"], found["scores"])
-    for name, value in accepted.summary.items():
-        if not math.isclose(value, found["figures"].get(name, math.nan), rel_tol=1e-9, abs_tol=1e-12):
-            raise InputError(path, f"damaged ratchet file: its {name} is not that of its scores; {_REMEDY}")
+    for name, (expected, is_right) in _FIELDS.items():
+        if not is_right(found.get(name)):
+            raise InputError(path, f"damaged ratchet file: {name} should be {expected}; {_REMEDY}")
+    fields = {name: found[name] for name in ("system", "signature", "collection", "scores")}
+    accepted = Accepted(**fields, asked=tuple(found["asked"]))
+    for measure, summary in accepted.summary.items():
+        for name, value in summary.items():
+            stated = found["figures"].get(measure, {}).get(name, math.nan)
+            if not math.isclose(value, stated, rel_tol=1e-9, abs_tol=1e-12):
+                raise InputError(path, f"damaged ratchet file: its {name} is not that of its scores; {_REMEDY}")
     return accepted
 
 
 _REMEDY = "restore it, or delete it and accept a candidate anew"
 
 
-def _all_numbers(numbers: object) -> bool:
-    if not isinstance(numbers, dict) or not numbers:
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_numbers(value: object) -> bool:
+    """Finite numbers by name, by measure."""
+    if not isinstance(value, dict) or not value:
         return False
-    return all(type(value) in (int, float) and math.isfinite(value) for value in numbers.values())
+    return all(
+        isinstance(numbers, dict)
+        and numbers
+        and all(type(one) in (int, float) and abs(one) < LARGEST for one in numbers.values())
+        for numbers in value.values()
+    )
+
+
+_FIELDS: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "system": ("text", _is_text),
+    "signature": ("text", _is_text),
+    "collection": ("text by name", lambda value: isinstance(value, dict) and all(map(_is_text, value.values()))),
+    "asked": ("a list of text", lambda value: isinstance(value, list) and all(map(_is_text, value))),
+    "figures": ("finite numbers by measure", _is_numbers),
+    "scores": ("finite numbers by measure and topic", _is_numbers),
+}

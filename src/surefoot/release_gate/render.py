@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 from xml.etree import ElementTree
 
 from surefoot.errors import choose, counted
@@ -15,9 +13,11 @@ from surefoot.release_gate.checks import Finding
 from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
 
 FORMATS = ("table", "json", "md")
-COLORS = {"pass": "32", "warn": "33", "fail": "31"}
-MARKS = {"pass": "✅", "warn": "⚠️", "fail": "❌"}
-HEADINGS = {"pass": "pass", "warn": "pass, with warnings", "fail": "fail"}
+COLORS = {"pass": "32", "undecided": "33", "fail": "31"}
+MARKS = {"pass": "✅", "undecided": "⚠️", "fail": "❌"}
+WORDS = {"pass": "pass", "undecided": "can't tell", "fail": "fail"}
+ROOM = max(map(len, WORDS.values()))
+COUNTS_AS = {"pass": "it counts as a pass", "warn": "a warning", "fail": "it counts as a fail", "exit3": "exit code 3"}
 
 
 def render_gate(result: GateResult, format: str = "table", *, width: int = 100, color: bool = False) -> str:
@@ -29,14 +29,14 @@ def render_gate(result: GateResult, format: str = "table", *, width: int = 100, 
 
 def render_text(result: GateResult, *, width: int = 100, color: bool = False) -> str:
     """The verdict, what changed, each rule with its sentence, and the queries that lost most."""
-    lines = [f"{_verdict(result.verdict, color)}  {_plain(result.candidate)}, {_plain(result.measure)}"]
+    lines = [f"{_heading(result, color)}  {_plain(result.candidate)}, {_plain(', '.join(result.measures))}"]
     for change in result.changes:
-        lines += ["", *_wrapped(f"Against {_plain(change.baseline)}: {_change(change)}", "", width), ""]
-        findings = result.against(change.baseline)
+        lines += ["", *_wrapped(f"Against {_plain(change.baseline)}: {_plain(_change(change))}", "", width), ""]
+        findings = result.against(change)
         room = max((len(finding.rule) for finding in findings), default=0)
         for finding in findings:
             head = f"  {_verdict(finding.verdict, color)}  {finding.rule:{room}}  "
-            wrapped = _wrapped(_plain(finding.sentence), " " * (8 + room + 2), width)
+            wrapped = _wrapped(_plain(finding.sentence), " " * (2 + ROOM + 2 + room + 2), width)
             lines += [head + wrapped[0].lstrip(), *wrapped[1:]]
         lines += ["", *_worst_lines(result, change)]
     lines += ["", *(line for note in result.notes for line in _wrapped(f"note: {_plain(note)}", "  ", width))]
@@ -44,13 +44,14 @@ def render_text(result: GateResult, *, width: int = 100, color: bool = False) ->
 
 
 def render_json(result: GateResult) -> str:
-    """One object: signature, verdict, rules, worst; and candidate, measure, changes, notes."""
+    """One object: signature, verdict, exit code, rules, worst; and candidate, measures, changes, notes."""
     rules = [{"name" if key == "rule" else key: value for key, value in asdict(one).items()} for one in result.findings]
     whole = {
         "signature": result.signature,
         "verdict": result.verdict,
+        "exit_code": result.exit_code,
         "candidate": result.candidate,
-        "measure": result.measure,
+        "measures": list(result.measures),
         "rules": rules,
         "worst": [asdict(query) for query in result.worst],
         "changes": [asdict(change) for change in result.changes],
@@ -61,14 +62,15 @@ def render_json(result: GateResult) -> str:
 
 def render_markdown(result: GateResult) -> str:
     """For a pull-request comment: the verdict, what changed, the rules, the worst queries with both scores."""
-    parts = [f"### {MARKS[result.verdict]} Surefoot gate: {HEADINGS[result.verdict]}\n"]
+    parts = [f"### {MARKS[result.verdict]} Surefoot gate: {_heading(result)}\n"]
     for change in result.changes:
         parts.append(
-            f"**{escaped(result.candidate)}** against **{escaped(change.baseline)}**, {escaped(result.measure)}: "
-            f"{escaped(_change(change))}\n"
+            f"**{escaped(result.candidate)}** against **{escaped(change.baseline)}**: {escaped(_change(change))}\n"
         )
-        findings = result.against(change.baseline)
-        rows = [[MARKS[one.verdict] + " " + one.verdict, one.rule, escaped(one.sentence)] for one in findings]
+        rows = [
+            [f"{MARKS[one.verdict]} {WORDS[one.verdict]}", one.rule, escaped(one.sentence)]
+            for one in result.against(change)
+        ]
         parts.append(_markdown_table([":---"] * 3, ["verdict", "rule", "finding"], rows))
         parts.append(_markdown_worst(result, change))
     parts += [f"Note: {escaped(note)}\n" for note in result.notes]
@@ -77,39 +79,43 @@ def render_markdown(result: GateResult) -> str:
 
 
 def render_junit(result: GateResult) -> str:
-    """JUnit's XML: one test case for each baseline and rule. A warning passes, and says so in its output."""
-    failures = sum(finding.verdict == "fail" for finding in result.findings)
-    counts = {"tests": str(len(result.findings)), "failures": str(failures), "errors": "0", "time": "0"}
+    """JUnit's XML: one test case for each comparison and rule. What can't be decided is skipped, unless it fails."""
+    states = [_junit_state(result, finding) for finding in result.findings]
+    counts = {"tests": str(len(states)), "failures": str(states.count("failure")), "errors": "0", "time": "0"}
     root = ElementTree.Element("testsuites", {"name": "surefoot gate", **counts})
-    suite = ElementTree.SubElement(
-        root, "testsuite", {"name": f"gate {_xml(result.candidate)}", **counts, "skipped": "0"}
-    )
+    skipped = {"skipped": str(states.count("skipped"))}
+    suite = ElementTree.SubElement(root, "testsuite", {"name": f"gate {_xml(result.candidate)}", **counts, **skipped})
     properties = ElementTree.SubElement(suite, "properties")
-    for name in ("signature", "verdict", "measure"):
-        ElementTree.SubElement(properties, "property", {"name": name, "value": _xml(getattr(result, name))})
-    for finding in result.findings:
-        _junit_case(suite, finding)
+    for name, value in {
+        "signature": result.signature,
+        "verdict": result.verdict,
+        "measures": ", ".join(result.measures),
+    }.items():
+        ElementTree.SubElement(properties, "property", {"name": name, "value": _xml(value)})
+    for finding, state in zip(result.findings, states, strict=True):
+        _junit_case(suite, finding, state, several=len(result.measures) > 1)
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def _junit_case(suite: ElementTree.Element, finding: Finding) -> None:
-    identity = {"classname": f"gate.{_xml(finding.baseline)}", "name": finding.rule, "time": "0"}
-    case = ElementTree.SubElement(suite, "testcase", identity)
+def _junit_state(result: GateResult, finding: Finding) -> str:
+    if finding.verdict == "fail" or (finding.verdict == "undecided" and result.undecided == "fail"):
+        return "failure"
+    return "skipped" if finding.verdict == "undecided" and result.undecided != "pass" else "system-out"
+
+
+def _junit_case(suite: ElementTree.Element, finding: Finding, state: str, several: bool) -> None:
+    classname = f"gate.{_xml(finding.baseline)}{f'.{_xml(finding.measure)}' if several else ''}"
+    case = ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": finding.rule, "time": "0"})
     sentence = _xml(finding.sentence)
-    if finding.verdict == "fail":
+    if state == "failure":
         failure = ElementTree.SubElement(case, "failure", {"message": sentence, "type": finding.rule})
-        failure.text = f"measured {_measurements(finding.measured)}\nlimit {_measurements(finding.limit)}"
+        numbers = {name: getattr(finding, name) for name in ("loss", "low", "high", "limit")}
+        failure.text = ", ".join(f"{name} {value:.6g}" for name, value in numbers.items() if value is not None)
+    elif state == "skipped":
+        ElementTree.SubElement(case, "skipped", {"message": f"can't tell: {sentence}"})
     else:
-        ElementTree.SubElement(case, "system-out").text = f"{finding.verdict}: {sentence}"
-
-
-def _measurements(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {_measurement(value)}" for name, value in values.items())
-
-
-def _measurement(value: Any) -> str:
-    return "undefined" if value is None else f"{value:.6g}" if isinstance(value, float) else _xml(str(value))
+        ElementTree.SubElement(case, "system-out").text = f"{WORDS[finding.verdict]}: {sentence}"
 
 
 def _xml(text: str) -> str:
@@ -137,7 +143,7 @@ def _markdown_worst(result: GateResult, change: Change) -> str:
     if not worst:
         return "No query got worse.\n"
     rows = [
-        [escaped(one.topic), f"{one.baseline_score:.4f}", f"{one.candidate_score:.4f}", f"{one.delta:.4f}"]
+        [escaped(_named(one)), f"{one.baseline_score:.4f}", f"{one.candidate_score:.4f}", f"{one.delta:.4f}"]
         for one in worst
     ]
     header = ["query", escaped(change.baseline), escaped(result.candidate), "change"]
@@ -149,7 +155,7 @@ def _worst_lines(result: GateResult, change: Change) -> list[str]:
     worst = _worst_of(result, change)
     if not worst:
         return ["No query got worse."]
-    topics = [_plain(one.topic) for one in worst]
+    topics = [_plain(_named(one)) for one in worst]
     room = max(len(topic) for topic in (*topics, "query"))
     rows = [
         f"  {topic:{room}}  {one.baseline_score:8.4f}  {one.candidate_score:9.4f}  {one.delta:8.4f}"
@@ -159,7 +165,12 @@ def _worst_lines(result: GateResult, change: Change) -> list[str]:
 
 
 def _worst_of(result: GateResult, change: Change) -> list[WorseQuery]:
-    return [query for query in result.worst if query.baseline == change.baseline]
+    return [one for one in result.worst if (one.measure, one.baseline) == (change.measure, change.baseline)]
+
+
+def _named(query: WorseQuery) -> str:
+    """A query with the beginning of its text, where that is known."""
+    return query.topic if query.text is None else f"{query.topic} {textwrap.shorten(query.text, 50, placeholder='…')}"
 
 
 def _worst_title(worst: list[WorseQuery], change: Change) -> str:
@@ -171,14 +182,21 @@ def _worst_title(worst: list[WorseQuery], change: Change) -> str:
 def _change(change: Change) -> str:
     moved = change.candidate_mean - change.baseline_mean
     return (
-        f"mean {change.baseline_mean:.4f} → {change.candidate_mean:.4f} ({moved:+z.4f}) on "
+        f"mean {change.measure} {change.baseline_mean:.4f} → {change.candidate_mean:.4f} ({moved:+z.4f}) on "
         f"{counted(change.topics, 'query')}; {change.wins} won, {change.losses} lost "
         f"({change.loss20} of them more than 20 %), {change.ties} equal"
     )
 
 
+def _heading(result: GateResult, color: bool = False) -> str:
+    """The verdict, and what it counts as where it is undecided."""
+    counts = f" ({COUNTS_AS[result.undecided]})" if result.verdict == "undecided" else ""
+    return _verdict(result.verdict, color).rstrip() + counts
+
+
 def _verdict(verdict: str, color: bool) -> str:
-    return f"\x1b[{COLORS[verdict]}m{verdict}\x1b[0m" if color else verdict
+    word = f"{WORDS[verdict]:{ROOM}}"
+    return f"\x1b[{COLORS[verdict]}m{word}\x1b[0m" if color else word
 
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:

@@ -91,7 +91,7 @@ class Comparison(Statistic):
             gains=Moments.of(d, ~loss, noise),
             losses=Moments.of(d, loss, noise),
             wins=np.count_nonzero(d > 0, axis=-1).astype(np.float64),
-            loss20=np.count_nonzero(_large(d, baseline), axis=-1).astype(np.float64),
+            loss20=np.count_nonzero(large_losses(d, baseline), axis=-1).astype(np.float64),
             branches={alpha: Moments.of(value(d), noise=noise) for alpha, value in values.items()},
         )
 
@@ -100,7 +100,7 @@ class Comparison(Statistic):
         d = system - baseline
         gains, losses = np.maximum(d, 0.0), np.minimum(d, 0.0)
         drawn = weights.T
-        wins, lost, large = _weighted_counts(np.stack([d > 0, d < 0, _large(d, baseline)]), weights)
+        wins, lost, large = _weighted_counts(np.stack([d > 0, d < 0, large_losses(d, baseline)]), weights)
         n = np.broadcast_to(weights.sum(axis=1), lost.shape)
         branches: dict[float, Moments | WeightedMoments] = {}
         if values:
@@ -316,7 +316,8 @@ def _topics(system: FloatArray, total: FloatArray, weights: FloatArray | None = 
     return np.broadcast_to(n, total.shape)
 
 
-def _large(d: FloatArray, baseline: FloatArray) -> BoolArray:
+def large_losses(d: FloatArray, baseline: FloatArray) -> BoolArray:
+    """Which differences are losses of more than 20 % of the baseline's score."""
     return (d < -LARGE_LOSS * baseline) & (baseline > 0)
 
 

@@ -69,3 +69,15 @@ def test_the_raw_hashes_are_the_published_sums(data: Path) -> None:
     for line in (data / "trec-web-2012/raw/SHA256SUMS").read_text().splitlines():
         value, name = line.split()
         assert known[f"raw/{name}"] == f"sha256:{value}"
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [("trec-dl-2019", ["qrels.txt"]), ("dl-hard", ["doc.qrels.txt", "passage.qrels.txt"])],
+)
+def test_published_hashes_are_those_of_the_judgements_here(name: str, files: list[str], data: Path) -> None:
+    sources = {source.path: source for source in collection(name).sources}
+    for file in files:
+        content = (data / name / file).read_bytes()
+        assert sources[file].hash == f"md5:{hashlib.md5(content, usedforsecurity=False).hexdigest()}"
+        assert sources[file].size == len(content)

@@ -60,7 +60,8 @@ def engine_of(name: str) -> Engine:
             import_module(name)
         module = import_module(f"surefoot.learn.engines.{name}")
     except ModuleNotFoundError as error:
-        raise SurefootError(f"{INSTALL} (no {error.name})") from None
+        extra = INSTALL.replace("[learn]", "[xgboost]") if error.name == "xgboost" else INSTALL
+        raise SurefootError(f"{extra} (no {error.name})") from None
     engine: Engine = module.ENGINE
     return engine
 

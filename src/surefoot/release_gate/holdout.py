@@ -1,0 +1,49 @@
+"""Queries that are held out: they answer one question, yes or no, and count how often they were asked.
+
+Whoever sees how a candidate fares on each query can fit the next one to these queries, and no count of tries corrects
+for that. Held-out queries tell one bit: confirmed or not. Until the first yes every answer was no, so that all they
+teach about the k-th candidate is that k - 1 others were not confirmed, and tests at levels that add up are enough,
+whatever is tried (as in Blum and Hardt's Ladder, 2015, and the reusable holdout of Dwork and others, 2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from surefoot.errors import SurefootError, counted
+from surefoot.io.atomic import digest_of
+from surefoot.release_gate.checks import Finding
+from surefoot.release_gate.verdict import GateResult
+from surefoot.scores import Scores
+
+
+def split_topics(scores: Scores, fraction: float, keep_open: Collection[str] = ()) -> tuple[Scores, Scores]:
+    """The scores on the open and on the held-out topics; which these are depends on their names alone.
+
+    >>> scores = Scores([[0.5] * 100], ["a"], range(100))
+    >>> [len(part.topics) for part in split_topics(scores, 0.3)]
+    [71, 29]
+    """
+    if not 0 < fraction < 1:
+        raise SurefootError(f"the fraction of queries held out must lie between 0 and 1; got {fraction:g}")
+    limit = fraction * 16**8
+    held = {topic for topic in scores.topics if int(digest_of(topic, 4), 16) < limit} - set(keep_open)
+    parts = [[topic for topic in scores.topics if (topic in held) == wanted] for wanted in (False, True)]
+    if not all(parts):
+        raise SurefootError(f"holding out {fraction:g} of {counted(len(scores.topics), 'query')} leaves one part empty")
+    return scores.select(topics=parts[0]), scores.select(topics=parts[1])
+
+
+def confirm(result: GateResult, held_out: GateResult, number: int) -> GateResult:
+    """A result that passed, with the word of the held-out queries, and nothing else of what they know."""
+    confirmed = held_out.verdict == "pass"
+    change, topics = result.changes[0], counted(held_out.changes[0].topics, "query")
+    word = "confirm it" if confirmed else "do not confirm it"
+    finding = Finding(
+        "held-out",
+        change.measure,
+        change.baseline,
+        "pass" if confirmed else "undecided",
+        sentence=f"The {topics} held out {word}; it was their question number {number}.",
+    )
+    return result.with_finding(finding)

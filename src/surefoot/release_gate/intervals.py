@@ -1,0 +1,93 @@
+"""The interval of each statistic that a rule is about, and how many more queries would narrow it enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, log1p
+
+import numpy as np
+from scipy.special import ndtri
+
+from surefoot import risk
+from surefoot._typing import FloatArray
+from surefoot.stats.mean_bounds import lower_mean_bound, upper_mean_bound
+from surefoot.stats.power import WANTED
+
+CELLS = 40
+"""How finely the thresholds are searched below which losses do not count as the tail."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How often a lower bound may be wrong, by which a rule fails, and an upper bound, by which it passes."""
+
+    fail: float
+    accept: float
+
+    @classmethod
+    def of(cls, level: float, tests: int = 1, tries: int = 0) -> Levels:
+        """The levels of one of several tests, for the last of several candidates.
+
+        A gate fails if any test does, so each gets its part of the level (Bonferroni). It passes only if all do, so
+        none needs a correction (the intersection-union test, Berger 1982). Of several candidates any may pass: the k-th
+        gets level / (k (k + 1)), which adds up to the level however many follow.
+        """
+        return cls(level / tests, level / (tries * (tries + 1)) if tries else level)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimated loss with its bounds; ``values`` are one for each query, and their mean is the estimate."""
+
+    low: float
+    high: float
+    values: FloatArray
+    lowest: float
+    highest: float
+
+    @property
+    def estimate(self) -> float:
+        """The loss on the queries in hand."""
+        return float(self.values.mean())
+
+    def queries_to_decide(self, limit: float, levels: Levels) -> float | None:
+        """About how many queries like these show on which side of the limit the loss lies, with a power of 0.8.
+
+        A normal mean needs (z + z')² s² / gap² of them. A loss that is rare needs as many as make it likely to be seen:
+        one observation at the end of the range is part of the sample. None where the loss equals the limit.
+        """
+        gap = abs(limit - self.estimate)
+        within = self.estimate < limit
+        room = self.highest - self.estimate if within else self.estimate - self.lowest
+        level = levels.accept if within else levels.fail
+        if not 1e-9 < gap < room:
+            return None
+        normal = (ndtri(1 - level) + ndtri(WANTED)) * self.values.std() / gap
+        return float(normal**2 + log(level) / log1p(-gap / room))
+
+
+def mean_interval(losses: FloatArray, levels: Levels, *, lowest: float, highest: float) -> Interval:
+    """The interval of a mean of losses that lie between two values, up to rounding."""
+    low = lower_mean_bound(losses, min(lowest, losses.min()), levels.fail)
+    high = upper_mean_bound(losses, max(highest, losses.max()), levels.accept)
+    return Interval(low, high, losses, lowest, highest)
+
+
+def tail_interval(losses: FloatArray, levels: Levels, *, fraction: float, limit: float, highest: float) -> Interval:
+    """The interval of the mean over the worst fraction of the queries, losses being 0 or more.
+
+    That mean is the smallest value of c + E[max(x - c, 0)] / fraction over all thresholds c (Rockafellar and Uryasev
+    2000). So any fixed c gives an upper bound, of which half the limit is taken. The expectation falls as c grows, so
+    that on each step of c the sum is at least its start plus the expectation at its end: the smallest of these is a
+    lower bound.
+    """
+    highest = max(highest, float(losses.max()))
+    fixed = min(limit, highest) / 2
+    beyond = upper_mean_bound(np.maximum(losses - fixed, 0.0), highest - fixed, levels.accept)
+    steps = np.linspace(0.0, highest, CELLS + 1)
+    expected = [lower_mean_bound(np.maximum(losses - end, 0.0), 0.0, levels.fail) for end in steps[1:]]
+    low = float(np.min(steps[:-1] + np.array(expected) / fraction))
+    worst = int(risk.tail_count(len(losses), fraction))
+    threshold = float(np.sort(losses)[-worst])
+    values = threshold + np.maximum(losses - threshold, 0.0) * len(losses) / worst
+    return Interval(low, min(fixed + beyond / fraction, highest), values, 0.0, highest / fraction)
