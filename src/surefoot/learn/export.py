@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from surefoot.errors import SurefootError, choose
-from surefoot.io.atomic import write_bytes, write_text
+from surefoot.io.atomic import write_bytes
 from surefoot.learn.models import Model
 
 FORMAT = "surefoot model 1"
@@ -57,11 +57,8 @@ def export_model(model: Model, path: str | os.PathLike[str], to: str = "json") -
     choose(to, EXPORTS, "to")
     if model.engine not in ("lightgbm", "xgboost"):
         raise SurefootError(f"only models of trees are exported; this one is {model.engine}, and plain JSON as it is")
-    if to == "json":
-        write_text(target, json.dumps(to_json(model), allow_nan=False) + "\n")
-        return [target]
     write_bytes(target, EXPORTS[to](model))
-    if model.guard is None:
+    if model.guard is None or to == "json":
         return [target]
     guard = target.with_name(f"{target.name}.guard.json")
     model.guard.save(guard)
@@ -152,5 +149,9 @@ def _to_onnx(model: Model) -> bytes:
     return bytes(convert(model.booster, initial_types=[("features", shape)]).SerializeToString())
 
 
-EXPORTS = {"json": None, "treelite": _to_treelite, "onnx": _to_onnx}
-"""The formats by name; JSON is written here, the others by their packages."""
+def _to_json(model: Model) -> bytes:
+    return (json.dumps(to_json(model), allow_nan=False) + "\n").encode()
+
+
+EXPORTS: dict[str, Callable[[Model], bytes]] = {"json": _to_json, "treelite": _to_treelite, "onnx": _to_onnx}
+"""The formats by name."""
