@@ -87,7 +87,7 @@ class Linear:
             best = worth
             model = LinearModel(weights / (np.abs(weights).sum() or 1.0), scaling)
             texts.append(model.to_text())
-            run.objective.x = run.objective.lambdas.rank(model.predict(run.data.features))
+            run.objective.rank(model.predict(run.data.features))
             measures = None if validation is None else validation(model.predict(validation.data.features))
             if run.after_iteration(measures, len(texts), lambda count: texts[count - 1]):
                 break
