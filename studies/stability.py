@@ -41,7 +41,8 @@ def _table(kind: str, rows: Sequence[dict[str, Any]]) -> Result:
 def joined(values: FloatArray, population: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:
     """Z_Risk and GeoRisk of each system, joined alone to a population (systems of it count twice then)."""
     own, topics = values.sum(axis=1, keepdims=True), population.sum(axis=0) + values
-    e = own * topics / topics.sum(axis=1, keepdims=True)
+    whole = topics.sum(axis=1, keepdims=True)
+    e = own * topics / np.where(whole > 0, whole, 1.0)
     z = np.where(e > 0, (values - e) / np.sqrt(np.where(e > 0, e, 1)), 0.0)
     zrisk = np.where(z < 0, (1 + alpha) * z, z).sum(axis=1)
     count = values.shape[1]

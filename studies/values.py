@@ -75,12 +75,17 @@ def _overlaps(name: str, scores: Scores, alpha: float) -> Iterator[dict[str, Any
 
 def _normal(name: str, scores: Scores, n_resamples: int) -> dict[str, Any]:
     baseline = _median(scores)
-    close = {"none": 0, "linear": 0, "smooth": 0, "monotone": 0}
+    close: dict[str, int | str] = dict.fromkeys(("none", "linear", "smooth", "monotone"), 0)
     fitted = Monotone.fitted(np.delete(scores.values, scores.row(baseline), axis=0) - scores[baseline])
     others = [system for system in scores.systems if system != baseline]
     for system in others:
-        for row in normality(scores, system, baseline, 1.0, n_resamples).rows():
-            close[row["value"]] += bool(row["close"])
+        rows = normality(scores, system, baseline, 1.0, n_resamples).rows()
+        for row in rows:
+            close[row["value"]] += bool(row["close"])  # type: ignore[operator]
+        if all(row["value"] != "smooth" for row in rows):
+            close["smooth"] = "–"
         own = normality(scores, system, baseline, 1.0, n_resamples, smooth=fitted).rows()
-        close["monotone"] += any(bool(row["close"]) for row in own if row["value"] == "smooth")
+        close["monotone"] += any(  # type: ignore[operator]
+            bool(row["close"]) for row in own if row["value"] == "smooth"
+        )
     return {"collection": name, "measure": scores.measure, "of": len(others), **close}
