@@ -66,3 +66,12 @@ def test_jackknife_errors_are_those_of_the_jackknife(value: str) -> None:
 def test_unknown_columns_are_refused(name: str, said: str) -> None:
     with pytest.raises(SurefootError, match=said):
         evaluate(SCORES, "a", extra=[name])
+
+
+def test_the_effect_does_not_grow_with_the_number_of_topics() -> None:
+    """The same topics four times over: T_Risk doubles, the effect stays but for c - 1."""
+    many = Scores(np.tile(SCORES.values, 4), SCORES.systems, range(100))
+    once, more = (evaluate(scores, "a", 5, extra=["effect"]) for scores in (SCORES, many))
+    ratio = np.sqrt((1 - 1 / 100) / (1 - 1 / 25))
+    np.testing.assert_allclose(more["effect"][1:], once["effect"][1:] * ratio, rtol=1e-10)
+    np.testing.assert_allclose(more["trisk"][1:], 2 * once["trisk"][1:] * ratio, rtol=1e-10)

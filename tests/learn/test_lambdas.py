@@ -106,6 +106,36 @@ def test_the_oracle_would_notice_another_arithmetic() -> None:
     assert trees(exact) != trees(built_in)
 
 
+@pytest.mark.parametrize("norm", [True, False])
+@pytest.mark.parametrize(("name", "other"), [("ucro", "mrr"), ("ucro", "map"), ("tail", "mrr")])
+def test_risk_in_another_metric_adds_its_own_part(name: str, other: str, norm: bool) -> None:
+    """Pair by pair: the change of NDCG, and alpha times the change of the other metric below the baseline."""
+    docs = made_up()
+    random = np.random.default_rng(3)
+    scores, baseline = random.normal(size=(2, docs.labels.size))
+    got = fast(docs, scores, name, 2.0, baseline=baseline, norm=norm, risk_metric=other)
+    data = as_data(docs)
+    metrics = {key: Metric.trained(PairOptions(metric=key)).bind(data.labels, data.bounds) for key in ("ndcg", other)}  # type: ignore[arg-type]
+    worth = worth_of(name, 2.0, metrics[other](scores), metrics[other](baseline)[None])
+
+    def part(key: str, of_pair: Any) -> np.ndarray:
+        return gradients_of(
+            scores, docs.labels, docs.bounds, lambda ranked: metric_of(key, ranked, 30), of_pair, norm=norm
+        )
+
+    expected = part("ndcg", lambda _, change: change) + part(other, lambda q, change: worth(q, change) - change)
+    for ours, theirs in zip(got, expected, strict=True):
+        assert_close(ours, theirs, docs, 1e-4)
+
+
+def test_objectives_that_do_not_part_risk_from_reward_have_one_metric() -> None:
+    docs = made_up()
+    scores = np.random.default_rng(3).normal(size=docs.labels.size)
+    for name in ("georisk", "faro", "upside", "trisk", "smooth"):
+        with pytest.raises(SurefootError, match=f"objective {name} does not part risk from reward"):
+            fast(docs, scores, name, 1.0, baseline=-scores, risk_metric="mrr")
+
+
 def edges() -> Documents:
     """Queries of one and two documents, without relevant ones, with nothing else."""
     labels = np.array([1, 0, 1, 2, 0, 0, 0, 0, 0, 3, 3, 0, 4, 4, 4], float)

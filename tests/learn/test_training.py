@@ -277,6 +277,30 @@ def test_a_model_within_the_mean_of_its_baselines_changes_the_scale_alone():
     np.testing.assert_allclose(x - np.vstack([x, rows]).mean(axis=0), 3 / 4 * without)
 
 
+def test_risk_in_another_metric_than_reward():
+    """Validation has U_Gain of NDCG less alpha times F_Risk of MRR, and stops on it."""
+    chosen = settings(risk_metric="mrr", alpha=2.0, n_estimators=12)
+    result = train(TRAINING, BASELINE, chosen, valid=VALIDATION)
+    assert result.model.card["stopped_on"] == "urisk_mrr"
+    scores = result.model.predict(VALIDATION)
+    base = VALIDATION.column(0)
+    values = {
+        name: [metric.bind(VALIDATION.labels, VALIDATION.bounds)(one) for one in (scores, base)]
+        for name, metric in (("ndcg", Metric(cutoff=10)), ("mrr", Metric("mrr")))
+    }
+    lost = np.maximum(values["mrr"][1] - values["mrr"][0], 0)
+    found = result.model.card["validation"]
+    assert found["frisk_mrr"] == pytest.approx(lost.mean())
+    assert found["losses_mrr"] == (lost > 0).sum()
+    gain = values["ndcg"][0].mean() - values["ndcg"][1].mean()
+    assert found["urisk_mrr"] == pytest.approx(gain - 2 * lost.mean())
+    assert result.best_iteration == np.argmax([at["urisk_mrr"] for at in result.history]) + 1
+    err = train(TRAINING, BASELINE, settings(risk_metric="err", n_estimators=2), valid=VALIDATION)
+    assert err.model.card["settings"]["max_label"] == TRAINING.labels.max()
+    same = train(TRAINING, BASELINE, settings(risk_metric="ndcg", n_estimators=3))
+    assert same.model.text == train(TRAINING, BASELINE, settings(n_estimators=3)).model.text
+
+
 def test_without_validation_all_trees_are_kept_and_the_training_queries_are_told():
     result = train(TRAINING, BASELINE, settings(n_estimators=12))
     assert result.best_iteration == result.model.booster.num_trees() == 12
@@ -284,7 +308,9 @@ def test_without_validation_all_trees_are_kept_and_the_training_queries_are_told
     assert "validation" not in result.model.card
     means = [measures["mean"] for measures in result.history]
     assert means[-1] > means[0]
-    assert set(result.history[0]) == {"mean", "urisk", "losses", "trees"}
+    assert set(result.history[0]) == {"mean", "urisk", "frisk", "freward", "losses", "trees"}
+    last = result.history[-1]
+    assert last["urisk"] == pytest.approx(last["freward"] - 2 * last["frisk"])
 
 
 def test_iterations_that_grow_no_tree_are_not_counted_as_trees():

@@ -8,7 +8,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from surefoot import Scores, SurefootError
-from surefoot.release_gate.render import escaped, render_gate, render_json, render_junit, render_markdown, render_text
+from surefoot.io.text import markdown
+from surefoot.release_gate.render import render_gate, render_json, render_junit, render_markdown, render_text
 from surefoot.release_gate.rules import Rules
 from surefoot.release_gate.verdict import GateResult, gate
 
@@ -155,7 +156,7 @@ def test_markdown_with_hostile_names_renders_as_the_same_tables() -> None:
     ("name", "shown"), [("PL2c1.0", "PL2c1.0"), ("nDCG@10", "nDCG@10"), ("a-b c", "a-b c"), ("a\nb", "a b")]
 )
 def test_ordinary_names_stay_readable(name: str, shown: str) -> None:
-    assert escaped(name) == shown
+    assert markdown(name) == shown
 
 
 def test_text_wraps_and_can_not_steer_a_terminal() -> None:

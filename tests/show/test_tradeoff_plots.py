@@ -35,7 +35,8 @@ def sweep_of(objective: str = "ucro", baseline: str = "$b_1$", churn: bool = Tru
     steps = [random.normal(0.05, 0.15, 60) / (1 + place / 2) for place in range(len(ALPHAS))]
     rows = np.clip(np.stack([base, *(base + step for step in steps)]), 0, 1)
     rows[1, :4] = rows[0, :4]
-    history = [[{"mean": 0.4 + 0.1 * (1 - np.exp(-(i + place) / 5)), "frisk": 0.01 * i} for i in range(30)]
+    history = [[{"mean": 0.4 + 0.1 * (1 - np.exp(-(i + place) / 5)), "frisk": 0.01 * i, "freward": 0.02 * i}
+                for i in range(30)]
                for place in range(len(ALPHAS))]  # fmt: skip
     far = Scores(random.beta(2, 5, (len(ALPHAS), 60)), names, topics, "value")
     feature = Scores([random.normal(size=60)], ["max:3"], topics, "value")
@@ -134,7 +135,7 @@ def test_convergence_is_the_history() -> None:
     chosen = surefoot.convergence_curves(SWEEP, alpha=SWEEP.alphas[:2].tolist())
     marked = [line.get_xdata()[0] for line in chosen.lines if line.get_marker() == "o" and len(line.get_xdata())]
     assert marked == list(SWEEP.converged())[:2]
-    with pytest.raises(SurefootError, match="of must be one of mean, frisk"):
+    with pytest.raises(SurefootError, match="of must be one of mean, frisk, freward"):
         surefoot.convergence_curves(SWEEP, of="nonsense")
 
 

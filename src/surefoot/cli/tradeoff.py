@@ -9,6 +9,7 @@ from surefoot.cli import inputs
 from surefoot.cli.progress import progress
 from surefoot.cli.training_options import PAIRS, TREES, add_baselines, add_settings, settings_from
 from surefoot.errors import SurefootError
+from surefoot.research.tradeoff import ALPHAS
 
 if TYPE_CHECKING:
     from surefoot.learn.early_stopping import Progress
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from surefoot.research.tradeoff.data_split import DataSplit
     from surefoot.research.tradeoff.models import Report
     from surefoot.results import Result
-
-DEFAULT_ALPHAS = [0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
 
 EXAMPLES = """examples:
   surefoot tradeoff --train train.txt --valid vali.txt --test test.txt --baseline feature:110 --select max:110 -o ucro/
@@ -45,14 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_objective(group: Any) -> None:
     add_settings(group, ["objective"])
-    group.add_argument("--alpha", type=inputs.numbers, default=DEFAULT_ALPHAS, metavar="LIST", help="a model for each, "
-                       "and for 0, the gain-only model (default: 0,0.5,1,2,5,10,20)")  # fmt: skip
+    group.add_argument("--alpha", type=inputs.numbers, default=list(ALPHAS), metavar="LIST", help="a model for each, "
+                       "and for 0, the gain-only model (default: 0,0.5,1,2,5,10,20,30)")  # fmt: skip
     add_settings(group, PAIRS)
 
 
 def _add_analysis(group: Any) -> None:
     group.add_argument("--select", metavar="HOW:N", help="compare with re-ranking only queries whose max:N, min:N or "
-                       "mean:N of feature N over their documents is below a threshold")  # fmt: skip
+                       "mean:N of feature N over their documents is below a threshold; models get it, too")  # fmt: skip
     group.add_argument("--search", type=int, metavar="TRIALS", help="search alpha and the settings of trees on the "
                        "validation queries, and recommend one")  # fmt: skip
     group.add_argument("--give-up", type=inputs.number, default=1.0, metavar="PERCENT", help="of effectiveness that "
@@ -69,15 +68,18 @@ def run(arguments: argparse.Namespace) -> int:
         def report(name: str, at: Progress) -> None:
             tell(at.iteration, at.n_iterations, f"training {name}")
 
-        result = (_sweep if arguments.search is None else _search)(arguments, settings, report)
-    inputs.show(result, arguments)
+        results = (_sweep if arguments.search is None else _search)(arguments, settings, report)
+    for index, result in enumerate(results if arguments.format not in ("csv", "json") else results[:1]):
+        if index:
+            print()
+        inputs.show(result, arguments)
     return 0
 
 
-def _sweep(arguments: argparse.Namespace, settings: Settings, report: Report) -> Result:
-    from surefoot.research.tradeoff.files import write_sweep, write_table
+def _sweep(arguments: argparse.Namespace, settings: Settings, report: Report) -> list[Result]:
+    from surefoot.research.tradeoff.files import write_sweep, write_tables
     from surefoot.research.tradeoff.sweep import sweep_alphas
-    from surefoot.research.tradeoff.table import tradeoff_table
+    from surefoot.research.tradeoff.tables import tradeoff_tables
     from surefoot.stats.bootstrap import BootstrapMethod
 
     if not arguments.test:
@@ -85,14 +87,14 @@ def _sweep(arguments: argparse.Namespace, settings: Settings, report: Report) ->
     sweep = sweep_alphas(
         settings, _split(arguments), arguments.alpha, select=arguments.select, folder=arguments.output, report=report
     )  # fmt: skip
-    table = tradeoff_table(sweep, BootstrapMethod(n_resamples=arguments.n_resamples, seed=settings.seed))
+    tables = tradeoff_tables(sweep, [sweep], BootstrapMethod(n_resamples=arguments.n_resamples, seed=settings.seed))
     if arguments.output:
         write_sweep(sweep, arguments.output)
-        write_table(table, arguments.output)
-    return table
+        write_tables(tables, arguments.output)
+    return list(tables.values())
 
 
-def _search(arguments: argparse.Namespace, settings: Settings, report: Report) -> Result:
+def _search(arguments: argparse.Namespace, settings: Settings, report: Report) -> list[Result]:
     from surefoot.research.tradeoff.files import write_choice
     from surefoot.research.tradeoff.search import SearchOptions, choose_alpha
 
@@ -106,7 +108,7 @@ def _search(arguments: argparse.Namespace, settings: Settings, report: Report) -
     choice = choose_alpha(settings, _split(arguments), options, folder=arguments.output, report=report)
     if arguments.output:
         write_choice(choice, arguments.output)
-    return choice
+    return [choice]
 
 
 def _split(arguments: argparse.Namespace) -> DataSplit:

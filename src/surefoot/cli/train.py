@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from surefoot.learn.training_run import Trained
 
 OBJECTIVE = ("learner", "objective", "alpha", *PAIRS)
-MODEL = ("n_bags", "guard", "max_loss")
+MODEL = ("query_feature", "n_bags", "guard", "max_loss")
 SIZES = {"queries": "query", "documents": "document", "features": "feature"}
 
 EXAMPLES = """examples:

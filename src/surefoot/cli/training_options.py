@@ -11,7 +11,17 @@ from surefoot.cli import inputs
 from surefoot.errors import SurefootError
 from surefoot.learn.settings import FIELDS, Settings
 
-PAIRS = ("objective_options", "virtual_baseline", "metric", "cutoff", "truncation", "sigmoid", "norm", "empty")
+PAIRS = (
+    "objective_options",
+    "virtual_baseline",
+    "metric",
+    "risk_metric",
+    "cutoff",
+    "truncation",
+    "sigmoid",
+    "norm",
+    "empty",
+)
 TREES = (
     "engine", "n_estimators", "num_leaves", "learning_rate", "min_child_samples", "early_stopping_rounds", "stop_on",
     "params", "seed", "n_jobs",

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import SurefootError, counted
-from surefoot.learn.baseline import baselines_of
+from surefoot.learn.baseline import Baselines, baselines_of
 from surefoot.learn.comm import Comm, Local
 from surefoot.learn.data import RankingData
 from surefoot.learn.lambdas import LambdaGradients, Singles
 from surefoot.learn.metrics import Ints, Metric, QueryMetric
 from surefoot.learn.objectives import LambdaMART, QueryMetrics, objective_of
+from surefoot.learn.pair_weights import by_factor
 from surefoot.learn.settings import PairOptions
-from surefoot.learn.weight_kernels import PairWeights
+from surefoot.learn.weight_kernels import LINE, PairWeights
 from surefoot.scores import FloatArray
 
 BY_HAND = "bound by hand"
@@ -95,6 +97,7 @@ class RiskObjective:
         metric = Metric.trained(self.pairs).bind(data.labels, data.bounds, self.pairs.empty)
         self.lambdas = LambdaGradients(self.objective.metric(metric, baselines), self.pairs, self.n_jobs)
         self.baselines = baselines.values(metric)
+        self.risk = _RiskPart.of(self.pairs, data, baselines, self.n_jobs)
         self.counted = np.flatnonzero(metric.counted)
         self.weight = as_weight(weight, data.bounds)
         self._bound = BY_HAND
@@ -109,29 +112,38 @@ class RiskObjective:
     def gradients(self, scores: FloatArray) -> tuple[Singles, Singles]:
         """Gradients and hessians at these scores of all documents."""
         self.rank(scores)
-        metrics = QueryMetrics(
-            self.x[self.counted], self.baselines[:, self.counted], self._started(scores), self.comm
-        )  # fmt: skip
-        gradients, hessians = self.lambdas.gradients(self._for_all(self.objective.lambda_weights(metrics)))
+        x, b = (self.x, self.baselines) if self.risk is None else (self.risk.lambdas.rank(scores), self.risk.baselines)
+        metrics = QueryMetrics(x[self.counted], b[:, self.counted], self._started(scores), self.comm)
+        weights = self.objective.lambda_weights(metrics)
+        if self.risk is None:
+            gradients, hessians = self.lambdas.gradients(self._for_all(weights))
+        else:
+            of_risk = self.risk.lambdas.gradients(self._for_all(risk_part(weights, self.objective.name)))
+            of_reward = self.lambdas.gradients(by_factor(np.ones(self.x.size)))
+            gradients, hessians = (one + other for one, other in zip(of_reward, of_risk, strict=True))
         if self.weight is not None:
             gradients, hessians = gradients * self.weight, hessians * self.weight
         return gradients, hessians
 
     def training_measures(self) -> dict[str, float]:
-        """The mean of the metric before the last tree and, with a baseline, U_Risk and losses."""
+        """The mean of the metric before the last tree and, with a baseline, its risk."""
         x, b = self.x, self.baselines
         if self._reported is not None:
             metric, b = self._reported
             x = metric(self._scores)
         x, b = x[self.counted], b[:, self.counted]
         d = x - b.mean(axis=0) if b.shape[0] else np.zeros_like(x)
-        values = d + self.objective.alpha * np.minimum(d, 0)
-        count, total, value, losses = self.comm.sum(np.array([x.size, x.sum(), values.sum(), (d < 0).sum()]))
-        measures = {"mean": float(total / count)}
-        return measures | ({"urisk": float(value / count), "losses": int(losses)} if b.shape[0] else {})
+        sums = [x.size, x.sum(), np.maximum(d, 0).sum(), -np.minimum(d, 0).sum(), (d < 0).sum()]
+        count, total, gained, lost, losses = self.comm.sum(np.array(sums, dtype=np.float64)).tolist()
+        measures = {"mean": total / count}
+        if not b.shape[0]:
+            return measures
+        reward, risk = gained / count, lost / count
+        urisk = reward - (1 + self.objective.alpha) * risk
+        return {**measures, "urisk": urisk, "frisk": risk, "freward": reward, "losses": int(losses)}
 
     def rank(self, scores: FloatArray) -> None:
-        """Take these scores of all documents as the current ones."""
+        """Rank the training queries by these scores, for `training_measures`."""
         self.x = self.lambdas.rank(scores)
         if self._reported is not None:
             self._scores = scores.astype(np.float64)  # the engine overwrites its own
@@ -152,6 +164,37 @@ class RiskObjective:
         per_query = np.zeros((self.x.size, weights.per_query.shape[1]), np.float32)
         per_query[self.counted] = weights.per_query
         return weights._replace(per_query=per_query)
+
+
+@dataclass(frozen=True, eq=False)
+class _RiskPart:
+    """The gradients and baselines of the risk, where it is taken in another metric than the reward."""
+
+    lambdas: LambdaGradients
+    baselines: FloatArray
+
+    @classmethod
+    def of(cls, pairs: PairOptions, data: RankingData, baselines: Baselines, n_jobs: int | None) -> _RiskPart | None:
+        options = pairs.of_risk
+        if options is None:
+            return None
+        metric = Metric.trained(options).bind(data.labels, data.bounds, options.empty)
+        return cls(LambdaGradients(metric, options, n_jobs), baselines.values(metric))
+
+
+def risk_part(weights: PairWeights, name: str) -> PairWeights:
+    """The weights without what every change counts: that of a line below its kink.
+
+    The whole is the sum of both parts, pair by pair, since an improvement of one metric worsens no other.
+    """
+    if weights.form != LINE or (weights.per_query[:, 0] < 0).any():
+        raise SurefootError(
+            f"objective {name} does not part risk from reward, so that they can't have different metrics; take ucro, "
+            "saro, tail or minimax-regret, or leave risk_metric out"
+        )
+    per_query = weights.per_query.copy()
+    per_query[:, 3] = 0
+    return weights._replace(per_query=per_query)
 
 
 class LabelRegression(RiskObjective):

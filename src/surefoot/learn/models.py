@@ -27,6 +27,7 @@ from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
 from surefoot.learn.data import RankingData, as_matrix, queries_of
 from surefoot.learn.engines import INSTALL, MODEL_FILES, UNGUARDED_FILES, engine_of
 from surefoot.learn.feature_alignment import widened
+from surefoot.learn.query_features import for_model
 from surefoot.learn.settings import Settings
 from surefoot.results import plain
 from surefoot.scores import FloatArray
@@ -119,6 +120,8 @@ class Model:
         trained = self.card["data"]
         if isinstance(data, RankingData):
             data = self._filled(data)
+        if self._query_feature:
+            data = for_model(data, self._query_feature, trained["features"])
         matrix = data.features if isinstance(data, RankingData) else as_matrix(data)
         self._validate_names(_names_of(data))
         if matrix.shape[1] != trained["features"]:
@@ -137,8 +140,15 @@ class Model:
 
     def align(self, data: RankingData) -> RankingData:
         """The data with the model's features: those that it lacks are 0; more than the model has is an error."""
-        first = self.card["data"]["first_feature"]
-        return widened(data, data.first_feature if first is None else first, self.card["data"]["features"])
+        first, width = self.card["data"]["first_feature"], self.card["data"]["features"]
+        own = width - 1 if self._query_feature else width
+        return widened(data, data.first_feature if first is None else first, own)
+
+    @property
+    def _query_feature(self) -> str | None:
+        """The feature of the query that it was trained with, the last of its features."""
+        spec = self.card.get("settings", {}).get("query_feature")
+        return None if spec is None else str(spec)
 
     def by_index(self) -> Model:
         """The same model for features that are known by their column of a matrix, not by a number in a file."""

@@ -7,8 +7,8 @@ The flags of the command line, the parameters of `RiskRanker`, plans and recipes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, asdict, dataclass, field, fields
-from typing import Any, Literal
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
+from typing import Any, Literal, Self
 
 from surefoot.errors import SurefootError, choose
 
@@ -41,6 +41,8 @@ class PairOptions:
     ----------
     metric : {"ndcg", "map", "mrr", "err"}
         The metric whose change by a swap of two documents is used.
+    risk_metric : {"ndcg", "map", "mrr", "err"}, optional
+        The metric that risk is taken in, where it is not that of the reward.
     truncation : int or None
         Only pairs with a document above this rank are used; None: all pairs.
     sigmoid : float
@@ -62,6 +64,9 @@ class PairOptions:
     """
 
     metric: MetricName = option("ndcg", "metric to train for", "--metric", choices=METRICS)
+    risk_metric: MetricName | None = option(
+        None, "metric that risk is taken in (default: that of --metric)", "--risk-metric", choices=METRICS
+    )
     truncation: int | None = option(
         30, "pairs need a document above this rank; all: every pair", "--truncation", metavar="N"
     )
@@ -71,9 +76,19 @@ class PairOptions:
     max_label: int | None = option(None, "highest grade of ERR's scale (default: that of the training data)")
     empty: Empty = option("zero", "metric of a query without relevant documents", "--empty", choices=EMPTY)
 
+    @property
+    def of_risk(self) -> Self | None:
+        """The options with the metric of the risk in place of that of the reward, if it is another."""
+        if self.risk_metric in (None, self.metric):
+            return None
+        gains = self.label_gain if self.risk_metric == "ndcg" else None
+        return replace(self, metric=self.risk_metric, risk_metric=None, label_gain=gains)
+
     def __post_init__(self) -> None:
         choose(self.metric, METRICS, "metric")
         choose(self.empty, EMPTY, "empty")
+        if self.risk_metric is not None:
+            choose(self.risk_metric, METRICS, "risk_metric")
         if self.label_gain is not None:
             object.__setattr__(self, "label_gain", tuple(self.label_gain))
         if self.truncation is not None and self.truncation < 1:
@@ -96,6 +111,8 @@ class Settings(PairOptions):
         Options of the objective itself, such as ``{"spread": "se"}`` of saro.
     virtual_baseline : {"MEAN", "MEDIAN", "MAX"}, optional
         Compare with this of several baselines, query by query. The model is not one of them.
+    query_feature : str, optional
+        A feature of the query that the model gets beside those of the documents: ``max:25``, ``min:25`` or ``mean:25``.
     cutoff : int
         The cutoff of the NDCG that is reported and stopped on.
     learner : {"lambdamart", "regression-trees", "afs", "coordinate-ascent", "adarank"}
@@ -149,6 +166,12 @@ class Settings(PairOptions):
     objective_options: Mapping[str, Any] = option({}, "of the objective, as spread=se", "--option", metavar="K=V")
     virtual_baseline: Literal["MEAN", "MEDIAN", "MAX"] | None = option(
         None, "compare with this of several baselines, query by query", "--virtual-baseline", choices=VIRTUAL_BASELINES
+    )
+    query_feature: str | None = option(
+        None,
+        "give the model max:N, min:N or mean:N of feature N over the query",
+        "--query-feature",
+        metavar="HOW:N",
     )
     cutoff: int = option(10, "of the reported NDCG", "--cutoff", metavar="K")
     learner: str = option(

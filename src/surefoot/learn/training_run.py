@@ -26,6 +26,7 @@ from surefoot.learn.engines import Engine, engine_of
 from surefoot.learn.feature_alignment import same_features
 from surefoot.learn.metrics import Metric
 from surefoot.learn.models import Model
+from surefoot.learn.query_features import with_query_feature
 from surefoot.learn.requests import array_key, normalise_request, request_key
 from surefoot.learn.settings import Settings
 from surefoot.learn.validation import Validation
@@ -142,7 +143,11 @@ class TrainingRun:
             prepared = None
             if valid is not None:
                 theirs = baselines_of(baseline_for("validation", valid_baseline, baseline), valid, missing)
+                if settings.query_feature is not None:
+                    valid = with_query_feature(valid, settings.query_feature)
                 prepared = Validation.parts(settings, valid, theirs)
+            if settings.query_feature is not None:
+                data = with_query_feature(data, settings.query_feature)
         validation = None if prepared is None else Validation(*prepared, comm)
         return cls(
             settings, data, objective, validation, engine, params,
@@ -266,7 +271,7 @@ def card_of(
 
 def with_max_label(settings: Settings, data: RankingData, comm: Comm) -> Settings:
     """The scale of ERR is that of the training data, on all workers."""
-    if settings.metric != "err" or settings.max_label is not None:
+    if "err" not in (settings.metric, settings.risk_metric) or settings.max_label is not None:
         return settings
     (highest,) = comm.max(np.array([data.labels.max(initial=0)], np.float64))
     return replace(settings, max_label=int(highest))

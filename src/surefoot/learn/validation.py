@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from surefoot.scores import VIRTUAL, Scores
 MEAN = m.MEAN.name
 TAIL = replace(m.tail_risk(0.1), name="tail")
 USUAL = (m.MEAN, m.URISK, m.TRISK, m.GEORISK, TAIL, m.FRISK, m.FREWARD, m.LOSSES, m.LOSS20)
-Parts = tuple[RankingData, QueryMetric, Baselines, float, Risk]
+Parts = tuple[RankingData, QueryMetric, Baselines, float, Risk, Any]
 
 
 def validation_measures(own: Risk, has_baseline: bool = True) -> dict[str, Risk]:
@@ -46,8 +47,9 @@ class Validation:
     """Computes the measures of rankings of some queries against their baselines.
 
     Several baselines are compared with as their per-query mean, except by GeoRisk, which takes them as they are.
-    ``own`` is the measure of the objective that is trained for. On a cluster each worker holds a part of the queries,
-    and all know the metric of every query.
+    ``own`` is the measure of the objective that is trained for. ``risk_parts`` make a validation in another metric,
+    which risk is taken in: its F_Risk and losses are added, and U_Gain - alpha × that F_Risk, the measure then. On a
+    cluster each worker holds a part of the queries, and all know the metric of every query.
     """
 
     data: RankingData
@@ -55,6 +57,7 @@ class Validation:
     baselines: Baselines
     alpha: float = 1.0
     own: Risk = m.URISK
+    risk_parts: Parts | None = None
     comm: Comm = field(default_factory=Local)
     _baseline_values: FloatArray = field(init=False, repr=False)
 
@@ -77,7 +80,8 @@ class Validation:
         """What a validation is made of, without asking other workers for anything."""
         metric = Metric.reported(settings).bind(data.labels, data.bounds, settings.empty)
         own = objective_of(settings.objective, settings.alpha, **settings.objective_options).own_measure()
-        return data, metric, baselines.combine(settings.virtual_baseline), settings.alpha, own
+        risk = None if settings.of_risk is None else Validation.parts(settings.of_risk, data, baselines)
+        return data, metric, baselines.combine(settings.virtual_baseline), settings.alpha, own, risk
 
     @cached_property
     def measures(self) -> dict[str, Risk]:
@@ -90,7 +94,8 @@ class Validation:
 
     def __call__(self, scores: FloatArray) -> dict[str, float]:
         """All measures of a ranking by these scores."""
-        return self.measures_of(self.values(scores))
+        found = self.measures_of(self.values(scores))
+        return found | self._in_risk_metric(found, scores)
 
     def measures_of(self, values: FloatArray) -> dict[str, float]:
         """All measures of a ranking that has these values of the metric, on the queries that count."""
@@ -102,14 +107,37 @@ class Validation:
         found = m.compute_all(wanted.values(), statistics, np.asarray(self.alpha, dtype=np.float64))
         return {name: int(found[name]) if one.is_count else float(found[name]) for name, one in wanted.items()}
 
+    def _in_risk_metric(self, found: Mapping[str, float], scores: FloatArray) -> dict[str, float]:
+        if self.of_risk is None or "frisk" not in found:
+            return {}
+        risk = self.of_risk(scores)
+        mixed = found["freward"] - found["frisk"] - self.alpha * risk["frisk"]
+        return dict(zip(self.risk_names, (mixed, risk["frisk"], risk["losses"]), strict=True))
+
+    @cached_property
+    def of_risk(self) -> Validation | None:
+        """The validation in the metric of the risk."""
+        return None if self.risk_parts is None else Validation(*self.risk_parts, self.comm)
+
+    @property
+    def risk_names(self) -> tuple[str, ...]:
+        """U_Risk with both metrics; F_Risk and losses in that of the risk."""
+        if self.of_risk is None or not self.baselines.names:
+            return ()
+        return tuple(f"{name}_{self.of_risk.metric.metric.name}" for name in ("urisk", "frisk", "losses"))
+
     def higher_is_better(self, name: str) -> bool:
         """Whether more of a measure is better."""
-        return bool(self.measures[name].higher_is_better)
+        return name == self.risk_names[0] if name in self.risk_names else bool(self.measures[name].higher_is_better)
 
     def stop_on(self, name: str | None) -> str:
         """The measure that decides which iteration is best, if it can be computed; the objective's own by default."""
+        if name is None and self.risk_names:
+            return self.risk_names[0]
         if name is None:
             return self.own.name if self.own.name in self.measures else MEAN
+        if name in self.risk_names:
+            return name
         known = validation_measures(self.own).values()
         choose(name, [measure.name for measure in known if measure.higher_is_better is not None], "stop_on")
         if name not in self.measures:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import textwrap
 from dataclasses import asdict
 from xml.etree import ElementTree
 
 from surefoot.errors import choose, counted
+from surefoot.io.text import markdown, one_line, xml
 from surefoot.release_gate.checks import Finding
 from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
 
@@ -29,18 +29,18 @@ def render_gate(result: GateResult, format: str = "table", *, width: int = 100, 
 
 def render_text(result: GateResult, *, width: int = 100, color: bool = False) -> str:
     """The verdict, what changed, each rule with its sentence, and the queries that lost most."""
-    lines = [f"{_heading(result, color)}  {_plain(result.candidate)}, {_plain(', '.join(result.measures))}"]
+    lines = [f"{_heading(result, color)}  {one_line(result.candidate)}, {one_line(', '.join(result.measures))}"]
     for change in result.changes:
-        lines += ["", *_wrapped(f"Against {_plain(change.baseline)}: {_plain(_change(change))}", "", width), ""]
+        lines += ["", *_wrapped(f"Against {one_line(change.baseline)}: {one_line(_change(change))}", "", width), ""]
         findings = result.against(change)
         room = max((len(finding.rule) for finding in findings), default=0)
         for finding in findings:
             head = f"  {_verdict(finding.verdict, color)}  {finding.rule:{room}}  "
-            wrapped = _wrapped(_plain(finding.sentence), " " * (2 + ROOM + 2 + room + 2), width)
+            wrapped = _wrapped(one_line(finding.sentence), " " * (2 + ROOM + 2 + room + 2), width)
             lines += [head + wrapped[0].lstrip(), *wrapped[1:]]
         lines += ["", *_worst_lines(result, change)]
-    lines += ["", *(line for note in result.notes for line in _wrapped(f"note: {_plain(note)}", "  ", width))]
-    return "\n".join([*lines, _plain(result.signature)]) + "\n"
+    lines += ["", *(line for note in result.notes for line in _wrapped(f"note: {one_line(note)}", "  ", width))]
+    return "\n".join([*lines, one_line(result.signature)]) + "\n"
 
 
 def render_json(result: GateResult) -> str:
@@ -65,16 +65,16 @@ def render_markdown(result: GateResult) -> str:
     parts = [f"### {MARKS[result.verdict]} Surefoot gate: {_heading(result)}\n"]
     for change in result.changes:
         parts.append(
-            f"**{escaped(result.candidate)}** against **{escaped(change.baseline)}**: {escaped(_change(change))}\n"
+            f"**{markdown(result.candidate)}** against **{markdown(change.baseline)}**: {markdown(_change(change))}\n"
         )
         rows = [
-            [f"{MARKS[one.verdict]} {WORDS[one.verdict]}", one.rule, escaped(one.sentence)]
+            [f"{MARKS[one.verdict]} {WORDS[one.verdict]}", one.rule, markdown(one.sentence)]
             for one in result.against(change)
         ]
         parts.append(_markdown_table([":---"] * 3, ["verdict", "rule", "finding"], rows))
         parts.append(_markdown_worst(result, change))
-    parts += [f"Note: {escaped(note)}\n" for note in result.notes]
-    parts.append(f"<sub><code>{escaped(result.signature)}</code></sub>\n")
+    parts += [f"Note: {markdown(note)}\n" for note in result.notes]
+    parts.append(f"<sub><code>{markdown(result.signature)}</code></sub>\n")
     return "\n".join(parts)
 
 
@@ -84,14 +84,14 @@ def render_junit(result: GateResult) -> str:
     counts = {"tests": str(len(states)), "failures": str(states.count("failure")), "errors": "0", "time": "0"}
     root = ElementTree.Element("testsuites", {"name": "surefoot gate", **counts})
     skipped = {"skipped": str(states.count("skipped"))}
-    suite = ElementTree.SubElement(root, "testsuite", {"name": f"gate {_xml(result.candidate)}", **counts, **skipped})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": f"gate {xml(result.candidate)}", **counts, **skipped})
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in {
         "signature": result.signature,
         "verdict": result.verdict,
         "measures": ", ".join(result.measures),
     }.items():
-        ElementTree.SubElement(properties, "property", {"name": name, "value": _xml(value)})
+        ElementTree.SubElement(properties, "property", {"name": name, "value": xml(value)})
     for finding, state in zip(result.findings, states, strict=True):
         _junit_case(suite, finding, state, several=len(result.measures) > 1)
     ElementTree.indent(root)
@@ -105,9 +105,9 @@ def _junit_state(result: GateResult, finding: Finding) -> str:
 
 
 def _junit_case(suite: ElementTree.Element, finding: Finding, state: str, several: bool) -> None:
-    classname = f"gate.{_xml(finding.baseline)}{f'.{_xml(finding.measure)}' if several else ''}"
+    classname = f"gate.{xml(finding.baseline)}{f'.{xml(finding.measure)}' if several else ''}"
     case = ElementTree.SubElement(suite, "testcase", {"classname": classname, "name": finding.rule, "time": "0"})
-    sentence = _xml(finding.sentence)
+    sentence = xml(finding.sentence)
     if state == "failure":
         failure = ElementTree.SubElement(case, "failure", {"message": sentence, "type": finding.rule})
         numbers = {name: getattr(finding, name) for name in ("loss", "low", "high", "limit")}
@@ -116,22 +116,6 @@ def _junit_case(suite: ElementTree.Element, finding: Finding, state: str, severa
         ElementTree.SubElement(case, "skipped", {"message": f"can't tell: {sentence}"})
     else:
         ElementTree.SubElement(case, "system-out").text = f"{WORDS[finding.verdict]}: {sentence}"
-
-
-def _xml(text: str) -> str:
-    """The text without what XML can't hold: control characters and lone surrogates."""
-    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
-
-
-def escaped(text: str) -> str:
-    r"""A text that Markdown and HTML show as it is, in one line, and that GitHub takes for no mention, issue or link.
-
-    >>> escaped("a|b <b>*c*</b> @team #12")
-    'a&#124;b &#60;b&#62;&#42;c&#42;&#60;/b&#62; @&#8203;team #&#8203;12'
-    """
-    safe = re.sub(r"[&<>|*_`\[\]\\~$!]", lambda found: f"&#{ord(found[0])};", _plain(text))
-    safe = re.sub(r"((?<!\w)@|(?<!&)#)(?=\w)", r"\1&#8203;", safe)
-    return safe.replace("://", "&#58;//")
 
 
 def _markdown_table(alignment: list[str], header: list[str], rows: list[list[str]]) -> str:
@@ -143,10 +127,10 @@ def _markdown_worst(result: GateResult, change: Change) -> str:
     if not worst:
         return "No query got worse.\n"
     rows = [
-        [escaped(_named(one)), f"{one.baseline_score:.4f}", f"{one.candidate_score:.4f}", f"{one.delta:.4f}"]
+        [markdown(_named(one)), f"{one.baseline_score:.4f}", f"{one.candidate_score:.4f}", f"{one.delta:.4f}"]
         for one in worst
     ]
-    header = ["query", escaped(change.baseline), escaped(result.candidate), "change"]
+    header = ["query", markdown(change.baseline), markdown(result.candidate), "change"]
     table = _markdown_table([":---", "---:", "---:", "---:"], header, rows)
     return f"{_worst_title(worst, change)}\n\n{table}"
 
@@ -155,7 +139,7 @@ def _worst_lines(result: GateResult, change: Change) -> list[str]:
     worst = _worst_of(result, change)
     if not worst:
         return ["No query got worse."]
-    topics = [_plain(_named(one)) for one in worst]
+    topics = [one_line(_named(one)) for one in worst]
     room = max(len(topic) for topic in (*topics, "query"))
     rows = [
         f"  {topic:{room}}  {one.baseline_score:8.4f}  {one.candidate_score:9.4f}  {one.delta:8.4f}"
@@ -201,8 +185,3 @@ def _verdict(verdict: str, color: bool) -> str:
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:
     return textwrap.wrap(text, max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-
-
-def _plain(text: str) -> str:
-    """The text in one line, without control characters: a query's name must not steer a terminal."""
-    return " ".join("".join(mark if mark.isprintable() or mark.isspace() else "\ufffd" for mark in text).split())

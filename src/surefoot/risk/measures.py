@@ -178,6 +178,14 @@ LOSSES = _count("losses", lambda c, _: c.losses.n, higher=False)
 TIES = _count("ties", lambda c, _: c.ties, higher=None)
 LOSS20 = _count("loss20", lambda c, _: c.loss20, higher=False)
 
+EFFECT = _of_baseline(
+    "effect",
+    lambda c, alpha: c.at(alpha).t / np.sqrt(c.topics),
+    "T_Risk / √c",
+    higher_is_better=True,
+    reference=0.0,
+    in_evaluate=False,
+)
 CORRELATION = Risk(
     "correlation",
     "correlation with the baseline",
@@ -249,7 +257,7 @@ def validate_fraction(fraction: float) -> float:
 _STANDARD = (MEAN, URISK, FRISK, FREWARD, TRISK, SE, P, ZRISK, GEORISK, WINS, LOSSES, TIES, LOSS20)
 """The columns of `surefoot.evaluate`, in their order."""
 
-_BUILT_IN = {measure.name: measure for measure in (*_STANDARD, GMEAN, CORRELATION, *MINUS)}
+_BUILT_IN = {measure.name: measure for measure in (*_STANDARD, GMEAN, EFFECT, CORRELATION, *MINUS)}
 _REGISTRY: dict[str, Risk] = dict(_BUILT_IN)
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from surefoot.errors import SurefootError
 from surefoot.io.letor import read_letor
-from surefoot.learn.data import RankingData
-from surefoot.research.experiments.data import Dataset, load_data
+from surefoot.research.experiments.data import load_data
 from surefoot.research.experiments.folds import split
 
 
@@ -49,14 +48,6 @@ def test_mq2008_has_its_own_folds(data: Path) -> None:
     assert (len(found.data), found.baseline, found.is_mslr) == (784, "feature:25", False)
     assert found.parts is not None
     assert np.bincount(found.parts).tolist() == [157, 157, 157, 157, 156]
-
-
-def test_the_query_s_largest_score_becomes_a_feature() -> None:
-    data = RankingData.of([[1.0, 5.0], [2.0, 4.0], [3.0, 0.0]], [0, 1, 0], ["a", "a", "b"])
-    wider = Dataset("x", data).with_query_max("feature:1").data
-    assert wider.features[:, 2].tolist() == [5.0, 5.0, 0.0]
-    with pytest.raises(SurefootError, match="is no feature"):
-        Dataset("x", data).with_query_max("run:bm25.run")
 
 
 def test_wrong_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ def test_the_example_is_read_and_names_every_key() -> None:
         ("cutoffs = []", "ndcg needs a cutoff"),
         ("rates = [0.0]", "rates must be above 0"),
         ("alphas = [-1]", "alphas must be 0 or more"),
-        ('columns = ["gain"]', "columns must be one of reward"),
+        ('columns = ["loss"]', "columns must be one of gain, reward"),
         ('empty = "skip"', "empty must be one of zero, one, drop"),
         ('spread = "iqr"', "spread must be one of sd, se, jforests"),
         ('truncation = "many"', "truncation should be a whole number; got 'many'"),

@@ -22,7 +22,9 @@ from surefoot.learn.settings import Settings
 from surefoot.learn.training import train
 from surefoot.research.experiments.data import load_data
 from surefoot.research.experiments.plan import PROTOCOLS, Plan
+from surefoot.research.experiments.result import write_experiment
 from surefoot.research.experiments.runner import Progress, experiment
+from surefoot.research.tradeoff.files import read_sweep
 
 TOML = """
 data = "all.txt"
@@ -81,6 +83,36 @@ def test_neither_workers_nor_a_second_run_change_anything(small: Path, tmp_path:
     for other in (two, three):
         assert np.array_equal(one.main.values, other.main.values)
     assert all(not trees.early_stopping and trees.n_estimators in (3, 6) for trees in one.chosen)
+
+
+def test_the_trade_off_of_all_folds(small: Path, tmp_path: Path) -> None:
+    plan = replace(PROTOCOLS["sigir2012"], baseline="feature:12", alphas=(5.0,), trees=(3, 6), docs_per_leaf=(100,),
+                   leaves=(4,), rates=(0.2,), folds=4)  # fmt: skip
+    result = experiment(plan, load_data([str(small)]), tmp_path / "run", workers=1)
+    write_experiment(result, tmp_path / "run")
+    sweep = read_sweep(tmp_path / "run" / "tradeoff-ucro")
+    assert sweep.test.systems == ("feature:12", "alpha=0", "alpha=5")
+    pooled = sweep.test.select(topics=result.main.topics)
+    np.testing.assert_allclose(
+        pooled.values, result.main.select([result.baseline, "LambdaMART", "U-CRO alpha 5"]).values
+    )
+    assert len(sweep.train.topics) == 2 * len(sweep.test.topics), "each query trains two of four folds"
+    assert sweep.feature is not None
+    assert sweep.feature.systems == ("max:12",)
+    tables = result.tables()
+    assert {"ucro-tradeoff", "ucro-churn-bins", "ucro-thresholds", "ucro-selector", "ucro-claims"} <= set(tables)
+    assert result["gain"] == pytest.approx(result["reward"] - result["risk"])
+    assert "changed=baseline,folds,alphas,docs_per_leaf,leaves,rates,trees" in result.signature
+    assert any(
+        "changed from the protocol: trees (3, 6) instead of (50, 100, 200, 400, 800)" in note for note in result.notes
+    )
+    claims = {row["claim"]: row for row in tables["ucro-claims"].rows()}
+    assert claims["alpha_limit_mslr"]["ours"] == pytest.approx(sweep.limit)
+    assert claims["mslr_bm25_ndcg10"]["ours"] == pytest.approx(sweep.test.values[0].mean())
+    assert "not public" in claims["alpha_limit_location"]["note"]
+    lengths = {len(history) for history in sweep.histories}
+    assert lengths <= {3, 6}
+    assert all(np.isnan(one) or 1 <= one <= 6 for one in sweep.converged())
 
 
 def test_a_killed_run_goes_on_to_the_same_table(small: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from surefoot import helped_hurt
 from surefoot.analysis.changes import change_counts, change_labels, score_changes
 from surefoot.errors import SurefootError
 from surefoot.research.tradeoff.churn import churn_bins, churn_counts, kendall_distance, reward_by_churn
-from surefoot.research.tradeoff.convergence import iterations_to, iterations_to_fraction
+from surefoot.research.tradeoff.convergence import gains, iterations_to, iterations_to_fraction
 from surefoot.research.tradeoff.table import best_fractions
 from surefoot.scores import Scores
 
@@ -110,6 +110,9 @@ def test_convergence() -> None:
     assert iterations_to_fraction(curve, fraction=1.0) == 4
     assert iterations_to(curve, 0.41) == 4
     assert iterations_to(curve, 0.5) is None
-    for wrong in ([], [0.1, np.nan], [0.1, -0.2]):
+    assert iterations_to_fraction([0.1, -0.2]) is None
+    assert gains([{"mean": 0.4, "freward": 0.3, "frisk": 0.1}]) == pytest.approx([0.2])
+    assert gains([{"mean": 0.4}]) is None
+    for wrong in ([], [0.1, np.nan]):
         with pytest.raises(SurefootError, match="convergence"):
             iterations_to_fraction(wrong)

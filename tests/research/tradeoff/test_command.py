@@ -36,12 +36,19 @@ def test_a_curve_with_its_folder(files: list[str], tmp_path: Path, capsys: pytes
     assert kept == [
         "alpha-0",
         "alpha-2",
+        "churn-bins.csv",
         "churn.csv",
+        "disagreement.csv",
         "feature.csv",
         "scores.csv",
+        "selector.csv",
+        "thresholds.csv",
         "tradeoff.csv",
         "tradeoff.json",
         "train-scores.csv",
+        "valid-disagreement.csv",
+        "valid-feature.csv",
+        "valid-scores.csv",
     ]
     scores = read_scores(tmp_path / "out" / "scores.csv")
     assert scores.systems == ("feature:1", "alpha=0", "alpha=2")

@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 from surefoot import risk
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
+from surefoot.learn.query_features import query_feature
 from surefoot.research.tradeoff.curve import (
     ORIGIN,
     Points,
@@ -18,8 +19,8 @@ from surefoot.research.tradeoff.curve import (
     points,
     proportional_reduction,
 )
-from surefoot.research.tradeoff.hull import area_between, near_optimal, upper_hull
-from surefoot.research.tradeoff.selective import query_feature, selective_curve
+from surefoot.research.tradeoff.hull import area_between, near_optimal, nearest_alpha, upper_hull
+from surefoot.research.tradeoff.selective import selective_curve
 
 FEW = settings(max_examples=40)
 UNIT = st.floats(0, 1, width=32)
@@ -124,15 +125,20 @@ def test_query_features() -> None:
         query_feature(gap, "max:0")
 
 
+def test_the_hull_goes_home_from_the_nearest_alpha() -> None:
+    """As SIGIR 2012 does: alpha 30 for a limit of 27.9, though that lies outside."""
+    assert [nearest_alpha([0, 1, 10, 30], limit) for limit in (27.9, 0.4, 0.5, 5.5, np.inf)] == [30, 0, 0, 1, 30]
+    found = near_optimal(curve((0.05, 0.1), (0.03, 0.09), (0.01, 0.04)), [0, 20, 30], limit=27.9)
+    np.testing.assert_array_equal(found.risk, [0.05, 0.03, 0.01, 0])
+
+
 def test_the_hull_goes_home_from_the_last_alpha_inside() -> None:
     found = near_optimal(curve((0.01, 0.02), (0.05, 0.1), (0.03, 0.09)), [9, 0, 2], limit=2.0)
     np.testing.assert_array_equal(found.risk, [0.05, 0.03, 0])
     np.testing.assert_array_equal(found.gain, [0.1, 0.09, 0])
 
 
-def test_a_hull_needs_an_alpha_inside() -> None:
-    with pytest.raises(SurefootError, match="add 0"):
-        near_optimal(curve((0.01, 0.02)), [3], limit=2.0)
+def test_a_hull_needs_an_alpha_for_each_point() -> None:
     with pytest.raises(SurefootError, match="as many alphas"):
         near_optimal(curve((0.01, 0.02)), [0, 3], limit=2.0)
 

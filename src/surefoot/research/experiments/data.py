@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -37,23 +36,6 @@ class Dataset:
     baseline: str | None = None
     parts: IntArray | None = None
     is_mslr: bool = False
-
-    def with_query_max(self, baseline: str) -> Dataset:
-        """The data with one more feature: the query's largest value of the baseline, which must be a feature."""
-        kind, _, feature = baseline.partition(":")
-        if kind != "feature":
-            raise SurefootError(f"this protocol adds the query's largest baseline score; {baseline} is no feature")
-        data = self.data
-        largest = np.repeat(np.maximum.reduceat(data.column(feature), data.bounds[:-1]), data.sizes)
-        names = None if data.feature_names is None else (*data.feature_names, "query.max")
-        features: Any
-        if isinstance(data.features, np.ndarray):
-            features = np.column_stack([data.features, largest])
-        else:
-            from scipy import sparse
-
-            features = sparse.csr_array(sparse.hstack([data.features, sparse.csr_array(largest[:, np.newaxis])]))
-        return replace(self, data=replace(data, features=features, feature_names=names))
 
 
 def load_data(names: Sequence[str]) -> Dataset:

@@ -11,19 +11,24 @@ import numpy as np
 
 from surefoot._typing import FloatArray, IntArray
 from surefoot._version import __version__
+from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Baselines, baselines_of
 from surefoot.learn.early_stopping import Report
 from surefoot.learn.metrics import Metric
+from surefoot.learn.models import Model
+from surefoot.learn.query_features import with_query_feature
 from surefoot.learn.requests import array_key, request_key
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import train
 from surefoot.research.experiments.data import Dataset
-from surefoot.research.experiments.folds import Split
+from surefoot.research.experiments.folds import Fold, Split
 from surefoot.research.experiments.plan import Plan, TreeSettings
 from surefoot.research.experiments.store import JobResult
 
 HISTORY, TREES_KEPT, SCORES = "validation", "trees", "scores"
 """Arrays of a result: the metric on validation queries after each tree, the trees kept, the scores of documents."""
+TRAIN_VALUES, VALID_SCORES, TEST_SCORES, CURVE = "train values", "valid scores", "test scores", "curve"
+"""More arrays for a trade-off: the metric of training queries, the scores of documents, validation by iteration."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,7 @@ class Context:
             "folds": request_key({"folds": [[fold.train, fold.valid, fold.test] for fold in folds]}),
             "metric": plan.metric, "top": self.max_label, "cutoffs": plan.cutoffs, "truncation": plan.truncation,
             "sigmoid": plan.sigmoid, "norm": plan.norm,
+            "query feature": self.query_feature, "tradeoff": plan.tradeoff,
             "empty": plan.empty, "seed": plan.seed, "surefoot": __version__, "lightgbm": version("lightgbm"),
         }  # fmt: skip
 
@@ -85,6 +91,16 @@ class Context:
             against = self.learned_keys
         options = self.plan.objective_options(job.objective)
         return {**self.shared_request, **asdict(job), "options": options, "against": against}
+
+    @cached_property
+    def query_feature(self) -> str | None:
+        """The query's largest baseline score, if models get it."""
+        if not self.plan.query_max:
+            return None
+        kind, _, feature = self.baseline.partition(":")
+        if kind != "feature":
+            raise SurefootError(f"this protocol adds the query's largest baseline score; {self.baseline} is no feature")
+        return f"max:{feature}"
 
     @cached_property
     def baseline_scores(self) -> FloatArray:
@@ -113,6 +129,7 @@ def run_job(context: Context, job: Job, threads: int, report: Report | None = No
         sigmoid=plan.sigmoid,
         norm=plan.norm,
         objective_options=plan.objective_options(job.objective),
+        query_feature=context.query_feature,
         max_label=context.max_label,
         empty=plan.empty,
         cutoff=plan.main_cutoff,
@@ -134,7 +151,29 @@ def run_job(context: Context, job: Job, threads: int, report: Report | None = No
     scores = trained.model.predict(test)
     measured = {name: metric(scores, test.labels, test.bounds) for name, metric in context.metrics.items()}
     history = np.array([measures["mean"] for measures in trained.history])
-    return {**measured, HISTORY: history, TREES_KEPT: np.array([trained.best_iteration], np.float64)}
+    found = {**measured, HISTORY: history, TREES_KEPT: np.array([trained.best_iteration], np.float64)}
+    return {**found, **(_for_tradeoff(context, fold, trained.model, scores) if plan.tradeoff else {})}
+
+
+def _for_tradeoff(context: Context, fold: Fold, model: Model, tested: FloatArray) -> JobResult:
+    """What a trade-off needs beside the metrics of test queries."""
+    data = context.dataset.data
+    train_set, valid = data.select(fold.train), data.select(fold.valid)
+    metric = next(iter(context.metrics.values()))
+    bound = metric.bind(valid.labels, valid.bounds, context.plan.empty)
+    curve, scores = [], np.zeros(valid.labels.size)
+    features = valid.features
+    if context.query_feature is not None:
+        features = with_query_feature(valid, context.query_feature).features
+    for tree in range(model.booster.num_trees()):
+        scores += model.booster.predict(features, start_iteration=tree, num_iteration=1)
+        curve.append(bound(scores)[bound.counted].mean())
+    return {
+        TRAIN_VALUES: metric(model.predict(train_set), train_set.labels, train_set.bounds),
+        VALID_SCORES: model.predict(valid),
+        TEST_SCORES: tested,
+        CURVE: np.array(curve),
+    }
 
 
 def run_baseline_job(context: Context, name: str, trees: TreeSettings, threads: int) -> JobResult:

@@ -22,6 +22,7 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 
 
 MEASURES: dict[str, Callable[[Sums], FloatArray]] = {
+    "gain": lambda sums: (sums[GAIN] - sums[LOSS]) / sums[QUERIES],
     "reward": lambda sums: sums[GAIN] / sums[QUERIES],
     "risk": lambda sums: sums[LOSS] / sums[QUERIES],
     "reward_risk": lambda sums: _ratio(sums[GAIN], sums[LOSS]),
@@ -32,7 +33,7 @@ MEASURES: dict[str, Callable[[Sums], FloatArray]] = {
     "loss_win": lambda sums: _ratio(sums[LOSSES], sums[WINS]),
     "loss20": lambda sums: sums[LARGE],
 }
-"""F_Reward, F_Risk, their ratios; queries won and lost, their ratios; queries that lost more than 20 %."""
+"""U_Gain; F_Reward, F_Risk, their ratios; queries won and lost, their ratios; queries that lost more than 20 %."""
 
 
 def summands(system: FloatArray, baseline: FloatArray) -> FloatArray:

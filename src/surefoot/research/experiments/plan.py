@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -52,9 +52,10 @@ class Plan:
     measure that the objective is trained for; if several, their number is part of the choice.
 
     ``scaled`` reduces docs per leaf for data smaller than MSLR-WEB10K. ``query_max`` adds the query's largest baseline
-    score to the features. ``truncation``, ``sigmoid`` and ``norm`` are those of `Settings`, ``spread`` is that of saro,
-    faro and tstar-faro. ``cutoffs`` are those of the reported NDCG, the main one first. ``columns`` are the measures
-    shown, ``published`` the file of the paper's table.
+    score to the features. ``tradeoff`` adds the analyses of `surefoot tradeoff`, over all folds. ``truncation``,
+    ``sigmoid`` and ``norm`` are those of `Settings`, ``spread`` is that of saro, faro and tstar-faro. ``cutoffs`` are
+    those of the reported NDCG, the main one first. ``columns`` are the measures shown, ``published`` the file of the
+    paper's table.
     """
 
     name: str = "experiment"
@@ -79,6 +80,7 @@ class Plan:
     spread: str = "sd"
     empty: Empty = "zero"
     query_max: bool = False
+    tradeoff: bool = False
     columns: tuple[str, ...] = COLUMNS
     published: str | None = None
     seed: int = 0
@@ -120,6 +122,17 @@ class Plan:
             raise SurefootError(f"rates must be above 0; got {self.rates}")
         if any(not alpha >= 0 for alpha in self.alphas):
             raise SurefootError(f"alphas must be 0 or more; got {self.alphas}")
+
+    def changed(self) -> dict[str, tuple[object, object]]:
+        """The fields, but for the data, in which a published protocol was changed: its own value, and the one here.
+
+        >>> PROTOCOLS["sigir2014"].with_trees(50).changed()
+        {'trees': ((800,), (50,))}
+        """
+        protocol = PROTOCOLS.get(self.name)
+        names = [field.name for field in fields(self) if field.name != "data"] if protocol else []
+        pairs = {name: (getattr(protocol, name), getattr(self, name)) for name in names}
+        return {name: (theirs, ours) for name, (theirs, ours) in pairs.items() if theirs != ours}
 
     @property
     def as_published(self) -> bool:
@@ -210,9 +223,9 @@ PROTOCOLS = {
     plan.name: plan
     for plan in (
         Plan(
-            "sigir2012", objectives=("ucro",), alphas=(1.0, 5.0, 10.0, 20.0), docs_per_leaf=(500, 1000, 1500),
+            "sigir2012", objectives=("ucro",), alphas=(1.0, 5.0, 10.0, 20.0, 30.0), docs_per_leaf=(500, 1000, 1500),
             leaves=(10, 25, 50), rates=(0.025, 0.05, 0.075), trees=(50, 100, 200, 400, 800), scaled=True,
-            empty="drop", query_max=True,
+            cutoffs=(10, 1), empty="drop", query_max=True, tradeoff=True, columns=("gain", *COLUMNS),
         ),
         Plan(
             "sigir2014", objectives=("ucro", "saro", "faro"), alphas=(1.0, 5.0, 10.0, 20.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from surefoot.research.experiments.tables import (
     significance_marks,
     significance_table,
 )
+from surefoot.research.experiments.tradeoffs import Tradeoff, write_tradeoff
 from surefoot.results import Highlights, Result, plain
 from surefoot.scores import Scores
 
@@ -41,7 +42,7 @@ class ExperimentResult(Result):
 
     ``scores`` are those of all learners and baselines for each metric, the main one first; ``tests`` compare with plain
     LambdaMART; ``published`` is the paper's table beside ours, where data and plan are the paper's; ``chosen`` are the
-    hyper-parameters of each fold.
+    hyper-parameters of each fold; ``tradeoffs`` the risk and gain over alphas of each objective, where the plan asks.
     """
 
     plan: Plan
@@ -51,6 +52,7 @@ class ExperimentResult(Result):
     published: Result | None
     chosen: Sequence[TreeSettings]
     marks: Marks
+    tradeoffs: Mapping[str, Tradeoff] = field(default_factory=dict)
 
     @property
     def main(self) -> Scores:
@@ -63,8 +65,10 @@ class ExperimentResult(Result):
         return str(self.columns["compared_to"][0])
 
     def tables(self) -> dict[str, Result]:
-        """The table, the tests and, where there is one, the published table."""
+        """The table, the tests and, where there are any, the published table and those of the trade-offs."""
         found = {"table": self, "tests": self.tests, "published": self.published}
+        for objective, tradeoff in self.tradeoffs.items():
+            found |= {f"{objective}-{name}": table for name, table in tradeoff.tables.items()}
         return {name: table for name, table in found.items() if table is not None}
 
     def highlights(self) -> Highlights:
@@ -151,6 +155,8 @@ def _tree_notes(context: Context, chosen: Sequence[TreeSettings], trees_kept: Ma
     notes = (
         [f"docs per leaf {docs} scaled to {scaled}, as the data are smaller than MSLR-WEB10K"] if docs != scaled else []
     )
+    notes += [f"changed from the protocol: {name} {ours} instead of {theirs}" for name, (theirs, ours)
+              in plan.changed().items()]  # fmt: skip
     several = sorted({trees.min_child_samples for trees in chosen})
     notes.append(
         f"trees: at most {max(plan.trees)}, {', '.join(map(str, plan.leaves))} leaves, rate "
@@ -189,3 +195,5 @@ def write_experiment(result: ExperimentResult, folder: PathLike) -> None:
     described = {"plan": asdict(result.plan), "chosen by fold": [asdict(trees) for trees in result.chosen]}
     write_text(path / "plan.json", json.dumps(plain(described), indent=2) + "\n")
     write_text(path / "report.html", report(result.main, result.baseline))
+    for objective, tradeoff in result.tradeoffs.items():
+        write_tradeoff(tradeoff.sweep, path / f"tradeoff-{objective}")

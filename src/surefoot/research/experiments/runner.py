@@ -33,6 +33,7 @@ from surefoot.research.experiments.jobs import (
 from surefoot.research.experiments.plan import Plan, TreeSettings, label
 from surefoot.research.experiments.result import ExperimentResult, assemble
 from surefoot.research.experiments.store import JobResult, JobStore
+from surefoot.research.experiments.tradeoffs import tradeoffs_of
 
 JOBS = "jobs"
 
@@ -124,19 +125,18 @@ def experiment(
     by_learner = {name: [results[job] for job in own] for name, own in jobs.items()}
     measured = {name: _join_folds(context, own) for name, own in by_learner.items()}
     trees_kept = {name: [int(each[TREES_KEPT][0]) for each in own] for name, own in by_learner.items()}
-    return assemble(context, measured, chosen, trees_kept)
+    tradeoffs = tradeoffs_of(context, by_learner) if plan.tradeoff else {}
+    return replace(assemble(context, measured, chosen, trees_kept), tradeoffs=tradeoffs)
 
 
 def _context(plan: Plan, dataset: Dataset) -> Context:
     baseline = plan.baseline or dataset.baseline
     if baseline is None:
         raise SurefootError(f"no baseline is known for {dataset.name}; name one, such as feature:25")
-    if plan.query_max:
-        dataset = dataset.with_query_max(baseline)
     own = dataset.parts if plan.own_folds else None
     folds = split(len(dataset.data), plan.folds, plan.held_out, plan.seed, own)
     context = Context(plan, dataset, folds, baseline)
-    _ = context.baseline_scores  # reports a baseline that does not exist before any training
+    _ = context.baseline_scores, context.query_feature  # reports a baseline that does not exist before any training
     return context
 
 
@@ -150,7 +150,14 @@ def describe(plan: Plan, dataset: Dataset) -> str:
         f"{counted(len(dataset.data), 'query')}, {counted(rows, 'document')}, "
         f"{folds} folds{' of its own' if own_folds else ''}, "
         f"docs per leaf {docs} (plan: {', '.join(map(str, plan.docs_per_leaf))}), at most {max(plan.trees)} trees"
+        f"{_changes(plan)}"
     )
+
+
+def _changes(plan: Plan) -> str:
+    """What was changed of a protocol."""
+    shown = [f"{name} {ours} instead of {theirs}" for name, (theirs, ours) in plan.changed().items()]
+    return f"; CHANGED from the protocol: {'; '.join(shown)}" if shown else ""
 
 
 def _count_jobs(context: Context, grid: list[TreeSettings]) -> int:

@@ -52,9 +52,10 @@ class LearnerScores:
 
     def signature(self, kind: str, **more: object) -> str:
         """The signature of a table."""
+        changed = {"changed": ",".join(self.plan.changed())} if self.plan.changed() else {}
         return signature(
             kind, plan=self.plan.name, measure=self.main.measure, topics=len(self.main.topics), seed=self.plan.seed,
-            **more,
+            trees=max(self.plan.trees), **changed, **more,
         )  # fmt: skip
 
 

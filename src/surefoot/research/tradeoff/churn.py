@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +38,16 @@ def kendall_distance(first: npt.ArrayLike, second: npt.ArrayLike, bounds: npt.Ar
     fractions = np.empty(ends.size - 1)
     discordant_fractions(a, b, ends, fractions)
     return fractions
+
+
+def disagreement(rankings: Sequence[npt.ArrayLike], bounds: npt.ArrayLike) -> FloatArray:
+    """The mean Kendall distance between any two rankings of each query; 0 for a single ranking.
+
+    >>> disagreement([[3.0, 2.0], [2.0, 3.0], [3.0, 1.0]], [0, 2]).round(3)
+    array([0.667])
+    """
+    apart = [kendall_distance(one, other, bounds) for one, other in combinations(rankings, 2)]
+    return np.asarray(np.mean(apart, axis=0)) if apart else np.zeros(np.size(bounds) - 1)
 
 
 def churn_bins(distances: npt.ArrayLike, bins: int = BINS) -> IntArray:

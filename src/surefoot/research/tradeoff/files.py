@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from surefoot.io.results import render
 from surefoot.io.tables import read_scores, scores_csv
 from surefoot.learn.model_store import HISTORY, read_history
 from surefoot.research.tradeoff.search import Choice
-from surefoot.research.tradeoff.sweep import Sweep
-from surefoot.research.tradeoff.table import TradeoffTable
+from surefoot.research.tradeoff.sweep import QueryScores, Sweep
+from surefoot.results import Result
 from surefoot.scores import Scores
 
-SEARCH, TABLE = "search.json", "tradeoff.csv"
+SEARCH = "search.json"
 CARD, TEST, TRAIN, CHURN, FEATURE = "tradeoff.json", "scores.csv", "train-scores.csv", "churn.csv", "feature.csv"
+DISAGREEMENT, VALID = "disagreement.csv", "valid-"
+"""The tables of the validation queries have the names of those of the test queries, after a prefix."""
 
 
 def write_sweep(sweep: Sweep, folder: PathLike) -> None:
@@ -36,7 +39,12 @@ def write_sweep(sweep: Sweep, folder: PathLike) -> None:
     """
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
-    tables = {TEST: sweep.test, TRAIN: sweep.train, CHURN: sweep.churn, FEATURE: sweep.feature}
+    valid = sweep.valid
+    tables = {TEST: sweep.test, TRAIN: sweep.train, CHURN: sweep.churn, FEATURE: sweep.feature,
+              DISAGREEMENT: sweep.disagreement}  # fmt: skip
+    if valid is not None:
+        own = {TEST: valid.scores, FEATURE: valid.feature, DISAGREEMENT: valid.disagreement}
+        tables |= {f"{VALID}{name}": scores for name, scores in own.items()}
     for name, scores in tables.items():
         if scores is not None:
             write_text(path / name, scores_csv(scores))
@@ -47,14 +55,16 @@ def write_sweep(sweep: Sweep, folder: PathLike) -> None:
         "trees": sweep.trees,
         "validated": sweep.validated,
         "tables": [name for name, scores in tables.items() if scores is not None],
+        "to95": None if sweep.to95 is None else [None if np.isnan(one) else one for one in sweep.to95],
         "notes": sweep.notes,
     }
     write_text(path / CARD, json.dumps(card, indent=2, ensure_ascii=False) + "\n")
 
 
-def write_table(table: TradeoffTable, folder: PathLike) -> None:
-    """Write the table of a trade-off beside its models."""
-    write_text(Path(folder) / TABLE, render(table, "csv"))
+def write_tables(tables: Mapping[str, Result], folder: PathLike) -> None:
+    """Write the tables of a trade-off beside its models, each as NAME.csv."""
+    for name, table in tables.items():
+        write_text(Path(folder) / f"{name}.csv", render(table, "csv"))
 
 
 def read_sweep(folder: PathLike) -> Sweep:
@@ -83,9 +93,12 @@ def read_sweep(folder: PathLike) -> Sweep:
             _scores(path, TRAIN, card),
             tuple(read_history(path / f"alpha-{alpha:g}" / HISTORY) for alpha in alphas),
             card["validated"],
-            _scores(path, CHURN, card) if CHURN in card["tables"] else None,
-            _scores(path, FEATURE, card) if FEATURE in card["tables"] else None,
+            _known(path, CHURN, card),
+            _known(path, FEATURE, card),
             tuple(card["notes"]),
+            _known(path, DISAGREEMENT, card),
+            _valid(path, card),
+            None if card["to95"] is None else tuple(np.nan if one is None else one for one in card["to95"]),
         )
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(path, f"holds no trade-off (no {CARD}); make one with surefoot tradeoff -o") from None
@@ -135,6 +148,17 @@ def read_choice(folder: PathLike) -> Choice:
         raise InputError(path / SEARCH, "is not the file of a search; make it again") from None
 
 
+def _valid(path: Path, card: dict[str, Any]) -> QueryScores | None:
+    if f"{VALID}{TEST}" not in card["tables"]:
+        return None
+    others = (_known(path, f"{VALID}{name}", card) for name in (FEATURE, DISAGREEMENT))
+    return QueryScores(_scores(path, f"{VALID}{TEST}", card), *others)
+
+
+def _known(path: Path, name: str, card: dict[str, Any]) -> Scores | None:
+    return _scores(path, name, card) if name in card["tables"] else None
+
+
 def _scores(path: Path, name: str, card: dict[str, Any]) -> Scores:
-    found = read_scores(path / name)
-    return Scores(found.values, found.systems, found.topics, card["measure"] if name in (TEST, TRAIN) else "value")
+    found, measured = read_scores(path / name), name in (TEST, TRAIN, f"{VALID}{TEST}")
+    return Scores(found.values, found.systems, found.topics, card["measure"] if measured else "value")

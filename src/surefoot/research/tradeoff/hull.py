@@ -14,11 +14,11 @@ from surefoot.risk import validate_alphas
 
 
 def near_optimal(curve: Points, alphas: npt.ArrayLike, limit: float) -> Points:
-    """The near-optimal hull: the curve up to the largest alpha within [0, limit], then straight to the origin.
+    """The near-optimal hull: the curve up to the alpha nearest to the limit, then straight to the origin.
 
     ``limit`` is `alpha_limit` of the gain-only model on the training queries. Up to there a larger alpha is the better
     way to less risk; beyond it, choosing at random between the last model and the baseline is. Wang, Bennett and
-    Collins-Thompson, SIGIR 2012.
+    Collins-Thompson, SIGIR 2012, take the nearest alpha that they computed, 30 for a limit of 27.9.
 
     >>> curve = Points(np.array([0.05, 0.02, 0.01]), np.array([0.1, 0.08, 0.01]))
     >>> near_optimal(curve, [0, 1, 5], limit=2.0).gain
@@ -27,10 +27,18 @@ def near_optimal(curve: Points, alphas: npt.ArrayLike, limit: float) -> Points:
     sweep = np.atleast_1d(validate_alphas(alphas))
     if sweep.size != len(curve):
         raise SurefootError(f"{len(curve)} points need as many alphas; got {sweep.size}")
-    inside = np.flatnonzero(sweep <= limit)
-    if not inside.size:
-        raise SurefootError(f"no alpha lies within 0 and {limit:g}; add 0, the gain-only model")
+    inside = np.flatnonzero(sweep <= nearest_alpha(sweep, limit))
     return concatenate(curve[inside[np.argsort(sweep[inside], kind="stable")]], ORIGIN)
+
+
+def nearest_alpha(alphas: npt.ArrayLike, limit: float) -> float:
+    """The computed alpha that is nearest to a limit, the smaller of two; the largest for an infinite limit.
+
+    >>> nearest_alpha([0, 10, 20, 30], 27.9), nearest_alpha([0, 1, 2], float("inf"))
+    (30.0, 2.0)
+    """
+    sweep = np.sort(np.asarray(alphas, dtype=np.float64))
+    return float(sweep[-1] if np.isinf(limit) else sweep[np.argmin(np.abs(sweep - limit))])
 
 
 def upper_hull(curve: Points) -> Points:

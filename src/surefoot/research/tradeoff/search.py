@@ -15,10 +15,10 @@ from surefoot.analysis.intervals import interval_columns
 from surefoot.errors import SurefootError
 from surefoot.learn.engines import INSTALL
 from surefoot.learn.settings import Settings
+from surefoot.research.tradeoff import ALPHAS
 from surefoot.research.tradeoff.data_split import DataSplit
 from surefoot.research.tradeoff.models import Report, TrainedModel, Trainer, at_alpha
 from surefoot.research.tradeoff.recommendation import GIVE_UP, describe_choice, pareto_front, recommend
-from surefoot.research.tradeoff.sweep import ALPHAS
 from surefoot.results import Column, Result, signature
 from surefoot.risk import frisk, normalise_alphas
 from surefoot.scores import Scores

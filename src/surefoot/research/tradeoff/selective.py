@@ -8,12 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray
-from surefoot.errors import SurefootError, choose
-from surefoot.learn.data import RankingData
+from surefoot.errors import SurefootError
 from surefoot.research.tradeoff.curve import Points
-
-REDUCTIONS = {"max": np.maximum, "min": np.minimum, "mean": np.add}
-"""How the values of a query's documents are reduced to one value."""
+from surefoot.risk import validate_alpha
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,21 +49,11 @@ def selective_curve(gain_only: npt.ArrayLike, baseline: npt.ArrayLike, feature: 
     return Selective(np.append(values, np.inf), below / x.size, Points(lost, gained))
 
 
-def query_feature(data: RankingData, spec: str) -> FloatArray:
-    """A feature of each query, reduced over its documents: ``max:110``, ``min:7`` or ``mean:25``, by number or name.
+def choose_threshold(curve: Selective, alpha: float) -> float:
+    """The threshold of the largest U_Risk at alpha, the first of equal ones: to be taken on validation queries.
 
-    >>> data = RankingData.of([[1.0], [2.0], [6.0]], [0, 1, 0], qid=["a", "a", "b"])
-    >>> query_feature(data, "mean:0")
-    array([1.5, 6. ])
+    >>> curve = selective_curve([0.2, 0.5, 0.4], [0.4, 0.1, 0.4], feature=[9.0, 3.0, 5.0])
+    >>> choose_threshold(curve, alpha=1.0)
+    5.0
     """
-    reduction, colon, feature = spec.partition(":")
-    if not colon:
-        raise SurefootError(f"a selecting feature is given as max:N, min:N or mean:N; got {spec!r}")
-    reduce = REDUCTIONS[choose(reduction, REDUCTIONS, "the reduction of the selecting feature")]
-    column = data.column(feature).astype(np.float64)
-    if not np.isfinite(column).all():
-        raise SurefootError(
-            f"{data.source}: feature {feature} is missing for some documents, so it can't select queries"
-        )
-    found = reduce.reduceat(column, data.bounds[:-1])
-    return np.asarray(found / data.sizes if reduction == "mean" else found)
+    return float(curve.thresholds[np.argmax(curve.points.gain - validate_alpha(alpha) * curve.points.risk)])

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
+from surefoot.learn.query_features import query_feature
 from surefoot.learn.settings import Settings
-from surefoot.research.tradeoff.churn import kendall_distance
-from surefoot.research.tradeoff.convergence import iterations_to_fraction
+from surefoot.research.tradeoff import ALPHAS
+from surefoot.research.tradeoff.churn import disagreement, kendall_distance
+from surefoot.research.tradeoff.convergence import gains, iterations_to_fraction
 from surefoot.research.tradeoff.curve import Points, alpha_limit, points
 from surefoot.research.tradeoff.data_split import DataSplit
 from surefoot.research.tradeoff.hull import near_optimal
 from surefoot.research.tradeoff.models import History, Report, TrainedModel, Trainer, at_alpha
-from surefoot.research.tradeoff.selective import Selective, query_feature, selective_curve
+from surefoot.research.tradeoff.selective import Selective, selective_curve
 from surefoot.risk import normalise_alphas
 from surefoot.scores import Scores
 
-ALPHAS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
+
+@dataclass(frozen=True, eq=False)
+class QueryScores:
+    """Scores of the baseline and the models (rows) on some queries, the feature that selects, how models disagree."""
+
+    scores: Scores
+    feature: Scores | None = None
+    disagreement: Scores | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +39,9 @@ class Sweep:
 
     ``test`` and ``train`` hold the metric of each query: rows are the baseline, then the models. ``churn`` holds the
     Kendall distance of each test query's ranking to the baseline's (one row for each model), ``feature`` the feature
-    that selects test queries; both may be None.
+    that selects test queries; both may be None. ``disagreement`` is the mean Kendall distance between the rankings of
+    all models for each test query, ``valid`` the same of the validation queries. ``to95`` are the iterations to 95 % of
+    the gain, where they are not those of the histories, as the mean over folds.
     """
 
     objective: str
@@ -43,6 +54,9 @@ class Sweep:
     churn: Scores | None = None
     feature: Scores | None = None
     notes: tuple[str, ...] = ()
+    disagreement: Scores | None = None
+    valid: QueryScores | None = None
+    to95: tuple[float, ...] | None = None
 
     @property
     def baseline(self) -> str:
@@ -76,9 +90,16 @@ class Sweep:
             return None
         return selective_curve(self.test.values[1], self.test.values[0], self.feature.values[0])
 
-    def converged(self) -> list[int]:
-        """For each model, the iterations to 95 % of the last value of the metric."""
-        return [iterations_to_fraction([measures["mean"] for measures in history]) for history in self.histories]
+    def converged(self) -> list[float]:
+        """For each model, the iterations to 95 % of the gain of the last; NaN where there is none."""
+        if self.to95 is not None:
+            return list(self.to95)
+        return [_converged(gains(history)) for history in self.histories]
+
+
+def _converged(gain: FloatArray | None) -> float:
+    reached = None if gain is None else iterations_to_fraction(gain)
+    return np.nan if reached is None else float(reached)
 
 
 def sweep_alphas(
@@ -104,7 +125,7 @@ def sweep_alphas(
     alphas
         The alphas besides 0.
     select
-        The query feature of selective re-ranking, such as ``max:110``.
+        The query feature of selective re-ranking, such as ``max:110``; all models get it as a feature, too.
     folder
         Where models are kept; finished ones are not trained again, interrupted ones are resumed.
     report
@@ -130,23 +151,35 @@ def sweep_alphas(
         raise SurefootError("risk and gain are measured on test queries; give some")
     test, trainer = split.test, Trainer(split, folder, report)
     split.baselines(test)  # reports a baseline that does not fit before the training, not after it
-    feature = None if select is None else query_feature(test, select)
+    if select is not None:
+        query_feature(test, select)
     swept = np.unique([0.0, *normalise_alphas(alphas)])
-    resolved = split.resolve(settings)
+    resolved = replace(split.resolve(settings), query_feature=select)
     models = {f"alpha={alpha:g}": trainer.get(f"alpha-{alpha:g}", at_alpha(resolved, alpha)) for alpha in swept}
-    scores = trainer.scores(models, test)
+    tested = _query_scores(trainer, models, test, select)
     return Sweep(
         settings.objective,
         swept,
         tuple(trained.n_trees for trained in models.values()),
-        scores,
+        tested.scores,
         trainer.scores(models, split.train),
         tuple(trained.history for trained in models.values()),
         split.valid is not None,
-        _churn(split, models, test, scores.topics),
-        None if feature is None else _per_query([str(select)], feature[None], test, scores.topics),
+        _churn(split, models, test, tested.scores.topics),
+        tested.feature,
         split.baselines(split.train).notes,
+        tested.disagreement,
+        None if split.valid is None else _query_scores(trainer, models, split.valid, select),
     )
+
+
+def _query_scores(
+    trainer: Trainer, models: Mapping[str, TrainedModel], data: RankingData, select: str | None
+) -> QueryScores:
+    scores = trainer.scores(models, data)
+    apart = disagreement([trained.model.predict(data) for trained in models.values()], data.bounds)
+    feature = None if select is None else _per_query([select], query_feature(data, select)[None], data, scores.topics)
+    return QueryScores(scores, feature, _per_query(["disagreement"], apart[None], data, scores.topics))
 
 
 def _churn(

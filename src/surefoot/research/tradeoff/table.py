@@ -12,7 +12,7 @@ from surefoot.analysis.design import Design
 from surefoot.analysis.intervals import interval_columns
 from surefoot.errors import SurefootError
 from surefoot.research.tradeoff.curve import ORIGIN, Points, concatenate
-from surefoot.research.tradeoff.hull import area_between
+from surefoot.research.tradeoff.hull import area_between, nearest_alpha
 from surefoot.research.tradeoff.sweep import Sweep
 from surefoot.results import Column, Result, signature
 from surefoot.risk import get_risk
@@ -59,8 +59,8 @@ def tradeoff_table(sweep: Sweep, bootstrap: BootstrapMethod | None = None) -> Tr
     ``mean`` is the model's effectiveness, ``ugain`` how much that is above the baseline's, ``frisk`` and ``freward``
     the mean loss and the mean gain, ``urisk`` U_Gain - alpha F_Risk at the row's own alpha. ``churn`` is the mean
     Kendall distance to the baseline's ranking, ``best`` the fraction of queries on which no other alpha does better
-    (tied alphas divide a query), ``to95`` the iterations to 95 % of the last value. Bounds are those of bootstrap
-    intervals.
+    (tied alphas divide a query), ``to95`` the iterations to 95 % of the last one's gain. Bounds are those of
+    bootstrap intervals.
 
     """
     bootstrap = bootstrap or BootstrapMethod()
@@ -98,10 +98,10 @@ def _notes(sweep: Sweep) -> list[str]:
     """The baseline's own mean, the limit of alpha, and how far the curve lies above simpler methods."""
     mean = float(sweep.test.values[0].mean())
     notes = [f"{sweep.baseline} itself: {sweep.test.measure} {mean:.4f} over {len(sweep.test.topics):,} test queries"]
-    inside: FloatArray = sweep.alphas[sweep.alphas <= sweep.limit]
+    nearest = nearest_alpha(sweep.alphas, sweep.limit)
     notes.append(
-        f"on the training queries the gain-only model gains {sweep.limit:.3g} times what it risks; for less risk than "
-        f"alpha = {inside[-1]:g} has, flip a coin between it and the baseline"
+        f"on the training queries the gain-only model gains {sweep.limit:.3g} times what it risks, alpha's limit; for "
+        f"less risk than alpha = {nearest:g} has, the nearest one computed, flip a coin between it and the baseline"
     )
     gain_only = concatenate(ORIGIN, sweep.curve[:1])
     notes.append(_compared(sweep.curve, gain_only, "flipping a coin between the gain-only model and the baseline"))

@@ -51,8 +51,8 @@ def convergence_curves(
 ) -> Axes:
     """A measure of the validation queries after each iteration, with a line for each alpha chosen.
 
-    On lines of the mean a dot marks where 95 % of the last value is reached. After Wang, Bennett and Collins-Thompson,
-    SIGIR 2012.
+    On lines of the mean a dot marks where 95 % of the last iteration's gain over the baseline is reached. After Wang,
+    Bennett and Collins-Thompson, SIGIR 2012.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ def convergence_curves(
         if of == "mean":
             converged = list(sweep.converged())
             for row, look in looks.items():
-                reached = converged[row]
-                height = sweep.histories[row][reached - 1]["mean"]
+                reached, means = converged[row], [values["mean"] for values in sweep.histories[row]]
+                height = np.interp(reached, np.arange(1, len(means) + 1), means)
                 axes.plot(reached, height, "o", color=look["color"], markersize=4, markeredgecolor="white",
                           markeredgewidth=0.6, clip_on=False, zorder=5)  # fmt: skip
-            axes.plot([], [], "o", color=QUIET, markersize=3, label=f"{100 * FRACTION:g} % of\nthe last")
+            axes.plot([], [], "o", color=QUIET, markersize=3, label=f"{100 * FRACTION:g} % of\nthe gain")
         axes.set(xlim=(1, None), xlabel="iteration")
         queries = "validation" if sweep.validated else "training"
         name = plain(sweep.test.measure) if of == "mean" else measure_label(of)
