@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from surefoot.research.tradeoff.models import Report
     from surefoot.results import Result
 
+RECIPE = ("n_bags", "guard")
+"""What every model of the trade-off has, whatever its alpha."""
+
 EXAMPLES = """examples:
   surefoot tradeoff --train train.txt --valid vali.txt --test test.txt --baseline feature:110 --select max:110 -o ucro/
   surefoot tradeoff --train train.txt --valid vali.txt --test test.txt --baseline feature:110 --search 30 -o search/
@@ -36,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data.add_argument("--test", nargs="+", metavar="FILE", help="LETOR files to measure risk and gain on")
     add_baselines(data, "the mean of several is compared with", ["valid", "test"], required=True)
     _add_objective(parser.add_argument_group("objective"))
-    add_settings(parser.add_argument_group("trees"), TREES)
+    add_settings(parser.add_argument_group("trees"), (*TREES, *RECIPE))
     _add_analysis(parser.add_argument_group("analysis"))
     inputs.add_output(parser, to_file=False)
     parser.add_argument("-o", "--output", metavar="DIR", help="folder for models, scores by query, and histories")
@@ -62,7 +65,7 @@ def _add_analysis(group: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the data, train the models, show the result."""
-    settings = settings_from(arguments, ("objective", *PAIRS, *TREES))
+    settings = settings_from(arguments, ("objective", *PAIRS, *TREES, *RECIPE))
     with progress("Training", log="each") as tell:
 
         def report(name: str, at: Progress) -> None:

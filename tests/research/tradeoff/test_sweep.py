@@ -256,3 +256,11 @@ def test_alpha_lowers_risk_on_public_data(data: Path) -> None:
     assert learned.risk[1] < learned.risk[0]
     assert (found.curve.gain > 0).all()
     assert found.hull.gain[-1] == 0
+
+
+def test_bags_and_guards_leave_the_validation_queries_unseen(sets: DataSplit) -> None:
+    chosen = Settings(n_estimators=3, min_child_samples=5, n_bags=2, guard="z", n_jobs=1)
+    trained = Trainer(sets).get("guarded", chosen)
+    assert trained.model.card["data"]["queries"] == len(sets.train)
+    scores = Trainer(sets).scores({"guarded": trained}, sets.test)
+    assert scores.systems[1] == "guarded"

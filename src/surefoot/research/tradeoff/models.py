@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surefoot._typing import PathLike
+from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import counted
 from surefoot.learn.bagging import resolve_run
 from surefoot.learn.data import RankingData
@@ -49,22 +49,27 @@ class Trainer:
     def get(self, name: str, settings: Settings) -> TrainedModel:
         """The model of these settings, loaded from the folder if it is complete, else trained."""
         split, report = self.split, self.report
+        valid = split.valid if settings.n_bags == 1 else None  # bags would train on them; here they choose a model
         run = resolve_run(
             split.train,
             split.baselines(split.train),
             settings,
-            valid=split.valid,
-            valid_baseline=None if split.valid is None else split.baselines(split.valid),
+            valid=valid,
+            valid_baseline=None if valid is None else split.baselines(valid),
         )
         named = None if report is None else lambda progress: report(name, progress)
         trained = ModelStore(self.folder).get_or_train(run, name, named)
         return TrainedModel(trained.model, trained.history, settings)
 
+    def rank(self, trained: TrainedModel, data: RankingData) -> FloatArray:
+        """The scores of a model, which may be guarded by the baseline."""
+        return trained.model.predict(data, baseline=self.split.baselines(data))
+
     def scores(self, models: Mapping[str, TrainedModel], data: RankingData) -> Scores:
         """The reported metric of each query: first the baseline, or the mean of several, then the models."""
         baselines, rows = self.split.baselines(data), []
         for name, trained in models.items():
-            found = Validation.of(trained.settings, data, baselines).scores(name, trained.model.predict(data))
+            found = Validation.of(trained.settings, data, baselines).scores(name, self.rank(trained, data))
             rows.append(found.values[0])
         names = found.systems[1:]
         name = names[0] if len(names) == 1 else f"mean of {counted(len(names), 'baseline')}"

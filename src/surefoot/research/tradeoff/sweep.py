@@ -177,7 +177,7 @@ def _query_scores(
     trainer: Trainer, models: Mapping[str, TrainedModel], data: RankingData, select: str | None
 ) -> QueryScores:
     scores = trainer.scores(models, data)
-    apart = disagreement([trained.model.predict(data) for trained in models.values()], data.bounds)
+    apart = disagreement([trainer.rank(trained, data) for trained in models.values()], data.bounds)
     feature = None if select is None else _per_query([select], query_feature(data, select)[None], data, scores.topics)
     return QueryScores(scores, feature, _per_query(["disagreement"], apart[None], data, scores.topics))
 
@@ -189,7 +189,10 @@ def _churn(
     rankings = split.baselines(test).rows
     if len(rankings) != 1 or rankings[0] is None:
         return None
-    rows = [kendall_distance(rankings[0], trained.model.predict(test), test.bounds) for trained in models.values()]
+    rows = [
+        kendall_distance(rankings[0], trained.model.predict(test, baseline=rankings[0]), test.bounds)
+        for trained in models.values()
+    ]
     return _per_query(list(models), np.stack(rows), test, topics)
 
 
