@@ -2,11 +2,11 @@
 
 Protocol. The runs are reduced to the documents that are judged, so that the full judgments leave no hole. Judgments are
 removed as a shallower pool would: those stay that a random quarter of the runs (at least two) has among its first 3
-documents. Or as a pool without a group: of the documents among a candidate's first 10, those lose their judgments that no
-run of another group has among its first 10; runs belong to a group if their names begin with the same letters. Each of
-POOLS shallow pools serves PAIRS random pairs of the runs outside it; each of LEFT_OUT random candidates one random baseline
-of another group. All runs vote. p_loss and the intervals are those of `credibility` without assessors, on topics where the
-two rankings have an unjudged document.
+documents. Or as a pool without a group: of the documents among a candidate's first 10, those lose their judgments that
+no run of another group has among its first 10; runs belong to a group if their names begin with the same letters. Each
+of POOLS shallow pools serves PAIRS random pairs of the runs outside it; each of LEFT_OUT random candidates one random
+baseline of another group. All runs vote. p_loss and the intervals are those of `credibility` without assessors, on
+topics where the two rankings have an unjudged document.
 """
 
 from __future__ import annotations

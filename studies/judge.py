@@ -1,11 +1,11 @@
 """How many judgments until the verdict is that of all judgments: `judge`, depth-k pooling and random order.
 
-Protocol. Collections and shallower pools as in `holes`, with another seed. Of each pair whose verdict on the mean changes
-when all documents of the two rankings are judged, these are judged one after the other: in the order of `judge`; by rank
-(the first of both rankings, then the second, ...; topics in random order); by the best rank in any run that was given, as a
-track pools, which also judges documents of other runs; or at random. Counted are the judgments after which the verdict
-stays that of all. The verdict counts unjudged documents 0, as the field does, or takes the mean over the grades that
-`GradeModel` draws for them.
+Protocol. Collections and shallower pools as in `holes`, with another seed. Of each pair whose verdict on the mean
+changes when all documents of the two rankings are judged, these are judged one after the other: in the order of
+`judge`; by rank (the first of both rankings, then the second, ...; topics in random order); by the best rank in any run
+that was given, as a track pools, which also judges documents of other runs; or at random. Counted are the judgments
+after which the verdict stays that of all. The verdict counts unjudged documents 0, as the field does, or takes the mean
+over the grades that `GradeModel` draws for them.
 """
 
 from __future__ import annotations
