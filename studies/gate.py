@@ -22,7 +22,7 @@ from surefoot.results import Column, Result, signature
 from surefoot.stats.mean_bounds import upper_mean_bound
 
 SIZES = (25, 50, 200, 500, 1000, 5000)
-GATES, LARGE = 500, 400_000
+GATES, LARGE = 400, 400_000
 PAIRS = (
     ("srchvrs12c10", "srchvrs12c00"),
     ("utw2012c2", "utw2012c1"),

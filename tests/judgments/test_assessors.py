@@ -8,20 +8,21 @@ from surefoot.errors import SurefootError
 from surefoot.judgments.assessors import Disagreement, DoubleJudgments, _Fit
 from tests.judgments.collection import read_random, write_qrels
 
-TRUTH = Disagreement(np.array([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]]), 1.0, 0.5, (1.5, 0.4), "truth")
+TRUTH = Disagreement(np.array([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]]), 1.0, 0.5, (1.5, 0.4, 0.8), "truth")
 
 
-def simulated(topics=80, size=60, seed=0):
+def simulated(topics=80, size=60, seed=0, runs=4):
     """Judgments of two assessors who differ as in TRUTH."""
     random = np.random.default_rng(seed)
-    first, excess = random.integers(0, 3, (topics, size)), random.normal(0, 1, (topics, size))
-    effects = random.normal(0, 1, topics)
-    traits = [TRUTH.draw_traits(effect, random, 1) for effect in effects]
-    chances = np.stack([TRUTH.probabilities(first[t], excess[t], *traits[t])[0] for t in range(topics)])
-    second = (random.random((topics, size, 1)) > chances.cumsum(axis=2)[..., :-1]).sum(axis=2)
-    covariates = np.stack([excess, np.repeat(effects[:, np.newaxis], size, axis=1)], axis=2)
-    topic = np.repeat(np.arange(topics), size)
-    return DoubleJudgments(first.ravel(), second.ravel(), covariates.reshape(-1, 2), topic)
+    parts = []
+    for effect in random.normal(0, 1, topics):
+        first, excess = random.integers(0, 3, size), random.normal(0, 1, size)
+        profiles = random.normal(0, 1, (size, runs))
+        tilt = TRUTH.draw_traits(effect, runs, random, 1).tilt(excess, profiles)[0]
+        ends = TRUTH.probabilities(first, tilt).cumsum(axis=1)[:, :-1]
+        second = (random.random((size, 1)) > ends).sum(axis=1)
+        parts.append((first, second, np.stack([excess, np.full(size, effect)], axis=1), profiles))
+    return DoubleJudgments.of(parts)
 
 
 def test_the_gradient_is_that_of_the_objective():

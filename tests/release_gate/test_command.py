@@ -287,7 +287,7 @@ def test_losses_that_judgements_leave_open_are_said(folder: Path, capsys: pytest
     found = {rule["name"]: rule for rule in json.loads(capsys.readouterr().out)["rules"]}
     assert (found["mean"]["verdict"], found["large-losses"]["verdict"]) == ("fail", "undecided")
     assert "40 of 60 queries lost more than 20 %, 67 %, 40 of them not credibly" in found["large-losses"]["sentence"]
-    assert main([*words, "--assessors", "none", "--format", "json"]) == 1
+    assert main([*words, "--assessors", "off", "--format", "json"]) == 1
     found = {rule["name"]: rule for rule in json.loads(capsys.readouterr().out)["rules"]}
     assert found["large-losses"]["verdict"] == "fail"
 

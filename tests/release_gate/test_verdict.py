@@ -120,6 +120,7 @@ def test_frames_and_text() -> None:
         ("none", "old", Rules(), "no system 'none'; there are old, worse, better"),
         ("worse", "none", Rules(), "no baseline 'none'"),
         ("worse", [], Rules(), "needs a baseline"),
+        ("worse", "old", {"alpha": 1}, r"rules should be made by Rules\(...\); got dict"),
         ("worse", ["old", "worse"], Rules(), "worse is its own baseline, so there is nothing to compare"),
         ("worse", "old", Rules(off=["mean", "losses", "large-losses", "tail"]), "all rules are off"),
         ("worse", "old", Rules(largest_change=0.1), r"a query changed by 0.2\d+ in nDCG@10, more than the 0.1"),

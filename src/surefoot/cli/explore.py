@@ -95,22 +95,10 @@ def _with_doubts(result: Exploration, arguments: argparse.Namespace) -> Explorat
     if arguments.unjudged == "bounds":
         result = result.with_columns(delta_bounds(runs.pair(system, baseline)), ("delta_low", "delta_high"))
     if credible:
-        found = credibility(runs, system, baseline, arguments.alpha, assessors=_assessors(arguments.assessors))
+        found = credibility(runs, system, baseline, arguments.alpha, assessors=inputs.assessors(arguments.assessors))
         names = [name for name in ("p_loss", "low", "high", "credible", "confirmed") if name in found.columns]
         result = result.with_columns(found, names)
     return result
-
-
-def _assessors(given: list[str] | None) -> str | float | list[str] | None:
-    """How assessors differ: by name, a number, none, or their files."""
-    if given is None or given == ["dl2019"]:
-        return "dl2019"
-    if given == ["none"]:
-        return None
-    try:
-        return float(given[0]) if len(given) == 1 else given
-    except ValueError:
-        return given
 
 
 def _topics(result: Exploration, arguments: argparse.Namespace) -> list[str]:

@@ -48,9 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rules.add_argument("--queries", metavar="FILE", help="the text of the queries, shown with those that lost")
     rules.add_argument(
         "--assessors",
-        metavar="MODEL",
-        help="how assessors differ, so that a loss may not be real: dl2019 (default), how often another assessor gives "
-        "another grade, or none: the judgements are the truth",
+        nargs="+",
+        metavar="QRELS",
+        help="how assessors differ, so that a loss may not be real: qrels of other assessors, how often another one "
+        "gives another grade, dl2019 (default), none: only unjudged documents are in doubt, or off: nothing is",
     )
     rules.add_argument("--protected-file", metavar="FILE", help="protected queries, one a line")
     rules.add_argument("--segments", metavar="FILE", help="CSV of topic,segment")
@@ -96,20 +97,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _p_loss(arguments: argparse.Namespace, options: GateOptions, scores: Sequence[Scores]) -> PLoss | None:
-    """The probability that each loss against a run is real, where there are runs and judgements to read again."""
-    if not arguments.runs or "-" in arguments.runs or options.assessors == "none":
+    """The probability that each loss against a run is real, where runs and judgements can be read again."""
+    from surefoot.io.files import STDIN
+
+    if not arguments.runs or STDIN in (*arguments.runs, arguments.qrels) or list(options.assessors) == ["off"]:
         return None
     from surefoot.effectiveness.measures import parse_measure
     from surefoot.judgments.credibility import credibility
-    from surefoot.judgments.judged_runs import JudgedRuns
 
     candidate, found = options.candidate_of(scores[0]), {}
-    assessors = float(options.assessors) if options.assessors[:1].isdigit() else options.assessors
     for part in (part for part in scores if parse_measure(part.measure).kind is not None):
-        runs = JudgedRuns.read(arguments.runs, arguments.qrels, part.measure, arguments.names)
-        for name in (name for name in options.baseline if name in part.systems):
+        runs = inputs.load_judged(arguments, part.measure)
+        for name in (name for name in options.baseline if name in part.systems and name != candidate):
             with progress(f"Doubting the judgements of {part.measure}", log="none"):
-                doubts = credibility(runs, candidate, name, assessors=assessors, n_draws=DRAWS)
+                doubts = credibility(
+                    runs, candidate, name, assessors=inputs.assessors(options.assessors), n_draws=DRAWS
+                )
             found[part.measure, name] = dict(zip(doubts["topic"].tolist(), doubts["p_loss"].tolist(), strict=True))
     return found
 

@@ -250,6 +250,18 @@ def _refuse_tables(paths: Sequence[str]) -> None:
             raise SurefootError(f"{path} is a table of scores, not a run: give it with --scores {path}")
 
 
+def assessors(given: Sequence[str] | None) -> str | float | Sequence[str] | None:
+    """How assessors differ: by name, a number, none, or their files."""
+    if given is None or list(given) == ["dl2019"]:
+        return "dl2019"
+    if list(given) == ["none"]:
+        return None
+    try:
+        return float(given[0]) if len(given) == 1 else given
+    except ValueError:
+        return given
+
+
 def load_judged(arguments: argparse.Namespace, measure: str) -> JudgedRuns:
     """All runs with their judgments, for what the judgments can't tell."""
     from surefoot.io.files import STDIN

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -30,10 +31,11 @@ class Disagreement:
     """A confusion matrix of grades, tilted by the votes for a document and by the assessor's traits on the topic.
 
     Row i of ``matrix`` holds the probabilities of another assessor's grades where the first gave the grade i. They are
-    multiplied by exp((leniency + ease · f + (votes + trust) · e) j / highest grade) for grade j, and normalised. e is
-    the document's excess: how much more likely relevant, in log odds, the runs' votes make it than documents of grade i
-    are. f is the same of the topic, as the first assessor judged it. Leniency and trust of the other assessor on a
-    topic are normal around 0 with the standard deviations ``spreads``.
+    multiplied by exp((leniency + ease · f + (votes + trust) · e + taste) j / highest grade) for grade j, and
+    normalised. e is the document's excess: how much more likely relevant, in log odds, the runs' votes make it than
+    documents of grade i are. f is the same of the topic, as the first assessor judged it. Leniency and trust of the
+    other assessor on a topic are normal around 0 with the standard deviations ``spreads``. So is his taste, the third:
+    a weight of each run's votes, so that he differs alike on documents that the same runs retrieved.
 
     >>> Disagreement.of_rate(0.2, [3, 1]).matrix.round(2)
     array([[0.8, 0.2],
@@ -43,7 +45,7 @@ class Disagreement:
     matrix: FloatArray
     votes: float
     ease: float
-    spreads: tuple[float, float]
+    spreads: tuple[float, float, float]
     source: str
 
     @property
@@ -72,7 +74,7 @@ class Disagreement:
         others = np.tile(np.asarray(grades, np.float64) + 1.0, (len(grades), 1))
         np.fill_diagonal(others, 0.0)
         matrix = (1 - rate) * np.eye(len(grades)) + rate * others / others.sum(axis=1, keepdims=True)
-        return cls(matrix, 0.0, 0.0, (0.0, 0.0), f"{rate:g}")
+        return cls(matrix, 0.0, 0.0, (0.0, 0.0, 0.0), f"{rate:g}")
 
     @classmethod
     def fit(cls, runs: JudgedRuns, others: Iterable[object], model: GradeModel | None = None) -> Disagreement:
@@ -120,17 +122,32 @@ class Disagreement:
             matrix[grade, :3], matrix[grade, grade] = matrix[3, :3], matrix[3, 3]
         return cls(matrix, stored["votes"], stored["ease"], tuple(stored["spreads"]), SHIPPED)
 
-    def probabilities(self, first: IntArray, excess: FloatArray, leniency: FloatArray, trust: FloatArray) -> FloatArray:
+    def probabilities(self, first: IntArray, tilt: FloatArray) -> FloatArray:
         """The other assessor's grades: an axis of grades is added to the arrays, which are broadcast."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.matrix)[first]
-        tilt = leniency + (self.votes + trust) * excess
         return np.asarray(softmax(logs + tilt[..., np.newaxis] * _steps(self.levels), axis=-1))
 
-    def draw_traits(self, effect: float, random: np.random.Generator, n: int) -> tuple[FloatArray, FloatArray]:
-        """Leniency, with the ease of a topic of this effect, and trust of n assessors, each n × 1."""
-        leniency, trust = (spread * random.standard_normal((n, 1)) for spread in self.spreads)
-        return self.ease * effect + leniency, trust
+    def draw_traits(self, effect: float, runs: int, random: np.random.Generator, n: int) -> Traits:
+        """The traits of n assessors on a topic of this effect, with so many runs."""
+        leniency, trust, taste = self.spreads
+        return Traits(
+            self.ease * effect + leniency * random.standard_normal((n, 1)),
+            self.votes + trust * random.standard_normal((n, 1)),
+            taste * random.standard_normal((n, runs)) / np.sqrt(runs),
+        )
+
+
+class Traits(NamedTuple):
+    """Leniency with the topic's ease, the weight of votes (each n × 1), and the weights of runs (n × runs)."""
+
+    leniency: FloatArray
+    trust: FloatArray
+    taste: FloatArray
+
+    def tilt(self, excess: FloatArray, profiles: FloatArray) -> FloatArray:
+        """How far each assessor leans to higher grades of documents, n × documents."""
+        return np.asarray(self.leniency + self.trust * excess + self.taste @ profiles.T)
 
 
 def replicate(qrels: Qrels, other: object) -> Qrels:
@@ -144,8 +161,8 @@ def replicate(qrels: Qrels, other: object) -> Qrels:
     )
 
 
-Judgments = tuple[IntArray, IntArray, FloatArray]
-"""The grades of two assessors on one topic; of each document its excess and the topic's effect."""
+Judgments = tuple[IntArray, IntArray, FloatArray, FloatArray]
+"""The grades of two assessors on one topic; of each document its excess with the topic's effect, and its profile."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,13 +172,15 @@ class DoubleJudgments:
     first: IntArray
     second: IntArray
     covariates: FloatArray
+    profiles: FloatArray
     topics: IntArray
 
     @classmethod
     def of(cls, parts: Sequence[Judgments]) -> DoubleJudgments:
         """Those of several topics and assessors."""
-        first, second, covariates = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return cls(first, second, covariates, np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts]))
+        first, second, covariates, profiles = (np.concatenate(column) for column in zip(*parts, strict=True))
+        topics = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+        return cls(first, second, covariates, profiles, topics)
 
 
 def _double_judgments(runs: JudgedRuns, other: Qrels, model: GradeModel) -> Iterator[Judgments]:
@@ -177,7 +196,8 @@ def _double_judgments(runs: JudgedRuns, other: Qrels, model: GradeModel) -> Iter
         first = np.maximum(pool.grades[rows], 0)
         second = np.maximum(other.grades[begin:end][theirs], 0).astype(np.int64)
         excess = model.excess(at, pool.codes[rows], first)
-        yield first, second, np.stack([excess, np.full(rows.size, model.effects[at])], axis=1)
+        covariates = np.stack([excess, np.full(rows.size, model.effects[at])], axis=1)
+        yield first, second, covariates, model.profiles(at, pool.codes[rows])
 
 
 class _Fit:
@@ -204,7 +224,26 @@ class _Fit:
         matrix = softmax(parameters[: self._cells].reshape(self._levels, self._levels), axis=1)
         votes, ease = parameters[self._cells : self._cells + 2].tolist()
         leniency, trust = np.sqrt(variances).tolist()
-        return Disagreement(matrix, votes, ease, (leniency, trust), source)
+        return Disagreement(matrix, votes, ease, (leniency, trust, self._taste(parameters)), source)
+
+    def _taste(self, parameters: FloatArray) -> float:
+        """The spread of taste, from how far residuals of two documents agree that the same runs retrieved.
+
+        By moments, to the first order: too small where it is large.
+        """
+        sample, steps = self._sample, _steps(self._levels)
+        probabilities = np.exp(self._log_probabilities(parameters))
+        variances = probabilities @ steps**2 - (probabilities @ steps) ** 2
+        residuals = steps[sample.second] - probabilities @ steps
+        agreement, scale = 0.0, 0.0
+        for topic in range(self._topics):
+            own = sample.topics == topic
+            alike = sample.profiles[own] @ sample.profiles[own].T / sample.profiles.shape[1]
+            alike *= np.outer(variances[own], variances[own])
+            np.fill_diagonal(alike, 0.0)
+            agreement += float(residuals[own] @ alike @ residuals[own])
+            scale += float((alike**2).sum())
+        return max(agreement / scale, 0.0) ** 0.5 if scale else 0.0
 
     def _log_probabilities(self, parameters: FloatArray) -> FloatArray:
         sample, cells = self._sample, self._cells

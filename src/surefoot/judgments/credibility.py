@@ -209,12 +209,12 @@ def judge_again(
 ) -> tuple[IntArray, IntArray]:
     """What another assessor would give: grades (n × documents), and counts of the grades of the rest (n × levels)."""
     n, levels = len(grades), max(disagreement.levels, own.rest.size)
-    traits = disagreement.draw_traits(float(model.effects[topic]), random, n)
-    excess = model.excess(topic, own.codes, grades)
-    ends = np.cumsum(disagreement.probabilities(grades, excess, *traits), axis=2)[..., :-1]
+    traits = disagreement.draw_traits(float(model.effects[topic]), model.runs, random, n)
+    tilt = traits.tilt(model.excess(topic, own.codes, grades), model.profiles(topic, own.codes))
+    ends = np.cumsum(disagreement.probabilities(grades, tilt), axis=2)[..., :-1]
     counts = np.zeros((n, levels), np.int64)
     for grade, number, mean in model.rest(topic, own):
-        likely = disagreement.probabilities(np.array([grade]), np.array([mean]), *traits)[:, 0]
+        likely = disagreement.probabilities(np.array([grade]), traits.leniency + traits.trust * mean)[:, 0]
         counts += random.multinomial(number, likely)
     return (random.random(grades.shape)[..., np.newaxis] >= ends).sum(axis=2), counts
 

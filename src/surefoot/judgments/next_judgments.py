@@ -99,7 +99,7 @@ def next_judgments(
     bounds = delta_bounds(pair)
     current = verdict_of(value(pair.delta), level)
     settled = is_settled(current, value(bounds.low), value(bounds.high), level)
-    moves, drawn = _moves(pair, value, n_draws, seed)
+    moves, drawn = priorities(pair, GradeModel.fit(runs), value, n_draws, seed)
     first = sorted(moves, key=lambda document: (-moves[document], document))[: 0 if settled else budget]
     verdicts, expected = verdicts_of(drawn, level), verdict_of(drawn.mean(axis=0), level)
     chances = {name: float(np.mean(verdicts == name)) for name in VERDICTS}
@@ -164,9 +164,11 @@ def _narrowest(low: FloatArray, high: FloatArray) -> float:
     return float(((np.clip(centre, low, high) - centre) ** 2).sum())
 
 
-def _moves(pair: JudgedPair, value: Value, n: int, seed: int) -> tuple[dict[tuple[int, int], float], FloatArray]:
+def priorities(
+    pair: JudgedPair, model: GradeModel, value: Value, n: int, seed: int = 0
+) -> tuple[dict[tuple[int, int], float], FloatArray]:
     """The priority of each unjudged document (topic, index), and the values of all topics under drawn grades."""
-    random, model = np.random.default_rng(seed), GradeModel.fit(pair.runs)
+    random = np.random.default_rng(seed)
     drawn = np.repeat(value(pair.delta)[np.newaxis], n, axis=0)
     moves = {}
     for topic, own in enumerate(pair.topics):

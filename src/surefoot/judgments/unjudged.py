@@ -83,6 +83,11 @@ class GradeModel:
         centres = np.interp(np.arange(runs.levels), given, [votes[grades == grade].mean() for grade in given])
         return cls(pools, thresholds, coefficients, effects, errors, centres)
 
+    @property
+    def runs(self) -> int:
+        """The number of runs that vote."""
+        return len(self.coefficients) - 2
+
     def votes(self, topic: int, codes: Codes) -> FloatArray:
         """Coefficients · features of documents of a topic; 0 where no run has one among its first 100."""
         pool = self.pools[topic]
@@ -90,6 +95,14 @@ class GradeModel:
         votes = np.zeros(codes.size)
         votes[rows] = pool.features[found] @ self.coefficients
         return votes
+
+    def profiles(self, topic: int, codes: Codes) -> FloatArray:
+        """Each run's vote for documents of a topic, less its mean vote for the judged ones: documents × runs."""
+        pool = self.pools[topic]
+        _, rows, found = np.intersect1d(codes, pool.codes, return_indices=True)
+        votes = np.zeros((codes.size, pool.features.shape[1] - 2))
+        votes[rows] = pool.features[found, :-2]
+        return np.asarray(votes - pool.features[pool.judged, :-2].sum(axis=0) / max(pool.judged.size, 1))
 
     def excess(self, topic: int, codes: Codes, grades: IntArray) -> FloatArray:
         """How much higher the votes of documents are than those of documents of their grades on average."""

@@ -28,12 +28,17 @@ from surefoot.release_gate.verdict import GateResult, PLoss, gate_all, refuse_un
 from surefoot.scores import Missing, Scores
 
 CONFIG = "surefoot.toml"
-TEXTS = ("candidate", "segment_by", "undecided", "assessors")
+TEXTS = ("candidate", "segment_by", "undecided")
 PATHS = ("segments", "protected_file", "ratchet", "qrels", "queries")
 RULES = tuple(option.name for option in fields(Rules))
 NUMBERS = (*(option.name for option in fields(Rules) if isinstance(option.default, float)), "holdout")
-LISTS = (*(option.name for option in fields(Rules) if isinstance(option.default, tuple)), "baseline", "measure")
-KEYS = tuple(dict.fromkeys((*RULES, "holdout", "baseline", "measure", *TEXTS, *PATHS)))
+LISTS = (
+    *(option.name for option in fields(Rules) if isinstance(option.default, tuple)),
+    "baseline",
+    "measure",
+    "assessors",
+)
+KEYS = tuple(dict.fromkeys((*RULES, "holdout", "baseline", "measure", "assessors", *TEXTS, *PATHS)))
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class GateOptions:
     segment_by: str | None = None
     ratchet: str | None = None
     holdout: float = 0.0
-    assessors: str = "dl2019"
+    assessors: Sequence[str] = ("dl2019",)
 
     def run(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log, log1p
 
 import numpy as np
@@ -84,9 +85,11 @@ def tail_interval(losses: FloatArray, levels: Levels, *, fraction: float, limit:
     highest = max(highest, float(losses.max()))
     fixed = min(limit, highest) / 2
     beyond = upper_mean_bound(np.maximum(losses - fixed, 0.0), highest - fixed, levels.accept)
-    steps = np.linspace(0.0, highest, CELLS + 1)
-    expected = [lower_mean_bound(np.maximum(losses - end, 0.0), 0.0, levels.fail) for end in steps[1:]]
-    low = float(np.min(steps[:-1] + np.array(expected) / fraction))
+    low = highest
+    for start, end in pairwise(np.linspace(0.0, highest, CELLS + 1).tolist()):
+        if start >= low:
+            break  # the sum is at least its start, from here on
+        low = min(low, start + lower_mean_bound(np.maximum(losses - end, 0.0), 0.0, levels.fail) / fraction)
     worst = int(risk.tail_count(len(losses), fraction))
     threshold = float(np.sort(losses)[-worst])
     values = threshold + np.maximum(losses - threshold, 0.0) * len(losses) / worst

@@ -12,7 +12,7 @@ from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
 from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import read_bytes
-from surefoot.release_gate.rules import Rules
+from surefoot.release_gate.rules import Rules, resolve_rules
 from surefoot.release_gate.verdict import GateResult, as_list, gate_all, refuse_unprotected
 from surefoot.results import signature
 from surefoot.scores import LARGEST, Missing, Scores
@@ -151,7 +151,7 @@ def gate_accepted(
     'undecided'
     """
     parts = as_list(scores)
-    rules = Rules() if rules is None else rules
+    rules = resolve_rules(rules)
     refuse_unprotected(parts, rules)
     _, tries = accepted.ask(parts, candidate)
     comparisons = accepted_comparisons(parts, accepted, candidate, missing)

@@ -108,3 +108,10 @@ class Rules:
             for name, value in own.items()
             if name not in kept | {"level"}
         }
+
+
+def resolve_rules(rules: Rules | None) -> Rules:
+    """The rules given, or the defaults."""
+    if rules is not None and not isinstance(rules, Rules):
+        raise SurefootError(f"rules should be made by Rules(...); got {type(rules).__name__}")
+    return rules or Rules()

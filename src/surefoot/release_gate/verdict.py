@@ -12,7 +12,7 @@ from surefoot import risk
 from surefoot.analysis.segments import NONE, group_topics
 from surefoot.errors import SurefootError, listed
 from surefoot.release_gate.checks import ROUNDING, Checker, Finding, Groups, Pair, Verdict, worst_of
-from surefoot.release_gate.rules import UNDECIDED, Rules
+from surefoot.release_gate.rules import UNDECIDED, Rules, resolve_rules
 from surefoot.results import Result, signature
 from surefoot.scores import Scores
 
@@ -165,7 +165,7 @@ def gate(
     baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
     if not baselines:
         raise SurefootError("the gate needs a baseline; name one")
-    rules = Rules() if rules is None else rules
+    rules = resolve_rules(rules)
     refuse_unprotected(parts, rules)
     comparisons = [(part, name) for part in parts for name in baselines]
     return gate_all(comparisons, candidate=candidate, rules=rules, segments=segments, p_loss=p_loss, tries=tries)

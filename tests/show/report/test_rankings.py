@@ -194,9 +194,12 @@ def test_the_moves_as_csv(open_report: Callable[..., Any], case: tuple[Scores, R
     page.locator("#all-moves summary").click()
     name, rows = saved(page, "moves-table")
     assert name == f"documents-of-{worst(scores)}.csv"
-    library = document_moves(rankings.runs["new"], rankings.runs["old"], rankings.qrels, topics=[worst(scores)])
+    runs = rankings.runs["new"], rankings.runs["old"], rankings.qrels
+    library = document_moves(*runs, topics=[worst(scores)], depth=20)
     own = {row["document"]: row for row in rows}
     assert list(rows[0]) == [*library.columns, "signature"]
+    assert {row["signature"] for row in rows} == {library.signature}
+    assert set(own) == {row["document"] for row in library.rows()}
     for wanted in library.rows():
         row = own[wanted["document"]]
         assert float(row["contribution"]) == pytest.approx(wanted["contribution"], abs=1e-12)

@@ -83,7 +83,7 @@ function wayWords({ change, before, after }) {
 function changeWords(it, topic, { moves, paired, counted: defined }) {
   const j = topicPlace.get(topic);
   const [own, base] = [rowOf(it.system)[j], scoresOf(it.baseline)[j]];
-  if (!paired) return `This file holds no ranking of ${called(it.baseline)} to set beside.`;
+  if (!paired) return alone(it);
   const scores = `from ${fixed(base, 4)} to ${fixed(own, 4)} (${signed(own - base, 4)})`;
   const moved = own === base ? `stayed at ${fixed(own, 4)}` : `${own < base ? "fell" : "rose"} ${scores}`;
   const first = `${current.name} ${moved}.`;
@@ -91,6 +91,11 @@ function changeWords(it, topic, { moves, paired, counted: defined }) {
   const told = [first, largestWords(moves, -1, 2), largestWords(moves, 1, own < base ? 1 : 2)];
   return told.filter(Boolean).join(" ");
 }
+
+const alone = (it) =>
+  virtual.has(it.baseline)
+    ? `${it.baseline} is made of scores and ranks no documents; choose a system as the baseline to see two rankings.`
+    : `This file does not hold the ranking of ${it.baseline}.`;
 
 /** The moves that cost (-1) or gained (1) most. */
 function largestWords(moves, sign, most) {

@@ -2,21 +2,25 @@
 
 const state = { ...data.start, measure: data.measures[0].name, topic: null, curve: "urisk" };
 
-/** The signature that the library gives the same measures. */
-function signature(kind, ...more) {
-  const fields = {
-    measure: current.name,
-    baseline: state.baseline,
-    alpha: plainNumber(state.alpha),
-    population: `all(${systems.length})`,
-    topics: width,
-  };
+/** The signatures that the library gives the same results. */
+function signature(kind, fields) {
   const stated = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
-  return [kind, ...stated, ...more, `surefoot=${data.surefoot}`].join("|");
+  return [kind, ...stated, `surefoot=${data.surefoot}`].join("|");
 }
+const compared = () => ({
+  measure: current.name,
+  baseline: state.baseline,
+  alpha: plainNumber(state.alpha),
+  population: `all(${systems.length})`,
+  topics: width,
+});
 const signatureOf = {
-  systems: () => signature("evaluate", "correct=holm"),
-  topics: () => signature("explore", `system=${state.system}`, `level=${data.level}`),
+  systems: () => signature("evaluate", { ...compared(), correct: "holm" }),
+  topics: () => signature("explore", { ...compared(), system: state.system, level: data.level }),
+  moves: () => {
+    const { system, baseline } = state;
+    return signature("documents", { measure: current.name, system, baseline, depth: data.documents.depth, topics: 1 });
+  },
 };
 
 const bare = (rows) => rows.map(({ chosen, ...row }) => row);
@@ -27,7 +31,7 @@ const tables = {
   ]),
   topics: topicsTable(chooseTopic, (rows) => [`queries-of-${state.system}.csv`, csv(rows, signatureOf.topics())]),
   topic: topicTable(chooseSystem, (rows) => [`query-${state.topic}.csv`, csv(bare(rows), signatureOf.systems())]),
-  moves: movesTable((rows) => [`documents-of-${state.topic}.csv`, csv(rows, signatureOf.topics())]),
+  moves: movesTable((rows) => [`documents-of-${state.topic}.csv`, csv(rows, signatureOf.moves())]),
 };
 let moveMarker = () => {};
 

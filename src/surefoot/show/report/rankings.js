@@ -11,7 +11,12 @@ function movesTable(file) {
     file,
     size: 10,
     columns: [
-      { key: "document", head: "Document", text: true },
+      {
+        key: "document",
+        head: "Document",
+        text: true,
+        cell: (row) => element("span", { class: "long" }, row.document),
+      },
       { key: "baseline_rank", head: "Was at", cell: (row) => rankText(row.baseline_rank) },
       { key: "system_rank", head: "Is at", cell: (row) => rankText(row.system_rank) },
       { key: "change", head: "Move", text: true },
@@ -24,16 +29,20 @@ function movesTable(file) {
 const rankText = (rank) => (Number.isNaN(rank) ? UNDEFINED : integer(rank));
 
 /** Rows as the library's `document_moves` gives them. */
-const moveRows = (topic, moves) =>
-  moves.map((move) => ({
-    topic,
-    document: move.document,
-    baseline_rank: move.before || NaN,
-    system_rank: move.after || NaN,
-    change: move.change,
-    grade: move.grade ?? NaN,
-    contribution: move.contribution,
-  }));
+function moveRows(topic, moves) {
+  const isShown = (rank) => rank > 0 && rank <= data.documents.depth;
+  return moves
+    .filter((move) => isShown(move.before) || isShown(move.after) || move.contribution)
+    .map((move) => ({
+      topic,
+      document: move.document,
+      baseline_rank: move.before || NaN,
+      system_rank: move.after || NaN,
+      change: move.change,
+      grade: move.grade ?? NaN,
+      contribution: move.contribution,
+    }));
+}
 
 /** The document part of a query; hidden where the report was made without runs. */
 function showRankings(table, it, topic) {
@@ -108,7 +117,7 @@ function documentRow(move, side, { most, edge, whole, first }) {
     },
     element("span", { class: "rank" }, integer(move[side])),
     gradeChip(move),
-    element("span", { class: "id" }, move.document),
+    element("span", { class: "id", title: move.document }, move.document),
     element("span", { class: "way" }, wayText(move, side, whole)),
     costCell(move, side, most),
   );

@@ -1,0 +1,144 @@
+"""Are losses real where judgments are missing? Judgments removed, predicted, and compared with the full ones.
+
+Protocol. The runs are reduced to the documents that are judged, so that the full judgments leave no hole. Judgments are
+removed as a shallower pool would: those stay that a random quarter of the runs (at least two) has among its first 3
+documents. Or as a pool without a group: of the documents among a candidate's first 10, those lose their judgments that
+no run of another group has among its first 10; runs belong to a group if their names begin with the same letters. Each
+of POOLS shallow pools serves PAIRS random pairs of the runs outside it; each of LEFT_OUT random candidates one random
+baseline of another group. All runs vote. p_loss and the intervals are those of `credibility` without assessors, on
+topics where the two rankings have an unjudged document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from studies.judged_collections import (
+    FILES,
+    Calibration,
+    Grades,
+    Rankings,
+    as_qrels,
+    as_runs,
+    data,
+    read_grades,
+    read_rankings,
+)
+from surefoot.io.document_lists import Run
+from surefoot.judgments.credibility import NO_CHANGE, draw_deltas
+from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns
+from surefoot.judgments.unjudged import GradeModel
+from surefoot.results import Result, signature
+from surefoot.risk.values import Linear
+
+POOLS, PAIRS, LEFT_OUT, DRAWS, SEED = 4, 8, 24, 400, 17
+DEPTH, HEAD = 3, 10
+MEASURES = {"TREC-COVID round 1": "nDCG@10", "TREC DL 2019": "nDCG@10", "TREC Web 2012": "ERR@20"}
+
+
+def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
+    for name in FILES:
+        collection = Collection.read(name)
+        for kind, holes in (("shallower pool", collection.shallow), ("left-out group", collection.without_group)):
+            losses, inside = Calibration([], []), {"delta": [], "U_Risk, alpha 1": []}
+            for case in holes(np.random.default_rng(SEED), less):
+                _compare(case, losses, inside)
+            note = "topics with unjudged documents; bounds of a right rate, 99 %"
+            yield f"p_loss, {kind}: {name}, {collection.measure}", losses.table("holes", note)
+            yield f"Intervals of 90 %, {kind}: {name}, {collection.measure}", _coverage(inside)
+
+
+def _compare(case: Case, losses: Calibration, inside: dict[str, list[bool]]) -> None:
+    truth, draws = case.full.delta[case.order], draw_deltas(case.pair, case.model, None, DRAWS)
+    holed = np.array([own.unjudged.any() for own in case.pair.topics])
+    losses.predicted.append((draws[:, holed] < -NO_CHANGE).mean(axis=0))
+    losses.observed.append((truth[holed] < -NO_CHANGE).astype(float))
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    inside["delta"].extend(((low - NO_CHANGE <= truth) & (truth <= high + NO_CHANGE))[holed].tolist())
+    value = Linear(1.0)
+    low, high = np.quantile(value(draws).mean(axis=1), [0.05, 0.95])
+    inside["U_Risk, alpha 1"].append(bool(low - NO_CHANGE <= value(truth).mean() <= high + NO_CHANGE))
+
+
+def _coverage(inside: dict[str, list[bool]]) -> Result:
+    counts, rates = [len(held) for held in inside.values()], [float(np.mean(held)) for held in inside.values()]
+    return Result(signature("holes", level=0.1), {"interval": list(inside), "n": counts, "held": rates})
+
+
+@dataclass
+class Case:
+    """A pair with some judgments, the model fitted to them, the pair with all, and its topics in the pair's order."""
+
+    pair: JudgedPair
+    model: GradeModel
+    full: JudgedPair
+    order: list[int]
+
+
+@dataclass
+class Collection:
+    """A collection of which every ranked document is judged."""
+
+    measure: str
+    grades: Grades
+    rankings: Rankings
+    runs: dict[str, Run]
+    full: JudgedRuns
+
+    @classmethod
+    def read(cls, name: str) -> Collection:
+        qrels, folder, pattern = FILES[name]
+        grades = read_grades(data() / qrels)
+        rankings = read_rankings(data() / folder, pattern, grades)
+        runs = as_runs(rankings, list(rankings))
+        return cls(MEASURES[name], grades, rankings, runs, JudgedRuns.read(runs, as_qrels(grades), MEASURES[name]))
+
+    def shallow(self, random: np.random.Generator, less: int) -> Iterator[Case]:
+        """Pairs of runs with the judgments of a shallower pool."""
+        for _ in range(max(POOLS // less, 2)):
+            members = random.choice(list(self.runs), max(len(self.runs) // 4, 2), replace=False).tolist()
+            kept = self.pooled(members)
+            others = random.permutation([name for name in self.runs if name not in members]).tolist()
+            yield from self.cases(kept, [(a, b) for a, b in zip(others[::2], others[1::2], strict=False)][:PAIRS])
+
+    def without_group(self, random: np.random.Generator, less: int) -> Iterator[Case]:
+        """Pairs of runs without the judgments of documents that only the candidate's group found."""
+        names = list(self.runs)
+        for candidate in random.permutation(names)[: LEFT_OUT // less].tolist():
+            others = [name for name in names if group_of(name) != group_of(candidate)] or [
+                name for name in names if name != candidate
+            ]
+            kept = {
+                topic: {
+                    document: grade
+                    for document, grade in own.items()
+                    if document not in self.rankings[candidate][topic][:HEAD]
+                    or any(document in self.rankings[name][topic][:HEAD] for name in others)
+                }
+                for topic, own in self.grades.items()
+            }
+            yield from self.cases(kept, [(candidate, str(random.choice(others)))])
+
+    def pooled(self, members: list[str]) -> Grades:
+        """The judgments that a shallow pool of some runs would have made."""
+        return {
+            topic: {d: g for d, g in own.items() if any(d in self.rankings[m][topic][:DEPTH] for m in members)}
+            for topic, own in self.grades.items()
+        }
+
+    def cases(self, kept: Grades, pairs: list[tuple[str, str]]) -> Iterator[Case]:
+        """Pairs with some judgments."""
+        holed = JudgedRuns.read(self.runs, as_qrels(kept), self.measure)
+        model = GradeModel.fit(holed)
+        order = [self.full.topics.index(topic) for topic in holed.topics]
+        for pair in pairs:
+            yield Case(holed.pair(*pair), model, self.full.pair(*pair), order)
+
+
+def group_of(run: str) -> str:
+    """The group of a run: the letters that its name begins with."""
+    return re.match(r"[A-Za-z]*", run).group().lower()  # type: ignore[union-attr]

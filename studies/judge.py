@@ -1,0 +1,115 @@
+"""How many judgments until the verdict is that of all judgments: `judge`, depth-k pooling and random order.
+
+Protocol. Collections and shallower pools as in `holes`, with another seed. Of each pair whose verdict on the mean
+changes when all documents of the two rankings are judged, these are judged one after the other: in the order of
+`judge`; by rank (the first of both rankings, then the second, ...; topics in random order); by the best rank in any run
+that was given, as a track pools, which also judges documents of other runs; or at random. Counted are the judgments
+after which the verdict stays that of all. The verdict counts unjudged documents 0, as the field does, or takes the mean
+over the grades that `GradeModel` draws for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from studies.holes import Case, Collection
+from studies.judged_collections import FILES
+from surefoot._typing import FloatArray
+from surefoot.effectiveness.kernels import UNJUDGED
+from surefoot.judgments.credibility import draw_grades
+from surefoot.judgments.next_judgments import priorities, verdict_of
+from surefoot.results import Result, signature
+from surefoot.risk.values import Linear
+
+CASES, DRAWS, SEED = 16, 50, 23
+Document = tuple[int, int]
+"""A topic and the index of a document in its pair; -1 for a document of neither ranking."""
+
+
+def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
+    for name in FILES:
+        collection, random = Collection.read(name), np.random.default_rng(SEED)
+        counts: dict[tuple[str, str], list[int]] = {}
+        pools = (case for _ in range(10) for case in collection.shallow(random, 1))
+        changing = (judging for judging in map(Judging, pools) if judging.changes)
+        for judging in islice(changing, CASES // less):
+            for filled in ("0", "expected"):
+                for order, documents in judging.orders(random).items():
+                    counts.setdefault((filled, order), []).append(judging.needed(documents, filled))
+        if counts:
+            yield f"Judgments until the verdict is that of all: {name}, {collection.measure}", _table(counts)
+
+
+def _table(counts: dict[tuple[str, str], list[int]]) -> Result:
+    columns = {
+        "unjudged": [filled for filled, _ in counts],
+        "order": [order for _, order in counts],
+        "median": [float(np.median(numbers)) for numbers in counts.values()],
+        "mean": [float(np.mean(numbers)) for numbers in counts.values()],
+    }
+    return Result(signature("judge", n=len(next(iter(counts.values())))), columns)
+
+
+class Judging:
+    """One pair, whose unjudged documents are judged in some order."""
+
+    def __init__(self, case: Case) -> None:
+        self._pair, self._model = case.pair, case.model
+        self._truth = [np.maximum(case.full.topics[topic].grades, 0).astype(np.int64) for topic in case.order]
+        self._last = verdict_of(np.concatenate([self._delta(topic, grades) for topic, grades in self._with_all()]))
+        self.changes = self._last != verdict_of(self._pair.delta)
+
+    def _with_all(self) -> Iterator[tuple[int, FloatArray]]:
+        return ((topic, grades[np.newaxis]) for topic, grades in enumerate(self._truth))
+
+    def _delta(self, topic: int, grades: FloatArray) -> FloatArray:
+        own = self._pair.topics[topic]
+        return self._pair.deltas(own, grades, np.repeat(own.rest[np.newaxis], len(grades), axis=0))
+
+    def orders(self, random: np.random.Generator) -> dict[str, list[Document]]:
+        """The documents in each order."""
+        moves, _ = priorities(self._pair, self._model, Linear(0.0), DRAWS)
+        shuffled = [list(moves)[index] for index in random.permutation(len(moves))]
+        return {
+            "judge": sorted(moves, key=lambda document: -moves[document]),
+            "depth of the pair": sorted(shuffled, key=self._rank),
+            "depth of all runs": self._pooled(random),
+            "random": shuffled,
+        }
+
+    def _rank(self, document: Document) -> int:
+        own = self._pair.topics[document[0]]
+        return min(int(np.flatnonzero(r == document[1])[0]) for r in (own.own, own.base) if (r == document[1]).any())
+
+    def _pooled(self, random: np.random.Generator) -> list[Document]:
+        """The unjudged documents of all runs by their best rank."""
+        found = []
+        for topic, (own, pool) in enumerate(zip(self._pair.topics, self._model.pools, strict=True)):
+            index = {code: number for number, code in enumerate(own.codes.tolist())}
+            for row in np.flatnonzero(pool.grades == UNJUDGED).tolist():
+                best = -float(pool.features[row, -1])
+                found.append((best, random.random(), (topic, index.get(int(pool.codes[row]), -1))))
+        return [document for _, _, document in sorted(found)]
+
+    def needed(self, documents: list[Document], filled: str) -> int:
+        """After how many judgments the verdict stays that of all."""
+        random = np.random.default_rng(0)
+        own = self._pair.topics
+        grades = [
+            draw_grades(one, topic, self._model, random, DRAWS) if filled == "expected" else one.zero_filled[np.newaxis]
+            for topic, one in enumerate(own)
+        ]
+        grades = [one.copy() for one in grades]
+        deltas = np.array([self._delta(topic, one).mean() for topic, one in enumerate(grades)])
+        last = 0 if verdict_of(deltas) == self._last else 1
+        for number, (topic, document) in enumerate(documents, start=1):
+            if document < 0:
+                continue
+            grades[topic][:, document] = self._truth[topic][document]
+            deltas[topic] = self._delta(topic, grades[topic]).mean()
+            if verdict_of(deltas) != self._last:
+                last = number + 1
+        return last
