@@ -132,6 +132,18 @@ def test_the_estimator_is_the_same_model(data: RankingData, model: Model, tmp_pa
         ranker.predict(data.features)
 
 
+def test_the_estimator_takes_a_baseline_of_its_rows_in_any_order(data: RankingData, model: Model) -> None:
+    qid = np.repeat(np.arange(QUERIES), SIZE)
+    mixed = np.random.default_rng(0).permutation(qid.size)
+    scores = data.column("1").astype(np.float64)
+    ranker = RiskRanker.safe(n_estimators=6, min_child_samples=5, n_bags=4, n_jobs=1)
+    ranker.fit(data.features, data.labels, qid=qid, baseline=scores)
+    np.testing.assert_array_equal(ranker.predict(data.features, qid, scores), model.predict(data))
+    found = ranker.predict(np.asarray(data.features)[mixed], qid[mixed], scores[mixed])
+    np.testing.assert_array_equal(found, model.predict(data)[mixed])
+    assert ranker.evaluate(data.features, data.labels, qid, scores)["mean"] > 0.5
+
+
 def test_a_baseline_that_is_no_feature_is_given_again_where_the_model_ranks(data: RankingData, model: Model) -> None:
     scores = data.column("1").astype(np.float64)
     found = train(data, scores, QUICK).model

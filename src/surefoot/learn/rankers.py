@@ -182,7 +182,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         self.best_iteration_ = trained.best_iteration
         return self
 
-    def predict(self, X: Any, qid: Iterable[object] | None = None) -> FloatArray:
+    def predict(self, X: Any, qid: Iterable[object] | None = None, baseline: Any = None) -> FloatArray:
         """The score of each document.
 
         Parameters
@@ -191,6 +191,8 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             The features.
         qid : array, optional
             The query of each row; a guarded ranker needs it.
+        baseline
+            The baseline of these rows, for a ranker that is guarded by one that is not a feature.
 
         Returns
         -------
@@ -203,7 +205,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             return self.model_.predict(matrix)
         data, order = self._data(matrix, np.zeros(matrix.shape[0]), qid)
         scores = np.empty(order.size)
-        scores[order] = self.model_.predict(data)
+        scores[order] = self.model_.predict(data, baseline=_in_order(baseline, order))
         return scores
 
     def evaluate(
@@ -222,7 +224,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             mean and, with a baseline, urisk, trisk, georisk, tail, frisk, freward, losses and loss20.
         """
         validation = self._validation(X, y, qid, baseline)
-        return validation(self.model_.predict(validation.data))
+        return validation(self._predict(validation))
 
     def scores(
         self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None, baseline: Any = None, name: str = "ranker"
@@ -242,7 +244,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             For `surefoot.evaluate` and all that follows it.
         """
         validation = self._validation(X, y, qid, baseline)
-        return validation.scores(name, self.model_.predict(validation.data))
+        return validation.scores(name, self._predict(validation))
 
     def score(
         self,
@@ -265,7 +267,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         float
         """
         validation = self._validation(X, y, qid, None)
-        values = validation.values(self.model_.predict(validation.data))
+        values = validation.values(self._predict(validation))
         if sample_weight is None:
             return float(values.mean())
         data, order = validation.data, self._order(X, qid)
@@ -330,6 +332,9 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         for name in MAPPINGS:
             given[name] = dict(given[name] or {})
         return Settings(**{**given, "seed": given["seed"] or 0})
+
+    def _predict(self, validation: Validation) -> FloatArray:
+        return self.model_.predict(validation.data, baseline=validation.baselines)
 
     def _validation(self, X: Any, y: npt.ArrayLike, qid: Any, baseline: Any) -> Validation:
         check_is_fitted(self, "model_")
