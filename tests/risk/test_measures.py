@@ -8,8 +8,18 @@ import polars
 import pytest
 
 from surefoot import Scores, SurefootError, evaluate, evaluate_parquet, intervals, risk
-from surefoot.risk import Comparison, Expectation, Risk, get_risk, register, registered, tail_risk, unregister
+from surefoot.risk import (
+    Comparison,
+    Expectation,
+    Risk,
+    get_risk,
+    register,
+    registered,
+    tail_risk,
+    unregister,
+)
 from surefoot.risk.measures import GMEAN, MEAN, added, compute_all, evaluated
+from surefoot.risk.statistics import Correlation
 from surefoot.risk.values import Linear, Smooth, value_functions
 from surefoot.stats.bootstrap import bootstrap_weights
 
@@ -135,7 +145,7 @@ def test_statistics_of_parts_add_up_to_those_of_the_whole(family: type) -> None:
         Comparison.of: compared[0] + compared[1] + compared[2],
         Expectation.of: expected[0] + expected[1] + expected[2],
     }
-    measures = [one for one in registered() if one.needs is not None]
+    measures = [one for one in registered() if one.needs is not None and one.is_additive]
     one, other = compute_all(measures, whole, alphas), compute_all(measures, added_up, alphas)
     for name in one:
         np.testing.assert_allclose(one[name], other[name], rtol=1e-9, atol=1e-12, err_msg=name)
@@ -147,13 +157,17 @@ def test_weights_are_how_often_topics_are_drawn() -> None:
     weighted = {
         Comparison.of: Comparison.of(VALUES, VALUES[0], weights),
         Expectation.of: Expectation.of(VALUES, weights),
+        Correlation.of: Correlation.of(VALUES, VALUES[0], weights),
     }
     found = compute_all(measures, weighted, ALPHAS)
     for resample, row in enumerate(weights.astype(int)):
         drawn = np.repeat(VALUES, row, axis=1)
-        direct = compute_all(
-            measures, {Comparison.of: Comparison.of(drawn, drawn[0]), Expectation.of: Expectation.of(drawn)}, ALPHAS
-        )
+        statistics = {
+            Comparison.of: Comparison.of(drawn, drawn[0]),
+            Expectation.of: Expectation.of(drawn),
+            Correlation.of: Correlation.of(drawn, drawn[0]),
+        }
+        direct = compute_all(measures, statistics, ALPHAS)
         for name, expected in direct.items():
             np.testing.assert_allclose(found[name][..., resample], expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
