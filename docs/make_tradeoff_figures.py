@@ -44,5 +44,5 @@ if __name__ == "__main__":
         run(["tradeoff", *sets, "--baseline", "feature:25", *shlex.split(options), "-o", f"{folder}/{name}"])
     for name, words in DRAWN.items():
         path = FIGURES / f"{name}.png"
-        run(["figure", *shlex.split(words.format(folder)), "-o", str(path)])
+        run(["figure", *shlex.split(words.format(folder)), "-o", str(path), "--force"])
         shrink(path)

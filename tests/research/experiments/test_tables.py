@@ -45,6 +45,7 @@ def slowly(system: list[float], baseline: list[float]) -> dict[str, float]:
             large += 1
     n = len(system)
     return {
+        "gain": (gain - loss) / n,
         "reward": gain / n, "risk": loss / n, "reward_risk": gain / loss, "risk_reward": loss / gain,
         "wins": wins, "losses": losses, "win_loss": wins / losses, "loss_win": losses / wins, "loss20": large,
     }  # fmt: skip

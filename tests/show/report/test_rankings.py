@@ -145,6 +145,13 @@ def test_a_link_leads_to_what_it_names(open_report: Callable[..., Any], tmp_path
     assert page.inner_text("#one-topic-title") == "Query q3"
     page.fill("#alpha-exact", "4")
     page.wait_for_url("**alpha=4&**")
+    plain = open_report(scores, "old", **options)
+    first = plain.page.inner_text("#one-topic-title")
+    plain.page.click("#next-topic")
+    assert plain.page.inner_text("#one-topic-title") != first
+    plain.page.go_back()
+    plain.settle()
+    assert plain.page.inner_text("#one-topic-title") == first
     unknown = open_report(scores, "old", fragment="#system=nobody&query=q9&alpha=99", **options).page
     assert unknown.inner_text("#link-note") == (
         "The link names what this report does not have: system nobody, query q9, alpha 99."

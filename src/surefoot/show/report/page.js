@@ -1,6 +1,7 @@
 // What the reader chooses, and what has to be drawn again when it changes.
 
-const state = { ...data.start, measure: data.measures[0].name, topic: null, curve: "urisk" };
+const opening = { ...data.start, measure: data.measures[0].name, topic: null };
+const state = { ...opening, curve: "urisk" };
 
 /** The signatures that the library gives the same results. */
 function signature(kind, fields) {
@@ -115,10 +116,10 @@ function chooseTopic(name) {
   remember(state, true);
 }
 
-/** Shows what a link stands for; true if it names a query. */
+/** Takes the state that a link stands for, or the one that the page opens with; true if it names a query. */
 function followLink(fragment) {
   const { state: linked, unknown } = readFragment(fragment);
-  Object.assign(state, linked);
+  Object.assign(state, opening, linked);
   useMeasure(state.measure);
   const missing = `The link names what this report does not have: ${unknown.join(", ")}.`;
   byId("link-note").textContent = unknown.length ? missing : "";
@@ -164,7 +165,7 @@ function listen() {
     });
   }
   window.addEventListener("popstate", () => {
-    if (!location.hash.includes("=")) return;
+    if (location.hash && !location.hash.includes("=")) return; // the name of a section
     const toQuery = followLink(location.hash);
     drawAll();
     if (toQuery) visit("one-topic-title");

@@ -85,9 +85,13 @@ function drawLists(it, found) {
   const ways = drawn("svg", { class: "ways", "aria-hidden": "true" });
   host.classList.toggle("single", !found.paired);
   host.replaceChildren(...(found.paired ? [before, ways, after] : [after]));
-  const draw = oncePerFrame(() => drawWays(ways, found.moves, most));
-  new ResizeObserver(draw).observe(host);
+  redrawWays = () => drawWays(ways, found.moves, most);
+  redrawWays();
 }
+
+// The lines follow the rows, whose heights change with the width and with every text that is opened.
+let redrawWays = () => {};
+new ResizeObserver(oncePerFrame(() => redrawWays())).observe(byId("rankings"));
 
 /** One ranking: a heading and a list whose rows arrow keys walk; left and right lead to the other ranking. */
 function rankedList(side, title, { moves, edge, whole }, most) {
