@@ -126,6 +126,15 @@ def test_predict_overwrites_no_judgments_unasked(folder, capsys):
     assert (folder / "mine.txt").read_text() != "1 0 d 1\n"
 
 
+def test_a_promise_that_so_few_queries_can_not_carry_is_told(folder, capsys):
+    typed = ["train", "--safe", "--max-loss", "0.1", "--train", "train.txt", "--baseline", "feature:1", "--trees", "3"]
+    assert main([*typed, "-o", "sure"]) == 0
+    assert "1 towards the baseline, by feature:1. No promise: that F_Risk" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([*typed[:3], "much", *typed[4:], "-o", "sure"])
+    assert "argument --max-loss: expected a number of 0 or more, got 'much'" in capsys.readouterr().err
+
+
 def test_the_recipe_needs_no_validation_queries_and_ranks_from_its_folder(folder, capsys):
     typed = ["train", "--safe", "--train", "train.txt", "--baseline", "feature:1", "--trees", "5", "-o", "safe"]
     assert main(typed) == 0

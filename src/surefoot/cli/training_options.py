@@ -83,8 +83,8 @@ def _parsed_as(field: Field[Any]) -> dict[str, Any]:
         return {"action": "append", "metavar": metavar}
     if field.name == "truncation":
         return {"type": depth, "metavar": metavar}
-    number = "int" in str(field.type)
-    return {"type": int if number else inputs.number if isinstance(default, float) else str, "metavar": metavar}
+    kinds = {"float": inputs.number, "int": int}
+    return {"type": next((kinds[name] for name in kinds if name in str(field.type)), str), "metavar": metavar}
 
 
 def depth(text: str) -> int | None:
