@@ -97,9 +97,11 @@ class Judging:
     def needed(self, documents: list[Document], filled: str) -> int:
         """After how many judgments the verdict stays that of all."""
         random = np.random.default_rng(0)
-        own = self._pair.topics
+        own, coefficients = self._pair.topics, self._model.draw_coefficients(random, DRAWS)
         grades = [
-            draw_grades(one, topic, self._model, random, DRAWS) if filled == "expected" else one.zero_filled[np.newaxis]
+            draw_grades(one, topic, self._model, coefficients, random)
+            if filled == "expected"
+            else one.zero_filled[np.newaxis]
             for topic, one in enumerate(own)
         ]
         grades = [one.copy() for one in grades]

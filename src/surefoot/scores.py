@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +20,8 @@ LARGEST = 1e100
 """Beyond it squares overflow; no effectiveness measure comes near."""
 
 Missing = Literal["error", "zero", "drop"]
+ScoresLike = Any
+"""What `Scores.of` takes: scores, ``{system: {topic: score}}``, a pandas or polars frame, or a file of scores."""
 
 VIRTUAL: dict[str, Callable[[FloatArray], FloatArray]] = {
     # Clipped, so that rounding never moves the mean of equal scores away from them.
@@ -124,6 +127,23 @@ class Scores:
         except ValueError:
             hint = did_you_mean(system, self.systems)
             raise SurefootError(f"no system {system!r}{hint}; there are {listed(self.systems)}") from None
+
+    @classmethod
+    def of(cls, scores: ScoresLike, measure: str | None = None) -> Scores:
+        """Scores of whatever they can be made of: ``{system: {topic: score}}``, a frame, a file of scores.
+
+        >>> Scores.of({"old": {"q1": 0.2}, "new": {"q1": 0.4}})
+        Scores(2 systems × 1 topic of score)
+        """
+        if isinstance(scores, Scores):
+            return scores
+        if isinstance(scores, Mapping):
+            return cls.from_dict(scores, measure or "score")
+        if isinstance(scores, str | os.PathLike):
+            from surefoot.io.tables import read_scores
+
+            return read_scores(scores, measure)
+        return cls.from_frame(scores, measure)
 
     @classmethod
     def from_dict(

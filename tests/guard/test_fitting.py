@@ -111,6 +111,13 @@ def test_the_second_stage_equals_lightgbm_and_starts_from_the_candidate():
     assert guard.scores(pair) == pytest.approx(columns[0] + Forest(guard.trees)(columns))
 
 
+def test_the_second_stage_takes_documents_that_a_ranker_did_not_return():
+    b, c, labels, bounds = rankings(30)
+    b[::7], c[::5] = -np.inf, -np.inf
+    pair = Pair.of(b, c, bounds)
+    assert np.isfinite(fit_second_stage(pair, labels).scores(pair)).all()
+
+
 def test_the_second_stage_uses_the_features_it_may():
     b, c, labels, bounds = rankings(30)
     guard = fit_second_stage(Pair.of(b, c, bounds), labels, features=("z", "lean"))

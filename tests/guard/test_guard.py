@@ -42,7 +42,10 @@ def test_many_queries_at_once_rank_as_one_at_a_time(kind, seed, safety):
     for begin, end in pairwise(bounds):
         order = guard.rank(b[begin:end], c[begin:end])
         assert sorted(order.tolist()) == list(range(end - begin))
-        assert scores[begin:end][order].tolist() == list(range(end - begin, 0, -1))
+        ranked = scores[begin:end][order]
+        returned = ranked > -np.inf
+        assert ranked[returned].tolist() == list(range(end - begin, 0, -1))[: returned.sum()]
+        assert returned.all() or kind == "none" or safety == 1
 
 
 @given(SCORES, st.randoms(use_true_random=False))

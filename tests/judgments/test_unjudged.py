@@ -27,9 +27,10 @@ def test_the_gradient_is_that_of_the_objective():
 def test_it_recovers_what_grades_were_made_of():
     features, grades, topics, effects = simulated(topics=60)
     fit = _OrdinalFit(features, grades, topics, 3, 60)
-    thresholds, coefficients, found, errors = fit.solve()
+    thresholds, coefficients, covariance, found, errors = fit.solve()
     np.testing.assert_allclose(thresholds[1] - thresholds[0], 1.5, atol=0.2)
     np.testing.assert_allclose(coefficients, [3, 0, 1], atol=0.5)
+    assert (np.abs(coefficients - [3, 0, 1]) < 3 * np.sqrt(np.diag(covariance))).all()
     assert np.mean(np.abs(found - found.mean() - effects + effects.mean()) < 2 * errors) > 0.9
 
 
@@ -40,7 +41,8 @@ def test_draws_have_the_probabilities_but_for_the_doubt_about_the_topic(tmp_path
     probabilities = model.probabilities(2, codes)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     sure = GradeModel(**{**vars(model), "errors": np.zeros_like(model.errors)})
-    drawn = sure.draw(2, codes, np.random.default_rng(0), 20_000)
+    coefficients = np.repeat(sure.coefficients[np.newaxis], 20_000, axis=0)
+    drawn = sure.draw(2, codes, coefficients, np.random.default_rng(0))
     rates = (drawn[..., np.newaxis] == np.arange(runs.levels)).mean(axis=0)
     np.testing.assert_allclose(rates, probabilities, atol=0.02)
 
@@ -58,3 +60,10 @@ def test_the_rest_is_counted_whole(tmp_path):
         for grade, number, _ in model.rest(topic, own):
             counts[grade] += number
         assert counts.tolist() == own.rest.tolist()
+
+
+def test_coefficients_are_drawn_around_the_fitted_ones(tmp_path):
+    model = GradeModel.fit(read_random(tmp_path, seed=4))
+    drawn = model.draw_coefficients(np.random.default_rng(0), 20_000)
+    np.testing.assert_allclose(drawn.mean(axis=0), model.coefficients, atol=0.1)
+    np.testing.assert_allclose(np.cov(drawn.T), model.covariance, atol=0.5)

@@ -12,7 +12,7 @@ from surefoot._typing import FloatArray, IntArray
 from surefoot.analysis.design import Design
 from surefoot.results import Column, Result, signature
 from surefoot.risk.values import FITTED, Family
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.agreement import Friedman, friedman
 
 
@@ -45,14 +45,14 @@ class CrossTable(Result):
 
 
 def cross(
-    scores: Scores, alpha: float = 1.0, *, systems: Sequence[str] | None = None, value: str | Family = "linear"
+    scores: ScoresLike, alpha: float = 1.0, *, systems: Sequence[str] | None = None, value: str | Family = "linear"
 ) -> CrossTable:
     """U_Risk of every system against every other, ranked for each baseline, with Friedman's test.
 
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure.
+        Systems × topics of one effectiveness measure; whatever `Scores.of` takes.
     alpha
         The additional weight of losses.
     systems
@@ -79,6 +79,7 @@ def cross(
            [ 0.1 ,  0.2 ,  0.  ]])
 
     """
+    scores = Scores.of(scores)
     alpha = risk.validate_alpha(alpha)
     chosen = scores if systems is None else scores.select(systems)
     rows, names = chosen.values, chosen.systems

@@ -19,7 +19,7 @@ from surefoot.results import Highlights, Result
 from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evaluated, registered, tail_risk
 from surefoot.risk.values import Family
-from surefoot.scores import Scores, as_names
+from surefoot.scores import Scores, ScoresLike, as_names
 from surefoot.stats.bootstrap import METHODS, BootstrapMethod
 from surefoot.stats.corrections import correct as corrected
 from surefoot.stats.inference import LEVEL, t_inference_of
@@ -189,7 +189,7 @@ def measure_columns(
 
 
 def evaluate(
-    scores: Scores | Sequence[Scores],
+    scores: ScoresLike,
     baseline: Baseline = None,
     alpha: npt.ArrayLike = 1.0,
     *,
@@ -212,7 +212,7 @@ def evaluate(
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure, or of several.
+        Systems × topics of one effectiveness measure, or a list of several; whatever `Scores.of` takes.
     baseline
         A system, MEAN, MEDIAN or MAX of each topic, or a mapping that gives each system its own.
     alpha
@@ -264,7 +264,7 @@ def evaluate(
     [-0.0333, -0.5333]
 
     """
-    several = [scores] if isinstance(scores, Scores) else list(scores)
+    several = [Scores.of(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
     if not several:
         raise SurefootError("there are no scores to evaluate")
     fractions = tuple(np.atleast_1d(tail).tolist())

@@ -15,7 +15,7 @@ from surefoot.results import Result, plain
 from surefoot.risk.alphas import validate_alpha
 from surefoot.risk.population import zscores
 from surefoot.risk.values import Family
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.inference import LEVEL, TInference, t_inference, topic_inference
 
 
@@ -49,7 +49,7 @@ class Exploration(Result):
 
 
 def explore(
-    scores: Scores,
+    scores: ScoresLike,
     system: str,
     baseline: str,
     alpha: float = 1.0,
@@ -63,7 +63,7 @@ def explore(
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure.
+        Systems × topics of one effectiveness measure; whatever `Scores.of` takes.
     system, baseline
         The system, and a system or MEAN, MEDIAN or MAX of each topic to compare it with.
     alpha
@@ -88,6 +88,7 @@ def explore(
     ['q2', 'q1', 'q3']
 
     """
+    scores = Scores.of(scores)
     alpha = validate_alpha(alpha)
     design = Design.of(scores, baseline, [system], population, value)
     own, base = design.rows[0], scores.baseline(baseline, None if population == "PAIR" else design.population)

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot.errors import SurefootError
 from surefoot.results import Result, signature
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.corrections import correct as corrected
 from surefoot.stats.inference import LEVEL
 from surefoot.stats.permutation import t_test
@@ -29,14 +29,14 @@ class Pairs(Result):
 
 
 def compare_pairs(
-    scores: Scores, systems: Sequence[str] | None = None, *, correct: str = "holm", level: float = LEVEL
+    scores: ScoresLike, systems: Sequence[str] | None = None, *, correct: str = "holm", level: float = LEVEL
 ) -> Pairs:
     """Compare the means of every two systems by the paired t test, corrected over all pairs.
 
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure.
+        Systems × topics of one effectiveness measure; whatever `Scores.of` takes.
     systems
         The systems to compare; all by default.
     correct
@@ -56,6 +56,7 @@ def compare_pairs(
     {'old'}
 
     """
+    scores = Scores.of(scores)
     chosen = scores if systems is None else scores.select(systems)
     if len(chosen.systems) < 2:
         raise SurefootError("pairs need at least two systems")

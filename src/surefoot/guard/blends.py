@@ -121,7 +121,7 @@ def features_of(pair: Pair, scale: Scale) -> FloatArray:
     features[7] = lean_term(pair, scale)
     features[8] = candidate.to_rows(candidate.spread / scale.spread)
     features[9] = candidate.to_rows(pair.overlap)
-    features[10] = candidate.to_rows(np.log(np.diff(pair.bounds)))
+    features[10] = candidate.to_rows(np.log(candidate.sizes))
     return features
 
 

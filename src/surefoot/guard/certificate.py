@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ PATH = tuple(round(1 - step / 20, 2) for step in range(1, 21))
 
 TAIL = 0.1
 """The fraction of queries in the tail."""
+
+MOST_QUERIES = 100_000
+"""How many queries are thought of when it is asked how many would be enough."""
 
 LEAST_LIMIT = 1e-4
 """Below it no test set in reach would do."""
@@ -76,6 +80,7 @@ class Budget:
             return float(_is_large(loss, baseline).mean())
         return -float(Tail.of(-loss, np.zeros_like(loss), fraction=TAIL).value)
 
+    @cached_property
     def fewest_queries(self) -> int:
         """The number of queries below which the promise can't be made even if none of them loses."""
         low, high = 0, 1
@@ -91,6 +96,10 @@ class Budget:
         return self.p_value(same, same) <= self.error
 
 
+LIKE_THESE = (
+    "Queries like these are drawn at random from where these came from (they are exchangeable); another mix of "
+    "queries, or other judgements, is not covered."
+)
 PROMISES: Mapping[str, str] = {
     "frisk": "F_Risk, the mean loss against the baseline, is at most {limit:.3f}",
     "loss20": "at most {limit:.1%} of queries lose more than 20 % against the baseline",
@@ -150,8 +159,13 @@ def certify(
     """
     order = generator(seed).permutation(baseline.size)
     steps = np.stack([np.asarray(measure_at(safety), np.float64) for safety in PATH])
-    p = np.array([budget.p_value(x[order], baseline[order]) for x in steps])
-    passed = int(np.argmax(p > budget.error)) if (p > budget.error).any() else p.size
+    p = np.full(len(PATH), np.nan)  # what comes after a failure is not tested
+    passed = 0
+    for x in steps:
+        p[passed] = budget.p_value(x[order], baseline[order])
+        if p[passed] > budget.error:
+            break
+        passed += 1
     safety = PATH[passed - 1] if passed else 1.0
     own = steps[passed - 1].mean() if passed else baseline.mean()
     cost = float(1 - own / steps[-1].mean()) if steps[-1].mean() > 0 else 0.0
@@ -170,30 +184,29 @@ def certify(
 
 
 def queries_needed(x: FloatArray, baseline: FloatArray, budget: Budget) -> int | None:
-    """How many queries like these would be enough, or None if they break the budget themselves.
+    """About how many queries like these would be enough, or None if they break the budget themselves.
 
-    The tests are repeated on ever more copies of the queries.
+    The test is repeated on ever more copies of the queries, up to `MOST_QUERIES`.
     """
     if budget.measured(x, baseline) >= budget.limit:
         return None
     random = generator(0)
-    size = max(budget.fewest_queries(), x.size)
-    while size < 10_000_000 // 8:
+    size = max(budget.fewest_queries, x.size)
+    while size < MOST_QUERIES:
         drawn = random.permutation(np.resize(np.arange(x.size), size))
         if budget.p_value(x[drawn], baseline[drawn]) <= budget.error:
             return size
         size = math.ceil(size * 1.25)
-    return None
+    return MOST_QUERIES
 
 
 def _words(budget: Budget, safety: float, cost: float, next_step: FloatArray | None, baseline: FloatArray) -> str:
     promise = PROMISES[budget.of].format(limit=budget.limit)
     confidence = f"with {budget.confidence:.0%} confidence".replace("%", " %")
-    like = "queries like these are drawn at random as these were; another mix of queries is not covered"
     if safety < 1:
         price = f"it costs {cost:.1%} of the mean beside the guard without a promise".replace("%", " %")
-        return f"On queries like these {promise} {confidence}: {price}. {like[0].upper()}{like[1:]}."
-    fewest = budget.fewest_queries()
+        return f"On queries like these {promise} {confidence}: {price}. {LIKE_THESE}"
+    fewest = budget.fewest_queries
     if baseline.size < fewest:
         return (
             f"No promise: that {promise} can't be told {confidence} from {counted(baseline.size, 'query')}, even if "
@@ -204,8 +217,9 @@ def _words(budget: Budget, safety: float, cost: float, next_step: FloatArray | N
         return (
             f"No promise: even the safest blend breaks the budget on these queries ({promise}), so the baseline stays."
         )
+    about = "about" if needed < MOST_QUERIES else "more than"
     return (
-        f"No promise: {counted(baseline.size, 'query')} are too few to tell {confidence} that {promise}; about "
+        f"No promise: {counted(baseline.size, 'query')} are too few to tell {confidence} that {promise}; {about} "
         f"{needed:,} like these are needed for the test of the safest blend. The baseline's own ranking is kept."
     )
 

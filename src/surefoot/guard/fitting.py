@@ -150,7 +150,7 @@ def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, In
     if budget is None:
         return np.arange(queries), np.arange(0)
     order = generator(seed).permutation(queries)
-    held = min(queries, max(queries // 2, 2 * budget.fewest_queries()))
+    held = min(queries, max(queries // 2, 2 * budget.fewest_queries))
     return np.sort(order[held:]), np.sort(order[:held])
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import InputError, SurefootError, choose
 from surefoot.guard.blends import BLENDS, FEATURES, TREES, Scale, second_stage
-from surefoot.guard.pairs import Pair, Scored
+from surefoot.guard.pairs import Pair, Scored, falling_in_queries, sorted_in_queries
 from surefoot.guard.trees import Forest, Tree
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Guard:
         """
         pair = Pair.of(baseline_scores, candidate_scores)
         order = pair.candidate.order
-        return order[np.argsort(-self.scores(pair)[order], kind="stable")]
+        return order[(-self.scores(pair)[order]).argsort(kind="stable")]
 
     def scores(self, pair: Pair) -> FloatArray:
         """The blended score of each document of one or many queries."""
@@ -98,9 +98,13 @@ class Guard:
         return own if not self.safety else self._towards_baseline(own, pair)
 
     def ranking_scores(self, pair: Pair) -> FloatArray:
-        """Falling whole numbers by which each query's documents rank as by `rank`, ties included."""
-        order = pair.candidate.order
-        return pair.candidate.falling(order[np.lexsort((-self.scores(pair)[order], pair.candidate.query))])
+        """Falling whole numbers by which each query's documents rank as by `rank`, ties included.
+
+        A candidate that is left alone has no document that it did not return, and so has the baseline: minus infinity.
+        """
+        scores, order = self.scores(pair), pair.candidate.order
+        ranked = order[sorted_in_queries(-scores[order], pair.bounds)]
+        return falling_in_queries(scores, ranked, pair.bounds)
 
     @classmethod
     def fit(cls, baseline: object, candidate: object, qrels: object, **options: Any) -> Guard:

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.errors import SurefootError, counted
+
+LONG = 100
+"""Documents of a query, on average, from which queries are sorted one by one."""
 
 TOP = 10
 """The depth at which the two rankings' overlap is taken."""
@@ -32,6 +36,11 @@ class Scored:
     def query(self) -> IntArray:
         """The query of each row."""
         return np.repeat(np.arange(self.bounds.size - 1), self.sizes)
+
+    @cached_property
+    def begins(self) -> IntArray:
+        """The first row of each query."""
+        return self.bounds[:-1]
 
     @cached_property
     def sizes(self) -> IntArray:
@@ -61,18 +70,17 @@ class Scored:
     @cached_property
     def highest(self) -> FloatArray:
         """The highest score of each query."""
-        return np.maximum.reduceat(self.filled, self.bounds[:-1])
+        return np.maximum.reduceat(self.filled, self.begins)
 
     @cached_property
     def centred(self) -> FloatArray:
         """The scores less their mean in the query."""
-        mean = np.add.reduceat(self.filled, self.bounds[:-1]) / self.sizes
-        return self.filled - self.to_rows(mean)
+        return self.filled - self.to_rows(np.add.reduceat(self.filled, self.begins) / self.sizes)
 
     @cached_property
     def spread(self) -> FloatArray:
         """The standard deviation of each query's scores."""
-        return np.sqrt(np.add.reduceat(self.centred * self.centred, self.bounds[:-1]) / self.sizes)
+        return np.sqrt(np.add.reduceat(self.centred * self.centred, self.begins) / self.sizes)
 
     @cached_property
     def z(self) -> FloatArray:
@@ -82,21 +90,17 @@ class Scored:
     @cached_property
     def min_max(self) -> FloatArray:
         """The scores mapped to 0..1 in each query; 0 where all are equal."""
-        lowest = np.minimum.reduceat(self.filled, self.bounds[:-1])
+        lowest = np.minimum.reduceat(self.filled, self.begins)
         return (self.filled - self.to_rows(lowest)) / self.to_rows(_or_one(self.highest - lowest))
 
     @cached_property
     def order(self) -> IntArray:
         """The rows by query and falling score; ties in the order of the rows."""
-        if self.bounds.size == 2:
-            return np.argsort(-self.scores, kind="stable")
-        return np.lexsort((-self.scores, self.query))
+        return sorted_in_queries(-self.scores, self.bounds)
 
-    def falling(self, order: IntArray) -> FloatArray:
-        """Falling whole numbers by which each query's documents rank in this order of the rows."""
-        numbers = np.empty(order.size)
-        numbers[order] = self.bounds[self.query + 1] - np.arange(order.size)
-        return numbers
+    def falling(self) -> FloatArray:
+        """Falling whole numbers that rank each query's documents as the scores do; minus infinity stays."""
+        return falling_in_queries(self.scores, self.order, self.bounds)
 
     @cached_property
     def rank(self) -> FloatArray:
@@ -160,8 +164,25 @@ class Pair:
     @cached_property
     def overlap(self) -> FloatArray:
         """How much of the first ten documents the two rankings share, for each query."""
-        both = (self.baseline.rank <= TOP) & (self.candidate.rank <= TOP)
-        return np.add.reduceat(both, self.bounds[:-1], dtype=np.float64) / np.minimum(self.baseline.sizes, TOP)
+        both = np.maximum(self.baseline.rank, self.candidate.rank) <= TOP
+        return np.add.reduceat(both, self.baseline.begins, dtype=np.float64) / np.minimum(self.baseline.sizes, TOP)
+
+
+def sorted_in_queries(keys: FloatArray, bounds: IntArray) -> IntArray:
+    """The rows of each query by rising key, stable; many long queries are sorted one by one, which is faster."""
+    if bounds.size == 2:
+        return keys.argsort(kind="stable")
+    if keys.size < LONG * bounds.size:
+        return np.lexsort((keys, np.repeat(np.arange(bounds.size - 1), np.diff(bounds))))
+    return np.concatenate([begin + keys[begin:end].argsort(kind="stable") for begin, end in pairwise(bounds.tolist())])
+
+
+def falling_in_queries(scores: FloatArray, order: IntArray, bounds: IntArray) -> FloatArray:
+    """Falling whole numbers by which each query's documents rank in this order; minus infinity for what has it."""
+    numbers = np.empty(order.size)
+    numbers[order] = np.repeat(bounds[1:], np.diff(bounds)) - np.arange(order.size)
+    numbers[scores == -np.inf] = -np.inf
+    return numbers
 
 
 def _or_one(values: FloatArray) -> FloatArray:

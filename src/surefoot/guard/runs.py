@@ -92,10 +92,16 @@ class RunPair:
         )
 
     def run_by(self, scores: FloatArray, name: str) -> Run:
-        """The run in which each topic's documents are ranked by these scores; ties in the order of the rows."""
+        """The run in which each topic's documents are ranked by these scores, without those of minus infinity.
+
+        Ties are in the order of the rows.
+        """
         order = Scored(scores, self.pair.bounds).order
+        order = order[scores[order] > -np.inf]
+        topic = np.searchsorted(self.pair.bounds, order, side="right") - 1
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(self.topics)))])
         ids = self.start[order], self.length[order], self.codes[order]
-        return Run("", self.text, self.topics, self.pair.bounds, *ids, scores[order], name)
+        return Run("", self.text, self.topics, bounds, *ids, scores[order], name)
 
     def labels(self, qrels: Qrels) -> FloatArray:
         """The grade of each document, 0 if it is not judged or its grade is below 0."""
@@ -228,8 +234,9 @@ def _load(run: object, name: str) -> Run:
 
 def _find(known: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> IntArray:
     """The index of each wanted key among the known ones, -1 if it is not there."""
-    order = np.argsort(known)
-    at = np.minimum(np.searchsorted(known, wanted, sorter=order), known.size - 1)
+    order, asked = np.argsort(known), np.argsort(wanted)  # a search in rising order stays in the cache
+    at = np.empty(wanted.size, np.int64)
+    at[asked] = np.minimum(np.searchsorted(known[order], wanted[asked]), known.size - 1)
     return np.asarray(np.where(known[order[at]] == wanted, order[at], -1))
 
 

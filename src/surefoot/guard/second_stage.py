@@ -59,7 +59,8 @@ def fit_second_stage(pair: Pair, labels: npt.ArrayLike, *, seed: int = 0, featur
     scale = Scale.of(pair)
     columns = features_of(pair, scale)
     columns[[index for index, name in enumerate(FEATURES) if name not in features]] = 0.0
-    objective = RiskObjective("ucro", ALPHA, pair.baseline.falling(pair.baseline.order), n_jobs=1)
+    ranking = np.maximum(pair.baseline.falling(), 0.0)  # below all for what the baseline did not return
+    objective = RiskObjective("ucro", ALPHA, ranking, n_jobs=1)
     data = lgb.Dataset(
         columns.T, np.asarray(labels, np.float32), group=np.diff(pair.bounds), init_score=columns[0],
         params={"feature_pre_filter": False, "verbosity": -1},

@@ -15,6 +15,9 @@ from surefoot.errors import SurefootError
 MOST_SPLITS = 8
 """The outcomes of a tree's splits are the bits of one byte."""
 
+AT_ONCE = 1 << 8
+"""Documents whose splits fit into the processor's cache."""
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -92,10 +95,15 @@ class Forest:
 
     def __call__(self, features: FloatArray) -> FloatArray:
         """The sum of the trees for each column of features (features × documents)."""
+        documents = features.shape[1]
+        if documents <= AT_ONCE:
+            return self._sum(features)
+        parts = (features[:, begin : begin + AT_ONCE] for begin in range(0, documents, AT_ONCE))
+        return np.concatenate([self._sum(part) for part in parts])
+
+    def _sum(self, features: FloatArray) -> FloatArray:
         of_split, thresholds, table, begin = self._arrays
-        goes_right = (features.take(of_split, axis=0) > thresholds).view(np.uint8)
-        outcomes = np.zeros(goes_right.shape[1:], np.uint8)
-        for split, right in enumerate(goes_right):
-            right <<= split
-            outcomes |= right
+        outcomes = np.zeros((len(self.trees), features.shape[1]), np.uint8)
+        for right in (features.take(of_split, axis=0) > thresholds).view(np.uint8)[::-1]:
+            outcomes = outcomes + outcomes + right
         return np.asarray(table.take(begin + outcomes, mode="clip").sum(axis=0))

@@ -19,7 +19,7 @@ from surefoot.guard.second_stage import fit_second_stage
 from surefoot.guard.selection import Selection, select
 
 PerQuery = Callable[[FloatArray], FloatArray]
-"""From a score of each document to the metric of each query."""
+"""From a score of each document, minus infinity for one that is not returned, to the metric of each query."""
 
 FOLDS = 5
 FITS = FOLDS * (FOLDS + 1) // 2
@@ -62,8 +62,7 @@ class JudgedPair:
     @cached_property
     def baseline(self) -> FloatArray:
         """The baseline's metric on each query; its ties, unlike those of a guard, know no candidate."""
-        scored = self.pair.baseline
-        return np.asarray(self.metric(scored.falling(scored.order)), np.float64)
+        return np.asarray(self.metric(self.pair.baseline.falling()), np.float64)
 
 
 @dataclass(eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,19 +35,23 @@ def run_lines(topics: ScoredTopics, tag: str, decimals: int | None = None) -> It
 
 
 def written_run(run: Run) -> bytes:
-    """The lines of a run, with its name as the tag and its scores as whole numbers if they are; fast for large runs."""
-    tag = "-".join(run.name.split()).encode()
+    """The lines of a run, its name as the tag; whole scores are written as whole numbers.
+
+    Lines are put together from bytes that are already there, many times faster than `run_lines`.
+    """
+    ends, text = (run.start + run.length).tolist(), run.text
+    documents = [text[start:end] for start, end in zip(run.start.tolist(), ends, strict=True)]
     numbers = run.scores.tolist()
     whole = all(map(float.is_integer, numbers))
-    scores = (str(int(number)) if whole else repr(number) for number in numbers)
-    ends, text = (run.start + run.length).tolist(), run.text
-    documents = (text[start:end] for start, end in zip(run.start.tolist(), ends, strict=True))
-    lines = []
-    for topic, size in zip(run.topics, np.diff(run.bounds).tolist(), strict=True):
-        head = topic.encode() + b" Q0 "
-        for rank, document, score in zip(range(1, size + 1), documents, scores, strict=False):
-            lines.append(b"%b%b %d %b %b\n" % (head, document, rank, score.encode(), tag))
-    return b"".join(lines)
+    scores = [b"%d" % number if whole else repr(number).encode() for number in numbers]
+    ranks = [b" %d " % rank for rank in range(1, int(np.diff(run.bounds).max()) + 1)]
+    tail = repeat(f" {'-'.join(run.name.split())}\n".encode())
+    bounds = run.bounds.tolist()
+    parts = (
+        zip(repeat(f"{topic} Q0 ".encode()), documents[begin:end], ranks, scores[begin:end], tail, strict=False)
+        for topic, begin, end in zip(run.topics, bounds[:-1], bounds[1:], strict=True)
+    )
+    return b"".join(chain.from_iterable(chain.from_iterable(parts)))
 
 
 def qrels_lines(topics: ScoredTopics) -> Iterator[str]:

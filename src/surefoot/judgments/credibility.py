@@ -182,20 +182,22 @@ def draw_deltas(
 ) -> FloatArray:
     """Differences under drawn grades, n × topics."""
     random = np.random.default_rng(seed)
-    deltas = np.empty((n, len(pair.topics)))
+    coefficients, deltas = model.draw_coefficients(random, n), np.empty((n, len(pair.topics)))
     for topic, own in enumerate(pair.topics):
-        grades, rest = draw_grades(own, topic, model, random, n), np.repeat(own.rest[np.newaxis], n, axis=0)
+        grades, rest = draw_grades(own, topic, model, coefficients, random), np.repeat(own.rest[np.newaxis], n, axis=0)
         if disagreement is not None:
             grades, rest = judge_again(grades, own, topic, model, disagreement, random)
         deltas[:, topic] = pair.deltas(own, grades, rest)
     return deltas
 
 
-def draw_grades(own: TopicPair, topic: int, model: GradeModel, random: np.random.Generator, n: int) -> IntArray:
+def draw_grades(
+    own: TopicPair, topic: int, model: GradeModel, coefficients: FloatArray, random: np.random.Generator
+) -> IntArray:
     """Grades of a pair's documents as the first assessor would give them to all of them, n × documents."""
-    grades = np.repeat(own.zero_filled[np.newaxis], n, axis=0)
+    grades = np.repeat(own.zero_filled[np.newaxis], len(coefficients), axis=0)
     if own.unjudged.any():
-        grades[:, own.unjudged] = model.draw(topic, own.codes[own.unjudged], random, n)
+        grades[:, own.unjudged] = model.draw(topic, own.codes[own.unjudged], coefficients, random)
     return grades
 
 

@@ -64,6 +64,7 @@ class GradeModel:
     pools: tuple[Pool, ...]
     thresholds: FloatArray
     coefficients: FloatArray
+    covariance: FloatArray
     effects: FloatArray
     errors: FloatArray
     centres: FloatArray
@@ -78,10 +79,10 @@ class GradeModel:
             raise SurefootError(f"no retrieved document is judged in {runs.qrels.path}, so no grade can be expected")
         topics = np.repeat(np.arange(len(pools)), [pool.judged.size for pool in pools])
         fit = _OrdinalFit(features, grades, topics, runs.levels, len(pools))
-        thresholds, coefficients, effects, errors = fit.solve()
+        thresholds, coefficients, covariance, effects, errors = fit.solve()
         given, votes = np.unique(grades), features @ coefficients
         centres = np.interp(np.arange(runs.levels), given, [votes[grades == grade].mean() for grade in given])
-        return cls(pools, thresholds, coefficients, effects, errors, centres)
+        return cls(pools, thresholds, coefficients, covariance, effects, errors, centres)
 
     @property
     def runs(self) -> int:
@@ -89,29 +90,36 @@ class GradeModel:
         return len(self.coefficients) - 2
 
     def votes(self, topic: int, codes: Codes) -> FloatArray:
-        """Coefficients · features of documents of a topic; 0 where no run has one among its first 100."""
-        pool = self.pools[topic]
-        _, rows, found = np.intersect1d(codes, pool.codes, return_indices=True)
-        votes = np.zeros(codes.size)
-        votes[rows] = pool.features[found] @ self.coefficients
-        return votes
+        """Coefficients · features of documents of a topic."""
+        return np.asarray(self._features(topic, codes) @ self.coefficients)
 
     def profiles(self, topic: int, codes: Codes) -> FloatArray:
         """Each run's vote for documents of a topic, less its mean vote for the judged ones: documents × runs."""
         pool = self.pools[topic]
-        _, rows, found = np.intersect1d(codes, pool.codes, return_indices=True)
-        votes = np.zeros((codes.size, pool.features.shape[1] - 2))
-        votes[rows] = pool.features[found, :-2]
-        return np.asarray(votes - pool.features[pool.judged, :-2].sum(axis=0) / max(pool.judged.size, 1))
+        centre = pool.features[pool.judged].sum(axis=0) / max(pool.judged.size, 1)
+        return np.asarray((self._features(topic, codes) - centre)[:, :-2])
 
     def excess(self, topic: int, codes: Codes, grades: IntArray) -> FloatArray:
         """How much higher the votes of documents are than those of documents of their grades on average."""
         return np.asarray(self.votes(topic, codes) - self.centres[np.minimum(grades, len(self.centres) - 1)])
 
-    def draw(self, topic: int, codes: Codes, random: np.random.Generator, n: int) -> IntArray:
-        """Grades of documents of a topic, n × documents; the topic's effect is drawn anew each time."""
-        latent = self.votes(topic, codes) + self.effects[topic] + self.errors[topic] * random.standard_normal((n, 1))
+    def draw_coefficients(self, random: np.random.Generator, n: int) -> FloatArray:
+        """Coefficients as they may be as well, n × features; one draw holds for all topics."""
+        return random.multivariate_normal(self.coefficients, self.covariance, n, method="cholesky")
+
+    def draw(self, topic: int, codes: Codes, coefficients: FloatArray, random: np.random.Generator) -> IntArray:
+        """Grades of documents of a topic, n × documents, by drawn coefficients; the topic's effect is drawn here."""
+        effect = self.effects[topic] + self.errors[topic] * random.standard_normal((len(coefficients), 1))
+        latent = coefficients @ self._features(topic, codes).T + effect
         return np.asarray(np.searchsorted(self.thresholds, latent + random.logistic(size=latent.shape)))
+
+    def _features(self, topic: int, codes: Codes) -> FloatArray:
+        """The features of documents; 0 where no run has one among its first 100."""
+        pool = self.pools[topic]
+        _, rows, found = np.intersect1d(codes, pool.codes, return_indices=True)
+        features = np.zeros((codes.size, self.coefficients.size))
+        features[rows] = pool.features[found]
+        return features
 
     def rest(self, topic: int, own: TopicPair) -> Iterator[tuple[int, int, float]]:
         """The judged documents that are in neither ranking, in groups of alike ones: grade, number, mean excess."""
@@ -137,15 +145,27 @@ class _OrdinalFit:
         self._features, self._levels = features, levels
         self._fixed = levels - 1 + features.shape[1]
 
-    def solve(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Thresholds, coefficients, effects of topics and their standard errors."""
+    def solve(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Thresholds, coefficients with their covariance, effects of topics and their standard errors."""
         variance, parameters = 1.0, np.zeros(self._fixed + self._n_topics)
         for _ in range(ROUNDS):
             parameters = minimize(self._objective, parameters, args=(variance,), jac=True, method="L-BFGS-B").x
             effects, errors = parameters[self._fixed :], self._errors(parameters, variance)
             variance = max(float(np.mean(effects**2 + errors**2)), 1e-3)
         thresholds, coefficients = self._unpack(parameters)
-        return thresholds, coefficients, effects, errors
+        return thresholds, coefficients, self._covariance(parameters), effects, errors
+
+    def _information(self, parameters: FloatArray) -> FloatArray:
+        """How much each document tells about its linear predictor."""
+        at_least, above = self._bounds(parameters)
+        return np.asarray(at_least * (1 - at_least) + above * (1 - above))
+
+    def _covariance(self, parameters: FloatArray) -> FloatArray:
+        """That of the coefficients, by the curvature of the posterior at its mode."""
+        weighted = self._features * self._information(parameters)[:, np.newaxis]
+        precision = np.full(self._features.shape[1], SHRINKAGE)
+        precision[-2:] = PRECISION
+        return np.asarray(np.linalg.inv(self._features.T @ weighted + np.diag(precision)))
 
     def _unpack(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
         gaps = np.exp(parameters[1 : self._levels - 1])
@@ -160,9 +180,8 @@ class _OrdinalFit:
         return expit(latent - ends[self._grades]), expit(latent - ends[self._grades + 1])
 
     def _errors(self, parameters: FloatArray, variance: float) -> FloatArray:
-        at_least, above = self._bounds(parameters)
-        information = at_least * (1 - at_least) + above * (1 - above)
-        return np.asarray((np.bincount(self._topics, information, self._n_topics) + 1 / variance) ** -0.5)
+        sums = np.bincount(self._topics, self._information(parameters), self._n_topics)
+        return np.asarray((sums + 1 / variance) ** -0.5)
 
     def _objective(self, parameters: FloatArray, variance: float) -> tuple[float, FloatArray]:
         at_least, above = self._bounds(parameters)

@@ -14,7 +14,7 @@ from surefoot.errors import SurefootError, listed
 from surefoot.release_gate.checks import ROUNDING, Checker, Finding, Groups, Pair, Verdict, worst_of
 from surefoot.release_gate.rules import UNDECIDED, Rules, resolve_rules
 from surefoot.results import Result, signature
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 
 PLoss = Mapping[tuple[str, str], Mapping[str, float]]
 """The probability that a loss is real, by measure and baseline, by topic."""
@@ -116,7 +116,7 @@ class GateResult(Result):
 
 
 def gate(
-    scores: Scores | Sequence[Scores],
+    scores: ScoresLike,
     baseline: str | Sequence[str],
     *,
     candidate: str,
@@ -210,9 +210,9 @@ def gate_all(
     )
 
 
-def as_list(scores: Scores | Sequence[Scores]) -> list[Scores]:
-    """Scores of one or several measures as a list."""
-    return [scores] if isinstance(scores, Scores) else list(scores)
+def as_list(scores: ScoresLike) -> list[Scores]:
+    """Scores of one or several measures as a list; each is whatever `Scores.of` takes."""
+    return [Scores.of(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
 
 
 def refuse_unprotected(parts: Sequence[Scores], rules: Rules) -> None:

@@ -1,0 +1,5 @@
+"""Surefoot where people work: PyTerrier, sentence-transformers, MTEB, pytest, MLflow, Weights & Biases.
+
+Each module needs its package and is imported by its full name. ranx, ir_measures, ir_datasets and pytrec_eval need
+none: `surefoot.score_runs` takes their objects.
+"""

@@ -1,0 +1,73 @@
+"""Results in experiment trackers: MLflow and Weights & Biases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from surefoot.io.results import html_table, render
+from surefoot.results import Result
+
+METRICS = ("mean", "urisk", "trisk", "georisk", "wins", "losses")
+
+
+def metrics_of(result: Result, columns: Sequence[str] = METRICS) -> dict[str, float]:
+    """The values of a result under names that trackers accept: ``system/alpha=1/urisk``.
+
+    >>> from surefoot import Scores, evaluate
+    >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"])
+    >>> metrics_of(evaluate(scores, "old", 5), ["urisk"])
+    {'old/alpha=5/urisk': 0.0, 'new/alpha=5/urisk': -0.7}
+    """
+    found = {}
+    for row in result:
+        labels = [str(row[name]) for name in ("measure", "segment", "system") if row.get(name) is not None]
+        labels += [f"alpha={row['alpha']:g}"] if row.get("alpha") is not None else []
+        for name in columns:
+            if isinstance(row.get(name), int | float):
+                found["/".join([*labels, name])] = round(float(row[name]), 12)
+    return found
+
+
+def log_mlflow(result: Result, name: str = "surefoot", **options: Any) -> None:
+    """Log the metrics of a result to the active run of MLflow, and the result itself as JSON and HTML.
+
+    Parameters
+    ----------
+    result
+        Any result of Surefoot.
+    name
+        The name of the artifacts.
+    **options
+        Of ``mlflow.log_metrics``, such as ``step``.
+    """
+    import mlflow
+
+    # MLflow allows letters, digits and _ - . / in names.
+    metrics = {re.sub(r"[^\w\-./ ]", "_", key): value for key, value in metrics_of(result).items()}
+    mlflow.log_metrics(metrics, **options)
+    mlflow.log_text(render(result, "json"), f"{name}.json")
+    mlflow.log_text(html_table(result.readable()), f"{name}.html")
+
+
+def log_wandb(result: Result, run: Any = None, name: str = "surefoot", **options: Any) -> None:
+    """Log the metrics of a result to a run of Weights & Biases, and its rows as a table.
+
+    Parameters
+    ----------
+    result
+        Any result of Surefoot.
+    run
+        The run; the active one if None.
+    name
+        The name of the table.
+    **options
+        Of ``run.log``, such as ``step``.
+    """
+    import wandb
+
+    rows = result.rows()
+    table = wandb.Table(columns=list(result.columns), data=[list(row.values()) for row in rows])
+    active: Any = run or wandb.run
+    active.log({**metrics_of(result), name: table}, **options)

@@ -1,0 +1,119 @@
+"""PyTerrier: the risk of pipelines beside ``pt.Experiment``, and guards and rankers as transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyterrier as pt
+
+from surefoot.analysis.evaluate import Evaluation, evaluate
+from surefoot.effectiveness import score_runs
+from surefoot.guard.guard import Guard
+from surefoot.scores import Scores
+
+
+def pipeline_scores(systems: Mapping[str, Any], topics: Any, qrels: Any, measure: object = "nDCG@10") -> Scores:
+    """Score pipelines query by query.
+
+    Parameters
+    ----------
+    systems
+        Pipelines, or frames of results, by name.
+    topics
+        The topics, a frame with ``qid`` and ``query``.
+    qrels
+        The judgements, a frame with ``qid``, ``docno`` and ``label``; or whatever `surefoot.score_runs` takes.
+    measure
+        The effectiveness measure.
+
+    Returns
+    -------
+    Scores
+        For `surefoot.evaluate`, `surefoot.gate` and all that follows.
+    """
+    runs = {name: system(topics) if callable(system) else system for name, system in systems.items()}
+    return score_runs(runs, qrels, measure)
+
+
+def risk(
+    systems: Mapping[str, Any],
+    topics: Any,
+    qrels: Any,
+    measure: object = "nDCG@10",
+    *,
+    baseline: str,
+    alpha: Any = 1.0,
+    **options: Any,
+) -> Evaluation:
+    """The risk of pipelines against one of them, beside what ``pt.Experiment`` tells.
+
+    Parameters
+    ----------
+    systems, topics, qrels, measure
+        As in `pipeline_scores`.
+    baseline
+        The name of the pipeline to compare with, or MEAN, MEDIAN or MAX.
+    alpha, **options
+        As in `surefoot.evaluate`.
+
+    Returns
+    -------
+    Evaluation
+        One row for each pipeline and alpha.
+    """
+    return evaluate(pipeline_scores(systems, topics, qrels, measure), baseline, alpha, **options)
+
+
+class GuardTransformer(pt.Transformer):  # type: ignore[misc]
+    """A candidate pipeline made safe by a guard: both pipelines retrieve, and the guard blends their rankings.
+
+    Parameters
+    ----------
+    guard
+        What `surefoot.fit_guard` found.
+    baseline, candidate
+        The two pipelines.
+    """
+
+    def __init__(self, guard: Guard, baseline: Any, candidate: Any) -> None:
+        self.guard, self.baseline, self.candidate = guard, baseline, candidate
+
+    def transform(self, topics: Any) -> Any:
+        """The guarded results of the topics."""
+        run = self.guard.apply(self.baseline(topics), self.candidate(topics))
+        found = run.to_frame().rename({"topic": "qid", "document": "docno"})
+        results = topics[["qid", "query"]].drop_duplicates().merge(found.to_pandas(), on="qid")
+        return pt.model.add_ranks(results)
+
+
+class RankerTransformer(pt.Transformer):  # type: ignore[misc]
+    """A trained ranker over results that have a column ``features``, as ``pt.ltr`` uses them.
+
+    Parameters
+    ----------
+    ranker
+        A fitted `RiskRanker`, or a model with ``predict``.
+    """
+
+    def __init__(self, ranker: Any) -> None:
+        self.ranker = ranker
+
+    def fit(self, results: Any, qrels: Any, **options: Any) -> RankerTransformer:
+        """Fit the ranker on results with features; ``options``, such as ``baseline``, are those of `RiskRanker.fit`."""
+        labelled = results.merge(qrels[["qid", "docno", "label"]], on=["qid", "docno"], how="left")
+        labels = labelled["label"].fillna(0).clip(lower=0).to_numpy()
+        self.ranker.fit(np.stack(labelled["features"]), labels, qid=labelled["qid"].to_numpy(), **options)
+        return self
+
+    def transform(self, results: Any) -> Any:
+        """The results with the ranker's scores and ranks."""
+        scored = results.copy()
+        features, queries = np.stack(scored["features"]), scored["qid"].to_numpy()
+        is_ranker = hasattr(self.ranker, "model_")
+        scored["score"] = self.ranker.predict(features, queries) if is_ranker else self.ranker.predict(features)
+        return pt.model.add_ranks(scored)
+
+
+__all__: Sequence[str] = ["GuardTransformer", "RankerTransformer", "pipeline_scores", "risk"]
