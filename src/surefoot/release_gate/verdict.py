@@ -109,6 +109,10 @@ class GateResult(Result):
         """The same with the text of each query that lost."""
         return replace(self, worst=tuple(replace(one, text=texts.get(one.topic)) for one in self.worst))
 
+    def headline(self) -> str:
+        """The verdict."""
+        return f"{self.candidate}: {self.verdict}"
+
     def __str__(self) -> str:
         from surefoot.release_gate.render import render_text
 
