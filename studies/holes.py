@@ -35,7 +35,7 @@ from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 
-POOLS, PAIRS, LEFT_OUT, DRAWS, SEED = 4, 8, 24, 400, 17
+POOLS, PAIRS, LEFT_OUT, DRAWS, SEED = 2, 8, 12, 300, 17
 DEPTH, HEAD = 3, 10
 MEASURES = {"TREC-COVID round 1": "nDCG@10", "TREC DL 2019": "nDCG@10", "TREC Web 2012": "ERR@20"}
 

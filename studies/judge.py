@@ -24,7 +24,7 @@ from surefoot.judgments.next_judgments import priorities, verdict_of
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 
-CASES, DRAWS, SEED = 16, 50, 23
+CASES, DRAWS, SEED = 10, 50, 23
 Document = tuple[int, int]
 """A topic and the index of a document in its pair; -1 for a document of neither ranking."""
 

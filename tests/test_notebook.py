@@ -54,6 +54,7 @@ def test_print_keeps_its_table(outputs: dict[str, Any]) -> None:
 
 def test_a_gate_shows_its_rules(outputs: dict[str, Any]) -> None:
     assert "large-losses" in outputs["gate"].data["text/html"]
+    assert outputs["gate"].data["text/html"].startswith("<p><b>new: ")
 
 
 def test_a_plot_shows(outputs: dict[str, Any]) -> None:
@@ -63,3 +64,30 @@ def test_a_plot_shows(outputs: dict[str, Any]) -> None:
 
 def test_an_unknown_column_names_the_nearest(outputs: dict[str, Any]) -> None:
     assert outputs["nearest"].evalue.startswith("no column 'ursik' (did you mean urisk?)")
+
+
+TEN_LINES = """
+import pandas
+from surefoot import evaluate, gate, profile, score_runs
+from IPython.display import display
+rows = [(f"q{q}", f"d{(d * 7 + q) % 10}", 10 - d) for q in range(60) for d in range(10)]
+old = pandas.DataFrame(rows, columns=["qid", "docno", "score"])
+new = old.assign(score=old["score"] + 4 * (old["docno"] == "d3"))
+qrels = pandas.DataFrame([(f"q{q}", "d3", 1 + q % 2) for q in range(60)], columns=["qid", "docno", "label"])
+scores = score_runs({"old": old, "new": new}, qrels, "nDCG@10")
+result = evaluate(scores, "old", alpha=5)
+display(result, profile(scores), gate(scores, "old", candidate="new"))
+print(result.to_latex(["system", "mean", "urisk"], caption="Risk."))
+"""
+
+
+def test_frames_to_a_table_a_plot_a_verdict_and_latex_in_ten_lines() -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(TEN_LINES.strip())])
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    shown = [output.data for output in notebook.cells[0].outputs if output.output_type == "display_data"]
+    assert "<b>" in shown[0]["text/html"]
+    assert base64.b64decode(shown[1]["image/png"]).startswith(b"\x89PNG")
+    assert "GateResult" in shown[2]["text/plain"]
+    printed = "".join(one.text for one in notebook.cells[0].outputs if one.get("name") == "stdout")
+    assert r"\caption{Risk.}" in printed
+    assert r"$U_{\mathrm{Risk}}$" in printed

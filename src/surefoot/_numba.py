@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
+from threading import Timer
 from typing import Any, TypeVar
 
 import numba
 from numba.core import caching
 from numba.extending import intrinsic
+
+PATIENCE = 2.0
+"""Seconds before a compilation is told of."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FunctionCache: Any = caching.FunctionCache
@@ -111,3 +116,19 @@ def is_compiled(function: Callable[..., Any]) -> bool:
     code = function.py_func.__code__  # type: ignore[attr-defined]
     kept = Path(function.stats.cache_path or "")  # type: ignore[attr-defined]
     return any(kept.glob(f"{Path(code.co_filename).stem}.{code.co_qualname}-{code.co_firstlineno}.*.nbi"))
+
+
+@contextmanager
+def compiling(is_needed: bool) -> Iterator[None]:
+    """Say on standard error why the block takes long, if it has to compile; on a terminal progress bars say so."""
+    if not is_needed or sys.stderr is None or sys.stderr.isatty():
+        yield
+        return
+    tell = partial(print, "surefoot: compiling, once; the next call is fast", file=sys.stderr, flush=True)
+    timer = Timer(PATIENCE, tell)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

@@ -109,6 +109,10 @@ class Result:
 
         return html_table(self.readable())
 
+    def headline(self) -> str:
+        """What a notebook shows above the table; nothing, unless the kind of result has something to say first."""
+        return ""
+
     def extra(self) -> dict[str, Any]:
         """Values that belong to no row, for JSON."""
         return {}

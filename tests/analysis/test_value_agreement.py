@@ -6,7 +6,7 @@ import pytest
 from surefoot.analysis.value_agreement import value_agreement
 from surefoot.errors import SurefootError
 from surefoot.io.tables import read_scores
-from surefoot.risk.values import Smooth
+from surefoot.risk.values import Monotone, Smooth, fences
 from surefoot.scores import Scores
 from surefoot.stats.agreement import RBO
 
@@ -75,3 +75,18 @@ def test_heads_may_hold_different_systems() -> None:
     first = next(row for row in found.rows() if row["measure"] == "urisk")
     assert first["systems"] == 3
     assert first["minimum"] < 0.2
+
+
+@pytest.mark.parametrize(("alpha", "refused"), [(1.0, 22), (5.0, 49)])
+def test_the_cubic_is_refused_for_many_baselines_and_the_monotone_form_for_none(
+    err20: Scores, alpha: float, refused: int
+) -> None:
+    found = 0
+    for row in range(len(err20.systems)):
+        others = np.delete(err20.values, row, axis=0) - err20.values[row]
+        assert np.isfinite(Monotone(alpha, *fences(others))(others)).all()
+        try:
+            Smooth(alpha, *fences(others))
+        except SurefootError:
+            found += 1
+    assert found == refused

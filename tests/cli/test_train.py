@@ -193,6 +193,33 @@ def test_the_current_ranking_as_baseline(folder):
     assert load_model("again").card["baselines"] == ["model.txt"]
 
 
+def test_other_learners_and_what_they_are_told(folder, capsys):
+    typed = ["train", "--train", "train.txt", "--threads", "1"]
+    linear = [
+        *typed,
+        "--learner",
+        "afs",
+        "--objective",
+        "trisk",
+        "--baseline",
+        "feature:1",
+        "--param",
+        "max_features=2",
+    ]
+    assert main([*linear, "-o", "linear"]) == 0
+    assert "linear: afs in " in capsys.readouterr().out
+    wider = [*typed, "--learner", "regression-trees", "--objective", "lambdamart", "--trees", "3"]
+    assert main([*wider, "--query-feature", "max:2", "-o", "wider"]) == 0
+    data = read_letor("train.txt")
+    for name, width in (("linear", 4), ("wider", 5)):
+        model = load_model(name)
+        assert model.card["data"]["features"] == width
+        assert main(["predict", name, "train.txt", "-o", f"{name}.run"]) == 0
+        assert model.predict(data).size == data.labels.size
+    assert main([*typed, "--learner", "adarank", "-o", "x"]) == 2
+    assert "adarank boosts the mean alone; give --objective lambdamart" in capsys.readouterr().err
+
+
 def test_several_baselines_a_model_and_a_run_among_them(folder, capsys):
     assert main(["train", "--train", "train.txt", "--objective", "lambdamart", "--trees", "3", "-o", "old"]) == 0
     assert main(["predict", "old", "train.txt", "-o", "bm25.run"]) == 0

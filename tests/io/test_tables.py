@@ -338,3 +338,12 @@ def test_every_digit_and_no_order(values, order, mark):
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
         scores = read_scores("-").select(["s0", "s1"], ["q0", "q1"])
     assert np.array_equal(scores.values.ravel(), values)
+
+
+def test_a_topic_that_trec_eval_leaves_out_counts_0(tmp_path):
+    for name, topics in {"old": ("1", "2"), "new": ("1",)}.items():
+        lines = [f"map {topic} 0.5\n" for topic in topics]
+        (tmp_path / f"{name}.eval").write_text("".join(["runid all x\n".replace("x", name), *lines, "map all 0.5\n"]))
+    scores = read_scores([tmp_path / "old.eval", tmp_path / "new.eval"], "AP")
+    assert scores["new"].tolist() == [0.5, 0.0]
+    assert scores.notes == ("1 missing score filled with 0: new on 2",)

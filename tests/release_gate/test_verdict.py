@@ -140,6 +140,13 @@ def test_a_candidate_identical_to_its_baseline_is_said() -> None:
     assert "new scores exactly as old on all of 400 queries" in str(result)
 
 
+def test_a_measure_that_did_not_move_is_tested_like_any_other() -> None:
+    other = Scores([OLD, OLD], ["old", "better"], TOPICS, "RR")
+    result = gate([SCORES, other], "old", candidate="better")
+    assert {one.rule for one in result.findings if one.measure == "RR"} == {"mean", "losses", "large-losses", "tail"}
+    assert result.verdict == "pass"
+
+
 def test_doubtful_losses_do_not_count() -> None:
     def found(p: float) -> dict[str, str]:
         certain = {("nDCG@10", "old"): dict.fromkeys(TOPICS, p)}

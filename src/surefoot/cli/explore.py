@@ -25,7 +25,7 @@ TOPICS_WITH_DOCUMENTS = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     inputs.add_inputs(parser)
-    parser.add_argument("--system", required=True, metavar="NAME", help="the system to look into")
+    parser.add_argument("--system", "--candidate", required=True, metavar="NAME", help="the system to look into")
     parser.add_argument(
         "--baseline", required=True, metavar="NAME", help="a system, or MEAN, MEDIAN, MAX of each topic"
     )

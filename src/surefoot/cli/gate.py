@@ -97,14 +97,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _p_loss(arguments: argparse.Namespace, options: GateOptions, scores: Sequence[Scores]) -> PLoss | None:
-    """The probability that each loss against a run is real, where runs and judgements can be read again."""
+    """The probability that each loss against a run is real, where runs and judgements can be read again.
+
+    Judgements that name relevant documents alone are no pool: whatever they leave out was not looked at, or is not
+    relevant, and nothing tells which. Then nothing is doubted.
+    """
     from surefoot.io.files import STDIN
 
     if not arguments.runs or STDIN in (*arguments.runs, arguments.qrels) or list(options.assessors) == ["off"]:
         return None
     from surefoot.effectiveness.measures import parse_measure
+    from surefoot.effectiveness.sources import load_qrels
     from surefoot.judgments.credibility import credibility
 
+    qrels = load_qrels(arguments.qrels)
+    if not qrels.are_whole or qrels.numbers.min() > 0:
+        return None
     candidate, found = options.candidate_of(scores[0]), {}
     for part in (part for part in scores if parse_measure(part.measure).kind is not None):
         runs = inputs.load_judged(arguments, part.measure)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from surefoot._numba import is_compiled
+from surefoot._numba import compiling, is_compiled
 from surefoot._typing import FloatArray, PathLike, Progress
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.foreign import ForeignMeasures
@@ -132,11 +132,12 @@ def score_runs_by(
     judged = load_qrels(qrels)
     prepared = RunScorer(chosen, judged, choose(unjudged, UNJUDGED, "unjudged") == "skip")
     rows = []
-    scored = _in_threads(lambda source: prepared.row(source.load(names, duplicates)), sources, workers)
-    for done, row in enumerate(scored, start=1):
-        rows.append(row)
-        if progress is not None:
-            progress(done, len(sources), "Scoring runs")
+    with compiling(will_compile()):
+        scored = _in_threads(lambda source: prepared.row(source.load(names, duplicates)), sources, workers)
+        for done, row in enumerate(scored, start=1):
+            rows.append(row)
+            if progress is not None:
+                progress(done, len(sources), "Scoring runs")
     systems = [row.name for row in rows]
     _refuse_doubles(systems, sources)
     notes = _notes(rows, judged)

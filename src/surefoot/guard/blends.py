@@ -25,6 +25,9 @@ FEATURES = (
 )  # fmt: skip
 """What the second stage sees of a document; see `features_of`."""
 
+DECIMALS = 6
+"""To which features are rounded, so that trees split alike whatever the last bits of a logarithm are elsewhere."""
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -122,13 +125,12 @@ def features_of(pair: Pair, scale: Scale) -> FloatArray:
     features[8] = candidate.to_rows(candidate.spread / scale.spread)
     features[9] = candidate.to_rows(pair.overlap)
     features[10] = candidate.to_rows(np.log(candidate.sizes))
-    return features
+    return features.round(DECIMALS)
 
 
 def second_stage(pair: Pair, forest: Forest, scale: Scale) -> FloatArray:
     """The candidate's score over the usual spread, corrected by trees over `features_of`."""
-    features = features_of(pair, scale)
-    return np.asarray(features[0] + forest(features))
+    return np.asarray(pair.candidate.filled / scale.spread + forest(features_of(pair, scale)))
 
 
 BLENDS: dict[str, Callable[[Pair, float, Scale], FloatArray]] = {

@@ -140,7 +140,8 @@ def html_table(result: Result) -> str:
         rows += f"<tr><td colspan={len(cells)}>… {counted(len(result) - len(shown), 'more row')}</td></tr>\n"
     notes = "".join(f"<p>{escape(note)}</p>\n" for note in _notes(result))
     body = f"<thead><tr>{_html_row('th', map(escape, cells), align)}</tr></thead>\n<tbody>\n{rows}</tbody>"
-    return f"<table>\n{body}\n</table>\n{notes}<p><code>{escape(result.signature)}</code></p>\n"
+    head = f"<p><b>{escape(result.headline())}</b></p>\n" if result.headline() else ""
+    return f"{head}<table>\n{body}\n</table>\n{notes}<p><code>{escape(result.signature)}</code></p>\n"
 
 
 def _html_row(tag: str, cells: Iterable[str], align: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.files import RUN_ENDINGS, name_of
-from surefoot.io.layouts import CellError, Layout, ScoreMatrix, Table, Wide, matrix_of, role_of
+from surefoot.io.layouts import CellError, Layout, Long, ScoreMatrix, Table, Wide, matrix_of, role_of
 
 ENDINGS = (*RUN_ENDINGS, ".eval", ".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".parquet", ".out")
 
@@ -27,6 +27,11 @@ class ScoreFile:
     @property
     def name(self) -> str:
         return name_of(self.path, ENDINGS)
+
+    @property
+    def leaves_out_topics(self) -> bool:
+        """Whether the file is the output of trec_eval, which lacks topics for which nothing was retrieved."""
+        return self.table.columns == ("measure", "topic", "value") and isinstance(self.layout, Long)
 
     @property
     def nameless(self) -> bool:

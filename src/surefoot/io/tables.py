@@ -41,6 +41,7 @@ def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None
         The measure to read, if the files have several, and the name of the measure in the result.
     missing
         What to do with topics that some system lacks: ``"error"``, ``"zero"`` or ``"drop"``, as in `Scores.align`.
+        trec_eval leaves out topics for which nothing was retrieved: among its files they count 0, and a note says so.
 
     Returns
     -------
@@ -169,6 +170,8 @@ def _combine(files: Sequence[ScoreFile], measure: str | None, missing: Missing) 
     notes = dict.fromkeys(note for matrix in matrices for note in matrix.notes)
     notes |= dict.fromkeys(_taken_on_trust(file, measure) for file in files if _must_be_trusted(file, measure))
     rows = (row for matrix in matrices for row in matrix.rows())
+    if missing == "error" and all(file.leaves_out_topics for file in files):
+        missing = "zero"
     scores_of = measure or _common_measure(files, matrices)
     if len(files) > 1:
         return Scores.align(rows, scores_of, missing, notes)

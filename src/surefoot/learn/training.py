@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from surefoot._numba import compiling
 from surefoot.errors import SurefootError
 from surefoot.learn.bagging import Run, resolve_run
 from surefoot.learn.baseline import Missing
 from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import Report
+from surefoot.learn.lambdas import will_compile
 from surefoot.learn.models import CARD
 from surefoot.learn.settings import Settings
 from surefoot.learn.training_run import Trained
@@ -102,7 +104,8 @@ def train(
 def train_run(run: Run, report: Report | None = None, **more: Any) -> Trained:
     """Train a run on this machine; errors of the engine are told in one line."""
     try:
-        return run.train(report, **more)
+        with compiling(will_compile()):
+            return run.train(report, **more)
     except run.engine.error as error:
         raise SurefootError(f"{run.settings.model_engine}: {engine_message(error)}") from None
 

@@ -117,8 +117,6 @@ class Checker:
 
     def findings(self) -> list[Finding]:
         """The findings of all rules that are on and have something to look at."""
-        if not np.any(self.pair.loss):
-            return [self._identical()]
         checks = {
             "mean": self.mean,
             "risk": self.risk,
@@ -261,14 +259,16 @@ class Checker:
         """Why a rule can't tell, and what would help: the verdicts without doubts, and without other tries."""
         if as_judged == "fail":
             return f"beyond the limit of {limit:g} if all losses are real; more judgements would tell (surefoot judge)"
-        if alone == "pass":
-            return f"within the limit of {limit:g}, but not distinguishable from the best of {self.tries} tries"
         would = f"nor would {MOST_QUERIES:,} queries like these"
         if more is not None:
             would = f"about {more:,} more queries like these would"
+        if alone == "pass" and self.tries > 1:
+            best = f"the best of {self.tries} tries"
+            return f"within the limit of {limit:g}, but not distinguishable from {best}; {would} tell"
         return f"can't tell whether it is within the limit of {limit:g}; {would}"
 
-    def _identical(self) -> Finding:
+    def identical(self) -> Finding:
+        """That candidate and baseline have the same scores, so that there is nothing to test."""
         pair = self.pair
         sentence = (
             f"{pair.candidate} scores exactly as {pair.baseline} on all of {counted(len(pair.topics), 'query')}: "

@@ -109,6 +109,10 @@ class GateResult(Result):
         """The same with the text of each query that lost."""
         return replace(self, worst=tuple(replace(one, text=texts.get(one.topic)) for one in self.worst))
 
+    def headline(self) -> str:
+        """The verdict."""
+        return f"{self.candidate}: {self.verdict}"
+
     def __str__(self) -> str:
         from surefoot.release_gate.render import render_text
 
@@ -195,7 +199,12 @@ def gate_all(
     if not any(checker.rules_on for checker in checkers):
         raise SurefootError("all rules are off, so nothing would be tested; leave one on")
     tests = max(1, sum(checker.own_tests for checker in checkers))
-    findings = tuple(finding for one in checkers for finding in replace(one, tests=tests).findings())
+    changed = {one.pair.baseline for one in checkers if np.any(one.pair.loss)}
+    findings = tuple(
+        finding
+        for one in checkers
+        for finding in (replace(one, tests=tests).findings() if one.pair.baseline in changed else [one.identical()])
+    )
     notes = [note for scores, _ in comparisons for note in scores.notes]
     return GateResult(
         signature=_signature(comparisons, candidate, rules, checkers[0].groups, tries),

@@ -173,6 +173,19 @@ BM25,U-CRO,5.0,losses,1992,1990.0,-2.0"""
     assert found["loss urisk", "a1"]["verdict"] == "not run"
 
 
+def test_the_claims_of_an_experiment_count_if_its_data_are_the_papers(tmp_path: Path, err20: Scores) -> None:
+    (tmp_path / "ucro-claims.csv").write_text(
+        "claim,published,ours,note,signature\n"
+        "alpha_limit_mslr,27.9,26.5,,sigir2012-claims|data=mslr-web10k\n"
+        "mslr_bm25_ndcg10,0.30869,0.4,published of MSLR-WEB10K; here demo,sigir2012-claims|data=demo\n"
+    )
+    found = {row["column"]: row for row in reproduce(err20, ["claims"], experiments=[tmp_path]).rows()
+             if row["row"] == "sigir2012"}  # fmt: skip
+    assert found["alpha_limit_mslr"]["recomputed"] == 26.5
+    assert found["alpha_limit_mslr"]["verdict"] == KNOWN
+    assert found["mslr_bm25_ndcg10"]["verdict"] == "not run"
+
+
 def test_a_folder_without_published_values_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "sigir2014-table3", "--experiment", str(tmp_path)]) == 2
     assert "published.csv: no such file; an experiment writes it if" in capsys.readouterr().err

@@ -189,7 +189,7 @@ def reproduce(
     unknown = [name for name in chosen if name not in TABLES]
     if unknown:
         raise SurefootError(f"no table {unknown[0]!r}; there are {', '.join(TABLES)}")
-    found = read_experiments(list(experiments))
+    found = read_experiments(experiments)
     cells = {name: TABLES[name].cells(scores, found) for name in chosen}
     every = [(name, cell) for name, own in cells.items() for cell in own]
     count = Counter(cell.verdict for _, cell in every)

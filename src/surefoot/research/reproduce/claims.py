@@ -14,7 +14,7 @@ from surefoot.research.reproduce import sigir2014
 from surefoot.research.reproduce.cells import Cell, printed
 from surefoot.research.reproduce.copies import Reach
 from surefoot.research.reproduce.ecir2014 import VIRTUAL_TABLE, mended, swap_reason
-from surefoot.research.reproduce.learned import NEEDS_MSLR, TRAINED_ANEW, Experiment, mslr_claim
+from surefoot.research.reproduce.learned import NEEDS_MSLR, TRAINED_ANEW, Experiment
 from surefoot.risk.values import Smooth, fences
 from surefoot.scores import Scores
 from surefoot.stats.agreement import kendall, pca
@@ -29,7 +29,7 @@ def claims(scores: Scores, found: Experiment) -> Iterator[Cell]:
     values = _recomputed(scores) | _of_copies(scores)
     for line in (*printed("claims"), *printed("ecir2014-implied-taus")):
         if line["paper"] == "sigir2012" or "mslr" in line["claim"]:
-            own = mslr_claim(line["paper"], found) if "bm25" in line["claim"] else None
+            own = found.claims.get((line["paper"], line["claim"]))
             cell = Cell(line["paper"], line["claim"], line["value"], own)
             yield cell.not_run(NEEDS_MSLR) if own is None else cell.remark(TRAINED_ANEW)
         else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -16,34 +16,50 @@ NEEDS_MSLR = "needs MSLR-WEB10K: surefoot experiment, then reproduce --experimen
 TRAINED_ANEW = "trained anew, with other software than the paper's; nothing says how far that may differ"
 OTHER_RATIO = "the ratio of the counts printed in the same table"
 
-Key = tuple[str, str, float, str]
-"""What a learned ranker is compared with, its name, alpha and the measure."""
-Experiment = Mapping[str, Mapping[Key, float]]
-"""By paper, what an experiment found."""
+Key = tuple[str, str, str, float, str]
+"""The paper, what a learned ranker is compared with, its name, alpha and the measure."""
 
 
-def read_experiments(folders: list[PathLike]) -> Experiment:
-    """What ``published.csv`` in the folders of `surefoot experiment` says of each published cell."""
-    return {paper: cells for folder in folders for paper, cells in [_read(Path(os.fspath(folder)))]}
+@dataclass(frozen=True)
+class Experiment:
+    """What experiments on MSLR-WEB10K found, by cell of a table, and by paper and claim."""
+
+    cells: Mapping[Key, float] = field(default_factory=dict)
+    claims: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
-def _read(folder: Path) -> tuple[str, dict[Key, float]]:
-    path = folder / "published.csv"
-    if not path.is_file():
-        raise InputError(
-            path, "no such file; an experiment writes it if data and plan are a paper's: MSLR-WEB10K, a published plan"
-        )
+def read_experiments(folders: Iterable[PathLike]) -> Experiment:
+    """What ``published.csv`` and ``ucro-claims.csv`` in the folders of `surefoot experiment` say."""
+    cells: dict[Key, float] = {}
+    claims: dict[tuple[str, str], float] = {}
+    for folder in map(Path, folders):
+        tables, texts = folder / "published.csv", sorted(folder.glob("*-claims.csv"))
+        if not tables.is_file() and not texts:
+            raise InputError(
+                tables,
+                "no such file; an experiment writes it if data and plan are a paper's: MSLR-WEB10K, a published plan",
+            )
+        for row in _rows(tables, "compared_to", "learner", "alpha", "measure") if tables.is_file() else ():
+            paper = row["signature"].partition("plan=")[2].partition("|")[0]
+            key = (paper, row["compared_to"].lower(), row["learner"], float(row["alpha"]), row["measure"])
+            cells[key] = float(row["ours"])
+            if row["learner"] == "BM25":
+                claims[paper, "mslr_bm25_ndcg10"] = float(row["ours"])
+        for path in texts:
+            # A note says that the value is of other data, or that there is none.
+            found = (row for row in _rows(path, "claim", "note") if not row["note"])
+            claims |= {("sigir2012", row["claim"]): float(row["ours"]) for row in found}
+    return Experiment(cells, claims)
+
+
+def _rows(path: Path, *columns: str) -> Iterator[dict[str, str]]:
+    """The rows of a file that have a value of ours."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    wanted = {"compared_to", "learner", "alpha", "measure", "ours", "signature"}
+    wanted = {*columns, "ours", "signature"}
     if not rows or wanted - set(rows[0]):
         raise InputError(path, f"expected rows with the columns {', '.join(sorted(wanted))}")
-    paper = rows[0]["signature"].partition("plan=")[2].partition("|")[0]
-    return paper, {
-        (row["compared_to"].lower(), row["learner"], float(row["alpha"]), row["measure"]): float(row["ours"])
-        for row in rows
-        if row["ours"]
-    }
+    return (row for row in rows if row["ours"])
 
 
 def sigir2014_table3(found: Experiment) -> Iterator[Cell]:
@@ -56,8 +72,9 @@ def sigir2014_table3(found: Experiment) -> Iterator[Cell]:
         for column in list(line)[2:]:
             if line[column]:
                 alpha = float(column[1:])
-                key = ("bm25", learners[objective] if alpha else "LambdaMART", alpha, columns.get(measure, measure))
-                cell = Cell(f"{measure} {objective}", column, line[column], found.get("sigir2014", {}).get(key))
+                learner = learners[objective] if alpha else "LambdaMART"
+                key = ("sigir2014", "bm25", learner, alpha, columns.get(measure, measure))
+                cell = Cell(f"{measure} {objective}", column, line[column], found.cells.get(key))
                 if cell.recomputed is None and measure == "loss_over_win":
                     lost, won = (float(counts[count, objective][column]) for count in ("loss", "win"))
                     yield Cell(cell.row, column, cell.published, lost / won).remark(OTHER_RATIO)
@@ -71,9 +88,9 @@ def sigir2016_table7(found: Experiment) -> Iterator[Cell]:
     for line in printed("sigir2016-table7-mslr"):
         learner, alpha = learners.get(line["learner"], line["learner"]), float(line["alpha"])
         for column in list(line)[3:]:
-            key = (line["compared_to"], learner, alpha, columns.get(column, column))
+            key = ("sigir2016", line["compared_to"], learner, alpha, columns.get(column, column))
             row = f"{line['compared_to']} {line['learner']} {line['alpha']}"
-            cell = Cell(row, column, line[column], found.get("sigir2016", {}).get(key))
+            cell = Cell(row, column, line[column], found.cells.get(key))
             if cell.recomputed is None and "_over_" in column and line["compared_to"] == "bm25" and "20" not in column:
                 yield _ratio(cell, line)
             else:
@@ -93,11 +110,6 @@ def _ratio(cell: Cell, line: Mapping[str, str]) -> Cell:
 
 def _judged(cell: Cell) -> Cell:
     return cell.not_run(NEEDS_MSLR) if cell.recomputed is None else cell.remark(TRAINED_ANEW)
-
-
-def mslr_claim(paper: str, found: Experiment) -> float | None:
-    """NDCG@10 of BM25 on MSLR-WEB10K."""
-    return found.get(paper, {}).get(("bm25", "BM25", 0.0, "ndcg@10"))
 
 
 @cache

@@ -1,0 +1,36 @@
+"""The manual's code for other services ranks as the library does."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surefoot.guard.blends import Scale
+from surefoot.guard.guard import Guard
+from surefoot.guard.pairs import Pair
+from surefoot.guard.second_stage import fit_second_stage
+
+MANUAL = Path(__file__).parents[2] / "docs" / "guard.md"
+
+
+@pytest.fixture(scope="module")
+def rank():
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", MANUAL.read_text(), re.S) if "def rank(" in block)
+    names = {}
+    exec(code, names)
+    return names["rank"]
+
+
+@pytest.mark.parametrize("safety", [0.0, 0.35])
+@pytest.mark.parametrize("kind", ["none", "lean", "z", "trees"])
+def test_plain_code_ranks_as_the_guard(kind, safety, rank):
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=40 * 30)
+    b, c = truth + rng.normal(size=truth.size), truth + rng.normal(size=truth.size)
+    pair = Pair.of(b, c, np.arange(0, truth.size + 1, 30))
+    guard = Guard(kind, 0.4, Scale.of(pair)) if kind != "trees" else fit_second_stage(pair, truth > 1)
+    guard = guard.towards_baseline(safety)
+    for query in range(40):
+        rows = slice(30 * query, 30 * query + 30)
+        assert rank(guard.to_json(), b[rows].tolist(), c[rows].tolist()) == guard.rank(b[rows], c[rows]).tolist()
