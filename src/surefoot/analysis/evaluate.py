@@ -138,8 +138,8 @@ class EvaluateOptions:
         minus = [measure for measure in MINUS if self.minus and (has_baseline or measure.needs != "baseline")]
         statistics = design.statistics([*measures, *minus], alphas)
         table = measure_columns(design.systems, has_baseline and design.baseline_names, alphas, measures, statistics)
-        if design.scores.judged is not None:
-            table[JUDGED] = judged_means(design.scores.select(design.systems))
+        if (judged := design.scores.select(design.systems).judged) is not None:
+            table[JUDGED] = judged_means(judged)
         if self.ci == "t":
             found = t_inference_of(statistics[URISK.source].at(alphas), self.level)  # type: ignore[union-attr]
             table |= {"urisk_low": found.low, "urisk_high": found.high}
@@ -308,11 +308,9 @@ def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:
     return [*design.scores.notes, *unequal, *caveats(alphas, table, lowest, topics, outside)]
 
 
-def judged_means(scores: Scores) -> FloatArray:
+def judged_means(judged: FloatArray) -> FloatArray:
     """judged@k of each system over the topics that it retrieved."""
-    assert scores.judged is not None
-    retrieved = np.maximum((~np.isnan(scores.judged)).sum(axis=1), 1)
-    return np.asarray(np.nan_to_num(scores.judged).sum(axis=1) / retrieved)
+    return np.asarray(np.nan_to_num(judged).sum(axis=1) / np.maximum((~np.isnan(judged)).sum(axis=1), 1))
 
 
 def unequally_judged(scores: Scores, systems: Sequence[str], baselines: Sequence[str]) -> list[str]:
@@ -325,7 +323,7 @@ def unequally_judged(scores: Scores, systems: Sequence[str], baselines: Sequence
     """
     if scores.judged is None:
         return []
-    means = dict(zip(scores.systems, judged_means(scores).tolist(), strict=True))
+    means = dict(zip(scores.systems, judged_means(scores.judged).tolist(), strict=True))
     found = [
         f"{system} is {100 * means[system]:.0f} %, the baseline's {100 * means[baseline]:.0f} %"
         for system, baseline in zip(systems, baselines, strict=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot._typing import FloatArray, IntArray
+from surefoot._typing import Columns, FloatArray, IntArray
 from surefoot.errors import SurefootError, counted
 from surefoot.judgments.assessors import SHIPPED, Disagreement, replicate
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
@@ -113,43 +113,34 @@ def credibility(
     pair, model = runs.pair(system, baseline), GradeModel.fit(runs)
     disagreement = resolve_assessors(assessors, runs, model)
     draws = draw_deltas(pair, model, disagreement, n_draws, seed)
+    columns = {"topic": np.array(runs.topics), "delta": pair.delta, **_columns(draws, level)}
+    columns |= {"judged": runs.judged(system), "baseline_judged": runs.judged(baseline)}
+    if isinstance(assessors, list | tuple):
+        columns["confirmed"] = confirmed(pair, assessors)
+    options = {"level": level, "n_draws": n_draws, "seed": seed}
+    told = signature(
+        "credibility",
+        measure=runs.measure,
+        system=system,
+        baseline=baseline,
+        alpha=alpha,
+        topics=len(runs.topics),
+        runs=len(runs.rankings),
+        assessors=disagreement and disagreement.source,
+        **options,
+    )
+    notes = _notes(pair.delta, columns["credible"])
+    return Credibility(
+        signature=told, columns=columns, notes=notes, alpha=alpha, level=level, delta=pair.delta, draws=draws
+    )
+
+
+def _columns(draws: FloatArray, level: float) -> Columns:
+    """Probabilities, intervals and verdicts of the drawn differences of each topic."""
     p_loss, p_win = (draws < -NO_CHANGE).mean(axis=0), (draws > NO_CHANGE).mean(axis=0)
     low, high = np.quantile(draws, [level / 2, 1 - level / 2], axis=0)
     verdict = np.select([p_loss >= 1 - level / 2, p_win >= 1 - level / 2], ["loss", "win"], "unclear")
-    columns = {
-        "topic": np.array(runs.topics),
-        "delta": pair.delta,
-        "p_loss": p_loss,
-        "p_win": p_win,
-        "low": low,
-        "high": high,
-        "credible": verdict,
-        "judged": runs.judged(system),
-        "baseline_judged": runs.judged(baseline),
-    }
-    if isinstance(assessors, list | tuple):
-        columns["confirmed"] = confirmed(pair, assessors)
-    return Credibility(
-        signature=signature(
-            "credibility",
-            measure=runs.measure,
-            system=system,
-            baseline=baseline,
-            alpha=alpha,
-            topics=len(runs.topics),
-            runs=len(runs.rankings),
-            assessors=disagreement and disagreement.source,
-            level=level,
-            n_draws=n_draws,
-            seed=seed,
-        ),
-        columns=columns,
-        notes=_notes(pair.delta, verdict),
-        alpha=alpha,
-        level=level,
-        delta=pair.delta,
-        draws=draws,
-    )
+    return {"p_loss": p_loss, "p_win": p_win, "low": low, "high": high, "credible": verdict}
 
 
 def resolve_assessors(assessors: Assessors, runs: JudgedRuns, model: GradeModel) -> Disagreement | None:
