@@ -24,7 +24,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -129,17 +129,22 @@ def cases() -> Iterator[Case]:
                     yield name, folder / "BM25.run", path, folder / "qrels.txt"
 
 
-@cache
 def written(name: str) -> Path:
-    """The runs and judgements of a collection of text, in a folder of their own."""
+    """The runs and judgements of a collection of text, in a folder that disappears with the process."""
+    return Path(_folder(name).name)
+
+
+@cache
+def _folder(name: str) -> TemporaryDirectory[str]:
     task = sample(collection() if name == "embedded" else _nfcorpus())
-    folder = Path(mkdtemp(prefix="surefoot-study-"))
+    home = TemporaryDirectory(prefix="surefoot-study-")
+    folder = Path(home.name)
     models = {model: MODELS[model] for model in MODELS if model in ("BM25", *MODELS_OVER_BM25)}
     for model, ranking in (rank(task, models, DEPTH) | learn(task)).items():
         (folder / f"{model}.run").write_text("".join(ranking.lines()), encoding="utf-8")
     judged = ((topic, list(grades.items())) for topic, grades in task.qrels.items() if topic in task.queries)
     (folder / "qrels.txt").write_text("".join(qrels_lines(judged)), encoding="utf-8")
-    return folder
+    return home
 
 
 def sample(task: Collection) -> Collection:

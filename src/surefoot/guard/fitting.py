@@ -198,26 +198,25 @@ def table_of(outcomes: Mapping[str, FloatArray], measure: str) -> dict[str, Colu
         return {name: [] for name in COLUMNS}
     scores = Scores(np.stack(list(outcomes.values())), list(outcomes), range(baseline.size), measure)
     compared = Comparison.of(np.stack([outcomes[name] for name in names]), baseline)
-    columns: dict[str, list[Any]] = {
+    changes = np.stack([_changes(scores, name) for name in names])
+    counts = {"losses": compared.losses.n, "loss20": compared.loss20}
+    return {
         "guard": names,
-        "mean": [float(outcomes[name].mean()) for name in names],
-        "frisk": np.atleast_1d(compared.frisk).tolist(),
-        "losses": np.atleast_1d(compared.losses.n).astype(int).tolist(),
-        "loss20": np.atleast_1d(compared.loss20).astype(int).tolist(),
+        "mean": scores.values[1:].mean(axis=1),
+        "frisk": compared.frisk,
+        **{name: count.astype(np.int64) for name, count in counts.items()},
+        **dict(zip(COLUMNS[5:], changes.T, strict=True)),
     }
-    for risk in ("mean", "frisk"):
-        bounds = [_change(scores, name, risk) for name in names]
-        for ending, values in zip(("change", "low", "high"), zip(*bounds, strict=True), strict=True):
-            columns[f"{risk}_{ending}"] = list(values)
-    return dict(columns)
 
 
-def _change(scores: Scores, name: str, risk: str) -> tuple[float, float, float]:
-    """The change against the candidate left alone, with its interval."""
+def _changes(scores: Scores, name: str) -> FloatArray:
+    """The changes of the mean and of F_Risk against the candidate left alone, each with its interval."""
     if np.array_equal(scores[name], scores[LEFT_ALONE]) or len(scores.topics) < 2:
-        return 0.0, 0.0, 0.0
-    found = difference_intervals(scores, name, LEFT_ALONE, "baseline", measures=[risk], n_resamples=RESAMPLES)
-    return float(found["estimate"][0]), float(found["low"][0]), float(found["high"][0])
+        return np.zeros(6)
+    found = difference_intervals(
+        scores, name, LEFT_ALONE, "baseline", measures=["mean", "frisk"], n_resamples=RESAMPLES
+    )
+    return np.column_stack([found[column] for column in ("estimate", "low", "high")]).ravel()
 
 
 def _kinds(kinds: Sequence[str] | None, queries: int) -> Iterator[str]:
