@@ -110,13 +110,20 @@ def _surviving(output: TextIO) -> TextIO:
 
 
 class _Pipe(io.FileIO):
-    """A file that drops what nobody reads any more."""
+    """A file that drops what nobody reads any more, or what can't be written once that has been reported."""
+
+    failed = False
 
     def write(self, data: Any, /) -> int:
+        if self.failed:
+            return len(data)
         try:
             return super().write(data)
         except BrokenPipeError:
             return len(data)
+        except OSError:
+            self.failed = True
+            raise
 
 
 def _report_error(command: str, message: str, code: int) -> int:
