@@ -54,7 +54,7 @@ OPTIONS: dict[str, dict[str, Settings]] = {
     "profile": {"systems": SYSTEMS, "label": LABEL},
     "alpha": {
         "baseline": BASELINE,
-        "of": {"choices": ("trisk", "urisk", "zrisk", "georisk"), "help": "(default: trisk)"},
+        "of": {"metavar": "MEASURE", "help": "trisk, urisk, zrisk, georisk … (default: trisk)"},
         "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "the ends of the range (default: 0,10)"},
         "systems": SYSTEMS,
         "label": LABEL,
