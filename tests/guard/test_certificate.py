@@ -84,6 +84,11 @@ def test_the_measures_of_a_budget():
     assert Budget(0.1).p_value(x, b) == pytest.approx(float(betting_p_value(np.maximum(b - x, 0), 0.1)))
 
 
+def test_a_measure_beyond_1_is_refused():
+    with pytest.raises(SurefootError, match=r"a query lost 3; .* between 0 and 1"):
+        Budget(0.1).p_value(np.zeros(50), np.full(50, 3.0))
+
+
 @pytest.mark.parametrize(("of", "limit"), [("frisk", 0.02), ("loss20", 0.1), ("tail", 0.15)])
 def test_promises_are_kept(of, limit):
     """Of 200 samples with replacement, at most the error and what chance adds with 99.9 % break the budget."""

@@ -21,7 +21,7 @@ from surefoot._random import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.results import Result, signature
-from surefoot.risk.statistics import LARGE_LOSS, Tail
+from surefoot.risk.statistics import Tail, large_losses
 from surefoot.stats.betting import betting_p_value
 
 PATH = tuple(round(1 - step / 20, 2) for step in range(1, 21))
@@ -35,6 +35,9 @@ MOST_QUERIES = 100_000
 
 LEAST_LIMIT = 1e-4
 """Below it no test set in reach would do."""
+
+ROUNDING = 1e-9
+"""How far a loss may pass 1 by rounding."""
 
 THRESHOLDS = 8
 """Losses from which a tail is looked at, from 0 to below the budget."""
@@ -69,7 +72,13 @@ class Budget:
 
     def p_value(self, x: FloatArray, baseline: FloatArray) -> float:
         """The p value of the hypothesis that the budget is broken, by the metric on queries drawn at random."""
-        return _TESTS[self.of](np.clip(baseline - x, 0.0, 1.0), baseline, self)
+        loss = np.maximum(baseline - x, 0.0)
+        largest = float(loss.max(initial=0.0))
+        if largest > 1 + ROUNDING:
+            raise SurefootError(
+                f"a query lost {largest:g}; a budget is tested for measures between 0 and 1, so choose one of these"
+            )
+        return _TESTS[self.of](np.minimum(loss, 1.0), baseline, self)
 
     def measured(self, x: FloatArray, baseline: FloatArray) -> float:
         """What was lost on these queries."""
@@ -77,7 +86,7 @@ class Budget:
         if self.of == "frisk":
             return float(loss.mean())
         if self.of == "loss20":
-            return float(_is_large(loss, baseline).mean())
+            return float(large_losses(-loss, baseline).mean())
         return -float(Tail.of(-loss, np.zeros_like(loss), fraction=TAIL).value)
 
     @cached_property
@@ -224,17 +233,13 @@ def _words(budget: Budget, safety: float, cost: float, next_step: FloatArray | N
     )
 
 
-def _is_large(loss: FloatArray, baseline: FloatArray) -> Any:
-    return (loss > LARGE_LOSS * baseline) & (baseline > 0)
-
-
 def _test_mean(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:
     return float(betting_p_value(loss, budget.limit, budget.error))
 
 
 def _test_share(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:
     """The binomial test, which is exact."""
-    return float(bdtr(np.count_nonzero(_is_large(loss, baseline)), loss.size, budget.limit))
+    return float(bdtr(np.count_nonzero(large_losses(-loss, baseline)), loss.size, budget.limit))
 
 
 def _test_tail(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:
