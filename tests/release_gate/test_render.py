@@ -159,6 +159,11 @@ def test_ordinary_names_stay_readable(name: str, shown: str) -> None:
     assert markdown(name) == shown
 
 
+@pytest.mark.parametrize("name", ["www.x.org", "me@x.org", "GH-12", "https://x.org", "@team", "a#12"])
+def test_names_that_github_would_link_are_broken_up(name: str) -> None:
+    assert "&#" in markdown(name)
+
+
 def test_text_wraps_and_can_not_steer_a_terminal() -> None:
     text = render_text(HOSTILE_RESULT, width=80)
     assert "\x1b" not in text

@@ -33,8 +33,8 @@ def markdown(text: str) -> str:
     'a&#124;b &#60;b&#62;&#42;c&#42;&#60;/b&#62; @&#8203;team #&#8203;12'
     """
     safe = re.sub(r"[&<>|*`\[\]\\~$!]|(?<!\w)_|_(?!\w)", lambda found: f"&#{ord(found[0])};", one_line(text))
-    safe = re.sub(r"((?<!\w)@|(?<!&)#)(?=\w)", r"\1&#8203;", safe)
-    return safe.replace("://", "&#58;//")
+    safe = re.sub(r"((?<!\w)@|(?<!&)#)(?=\w)|@(?=[\w-]+\.\w)|\bGH-(?=\d)", r"\g<0>&#8203;", safe)
+    return re.sub(r"\bwww\.", lambda found: f"{found[0][:3]}&#46;", safe, flags=re.IGNORECASE).replace("://", "&#58;//")
 
 
 def spreadsheet(text: str) -> str:
