@@ -319,7 +319,7 @@ def unequally_judged(scores: Scores, systems: Sequence[str], baselines: Sequence
     >>> judged = [[1.0, 1.0], [0.5, 0.7]]
     >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"], judged=judged)
     >>> unequally_judged(scores, ["new"], ["old"])
-    ["not as many documents are judged as of the baseline: judged@k of new is 60 %, the baseline's 100 %"]
+    ["more or fewer documents are judged than of the baseline: judged@k of new is 60 %, the baseline's 100 %"]
     """
     if scores.judged is None:
         return []
@@ -329,7 +329,7 @@ def unequally_judged(scores: Scores, systems: Sequence[str], baselines: Sequence
         for system, baseline in zip(systems, baselines, strict=True)
         if baseline in means and abs(means[system] - means[baseline]) >= UNEQUAL
     ]
-    told = f"not as many documents are judged as of the baseline: judged@k of {listed(found, most=3)}"
+    told = f"more or fewer documents are judged than of the baseline: judged@k of {listed(found, most=3)}"
     return [told] if found else []
 
 

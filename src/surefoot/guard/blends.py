@@ -146,6 +146,3 @@ BLENDS: dict[str, Callable[[Pair, float, Scale], FloatArray]] = {
 
 TREES = "trees"
 """The guard that is learned: the second stage."""
-
-RANKS_ONLY = ("none", "ranks", "cap")
-"""The guards that need no scores, only an order."""

@@ -179,7 +179,8 @@ def fit_guard_to_runs(
     """
     judged = load_qrels(qrels)
     runs = RunPair.of(baseline, candidate)
-    topics = [topic for topic in runs.topics if topic in set(judged.topics)]
+    number_of = {topic: number for number, topic in enumerate(judged.topics)}
+    topics = [topic for topic in runs.topics if topic in number_of]
     if not topics:
         raise InputError(
             judged.path,
@@ -188,7 +189,7 @@ def fit_guard_to_runs(
     runs = runs.select(topics)
     chosen = parse_measure(measure)
     scorer = RunScorer([chosen], judged)
-    index = np.array([judged.topics.index(topic) for topic in topics])
+    index = np.array([number_of[topic] for topic in topics])
 
     def metric(scores: FloatArray) -> FloatArray:
         return np.asarray(scorer.values(runs.run_by(scores, ""))[0, index])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import SurefootError, counted, listed
-from surefoot.io.layouts import NAMES
+from surefoot.io.layouts import NAMES, normalise_name
 
 if TYPE_CHECKING:
     import polars
@@ -304,12 +304,8 @@ def as_matrix(features: Any, source: str = "data") -> Matrix:
 
 def _role(name: str) -> str | None:
     """What a column of a frame holds; none if it is a feature."""
-    normal = _normalise_name(name)
+    normal = normalise_name(name)
     return next((role for role, names in ROLES.items() if normal in names), None)
-
-
-def _normalise_name(name: str) -> str:
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def _only(columns: Sequence[str], roles: Sequence[str | None], role: str, source: str) -> int:
@@ -318,7 +314,7 @@ def _only(columns: Sequence[str], roles: Sequence[str | None], role: str, source
     if not indices:
         what = "queries" if role == "topic" else f"{role}s"
         raise SurefootError(f"{source}: no column of {what} among {listed(columns)}; name it {ROLES[role][0]!r}")
-    return min(indices, key=lambda index: ROLES[role].index(_normalise_name(columns[index])))
+    return min(indices, key=lambda index: ROLES[role].index(normalise_name(columns[index])))
 
 
 def _stacked(matrices: Sequence[Matrix]) -> Matrix:

@@ -1,10 +1,10 @@
-"""Bounds on the mean of bounded values by betting against it: valid for every sample size, whatever the distribution.
+"""A test of the mean of bounded values by betting against it: valid for every sample size, whatever the distribution.
 
 A gambler who believes that the mean of values in 0..1 is below ``m`` bets on every next value being below it. If the
 mean is ``m`` or more the expected capital never grows, so by Ville's inequality it exceeds 1 / error at any time with
 probability at most ``error``. What the gambler stakes may depend on the values before: the smaller their variance, the
-larger the stake, which makes the bound adapt to it where Hoeffding's can't. Waudby-Smith and Ramdas, *Estimating means
-of bounded random variables by betting*, JRSS B 2024.
+larger the stake, which makes the test adapt to it where Hoeffding's bound can't. Waudby-Smith and Ramdas, *Estimating
+means of bounded random variables by betting*, JRSS B 2024.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from surefoot.errors import SurefootError
 
 LARGEST_STAKE = 0.95
 """Of what could be lost at most; all of it would end the game at the first value of 1."""
-
-RESOLUTION = 1e-3
-"""The relative width of the grid on which bounds are found."""
 
 
 def betting_p_value(values: npt.ArrayLike, mean: npt.ArrayLike, error: float = 0.1) -> FloatArray:
@@ -47,7 +44,7 @@ def betting_p_value(values: npt.ArrayLike, mean: npt.ArrayLike, error: float = 0
     >>> float(betting_p_value(np.zeros(300), 0.01)) < 0.1
     True
     """
-    x, means = validate_unit(values), np.asarray(mean, dtype=np.float64)[..., np.newaxis]
+    x, means = _validate_unit(values), np.asarray(mean, dtype=np.float64)[..., np.newaxis]
     if not ((means > 0) & (means < 1)).all():
         raise SurefootError("the hypothetical mean must lie between 0 and 1")
     steps = np.arange(2.0, x.size + 2)
@@ -59,39 +56,7 @@ def betting_p_value(values: npt.ArrayLike, mean: npt.ArrayLike, error: float = 0
     return np.asarray(np.exp(-np.maximum(capital, 0.0)))
 
 
-def betting_upper_bound(values: npt.ArrayLike, confidence: float = 0.9) -> float:
-    """An upper confidence bound of the mean of values in 0..1.
-
-    Parameters
-    ----------
-    values
-        Values in 0..1, exchangeable draws.
-    confidence
-        The probability, over draws, that the mean is at most the bound.
-
-    Returns
-    -------
-    float
-        The least mean above which every hypothetical mean is rejected, on a grid.
-
-    Examples
-    --------
-    >>> round(betting_upper_bound(np.zeros(300)), 3)
-    0.008
-    """
-    x = validate_unit(values)
-    grid = np.exp(np.arange(np.log(1e-4), 0, np.log1p(RESOLUTION)))[1:]
-    low, high = 0, grid.size  # above grid[high] all are rejected
-    while high - low > 1:
-        middle = (low + high) // 2
-        if betting_p_value(x, grid[middle], 1 - confidence) <= 1 - confidence:
-            high = middle
-        else:
-            low = middle
-    return float(grid[high]) if high < grid.size else 1.0
-
-
-def validate_unit(values: npt.ArrayLike) -> FloatArray:
+def _validate_unit(values: npt.ArrayLike) -> FloatArray:
     """Values as an array, if all lie in 0..1 and there are any."""
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != 1 or not x.size or not ((x >= 0) & (x <= 1)).all():

@@ -1,15 +1,14 @@
-"""What the learned baselines have in common: ``fit`` and ``predict``, and the validation of their arguments."""
+"""The arguments of ``fit`` and ``predict`` of the learned baselines, validated alike for all."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted
 from surefoot.learn.data import RankingData, as_matrix
 
@@ -18,16 +17,6 @@ if TYPE_CHECKING:
 
 EvalSet = tuple[Any, npt.ArrayLike, Iterable[object]]
 """Features, labels and query ids of validation data."""
-
-
-class Learner(Protocol):
-    """A ranker that learns from documents (rows) with labels and query ids, and scores documents."""
-
-    def fit(self, X: Any, y: npt.ArrayLike, qid: Iterable[object], eval_set: EvalSet | None = None) -> Any:
-        """Learn; validation data select among the models on the way."""
-
-    def predict(self, X: Any) -> FloatArray:
-        """The scores of documents: those of a query are ranked by them, the largest first."""
 
 
 def training_data(
