@@ -10,6 +10,7 @@ mteb = pytest.importorskip("mteb", reason="mteb is not installed")
 
 
 def test_results_have_tasks_as_topics(tmp_path):
+    from surefoot import SurefootError
     from surefoot.integrations.mteb import task_scores
 
     for model, shift in (("old", 0.0), ("new", 0.1)):
@@ -28,6 +29,9 @@ def test_results_have_tasks_as_topics(tmp_path):
     scores = task_scores([tmp_path / "old", tmp_path / "new"])
     assert scores.topics == ("NFCorpus", "SciFact")
     np.testing.assert_allclose(scores["new"], [0.4, 0.7])
+    (tmp_path / "new" / "revision").rename(tmp_path / "old" / "next")
+    with pytest.raises(SurefootError, match="old: has two results of NFCorpus"):
+        task_scores([tmp_path / "old"])
 
 
 def test_predictions_as_mteb_writes_them(tmp_path):

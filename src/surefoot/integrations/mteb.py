@@ -52,7 +52,10 @@ def task_scores(results: Iterable[Any], missing: Missing = "error") -> Scores:
     rows: dict[str, dict[str, float]] = {}
     for result in results:
         for model, task, value in _rows(result):
-            rows.setdefault(model, {})[task] = value
+            own = rows.setdefault(model, {})
+            if task in own:
+                raise InputError(model, f"has two results of {task}; two revisions need model folders of two names")
+            own[task] = value
     return Scores.from_dict(rows, "main score", missing)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from surefoot._typing import FloatArray
+from surefoot.risk.statistics import large_losses
 from surefoot.stats.bootstrap import bootstrap_weights, percentile_interval
 
 Sums = FloatArray
@@ -39,7 +40,7 @@ MEASURES: dict[str, Callable[[Sums], FloatArray]] = {
 def summands(system: FloatArray, baseline: FloatArray) -> FloatArray:
     """What each query adds to the sums, in six rows."""
     d = system - baseline
-    large = (d < -(0.2 + 1e-9) * baseline) & (baseline > 0)  # the tolerance of `surefoot.risk.statistics`
+    large = large_losses(d, baseline)
     return np.stack([np.maximum(d, 0), np.maximum(-d, 0), d > 0, d < 0, large, np.ones_like(d)])
 
 
