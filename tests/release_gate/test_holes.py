@@ -1,5 +1,6 @@
 """Ways in which a gate could pass unseen: each must be an error, or be remembered."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from surefoot import Rules, Scores, SurefootError, gate
 from surefoot.cli import main
+from surefoot.release_gate.config import read_options
 from surefoot.release_gate.ratchet import accept, read_accepted, write_accepted
 
 RANDOM = np.random.default_rng(8)
@@ -72,3 +74,15 @@ def test_figures_that_do_not_fit_the_scores_are_damage(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace(f"{VALUES[1, 0]}", "0.0", 1))
     with pytest.raises(SurefootError, match="its mean is not that of its scores"):
         read_accepted(path)
+
+
+def test_judgements_of_ir_datasets_are_a_collection_and_no_file(tmp_path: Path) -> None:
+    (tmp_path / "surefoot.toml").write_text('[gate]\nbaseline = "old"\nqrels = "irds:one/test"\nratchet = "r.json"\n')
+    options = read_options(tmp_path / "surefoot.toml", {"candidate": "new", "undecided": "pass"})
+    outcome = options.run([SCORES], accept=True)
+    assert outcome.ratchet is not None
+    write_accepted(tmp_path / "r.json", outcome.ratchet)
+    other = replace(options, qrels="irds:another/test")
+    with pytest.raises(SurefootError, match="the qrels are not those by which new was accepted"):
+        other.run([SCORES])
+    assert replace(other, ratchet=None).run([SCORES]).result.candidate == "new"

@@ -14,13 +14,13 @@ from surefoot.errors import InputError, listed
 from surefoot.io import trec_kernels as kernels
 from surefoot.io.diagnostics import LARGEST_GRADE
 from surefoot.io.document_lists import DocumentLists, Duplicates, Qrels, Run, as_qrels, as_run, ranked_lists
+from surefoot.io.files import IRDS
 from surefoot.io.frames import is_frame, table_of
 from surefoot.io.layouts import NAMES, CellError, Table, find_column
 
 DOCUMENTS = ("document", "docno", "doc_id", "corpus_id", "document_id", "docid", "did", "pid", "passage_id", "_id")
 SCORES = ("score", "similarity", "value")
 GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement", "score", "value")
-IRDS = "irds:"
 
 
 class Entries(NamedTuple):

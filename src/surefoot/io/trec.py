@@ -29,8 +29,8 @@ from surefoot.io.document_lists import (
     table_sizes,
     text_begin,
 )
-from surefoot.io.files import name_of, read_bytes
-from surefoot.io.memory import IRDS, irds_qrels, qrels_in_memory, run_in_memory
+from surefoot.io.files import IRDS, name_of, read_bytes
+from surefoot.io.memory import irds_qrels, qrels_in_memory, run_in_memory
 
 Names = Literal["file", "tag"]
 REMEDY = ", or say which counts (duplicates: first, best)"

@@ -11,7 +11,7 @@ from typing import Any
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
-from surefoot.io.files import read_bytes
+from surefoot.io.files import IRDS, STDIN, read_bytes
 from surefoot.io.maps import read_names, read_segments
 from surefoot.io.toml import TomlFile, read_toml
 from surefoot.release_gate.holdout import confirm, split_topics
@@ -135,9 +135,16 @@ class GateOptions:
         return accepted
 
     def _collection(self) -> dict[str, str]:
-        """Digests of the files that say what a score means."""
-        files = {"qrels": self.qrels, "queries": self.queries}
-        return {name: digest_of(read_bytes(path)) for name, path in files.items() if path}
+        """Digests of the files that say what a score means, or of the name of a collection of ir_datasets.
+
+        Standard input was read already, and can't be read again.
+        """
+        files = {"qrels": self.qrels, "queries": self.queries} if self.ratchet else {}
+        return {
+            name: digest_of(path if path.startswith(IRDS) else read_bytes(path))
+            for name, path in files.items()
+            if path and path != STDIN
+        }
 
 
 @dataclass(frozen=True)
@@ -201,4 +208,5 @@ def _value_of(file: TomlFile, key: str, value: object) -> object:
         return [str(item) for item in items]
     if not isinstance(value, str):
         raise file.error(key, f"{key} should be text; got {value!r}")
-    return str(Path(file.path).parent / value) if name in PATHS else value
+    is_path = name in PATHS and not value.startswith(IRDS)
+    return str(Path(file.path).parent / value) if is_path else value
