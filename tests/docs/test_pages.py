@@ -2,12 +2,11 @@
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.docs.conftest import DEMO, run
+from tests.docs.conftest import DEMO, Python, run
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -31,17 +30,16 @@ def script_of(block: str) -> str:
 
 @pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.name)
 def test_every_block_runs(page: Path, demo: Path, tmp_path: Path) -> None:
-    python: list[str] = []
-    for language, options, text in blocks(page):
-        if re.search(r'skip="[^"]+"', options) or language not in RUNS:
-            continue
-        if language == "sh":
+    with Python(tmp_path) as python:
+        for language, options, text in blocks(page):
+            if re.search(r'skip="[^"]+"', options) or language not in RUNS:
+                continue
+            if language == "python":
+                python.run(text)
+                continue
             if DEMO in text:
                 shutil.copytree(demo, tmp_path / "demo")
             run(["bash", "-e", "-o", "pipefail", "-c", script_of(text)], tmp_path)
-        else:
-            python.append(text)
-            run([sys.executable, "-W", "ignore", "-c", "\n".join(python)], tmp_path)
 
 
 def test_blocks_say_their_language() -> None:

@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     output = parser.add_argument_group("output")
     output.add_argument("--format", choices=("table", "json", "md"), default="table", help="(default: table)")
-    add_file(output, "--junit", metavar="FILE", help="write JUnit XML, a test case a rule")
+    add_file(output, "--junit", metavar="FILE", help="write JUnit XML, one test case for each rule")
     add_file(output, "--markdown", metavar="FILE", help="write Markdown for a pull-request comment")
 
 

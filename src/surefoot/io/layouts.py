@@ -165,8 +165,8 @@ def recognise(columns: Sequence[str]) -> Layout:
             raise SurefootError(f"the header has only {columns[0]!r} and no column of scores")
         return Wide(roles[0])
     raise SurefootError(
-        f"the first header cell is {columns[0]!r}; it must say what the rows are: 'topic' or 'qid' (and a column a "
-        "system), 'system' or 'run' (and a column a topic), or both and 'value' (a row a score)"
+        f"the first header cell is {columns[0]!r}; it must say what the rows are: 'topic' or 'qid' (and each "
+        "column a system), 'system' or 'run' (and each column a topic), or both and 'value' (one score on each row)"
     )
 
 

@@ -44,7 +44,8 @@ def with_query_feature(data: RankingData, spec: str) -> RankingData:
     array([2., 2., 6.], dtype=float32)
     """
     column = np.repeat(query_feature(data, spec), data.sizes).astype(np.float32)
-    names = None if data.feature_names is None else (*data.feature_names, spec)
+    # LightGBM refuses names with a colon.
+    names = None if data.feature_names is None else (*data.feature_names, spec.replace(":", "."))
     features: Any
     if isinstance(data.features, np.ndarray):
         features = np.column_stack([data.features, column])
