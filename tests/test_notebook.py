@@ -27,7 +27,9 @@ def outputs() -> dict[str, Any]:
     """The one output of each cell."""
     cells = [nbformat.v4.new_code_cell(code.strip()) for code in CELLS.values()]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True).execute()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS", raising=False)  # tables would be folded to it
+        nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True).execute()
     return {name: cell.outputs[0] for name, cell in zip(CELLS, notebook.cells, strict=True)}
 
 

@@ -18,7 +18,7 @@ def metrics_of(result: Result, columns: Sequence[str] = METRICS) -> dict[str, fl
     >>> from surefoot import Scores, evaluate
     >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"])
     >>> metrics_of(evaluate(scores, "old", 5), ["urisk"])
-    {'old/alpha=5/urisk': 0.0, 'new/alpha=5/urisk': -0.7}
+    {'old/alpha=5/urisk': 0.0, 'new/alpha=5/urisk': -0.85}
     """
     found = {}
     for row in result:
