@@ -56,7 +56,7 @@ def read_delimited(path: PathLike, data: bytes) -> ScoreFile:
     scores = layout.values if isinstance(layout, Long) else range(1, len(header.cells))
     frame = _without_blank_lines(_parsed(path, data, header, set(scores)))
     if _may_be_short(data, header, frame):
-        _check_widths(path, data, header)
+        _refuse_other_widths(path, data, header)
     return ScoreFile(
         path,
         PolarsTable(frame, header.cells),
@@ -81,7 +81,7 @@ def _parsed(path: PathLike, data: bytes, header: Header, numeric: Collection[int
             )
         except PolarsError as error:
             problem = error
-    _check_widths(path, data, header)
+    _refuse_other_widths(path, data, header)
     raise InputError(path, f"can't be read as a table: {str(problem).splitlines()[0]}")
 
 
@@ -100,8 +100,7 @@ def _without_blank_lines(frame: polars.DataFrame) -> polars.DataFrame:
 
 def _quoted(path: PathLike, data: bytes, header: Header) -> polars.DataFrame:
     """The rows of a table with quotes, as text. A stray quote must not swallow lines, so a cell ends with its line."""
-    _check_widths(path, data, header)
-    rows = [cells for _, cells in islice(_records(path, data, header), 1, None)]
+    rows = list(islice(_full_rows(path, data, header), 1, None))
     names = [str(index) for index in range(len(header.cells))]
     return polars.DataFrame(rows, dict.fromkeys(names, polars.String), orient="row")
 
@@ -114,11 +113,18 @@ def _may_be_short(data: bytes, header: Header, frame: polars.DataFrame) -> bool:
     return marks != frame.height * (len(header.cells) - 1)
 
 
-def _check_widths(path: PathLike, data: bytes, header: Header) -> None:
+def _refuse_other_widths(path: PathLike, data: bytes, header: Header) -> None:
+    for _ in _full_rows(path, data, header):
+        pass
+
+
+def _full_rows(path: PathLike, data: bytes, header: Header) -> Iterator[list[str]]:
+    """The cells of the header and of each row, which must have as many."""
     width = len(header.cells)
     for line, cells in _records(path, data, header):
         if len(cells) != width:
             raise InputError(path, f"expected {width} columns as in the header, found {len(cells)}", line)
+        yield cells
 
 
 def _records(path: PathLike, data: bytes, header: Header) -> Iterator[tuple[int, list[str]]]:

@@ -16,16 +16,6 @@ def one_line(text: str) -> str:
     return " ".join("".join(mark if mark.isprintable() or mark.isspace() else REPLACEMENT for mark in text).split())
 
 
-def shortened(text: str, most: int) -> str:
-    """The text, cut in the middle if it is longer.
-
-    >>> shortened("abcdefghij", 5)
-    'ab…ij'
-    """
-    half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[: most - 1 - half]}…{text[len(text) - half :]}"
-
-
 def markdown(text: str) -> str:
     r"""A text that Markdown and HTML show as it is, in one line, and that GitHub takes for no mention, issue or link.
 

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.data import RankingData, queries_of
+from surefoot.learn.data import RankingData
 from surefoot.learn.engines import INSTALL, engine_of
 from surefoot.learn.models import Model, load_model
 from surefoot.learn.recipes import SAFE
-from surefoot.learn.row_queries import evaluation_set, queries_of_rows
+from surefoot.learn.row_queries import evaluation_set, in_order, order_by_query, queries_of_rows
 from surefoot.learn.settings import FIELDS, Settings
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
@@ -168,10 +168,10 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             valid, valid_order = self._data(self._matrix(features), labels, queries)
         trained = train(
             data,
-            _in_order(baseline, order),
+            in_order(baseline, order),
             self.settings(),
             valid=valid,
-            valid_baseline=_in_order(eval_baseline, valid_order),
+            valid_baseline=in_order(eval_baseline, valid_order),
             sample_weight=_weight(sample_weight, matrix, len(data), order),
             init_model=init_model.model_.booster if isinstance(init_model, RiskRanker) else init_model,
             callbacks=callbacks,
@@ -205,7 +205,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             return self.model_.predict(matrix)
         data, order = self._data(matrix, np.zeros(matrix.shape[0]), qid)
         scores = np.empty(order.size)
-        scores[order] = self.model_.predict(data, baseline=_in_order(baseline, order))
+        scores[order] = self.model_.predict(data, baseline=in_order(baseline, order))
         return scores
 
     def evaluate(
@@ -270,7 +270,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         values = validation.values(self._predict(validation))
         if sample_weight is None:
             return float(values.mean())
-        data, order = validation.data, self._order(X, qid)
+        data, order = validation.data, order_by_query(queries_of_rows(qid, None, X.shape[0]))
         rows = _check_sample_weight(sample_weight, np.empty((order.size, 1)), ensure_non_negative=True)[order]
         weights = np.add.reduceat(rows, data.bounds[:-1]) / data.sizes
         return float(np.average(values, weights=weights[validation.metric.counted]))
@@ -340,7 +340,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         data, order = self._data(self._matrix(X), y, qid)
         settings = replace(self.settings(), max_label=self.model_.card["settings"]["max_label"])
-        return Validation.of(settings, data, baselines_of(_in_order(baseline, order), data))
+        return Validation.of(settings, data, baselines_of(in_order(baseline, order), data))
 
     def _matrix(self, X: Any) -> Any:
         """Features for the fitted model, or for the one that is being fitted."""
@@ -351,11 +351,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         queries = queries_of_rows(qid, None, X.shape[0])
         data = RankingData.of(X, y, queries, feature_names=None if names is None else [str(name) for name in names])
-        return data, np.argsort(queries_of(queries)[1], kind="stable")
-
-    def _order(self, X: Any, qid: Any) -> npt.NDArray[np.intp]:
-        """The order that brings the rows together by query."""
-        return np.argsort(queries_of(queries_of_rows(qid, None, X.shape[0]))[1], kind="stable")
+        return data, order_by_query(queries)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -391,15 +387,3 @@ def _weight(given: Any, X: Any, queries: int, order: npt.NDArray[np.intp]) -> An
     if given is None or np.asarray(given).shape == (queries,):
         return given
     return _check_sample_weight(given, X, ensure_non_negative=True)[order]
-
-
-def _in_order(given: Any, order: npt.NDArray[np.intp]) -> Any:
-    """What the user gave a value for each row of, brought into the order of the rows."""
-    if isinstance(given, Mapping):
-        return {name: _in_order(one, order) for name, one in given.items()}
-    if given is None or isinstance(given, str | os.PathLike):
-        return given
-    if isinstance(given, list | tuple) and given and not np.isscalar(given[0]):
-        return [_in_order(one, order) for one in given]
-    values = np.asarray(given)
-    return values[..., order] if values.ndim and values.shape[-1] == order.size else given

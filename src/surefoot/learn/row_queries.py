@@ -1,15 +1,17 @@
-"""Which query each row is of: by query ids, or by group sizes as in LightGBM."""
+"""Which query each row is of, by query ids or by group sizes as in LightGBM, and the order that this gives the rows."""
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import SurefootError
+from surefoot.learn.data import queries_of
 
 
 def queries_of_rows(qid: Any, group: npt.ArrayLike | None, rows: int) -> npt.NDArray[Any]:
@@ -49,3 +51,24 @@ def evaluation_set(given: Any, group: Any) -> tuple[Any, npt.ArrayLike, npt.NDAr
     features, labels = given
     sizes = group[0] if isinstance(group, Sequence) and len(group) and np.ndim(group[0]) else group
     return features, labels, queries_of_rows(None, sizes, len(np.asarray(labels)))
+
+
+def order_by_query(queries: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """The order that brings the rows of each query together.
+
+    >>> order_by_query(np.array(["a", "b", "a"]))
+    array([0, 2, 1])
+    """
+    return np.argsort(queries_of(queries)[1], kind="stable")
+
+
+def in_order(given: Any, order: npt.NDArray[np.intp]) -> Any:
+    """What the user gave a value for each row of, brought into the order of the rows."""
+    if isinstance(given, Mapping):
+        return {name: in_order(one, order) for name, one in given.items()}
+    if given is None or isinstance(given, str | os.PathLike):
+        return given
+    if isinstance(given, list | tuple) and given and not np.isscalar(given[0]):
+        return [in_order(one, order) for one in given]
+    values = np.asarray(given)
+    return values[..., order] if values.ndim and values.shape[-1] == order.size else given
