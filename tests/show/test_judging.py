@@ -47,6 +47,15 @@ def saved(page: Any, folder: Path) -> list[str]:
     return file.read_text().splitlines()
 
 
+def reload_until_kept(page: Any) -> None:
+    """Reload, as often as it takes: a browser may write its storage down a moment after the key was pressed."""
+    for _ in range(50):
+        page.reload()
+        if page.inner_text("#notice"):
+            return
+        page.wait_for_timeout(100)
+
+
 def test_judging_by_keyboard_alone(open_page: Callable[..., Page], tmp_path: Path) -> None:
     page = open_page().page
     assert page.inner_text("h1") == "query 0"
@@ -70,7 +79,8 @@ def test_judging_by_keyboard_alone(open_page: Callable[..., Page], tmp_path: Pat
 def test_progress_is_kept_and_taken_in(open_page: Callable[..., Page], tmp_path: Path) -> None:
     first = open_page()
     first.page.keyboard.press("3")
-    first.page.reload()
+    assert "1 judged" in first.page.inner_text("#progress")
+    reload_until_kept(first.page)
     assert first.page.inner_text("#notice") == "1 judgment of an earlier visit kept."
     assert first.page.inner_text("h1") == "query 1"
     lines = saved(first.page, tmp_path)
