@@ -144,6 +144,8 @@ def _folder(name: str) -> TemporaryDirectory[str]:
         (folder / f"{model}.run").write_text("".join(ranking.lines()), encoding="utf-8")
     judged = ((topic, list(grades.items())) for topic, grades in task.qrels.items() if topic in task.queries)
     (folder / "qrels.txt").write_text("".join(qrels_lines(judged)), encoding="utf-8")
+    texts = (f"{topic}\t{' '.join(text.split())}\n" for topic, text in task.queries.items())
+    (folder / "queries.tsv").write_text("".join(texts), encoding="utf-8")
     return home
 
 

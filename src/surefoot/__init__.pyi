@@ -7,6 +7,7 @@ from surefoot.analysis.bias import partial_correlation as partial_correlation
 from surefoot.analysis.cross import cross as cross
 from surefoot.analysis.documents import document_moves as document_moves
 from surefoot.analysis.evaluate import evaluate as evaluate
+from surefoot.analysis.explain.explanation import explain as explain
 from surefoot.analysis.explore import explore as explore
 from surefoot.analysis.independence import independence as independence
 from surefoot.analysis.intervals import difference_intervals as difference_intervals
@@ -122,6 +123,7 @@ from surefoot.stats.agreement import pca as pca
 from surefoot.stats.agreement import ranking as ranking
 from surefoot.stats.agreement import rbo as rbo
 from surefoot.stats.corrections import correct as correct
+from surefoot.stats.group_test import group_test as group_test
 from surefoot.stats.inference import jackknife as jackknife
 from surefoot.stats.inference import t_inference as t_inference
 from surefoot.stats.inference import topic_inference as topic_inference

@@ -21,6 +21,7 @@ COMMANDS = {
     "evaluate": "the risk of every system against a baseline, and against all others",
     "scores": "the effectiveness of runs topic by topic, as a table",
     "explore": "one system against one baseline, topic by topic: which queries got worse?",
+    "explain": "which groups of queries carry the loss, in words: found on one half, confirmed on the other",
     "cross": "every system as the baseline in turn: does that choice change the order?",
     "agreement": "how far rankings, systems and assumptions agree: tau, RBO, correlation, PCA, normality, G²",
     "figure": "a figure of the papers, made from your own data",

@@ -112,6 +112,12 @@ def read_documents(path: PathLike, wanted: Collection[str] | None = None) -> dic
     return _read(path, DOCUMENTS, None if wanted is None else frozenset(wanted))
 
 
+def document_texts(path: PathLike) -> Iterator[str]:
+    """The texts of all documents, one at a time, so that a collection need not fit in memory."""
+    with open_bytes(path) as file:
+        yield from (text for _, _, text in _lines(path, file, DOCUMENTS, None))
+
+
 def _read(path: PathLike, columns: _Columns, wanted: frozenset[str] | None) -> dict[str, str]:
     texts: dict[str, str] = {}
     with open_bytes(path) as file:

@@ -1,0 +1,209 @@
+"""Which groups of queries carry the loss? A search on one half of the queries, a test on the other, in both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot._typing import BoolArray, FloatArray
+from surefoot.analysis.explain.conditions import FEWEST, Condition, Feature, conditions_of, own_feature, validate_usable
+from surefoot.analysis.explain.query_features import judged_feature, ranking_features, text_features
+from surefoot.analysis.explain.search import Search, Tested, adding
+from surefoot.effectiveness.sources import sources_of
+from surefoot.errors import SurefootError, counted, listed
+from surefoot.io.document_lists import Run
+from surefoot.results import Result, signature
+from surefoot.scores import Scores, ScoresLike
+
+LEVEL = 0.1
+FEWEST_QUERIES = 8 * FEWEST
+OTHERS = "all other queries"
+COLUMNS = ("group", "queries", "loss", "topics", "mean_loss", "others", "delta", "p", "p_adjusted", "confirmed")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Explanation(Result):
+    """A row for each group that was tested; see `explain` for the columns. ``members`` are the topics of each."""
+
+    topics: tuple[str, ...]
+    members: tuple[BoolArray, ...]
+
+    def segments(self) -> dict[str, str]:
+        """The segment of each topic, as `surefoot.evaluate_segments`, the gate and the report take it.
+
+        A topic of several confirmed groups belongs to the first of them.
+        """
+        groups = [row for row, confirmed in enumerate(self["confirmed"]) if confirmed]
+        found = dict.fromkeys(self.topics, OTHERS)
+        for row in reversed(groups):
+            found |= {topic: str(self["group"][row]) for topic, own in zip(self.topics, self.members[row], strict=True)
+                      if own}  # fmt: skip
+        return found
+
+    def readable(self) -> Result:
+        """The rows with fractions in percent."""
+        columns: dict[str, Any] = dict(self.columns)
+        for name in ("queries", "loss"):
+            columns[name] = [f"{100 * value:.0f} %" for value in self[name]]
+        columns["confirmed"] = ["yes" if value else "no" for value in self["confirmed"]]
+        return Result(self.signature, columns, self.notes)
+
+
+def explain(
+    scores: ScoresLike,
+    system: str,
+    baseline: str,
+    *,
+    queries: Mapping[str, str] | None = None,
+    runs: Any = None,
+    documents: Iterable[str] | None = None,
+    features: Mapping[str, Mapping[str, object]] | None = None,
+    level: float = LEVEL,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> Explanation:
+    """Which groups of queries carry the loss?
+
+    Groups are fixed before any score is looked at: by the text of the queries, by how far the two rankings agree and
+    how fast their scores fall, by how much is judged. The queries are split in halves at random. On one half the group
+    whose mean loss is highest above that of the others (Welch's t) is taken, then the one among the queries that are
+    left, and so on, at most four. On the other half each is tested, without the queries of those before it, by a
+    studentised permutation test. Then the halves change places. Holm's correction at level / 2 on each half bounds the
+    probability that any group is confirmed by chance by ``level``, whatever the dependence of groups and halves.
+
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure; whatever `Scores.of` takes.
+    system, baseline
+        The system, and a system or MEAN, MEDIAN or MAX of each topic to compare it with.
+    queries
+        The text of each topic.
+    runs
+        The rankings of the two systems, as `surefoot.score_runs` takes them.
+    documents
+        The texts of the collection, to tell how rare words are; otherwise the queries tell.
+    features
+        Features of your own: by name, the value of each topic. Numbers are cut at quantiles, labels are groups.
+    level
+        The probability at which any group may be confirmed by chance.
+    n_resamples, seed
+        Of the permutation tests; the seed also splits the queries.
+
+    Returns
+    -------
+    Explanation
+        Columns ``group, queries, loss, topics, mean_loss, others, delta, p, p_adjusted, confirmed``: the group in
+        words, the fraction of queries and of all loss that it has on the queries it was tested on, how many topics it
+        has, the mean loss max(0, baseline - system) within and outside, the mean difference within, p, p adjusted (to
+        be compared with the level), and whether it is confirmed. The largest excess of loss over queries comes first.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> topics = [f"q{number}" for number in range(200)]
+    >>> texts = {topic: "size 42 shoes" if rng.random() < 0.2 else "blue shoes" for topic in topics}
+    >>> old = {topic: rng.uniform(0.4, 0.9) for topic in topics}
+    >>> new = {topic: old[topic] - 0.3 * ("42" in texts[topic]) + rng.normal(0, 0.05) for topic in topics}
+    >>> found = explain({"old": old, "new": new}, "new", "old", queries=texts)
+    >>> [(row["group"], row["confirmed"]) for row in found.rows()]
+    [('queries with a number', True)]
+
+    """
+    scores = Scores.of(scores)
+    delta = scores[system] - scores.baseline(baseline)
+    if not 0 < level < 1:
+        raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
+    if delta.size < FEWEST_QUERIES:
+        raise SurefootError(
+            f"groups are found on one half of the queries and tested on the other, which takes {FEWEST_QUERIES} "
+            f"queries or more; got {delta.size}"
+        )
+    conditions = conditions_of(_features(scores, (system, baseline), queries, runs, documents, features))
+    validate_usable(conditions, delta.size)
+    loss = np.maximum(-delta, 0.0)
+    found = Search(loss, conditions, n_resamples, seed).tested() if loss.any() else []
+    confirmed = adding([one for one in found if one.p_adjusted <= level], loss)
+    found = [*confirmed, *(one for one in found if one.p_adjusted > level)]
+    told = signature(
+        "explain",
+        measure=scores.measure,
+        system=system,
+        baseline=baseline,
+        topics=delta.size,
+        groups=len(conditions),
+        level=level,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+    rows = [_row(one, delta, level) for one in found]
+    columns = {name: np.array([row[name] for row in rows]) for name in COLUMNS}
+    members = tuple(one.condition.members for one in found)
+    notes = (*scores.notes, *_notes(rows, loss, len(conditions), level))
+    return Explanation(signature=told, columns=columns, notes=notes, topics=scores.topics, members=members)
+
+
+def _features(
+    scores: Scores,
+    names: tuple[str, str],
+    queries: Mapping[str, str] | None,
+    runs: Any,
+    documents: Iterable[str] | None,
+    features: Mapping[str, Mapping[str, object]] | None,
+) -> Iterator[Condition | Feature]:
+    if queries is not None:
+        missing = [topic for topic in scores.topics if topic not in queries]
+        if missing:
+            raise SurefootError(f"no text of {counted(len(missing), 'topic')}: {listed(missing, 5)}")
+        yield from text_features([queries[topic] for topic in scores.topics], documents)
+    if runs is not None:
+        system, baseline = _rankings(runs, names)
+        yield from ranking_features(system, baseline, scores.topics)
+    if scores.judged is not None:
+        for name in names:
+            if name in scores.systems:
+                yield judged_feature(name, scores.judged[scores.row(name)])
+    for name, values in (features or {}).items():
+        yield from own_feature(name, [values.get(topic) for topic in scores.topics])
+
+
+def _rankings(runs: Any, names: tuple[str, str]) -> list[Run]:
+    """The runs of two names among those given."""
+    sources = {source.expected_name("file"): source for source in sources_of(runs)}
+    absent = [name for name in names if name not in sources]
+    if absent:
+        raise SurefootError(f"no run of {listed(absent)} among those given: {listed(sources)}")
+    return [sources[name].load("file", "error") for name in names]
+
+
+def _row(one: Tested, delta: FloatArray, level: float) -> dict[str, Any]:
+    """The figures of a group on the queries that tested it."""
+    inside, own = one.condition.members[one.tested_on], delta[one.tested_on]
+    loss = np.maximum(-own, 0.0)
+    return {
+        "group": one.condition.words,
+        "queries": float(inside.mean()),
+        "loss": float(loss[inside].sum() / loss.sum()) if loss.any() else 0.0,
+        "topics": int(one.condition.members.sum()),
+        "mean_loss": float(loss[inside].mean()),
+        "others": float(loss[~inside].mean()),
+        "delta": float(own[inside].mean()),
+        "p": one.p,
+        "p_adjusted": one.p_adjusted,
+        "confirmed": one.p_adjusted <= level,
+    }
+
+
+def _notes(rows: Sequence[Mapping[str, Any]], loss: FloatArray, groups: int, level: float) -> Iterator[str]:
+    """What was found, in words."""
+    confirmed = [row for row in rows if row["confirmed"]]
+    for row in confirmed:
+        yield f"{row['group']}: {100 * row['queries']:.0f} % of queries, {100 * row['loss']:.0f} % of the loss"
+    lost = int((loss > 0).sum())
+    told = f"{counted(lost, 'query')} of {loss.size} lost, {loss.mean():.4f} on average; {groups} groups looked at"
+    if not confirmed:
+        yield f"no group is confirmed at level {level:g}: the loss may be spread over all queries, or they are too few"
+    yield f"{told}; {len(rows)} tested on queries that did not propose them"
