@@ -38,7 +38,6 @@ from surefoot.effectiveness import score_runs
 from surefoot.io.texts import read_queries
 from surefoot.io.trec import read_run
 from surefoot.results import Result, signature
-from surefoot.scores import Scores
 from surefoot.stats.group_test import group_test, welch_t
 from surefoot.stats.simulator import Simulator, ZeroInflatedBeta
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import SurefootError
 
-FEWEST, LEAST, MOST = 5, 0.05, 0.5
+FEWEST, LEAST, MOST = 5, 0.05, 0.4
 """A group has at least so many queries, at least this fraction of them, and at most that."""
-QUANTILES = (0.1, 0.25, 0.5)
-"""Where a numeric feature is cut, from either end."""
+QUANTILES = (0.1, 0.2, MOST)
+"""How much a numeric feature cuts off at most, from either end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +40,17 @@ class Feature:
     values: FloatArray
 
     def conditions(self) -> Iterator[Condition]:
-        """The lowest and highest tenth, quarter and half, as far as ties allow.
+        """The lowest and the highest tenth, fifth and two fifths, or as near below them as ties allow.
 
         >>> feature = Feature("at most {} words", "{} words or more", np.array([1.0, 2, 2, 3, 3, 3, 3, 4, 5, 9] * 2))
         >>> [(found.words, int(found.members.sum())) for found in feature.conditions() if found.is_usable]
         [('at most 2 words', 6), ('4 words or more', 6)]
         """
         known = self.values[np.isfinite(self.values)]
-        if not known.size:
-            return
         for words, side in ((self.low, 1), (self.high, -1)):
-            ends = np.unique(np.quantile(side * known, QUANTILES, method="lower"))
-            for end in ends.tolist():
+            found, counts = np.unique(side * known, return_counts=True)
+            last = np.searchsorted(np.cumsum(counts) / max(known.size, 1), QUANTILES, side="right") - 1
+            for end in np.unique(found[last[last >= 0]]).tolist():
                 with np.errstate(invalid="ignore"):
                     yield Condition(words.format(f"{side * end:.3g}"), side * self.values <= end)
 

@@ -82,9 +82,9 @@ def ranking_features(system: Run, baseline: Run, topics: Sequence[str]) -> Itera
     for run in (system, baseline):
         falls = f"{run.name}'s scores fall within the first {TOP} by"
         yield Feature(
-            f"queries where {falls} at most {{}} of their range",
-            f"queries where {falls} {{}} of their range or more",
-            np.array([_fall(list(run.of_topic(topic, DEPTH).values())) for topic in topics]),
+            f"queries where {falls} at most {{}} % of their range",
+            f"queries where {falls} {{}} % of their range or more",
+            np.array([100 * _fall(list(run.of_topic(topic, DEPTH).values())) for topic in topics]),
         )
 
 
@@ -97,5 +97,5 @@ def _fall(scores: Sequence[float]) -> float:
 
 def judged_feature(name: str, judged: FloatArray) -> Feature:
     """How much of a system's ranking is judged."""
-    part = f"of {name}'s ranking is judged"
-    return Feature(f"queries where at most {{}} {part}", f"queries where {{}} {part} or more", judged)
+    part = f"of {name}'s first documents are judged"
+    return Feature(f"queries where at most {{}} % {part}", f"queries where {{}} % or more {part}", 100 * judged)
