@@ -41,11 +41,9 @@ def welch_t(values: FloatArray, groups: BoolArray) -> FloatArray:
     other_squares = (values**2).sum(axis=-1, keepdims=True) - squares
     difference = total / size - other / rest
     variance = _variance_of_mean(total, squares, size) + _variance_of_mean(other, other_squares, rest)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = difference / np.sqrt(variance)
-    flat = variance <= ROUNDING**2
-    sign = np.sign(np.where(np.abs(difference) > ROUNDING, difference, 0.0))
-    return np.asarray(np.where(flat, np.where(sign == 0, 0.0, sign * np.inf), t))
+    flat, equal = variance <= ROUNDING**2, np.abs(difference) <= ROUNDING
+    t = difference / np.sqrt(np.where(flat, 1.0, variance))
+    return np.asarray(np.where(flat, np.where(equal, 0.0, np.copysign(np.inf, difference)), t))
 
 
 def _variance_of_mean(total: FloatArray, squares: FloatArray, size: FloatArray) -> FloatArray:
