@@ -43,14 +43,14 @@ from surefoot.stats.simulator import Simulator, ZeroInflatedBeta
 
 NDCG = Simulator.standard(["old", "new"], ZeroInflatedBeta(zero=0.05, one=0.02, a=1.5, b=1.5), 0.7)
 MARGINS = {"built-in": Simulator.standard(["old", "new"]), "like nDCG@10": NDCG}
-COLLECTIONS, PERMUTATIONS, SPLITS = 400, 999, 10
+COLLECTIONS, PERMUTATIONS, SPLITS = 200, 999, 10
 SIZES = (50, 100, 200, 500, 1000)
 AMOUNTS = (0.1, 0.2, 0.3)
 NUMBER, QUESTION, LONG = "queries with a number", "questions", "words or more"
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
-    count = COLLECTIONS // less
+    count = max(COLLECTIONS // less, 2)
     yield "Nothing planted: collections with a false group", false_alarms(count)
     yield "One planted group", planted(count // 2)
     yield "Two planted groups", planted_pairs(count // 2)
