@@ -6,7 +6,7 @@ from scipy import stats
 
 from surefoot import SurefootError
 from surefoot.release_gate.checks import Checker, Finding, Pair, decide, worst_of
-from surefoot.release_gate.intervals import Interval, Levels
+from surefoot.release_gate.intervals import Interval, Levels, Question
 from surefoot.release_gate.rules import RULES, Rules
 
 
@@ -165,15 +165,21 @@ def test_segments() -> None:
 
 def test_a_fail_is_corrected_for_all_tests_and_a_pass_for_all_tries() -> None:
     assert Levels.of(0.05, tests=5) == Levels(0.01, 0.05)
-    assert sum(Levels.of(0.05, 1, tries).accept for tries in range(1, 10_000)) == pytest.approx(0.05, rel=1e-3)
+    assert Levels.of(0.05, 1, Question(3)) == Levels(0.05, 0.05 / 2 / 12)
     pair = pair_of(spread(-0.016, 0.1, 3000))
     assert Checker(pair, Rules()).mean().verdict == "fail"
     assert Checker(pair, Rules(), tests=100).mean().verdict == "undecided"
     pair = pair_of(spread(0.0, 0.1, 800))
     assert Checker(pair, Rules()).mean().verdict == "pass"
-    found = Checker(pair, Rules(), tries=37).mean()
+    found = Checker(pair, Rules(), question=Question(37)).mean()
     assert found.verdict == "undecided"
     assert "within the limit of 0.01, but not distinguishable from the best of 37 tries; about" in found.sentence
+
+
+def test_the_parts_of_all_questions_add_up_to_one() -> None:
+    """Whichever candidate was accepted last, and however many are asked about after it."""
+    parts = [Question(last + since, last).part for last in range(1500) for since in range(1, 1500)]
+    assert 0.998 < sum(parts) < 1
 
 
 @pytest.mark.parametrize("delta", [[-0.5], [0.5], [-0.25, -0.2]])

@@ -1,5 +1,6 @@
 """surefoot gate as users type it: exit codes, options from file and flags, files written, the ratchet."""
 
+import io
 import json
 import shlex
 import subprocess
@@ -226,9 +227,35 @@ def test_the_ratchet_from_the_first_to_a_refused_one(folder: Path, capsys: pytes
 def test_what_can_not_be_decided_is_accepted_only_where_it_counts_as_a_pass(folder: Path) -> None:
     pair = ["--candidate", "shaky", "--baseline", "old", "--ratchet", "accepted.json", "--accept"]
     assert gate(*pair) == 0
-    assert not (folder / "accepted.json").exists()
+    assert json.loads((folder / "accepted.json").read_text())["system"] == ""
     assert gate(*pair, "--undecided", "pass") == 0
-    assert (folder / "accepted.json").exists()
+    assert json.loads((folder / "accepted.json").read_text())["system"] == "shaky"
+
+
+def test_tries_before_the_first_yes_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pair = ["--baseline", "old", "--ratchet", "accepted.json", "--off", "tail"]
+    assert gate("--candidate", "bad", *pair, "--accept") == 1
+    assert gate("--candidate", "shaky", *pair) == 0
+    assert len(json.loads((folder / "accepted.json").read_text())["asked"]) == 2
+    assert gate("--candidate", "good", *pair, "--accept") == 0
+    found = json.loads((folder / "accepted.json").read_text())
+    assert (found["system"], found["accepted_by"], "tries=3" in found["signature"]) == ("good", 3, True)
+
+
+def test_a_ratchet_without_anything_accepted_needs_a_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate("--candidate", "bad", "--baseline", "old", "--ratchet", "accepted.json", "--accept") == 1
+    assert gate("--candidate", "good", "--ratchet", "accepted.json") == 2
+    assert "nothing was accepted yet: name a --baseline, or add --accept" in capsys.readouterr().err
+
+
+def test_a_ratchet_reads_judgments_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "new.run").write_text("q1 Q0 d1 1 2.0 new\n")
+    ratchet = ["--ratchet", "accepted.json", "--accept"]
+    stdin = io.TextIOWrapper(io.BytesIO(b"q1 0 d1 1\n"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", stdin)
+        assert main(["gate", "new.run", "--qrels", "-", *ratchet]) == 2
+    assert "standard input can't be; name a file" in capsys.readouterr().err
 
 
 def test_the_ratchet_asks_for_more_with_every_try(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -270,6 +297,7 @@ def test_another_collection_is_said_and_not_compared(folder: Path, capsys: pytes
     )
     assert main(["gate", "new.run", "--accept"]) == 0
     assert set(json.loads((folder / "accepted.json").read_text())["collection"]) == {"qrels", "queries"}
+    capsys.readouterr()
     assert main(["gate", "new.run"]) == 0
     (folder / "qrels.txt").write_text("".join(f"q{i} 0 d{i} 2\n" for i in range(5)))
     capsys.readouterr()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot import Scores, SurefootError
+from surefoot.release_gate.intervals import Question
 from surefoot.release_gate.ratchet import (
     Accepted,
     accept,
@@ -94,10 +95,21 @@ def test_tries_are_counted_once_each() -> None:
     accepted, first = accepted.ask([SCORES], "new")
     accepted, second = accepted.ask([SCORES], "bad")
     accepted, again = accepted.ask([SCORES.select(topics=TOPICS[::-1])], "new")
-    assert (first, second, again, len(accepted.asked)) == (1, 2, 1, 2)
-    assert accept(SCORES, gate(SCORES, "old", candidate="new"), accepted).asked == accepted.asked
+    assert (first, second, again, len(accepted.asked)) == (Question(1), Question(2), Question(1), 2)
+    assert accepted.ask([SCORES], "old")[0] == accepted, "the accepted one is no question"
+    after = accept(SCORES, gate(SCORES, "old", candidate="new"), accepted)
+    assert (after.asked, after.accepted_by) == (accepted.asked, 2)
+    assert after.ask([SCORES], "bad")[1] == Question(3, accepted=2), "against another baseline it is a new question"
     result = gate_accepted(SCORES, replace(accepted, asked=tuple(map(str, range(36)))), candidate="new")
     assert "tries=37" in result.signature
+
+
+def test_tries_are_counted_before_anything_is_accepted(tmp_path: Path) -> None:
+    account, _ = Accepted("", "", {}).ask([SCORES], "bad")
+    write_accepted(tmp_path / "accepted.json", account)
+    assert read_accepted(tmp_path / "accepted.json") == account
+    with pytest.raises(SurefootError, match="nothing was accepted yet"):
+        gate_accepted(SCORES, account, candidate="new")
 
 
 def test_several_measures_are_remembered(tmp_path: Path) -> None:
@@ -133,6 +145,10 @@ def damaged(**changes: object) -> str:
         "[" * 100_000,
         '{"format": "surefoot ratchet 1"}',
         damaged(scores={}),
+        damaged(scores={}, figures={}),
+        damaged(system=""),
+        damaged(accepted_by=1),
+        damaged(accepted_by="1"),
         damaged(scores={"nDCG@10": 1}),
         damaged(scores={"nDCG@10": {"q0": "much"}}),
         damaged(scores={"nDCG@10": {"q0": True}}),

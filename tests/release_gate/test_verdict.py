@@ -91,6 +91,13 @@ def test_the_signature_says_what_was_asked() -> None:
     )
 
 
+def test_rules_by_their_options() -> None:
+    options = {"max_losses": 0.3, "off": ["tail"]}
+    chosen, by_name = (gate(SCORES, "old", candidate="worse", rules=one) for one in (Rules(**options), options))
+    assert chosen.signature == by_name.signature
+    assert chosen.findings == by_name.findings
+
+
 def test_segments_count_and_topics_without_one_are_told() -> None:
     result = gate(SCORES, "old", candidate="worse", segments=dict.fromkeys(TOPICS[1:], "a"))
     assert result.findings[-1].rule == "segments"
@@ -120,7 +127,8 @@ def test_frames_and_text() -> None:
         ("none", "old", Rules(), "no system 'none'; there are old, worse, better"),
         ("worse", "none", Rules(), "no baseline 'none'"),
         ("worse", [], Rules(), "needs a baseline"),
-        ("worse", "old", {"alpha": 1}, r"rules should be made by Rules\(...\); got dict"),
+        ("worse", "old", ["alpha"], r"rules should be Rules\(...\) or their options in a dict; got list"),
+        ("worse", "old", {"mean_tolerence": 0.1}, r"no option 'mean_tolerence' \(did you mean mean_tolerance\?\)"),
         ("worse", ["old", "worse"], Rules(), "worse is its own baseline, so there is nothing to compare"),
         ("worse", "old", Rules(off=["mean", "losses", "large-losses", "tail"]), "all rules are off"),
         ("worse", "old", Rules(largest_change=0.1), r"a query changed by 0.2\d+ in nDCG@10, more than the 0.1"),

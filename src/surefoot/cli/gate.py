@@ -139,7 +139,7 @@ def _report_ratchet(candidate: str, path: str, accepted: bool) -> None:
     if accepted:
         print(f"accepted: {candidate} is the new baseline in {path}", file=sys.stderr)
     else:
-        print(f"not accepted: {path} keeps what it remembers", file=sys.stderr)
+        print(f"not accepted: {path} keeps what it remembers, and counts the try", file=sys.stderr)
 
 
 def _write(result: GateResult, arguments: argparse.Namespace) -> None:

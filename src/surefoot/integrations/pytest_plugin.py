@@ -19,7 +19,6 @@ class Checks:
         baseline: Any,
         candidate: str,
         rules: Any = None,
-        strict: bool = False,
     ) -> Any:
         """Fail the test if the candidate may not replace the baseline.
 
@@ -28,20 +27,17 @@ class Checks:
         scores, qrels, measure
             `Scores` or what they can be made of; or runs, with judgements and measure as in `surefoot.score_runs`.
         baseline, candidate, rules
-            As in `surefoot.gate`; ``rules`` may be a dictionary.
-        strict
-            Whether warnings fail too.
+            As in `surefoot.gate`; ``rules={"undecided": "fail"}`` also fails the test where the gate can't tell.
 
         Returns
         -------
         GateResult
         """
-        from surefoot import Rules, Scores, gate, score_runs
+        from surefoot import gate, score_runs
 
-        found = Scores.of(scores) if qrels is None else score_runs(scores, qrels, measure)
-        chosen = Rules(**rules) if isinstance(rules, dict) else rules
-        result = gate(found, baseline, candidate=candidate, rules=chosen)
-        if result.exit_code or (strict and result.verdict != "pass"):
+        found = scores if qrels is None else score_runs(scores, qrels, measure)
+        result = gate(found, baseline, candidate=candidate, rules=rules)
+        if result.exit_code:
             pytest.fail(str(result), pytrace=False)
         return result
 

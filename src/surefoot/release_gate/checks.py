@@ -12,7 +12,7 @@ import numpy as np
 from surefoot import risk
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import counted, listed
-from surefoot.release_gate.intervals import Interval, Levels, mean_interval, tail_interval
+from surefoot.release_gate.intervals import UNCOUNTED, Interval, Levels, Question, mean_interval, tail_interval
 from surefoot.release_gate.rules import RULES, Rules
 from surefoot.risk.statistics import large_losses
 from surefoot.risk.values import Linear
@@ -107,13 +107,13 @@ def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
 
 @dataclass(frozen=True)
 class Checker:
-    """Checks one pair by the rules; ``tests`` and ``tries`` say how much company each test has, see `Levels`."""
+    """Checks one pair by the rules; ``tests`` and ``question`` say how much company each test has, see `Levels`."""
 
     pair: Pair
     rules: Rules
     groups: Groups | None = None
     tests: int = 1
-    tries: int = 0
+    question: Question = UNCOUNTED
 
     def findings(self) -> list[Finding]:
         """The findings of all rules that are on and have something to look at."""
@@ -241,7 +241,7 @@ class Checker:
     ) -> Finding:
         """The finding of a statistic; where single losses count, its lower end is that of the certain ones."""
         pair, level = self.pair, self.rules.level
-        levels = Levels.of(level, self.tests, self.tries)
+        levels = Levels.of(level, self.tests, self.question)
         interval = as_judged = interval_of(losses, levels)
         if unit != "change" and not pair.is_certain(level).all():
             interval = replace(interval, low=interval_of(np.where(pair.is_certain(level), losses, 0.0), levels).low)
@@ -261,9 +261,9 @@ class Checker:
             return f"beyond the limit of {limit:g} if all losses are real; more judgements would tell (surefoot judge)"
         would = f"nor would {MOST_QUERIES:,} queries like these"
         if more is not None:
-            would = f"about {more:,} more queries like these would"
-        if alone == "pass" and self.tries > 1:
-            best = f"the best of {self.tries} tries"
+            would = f"about {more:,} more {'query' if more == 1 else 'queries'} like these would"
+        if alone == "pass" and self.question.number > 1:
+            best = f"the best of {self.question.number} tries"
             return f"within the limit of {limit:g}, but not distinguishable from {best}; {would} tell"
         return f"can't tell whether it is within the limit of {limit:g}; {would}"
 

@@ -75,17 +75,21 @@ class GateOptions:
         if self.ratchet is None and not self.baseline:
             raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")
         candidate = self.candidate_of(scores[0])
-        before = self._read_ratchet(may_be_first=accept)
-        account = before or Accepted("", "", {}, self._collection())
-        if before is None and not self.baseline:
+        account = self._read_ratchet(may_be_first=accept)
+        if account.scores or self.baseline:
+            comparisons = self._comparisons(scores, account, candidate, missing)
+            undoubted = account.name if p_loss is not None and account.scores else None
+            result, account = self._gate(comparisons, scores, account, candidate, p_loss)
+            if undoubted:
+                result = result.with_note(f"no loss against {undoubted} is doubted: the ratchet keeps scores alone")
+        elif accept:
             result = first_result(scores, candidate=candidate)
         else:
-            comparisons = self._comparisons(scores, before, candidate, missing)
-            result, account = self._gate(comparisons, scores, account, candidate, p_loss)
+            raise SurefootError(f"{self.ratchet}: nothing was accepted yet: name a --baseline, or add --accept")
         accepted = accept and result.acceptable
         if accepted:
             account = accept_candidate(scores, result, account, missing)
-        return Outcome(result, account if accepted or before else None, accepted)
+        return Outcome(result, account if self.ratchet else None, accepted)
 
     def candidate_of(self, scores: Scores) -> str:
         """The candidate that is named, or the only system that is not a baseline."""
@@ -95,11 +99,11 @@ class GateOptions:
         return self.candidate or others[0]
 
     def _comparisons(
-        self, scores: Sequence[Scores], before: Accepted | None, candidate: str, missing: Missing
+        self, scores: Sequence[Scores], account: Accepted, candidate: str, missing: Missing
     ) -> list[tuple[Scores, str]]:
         refuse_unprotected(scores, self.rules)
         found = [(part, name) for part in scores for name in self.baseline]
-        return found if before is None else found + accepted_comparisons(scores, before, candidate, missing)
+        return found + accepted_comparisons(scores, account, candidate, missing)
 
     def _gate(
         self,
@@ -112,38 +116,41 @@ class GateOptions:
         """The result, and the account with the question that was asked."""
         segments = read_segments(self.segments, self.segment_by) if self.segments else None
         ask = partial(gate_all, candidate=candidate, rules=self.rules, segments=segments, p_loss=p_loss)
+        if not self.ratchet:
+            return ask(comparisons), account
         if not self.holdout:
-            account, number = account.ask(scores, candidate)
-            return ask(comparisons, tries=number if self.ratchet else 0), account
+            account, question = account.ask(scores, candidate)
+            return ask(comparisons, question=question), account
         parts = [(split_topics(part, self.holdout, self.rules.protected), name) for part, name in comparisons]
         result = ask([(open_part, name) for (open_part, _), name in parts])
         if result.verdict == "pass":
-            account, number = account.ask(scores, candidate)
-            held_out = ask([(held_part, name) for (_, held_part), name in parts], tries=number)
-            result = confirm(result, held_out, number)
+            account, question = account.ask(scores, candidate)
+            held_out = ask([(held_part, name) for (_, held_part), name in parts], question=question)
+            result = confirm(result, held_out, question.number)
         return result, account
 
-    def _read_ratchet(self, may_be_first: bool) -> Accepted | None:
+    def _read_ratchet(self, may_be_first: bool) -> Accepted:
+        """What the ratchet file holds; nothing accepted and nothing asked where there is none yet."""
         if self.ratchet is None:
-            return None
+            return Accepted("", "", {})
         if not Path(self.ratchet).exists():
             if may_be_first:
-                return None
+                return Accepted("", "", {}, self._collection())
             raise SurefootError(f"{self.ratchet}: no such file; the first time, add --accept to remember the candidate")
         accepted = read_accepted(self.ratchet)
         refuse_other_collection(accepted, self._collection())
         return accepted
 
     def _collection(self) -> dict[str, str]:
-        """Digests of the files that say what a score means, or of the name of a collection of ir_datasets.
-
-        Standard input was read already, and can't be read again.
-        """
-        files = {"qrels": self.qrels, "queries": self.queries} if self.ratchet else {}
+        """Digests of the files that say what a score means, or of the name of a collection of ir_datasets."""
+        files = {"qrels": self.qrels, "queries": self.queries}
+        if STDIN in files.values():
+            raise SurefootError(
+                "a ratchet keeps a digest of judgments and queries, and reads them again for it, which standard input "
+                "can't be; name a file"
+            )
         return {
-            name: digest_of(path if path.startswith(IRDS) else read_bytes(path))
-            for name, path in files.items()
-            if path and path != STDIN
+            name: digest_of(path if path.startswith(IRDS) else read_bytes(path)) for name, path in files.items() if path
         }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log, log1p
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
@@ -18,6 +19,33 @@ CELLS = 40
 """How finely the thresholds are searched below which losses do not count as the tail."""
 
 
+class Question(NamedTuple):
+    """How many candidates the topics were asked about, this one included, and which of them is the accepted one.
+
+    The k-th candidate, asked about when the i-th was the last to be accepted, gets the part 1 / ((i + 1) (i + 2)) times
+    1 / (g (g + 1)) of the level, where g = k - i. Over all i and g these parts add up to 1: whichever candidates are
+    accepted on the way, all pairs of a candidate and the accepted one it may meet share one level.
+    """
+
+    number: int = 0
+    accepted: int = 0
+
+    @property
+    def part(self) -> float:
+        """The part of the level; all of it if nobody counts.
+
+        >>> Question(3).part == 1 / 2 / 12, Question(3, accepted=2).part == 1 / 12 / 2
+        (True, True)
+        """
+        if not self.number:
+            return 1.0
+        since = self.number - self.accepted
+        return 1 / ((self.accepted + 1) * (self.accepted + 2) * since * (since + 1))
+
+
+UNCOUNTED = Question()
+
+
 @dataclass(frozen=True)
 class Levels:
     """How often a lower bound may be wrong, by which a rule fails, and an upper bound, by which it passes."""
@@ -26,14 +54,14 @@ class Levels:
     accept: float
 
     @classmethod
-    def of(cls, level: float, tests: int = 1, tries: int = 0) -> Levels:
-        """The levels of one of several tests, for the last of several candidates.
+    def of(cls, level: float, tests: int = 1, question: Question = UNCOUNTED) -> Levels:
+        """The levels of one of several tests, for one of several candidates.
 
         A gate fails if any test does, so each gets its part of the level (Bonferroni). It passes only if all do, so
-        none needs a correction (the intersection-union test, Berger 1982). Of several candidates any may pass: the k-th
-        gets level / (k (k + 1)), which adds up to the level however many follow.
+        none needs a correction (the intersection-union test, Berger 1982). Of several candidates any may pass, so that
+        each gets its part of the level.
         """
-        return cls(level / tests, level / (tries * (tries + 1)) if tries else level)
+        return cls(level / tests, level * question.part)
 
 
 @dataclass(frozen=True)

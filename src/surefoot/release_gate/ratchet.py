@@ -12,7 +12,8 @@ from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
 from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import read_bytes
-from surefoot.release_gate.rules import Rules, resolve_rules
+from surefoot.release_gate.intervals import Question
+from surefoot.release_gate.rules import RulesLike, resolve_rules
 from surefoot.release_gate.verdict import GateResult, as_list, gate_all, refuse_unprotected
 from surefoot.results import signature
 from surefoot.scores import LARGEST, Missing, Scores
@@ -27,13 +28,15 @@ class Accepted:
     Attributes
     ----------
     system, signature
-        Its name, and the signature of its gate.
+        Its name, and the signature of its gate; empty as long as nothing was accepted.
     scores
         Its score by measure and topic.
     collection
         Digests of the judgements and of the queries; other digests are another collection, which is not compared.
     asked
-        Digests of the candidates that these topics were asked about, in order.
+        Digests of the candidates that these topics were asked about, in order, each with what was accepted then.
+    accepted_by
+        How many had been asked about when it was accepted.
     """
 
     system: str
@@ -41,6 +44,7 @@ class Accepted:
     scores: Mapping[str, Mapping[str, float]]
     collection: Mapping[str, str] = field(default_factory=dict)
     asked: tuple[str, ...] = ()
+    accepted_by: int = 0
 
     @property
     def name(self) -> str:
@@ -54,12 +58,17 @@ class Accepted:
             measure: {"mean": sum(own.values()) / len(own), "topics": len(own)} for measure, own in self.scores.items()
         }
 
-    def ask(self, scores: Sequence[Scores], candidate: str) -> tuple[Accepted, int]:
-        """The same with one more candidate asked about, and its number; who asks again gets the same number."""
+    def ask(self, scores: Sequence[Scores], candidate: str) -> tuple[Accepted, Question]:
+        """The same with one more candidate asked about, and its question; who asks again asks the same question.
+
+        The accepted candidate itself is no question: it can't pass, since nothing changed.
+        """
         rows = {part.measure: _by_topic(part, candidate) for part in scores}
-        digest = digest_of(json.dumps(rows, sort_keys=True), 8)
+        if rows == self.scores:
+            return self, Question(len(self.asked) + 1, self.accepted_by)
+        digest = digest_of(json.dumps([rows, self.scores], sort_keys=True), 8)
         asked = self.asked if digest in self.asked else (*self.asked, digest)
-        return replace(self, asked=asked), asked.index(digest) + 1
+        return replace(self, asked=asked), Question(asked.index(digest) + 1, self.accepted_by)
 
 
 def accept(
@@ -97,7 +106,7 @@ def accept(
         own |= {topic: 0.0 if missing == "zero" else score for topic, score in old.items() if topic not in own}
         found[part.measure] = own
     kept = Accepted("", "", {}) if before is None else before
-    return replace(kept, system=result.candidate, signature=result.signature, scores=found)
+    return replace(kept, system=result.candidate, signature=result.signature, scores=found, accepted_by=len(kept.asked))
 
 
 def first_result(scores: Sequence[Scores], *, candidate: str) -> GateResult:
@@ -116,7 +125,7 @@ def gate_accepted(
     accepted: Accepted,
     *,
     candidate: str,
-    rules: Rules | None = None,
+    rules: RulesLike | None = None,
     segments: Mapping[Any, object] | None = None,
     missing: Missing = "error",
 ) -> GateResult:
@@ -153,15 +162,19 @@ def gate_accepted(
     parts = as_list(scores)
     rules = resolve_rules(rules)
     refuse_unprotected(parts, rules)
-    _, tries = accepted.ask(parts, candidate)
+    if not accepted.scores:
+        raise SurefootError("nothing was accepted yet, so that there is nothing to compare with")
+    _, question = accepted.ask(parts, candidate)
     comparisons = accepted_comparisons(parts, accepted, candidate, missing)
-    return gate_all(comparisons, candidate=candidate, rules=rules, segments=segments, tries=tries)
+    return gate_all(comparisons, candidate=candidate, rules=rules, segments=segments, question=question)
 
 
 def accepted_comparisons(
     scores: Sequence[Scores], accepted: Accepted, candidate: str, missing: Missing
 ) -> list[tuple[Scores, str]]:
-    """The candidate beside what was accepted, on the topics that were accepted, for each measure."""
+    """The candidate beside what was accepted (if anything was), on the topics that were accepted, for each measure."""
+    if not accepted.scores:
+        return []
     return [(_beside(part, accepted, candidate, missing), accepted.name) for part in scores]
 
 
@@ -170,9 +183,10 @@ def refuse_other_collection(accepted: Accepted, collection: Mapping[str, str]) -
     for name, digest in collection.items():
         before = accepted.collection.get(name)
         if before is not None and before != digest:
+            those = f"by which {accepted.system} was accepted" if accepted.system else "of the ratchet file"
             raise SurefootError(
-                f"the {name} are not those by which {accepted.system} was accepted, so that its scores can't be "
-                f"compared; use those, or delete the ratchet file and accept a candidate anew"
+                f"the {name} are not those {those}, so that scores can't be compared; use those, or delete the ratchet "
+                "file and accept a candidate anew"
             )
 
 
@@ -236,6 +250,7 @@ def write_accepted(path: PathLike, accepted: Accepted) -> None:
         "signature": accepted.signature,
         "collection": accepted.collection,
         "asked": accepted.asked,
+        "accepted_by": accepted.accepted_by,
         "figures": accepted.summary,
         "scores": accepted.scores,
     }
@@ -264,8 +279,12 @@ def read_accepted(path: PathLike) -> Accepted:
     for name, (expected, is_right) in _FIELDS.items():
         if not is_right(found.get(name)):
             raise InputError(path, f"damaged ratchet file: {name} should be {expected}; {_REMEDY}")
-    fields = {name: found[name] for name in ("system", "signature", "collection", "scores")}
+    fields = {name: found[name] for name in ("system", "signature", "collection", "scores", "accepted_by")}
     accepted = Accepted(**fields, asked=tuple(found["asked"]))
+    if not (bool(accepted.system) == bool(accepted.scores) and found["figures"].keys() == accepted.scores.keys()):
+        raise InputError(path, f"damaged ratchet file: system, figures and scores do not fit together; {_REMEDY}")
+    if not 0 <= accepted.accepted_by <= len(accepted.asked):
+        raise InputError(path, f"damaged ratchet file: accepted_by is no number of those asked; {_REMEDY}")
     for measure, summary in accepted.summary.items():
         for name, value in summary.items():
             stated = found["figures"].get(measure, {}).get(name, math.nan)
@@ -283,9 +302,7 @@ def _is_text(value: object) -> bool:
 
 def _is_numbers(value: object) -> bool:
     """Finite numbers by name, by measure."""
-    if not isinstance(value, dict) or not value:
-        return False
-    return all(
+    return isinstance(value, dict) and all(
         isinstance(numbers, dict)
         and numbers
         and all(type(one) in (int, float) and abs(one) < LARGEST for one in numbers.values())
@@ -298,6 +315,7 @@ _FIELDS: dict[str, tuple[str, Callable[[object], bool]]] = {
     "signature": ("text", _is_text),
     "collection": ("text by name", lambda value: isinstance(value, dict) and all(map(_is_text, value.values()))),
     "asked": ("a list of text", lambda value: isinstance(value, list) and all(map(_is_text, value))),
+    "accepted_by": ("a whole number", lambda value: type(value) is int),
     "figures": ("finite numbers by measure", _is_numbers),
     "scores": ("finite numbers by measure and topic", _is_numbers),
 }

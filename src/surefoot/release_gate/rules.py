@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from surefoot.errors import SurefootError, choose, listed
+from surefoot.errors import SurefootError, choose, did_you_mean, listed
 
 RULES = {
     "mean": "mean effectiveness fell",
@@ -110,8 +111,24 @@ class Rules:
         }
 
 
-def resolve_rules(rules: Rules | None) -> Rules:
-    """The rules given, or the defaults."""
+RulesLike = Rules | Mapping[str, Any]
+"""Rules, or their options by name."""
+
+
+def resolve_rules(rules: RulesLike | None) -> Rules:
+    """The rules given, as such or by their options, or the defaults.
+
+    >>> resolve_rules({"mean_tolerance": 0.02}).mean_tolerance
+    0.02
+    """
+    if isinstance(rules, Mapping):
+        known = [option.name for option in fields(Rules)]
+        for name in rules:
+            if name not in known:
+                raise SurefootError(
+                    f"rules have no option {name!r}{did_you_mean(name, known)}; there are {listed(known, 20)}"
+                )
+        return Rules(**rules)
     if rules is not None and not isinstance(rules, Rules):
-        raise SurefootError(f"rules should be made by Rules(...); got {type(rules).__name__}")
+        raise SurefootError(f"rules should be Rules(...) or their options in a dict; got {type(rules).__name__}")
     return rules or Rules()

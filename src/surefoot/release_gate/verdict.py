@@ -12,7 +12,8 @@ from surefoot import risk
 from surefoot.analysis.segments import NONE, group_topics
 from surefoot.errors import SurefootError, listed
 from surefoot.release_gate.checks import ROUNDING, Checker, Finding, Groups, Pair, Verdict, worst_of
-from surefoot.release_gate.rules import UNDECIDED, Rules, resolve_rules
+from surefoot.release_gate.intervals import UNCOUNTED, Question
+from surefoot.release_gate.rules import UNDECIDED, Rules, RulesLike, resolve_rules
 from surefoot.results import Result, signature
 from surefoot.scores import Scores, ScoresLike
 
@@ -100,6 +101,10 @@ class GateResult(Result):
         """The findings of one comparison."""
         return tuple(one for one in self.findings if (one.measure, one.baseline) == (change.measure, change.baseline))
 
+    def with_note(self, note: str) -> GateResult:
+        """The same with one more note."""
+        return replace(self, notes=(*self.notes, note))
+
     def with_finding(self, finding: Finding) -> GateResult:
         """The same with one more finding."""
         findings = (*self.findings, finding)
@@ -124,7 +129,7 @@ def gate(
     baseline: str | Sequence[str],
     *,
     candidate: str,
-    rules: Rules | None = None,
+    rules: RulesLike | None = None,
     segments: Mapping[Any, object] | None = None,
     p_loss: PLoss | None = None,
     tries: int = 0,
@@ -143,7 +148,8 @@ def gate(
     candidate
         The system in question.
     rules
-        Tolerances and limits; the defaults of `Rules` if None.
+        Tolerances and limits: `Rules`, or a dictionary of its options, such as ``{"mean_tolerance": 0.02}``; the
+        defaults if None.
     segments
         The segment of each topic, for the rule ``segments``.
     p_loss
@@ -172,7 +178,9 @@ def gate(
     rules = resolve_rules(rules)
     refuse_unprotected(parts, rules)
     comparisons = [(part, name) for part in parts for name in baselines]
-    return gate_all(comparisons, candidate=candidate, rules=rules, segments=segments, p_loss=p_loss, tries=tries)
+    return gate_all(
+        comparisons, candidate=candidate, rules=rules, segments=segments, p_loss=p_loss, question=Question(tries)
+    )
 
 
 def gate_all(
@@ -182,7 +190,7 @@ def gate_all(
     rules: Rules,
     segments: Mapping[Any, object] | None = None,
     p_loss: PLoss | None = None,
-    tries: int = 0,
+    question: Question = UNCOUNTED,
 ) -> GateResult:
     """The result of several comparisons, each of scores and a baseline among them, as one gate."""
     for scores, baseline in comparisons:
@@ -192,7 +200,7 @@ def gate_all(
             Pair.of(scores, candidate, baseline, (p_loss or {}).get((scores.measure, baseline))),
             rules,
             None if segments is None else group_topics(scores.topics, segments),
-            tries=tries,
+            question=question,
         )
         for scores, baseline in comparisons
     ]
@@ -207,7 +215,7 @@ def gate_all(
     )
     notes = [note for scores, _ in comparisons for note in scores.notes]
     return GateResult(
-        signature=_signature(comparisons, candidate, rules, checkers[0].groups, tries),
+        signature=_signature(comparisons, candidate, rules, checkers[0].groups, question),
         columns=_columns(findings),
         candidate=candidate,
         measures=tuple(dict.fromkeys(scores.measure for scores, _ in comparisons)),
@@ -249,7 +257,7 @@ def _validate(scores: Scores, baseline: str, candidate: str, rules: Rules) -> No
 
 
 def _signature(
-    comparisons: Sequence[tuple[Scores, str]], candidate: str, rules: Rules, groups: Groups | None, tries: int
+    comparisons: Sequence[tuple[Scores, str]], candidate: str, rules: Rules, groups: Groups | None, question: Question
 ) -> str:
     return signature(
         "gate",
@@ -259,7 +267,8 @@ def _signature(
         level=rules.level,
         topics=len(comparisons[0][0].topics),
         segments=None if groups is None else len(groups),
-        tries=tries or None,
+        tries=question.number or None,
+        accepted=question.accepted or None,
         **rules.changed(),
     )
 
