@@ -5,16 +5,16 @@ import pytest
 from scipy import stats
 
 from surefoot import SurefootError
-from surefoot.release_gate.checks import Checker, Finding, Pair, decide, worst_of
+from surefoot.release_gate.checks import Checker, Finding, ScoredPair, decide, worst_of
 from surefoot.release_gate.intervals import Interval, Levels, Question
 from surefoot.release_gate.rules import RULES, Rules
 
 
-def pair_of(delta: list[float] | np.ndarray, base: float = 0.5, p_loss: float = 1.0) -> Pair:
+def pair_of(delta: list[float] | np.ndarray, base: float = 0.5, p_loss: float = 1.0) -> ScoredPair:
     baseline = np.full(len(delta), base)
     topics = tuple(f"q{i}" for i in range(len(delta)))
     known = np.full(len(delta), p_loss)
-    return Pair("new", "old", "nDCG@10", topics, baseline + np.asarray(delta), baseline, known)
+    return ScoredPair("new", "old", "nDCG@10", topics, baseline + np.asarray(delta), baseline, known)
 
 
 def spread(mean: float, size: float, topics: int = 2000) -> np.ndarray:

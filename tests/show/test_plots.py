@@ -22,7 +22,7 @@ from surefoot.risk.values import Linear, Monotone, Smooth, fences
 from surefoot.scores import Scores
 from surefoot.show.plots import KINDS
 from surefoot.show.plots.labels import label_points, spread, to_name
-from surefoot.show.plots.style import ENDINGS, plain
+from surefoot.show.plots.style import ENDINGS, label_text
 from surefoot.stats.agreement import pca
 from surefoot.stats.inference import critical_value, topic_inference
 
@@ -164,7 +164,7 @@ def test_topic_bars_are_tj() -> None:
     for bars, alpha in zip(axes.containers, (0, 5), strict=True):
         heights = [bar.get_height() for bar in bars]
         np.testing.assert_allclose(heights, topic_inference(SCORES["b"], SCORES["a"], alpha).tj[order])
-    assert [text.get_text() for text in axes.get_xticklabels()] == [plain(SCORES.topics[place]) for place in order]
+    assert [text.get_text() for text in axes.get_xticklabels()] == [label_text(SCORES.topics[place]) for place in order]
 
 
 def test_several_systems_share_the_order_of_topics() -> None:
@@ -175,7 +175,7 @@ def test_several_systems_share_the_order_of_topics() -> None:
         heights = [bar.get_height() for bar in panel.containers[0]]
         np.testing.assert_allclose(heights, topic_inference(SCORES[name], SCORES["a"], 0).tj)
     shown = [text.get_text() for text in panels[1].get_xticklabels()]
-    assert shown == [plain(topic) for topic in SCORES.topics]
+    assert shown == [label_text(topic) for topic in SCORES.topics]
     with pytest.raises(SurefootError, match="one system to draw on given axes"):
         surefoot.topic_bars(SCORES, ["b", "c"], "a", axes=first)
 
@@ -301,10 +301,10 @@ def test_forest_is_the_intervals() -> None:
 def test_a_name_is_shown_as_it_is() -> None:
     figure = Figure()
     for name in ("$x_1$", "\\$", "a$b", "$$"):
-        text = figure.text(0, 0, plain(name))
+        text = figure.text(0, 0, label_text(name))
         shown, math = text._preprocess_math(text.get_text())
         assert (shown, math) == (name, False)
-    assert plain("a\nb\x1b") == "a?b?"
+    assert label_text("a\nb\x1b") == "a b\ufffd"
 
 
 def test_of_many_systems_the_extremes_are_named() -> None:

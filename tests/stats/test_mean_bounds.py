@@ -73,3 +73,8 @@ def test_wrong_use() -> None:
         upper_mean_bound([0.2, 1.5], 1)
     with pytest.raises(SurefootError, match=r"between 0 and 0.5; got 0.7"):
         upper_mean_bound([0.2], 1, 0.7)
+
+
+def test_no_value_is_one_clear_line() -> None:
+    with pytest.raises(SurefootError, match="at least one value"):
+        upper_mean_bound([], 1)

@@ -5,7 +5,6 @@ Topics are drawn once for all systems, alphas and measures, so that differences 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._cores import default_workers
 from surefoot._typing import Columns, FloatArray
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
 from surefoot.errors import SurefootError
@@ -26,7 +26,6 @@ from surefoot.scores import Scores
 from surefoot.stats.bootstrap import BootstrapMethod, Bounds
 from surefoot.stats.inference import LEVEL
 
-MAX_WORKERS = 8
 Measure = str | Risk | Callable[[Scores], npt.ArrayLike]
 """A measure by name or value, or a function of scores that gives a number for each system."""
 
@@ -242,7 +241,7 @@ def _bounds(resampler: Resampler, method: BootstrapMethod) -> Columns:
             for name, column in estimates.items()
         }
 
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, MAX_WORKERS)) as pool:
+    with ThreadPoolExecutor(default_workers()) as pool:
         systems = list(pool.map(of_system, range(resampler.systems)))
     return {
         f"{name}_{side}": np.stack([bounds[name][end] for bounds in systems], axis=1)

@@ -12,6 +12,7 @@ from importlib import import_module
 from surefoot._version import __version__
 from surefoot.cli.outputs import refuse_to_overwrite
 from surefoot.errors import SurefootError, did_you_mean
+from surefoot.io.text import one_line
 
 TYPE_CHECKING = False  # see surefoot/__init__.py
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class _Pipe(io.FileIO):
 
 def _report_error(command: str, message: str, code: int) -> int:
     """Print one line to standard error, without control characters; returns the exit code."""
-    plain = "".join(letter if letter.isprintable() else "?" for letter in message)
+    plain = one_line(message)
     if len(plain) > LONGEST_MESSAGE:  # it quotes the input
         plain = f"{plain[: LONGEST_MESSAGE // 2]} … {plain[-LONGEST_MESSAGE // 2 :]}"
     print(f"surefoot {command}: {plain}", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from surefoot._cores import default_workers
 from surefoot._numba import compiling, is_compiled
 from surefoot._typing import FloatArray, PathLike, Progress
 from surefoot.effectiveness import kernels
@@ -25,8 +25,6 @@ from surefoot.scores import Scores
 Runs = Mapping[str, Any] | Iterable[PathLike] | PathLike
 Unjudged = Literal["zero", "skip"]
 UNJUDGED = ("zero", "skip")
-MOST_WORKERS = 8
-"""Each worker holds a run in memory."""
 
 
 def score_runs(
@@ -239,7 +237,7 @@ def _in_threads(function: Callable[[Source], _Row], sources: Sequence[Source], w
     """The function of each source, in order; kernels and decompression release the interpreter lock."""
     if workers is not None and workers < 1:
         raise SurefootError(f"workers must be at least 1; got {workers}")
-    with ThreadPoolExecutor(min(workers or min(os.cpu_count() or 1, MOST_WORKERS), len(sources))) as pool:
+    with ThreadPoolExecutor(min(workers or default_workers(), len(sources))) as pool:
         try:
             yield from pool.map(function, sources)
         except BaseException:

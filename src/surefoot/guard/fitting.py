@@ -19,7 +19,7 @@ from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import FEWEST_QUERIES
 from surefoot.guard.selection import ALPHA
-from surefoot.guard.trial import CHOICES, LEFT_ALONE, WEIGHTS, JudgedPair, PerQuery, Trial
+from surefoot.guard.trial import CHOICES, LEFT_ALONE, WEIGHTS, LabelledPair, PerQuery, Trial
 from surefoot.results import Column, Result, signature
 from surefoot.risk.statistics import Comparison
 from surefoot.scores import Scores
@@ -134,7 +134,7 @@ def fit_guard(
         from surefoot.learn.metrics import Metric
 
         metric = Metric(cutoff=10).bind(grades, pair.bounds)
-    judged = JudgedPair(pair, grades, metric)
+    judged = LabelledPair(pair, grades, metric)
     chosen_on, held = _split(len(pair), budget, seed)
     fit = _chosen(Trial(judged, chosen_on, tuple(_kinds(kinds, chosen_on.size)), alpha, seed, progress), measure)
     walked = chosen_on if budget is None else held
@@ -166,7 +166,7 @@ def _chosen(trial: Trial, measure: str) -> GuardFit:
     return GuardFit(stated, columns, guard=replace(guard, card=card), why=why, outcomes=outcomes)
 
 
-def _path(guard: Guard, judged: JudgedPair, queries: IntArray) -> dict[str, Column]:
+def _path(guard: Guard, judged: LabelledPair, queries: IntArray) -> dict[str, Column]:
     """Mean and F_Risk of the steps from the baseline to the guard, and of the candidate left alone."""
     steps = {"baseline": judged.baseline}
     steps |= {f"{safety:g}": judged.measured(guard.towards_baseline(safety)) for safety in PATH}
@@ -179,7 +179,7 @@ def _path(guard: Guard, judged: JudgedPair, queries: IntArray) -> dict[str, Colu
     }
 
 
-def _certified(fit: GuardFit, judged: JudgedPair, held: IntArray, budget: Budget, seed: int) -> GuardFit:
+def _certified(fit: GuardFit, judged: LabelledPair, held: IntArray, budget: Budget, seed: int) -> GuardFit:
     """The fit with its guard as bold as the held-out queries allow."""
     guard = fit.guard
 
@@ -228,7 +228,10 @@ def _kinds(kinds: Sequence[str] | None, queries: int) -> Iterator[str]:
 
 
 def _validate_labels(labels: npt.ArrayLike, pair: Pair) -> FloatArray:
-    grades = np.asarray(labels, dtype=np.float64)
+    try:
+        grades = np.asarray(labels, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SurefootError("labels must be finite numbers of 0 or more; got something else") from None
     if grades.shape != pair.baseline.scores.shape:
         raise SurefootError(f"{counted(pair.baseline.scores.size, 'document')} need as many labels; got {grades.size}")
     if not ((grades >= 0) & np.isfinite(grades)).all():

@@ -48,7 +48,7 @@ LEFT_ALONE, CHOSEN = "none", "chosen"
 
 
 @dataclass(eq=False)
-class JudgedPair:
+class LabelledPair:
     """Both rankings of all queries, and how to measure a guard on them."""
 
     pair: Pair
@@ -73,7 +73,7 @@ class Trial:
     without another fold also without that one. The other guards have nothing that depends on labels.
     """
 
-    judged: JudgedPair
+    judged: LabelledPair
     queries: IntArray
     kinds: tuple[str, ...]
     alpha: float

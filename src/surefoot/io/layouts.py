@@ -27,7 +27,8 @@ NAMES: dict[Role, tuple[str, ...]] = {
 }
 _ROLES = {name: role for role, names in NAMES.items() for name in names}
 SUMMARIES = frozenset({"mean", "amean", "average", "avg", "total", "sum", "all"})
-ROUNDING = 1e-3
+PRINTED_ROUNDING = 1e-3
+"""How far a printed mean may lie from that of the printed scores."""
 
 
 class CellError(SurefootError):
@@ -321,6 +322,6 @@ def _summary_of(others: FloatArray, row: FloatArray) -> str | None:
     total = np.nansum(others, axis=0)
     count = np.maximum((~np.isnan(others)).sum(axis=0), 1)
     for kind, expected in (("mean", total / count), ("total", total)):
-        if filled.any() and np.all(np.abs(row - expected)[filled] <= ROUNDING):
+        if filled.any() and np.all(np.abs(row - expected)[filled] <= PRINTED_ROUNDING):
             return kind
     return None

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from surefoot._cores import default_workers
 from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
@@ -15,8 +16,6 @@ from surefoot.io.files import read_bytes
 from surefoot.io.letor_cache import SMALLEST, Entry
 from surefoot.learn.data import RankingData, concat
 from surefoot.learn.feature_alignment import same_features
-
-MOST_WORKERS = 8
 
 
 def read_letor(paths: PathLike | Iterable[PathLike], cache: bool = True, workers: int | None = None) -> RankingData:
@@ -60,7 +59,7 @@ def read_letor(paths: PathLike | Iterable[PathLike], cache: bool = True, workers
     if workers is not None and workers < 1:
         raise SurefootError(f"workers must be at least 1; got {workers}")
     uses_threads()
-    threads = workers or min(os.cpu_count() or 1, MOST_WORKERS)
+    threads = workers or default_workers()
     return _joined([_read(path, cache, threads) for path in files])
 
 

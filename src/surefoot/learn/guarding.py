@@ -15,7 +15,7 @@ from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.second_stage import FEWEST_QUERIES
 from surefoot.guard.selection import ALPHA
-from surefoot.guard.trial import CHOSEN, JudgedPair, Trial
+from surefoot.guard.trial import CHOSEN, LabelledPair, Trial
 from surefoot.learn.baseline import Baselines, feature_form, form_scores, guard_scores
 from surefoot.learn.data import RankingData
 from surefoot.learn.models import Model
@@ -63,7 +63,7 @@ class Guarding:
         A choice by folds gave up as much risk as it saved mean.
         """
         validation = self.validation
-        judged = JudgedPair(self._pair(out_of_bag), validation.data.labels.astype(np.float64), validation.metric)
+        judged = LabelledPair(self._pair(out_of_bag), validation.data.labels.astype(np.float64), validation.metric)
         trial = Trial(judged, np.arange(len(validation.data)), (TREES,), ALPHA, self.settings.seed)
         card = {"measure": str(validation.metric.metric), "queries": len(trial), "why": "taken in any case"}
         values = trial.values()[-1][validation.metric.counted]

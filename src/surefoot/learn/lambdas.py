@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._cores import available_cores
 from surefoot._numba import is_compiled
 from surefoot.learn import kernels
 from surefoot.learn.metrics import QueryMetric
@@ -37,7 +37,7 @@ class LambdaGradients:
         self.rankings = metric.rankings(np.zeros(0), metric.first_order())
         self.values = np.zeros(sizes.size)
         self.out = kernels.Gradients(np.zeros(rows, np.float32), np.zeros(rows, np.float32))
-        self.n_jobs = n_jobs or os.cpu_count() or 1
+        self.n_jobs = n_jobs or available_cores()
         pairs = np.cumsum(np.minimum(sizes, truncation) * sizes)
         cuts = np.searchsorted(pairs, np.linspace(0, pairs.max(initial=0), self.n_jobs * CHUNKS + 1)[1:-1])
         self.chunks = list(zip([0, *cuts.tolist()], [*cuts.tolist(), sizes.size], strict=True))

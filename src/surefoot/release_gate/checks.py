@@ -36,7 +36,7 @@ UNITS: dict[str, Callable[[float, float], str]] = {
 MOST_QUERIES = 100_000
 """More queries than that are not asked for."""
 
-ROUNDING = 1e-9
+SLACK = 1e-9
 """Slack for rounding errors, so that a loss of exactly the tolerance passes."""
 
 
@@ -62,7 +62,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ScoredPair:
     """The scores of a candidate (``own``) and of a baseline (``base``) on the same topics.
 
     ``p_loss`` is the probability that a loss is real, as far as the judgements go: 1 where scores are all there is.
@@ -77,7 +77,7 @@ class Pair:
     p_loss: FloatArray
 
     @classmethod
-    def of(cls, scores: Scores, candidate: str, baseline: str, p_loss: Mapping[str, float] | None = None) -> Pair:
+    def of(cls, scores: Scores, candidate: str, baseline: str, p_loss: Mapping[str, float] | None = None) -> ScoredPair:
         """The pair of two systems; the baseline may also be MEAN, MEDIAN or MAX of each topic."""
         own, base = scores[candidate], scores.baseline(baseline)
         known = np.array([1.0 if p_loss is None else p_loss.get(topic, 1.0) for topic in scores.topics])
@@ -95,9 +95,9 @@ class Pair:
 
 def decide(interval: Interval, limit: float) -> Verdict:
     """Pass if the loss is shown to be at most the limit, fail if it is shown to be larger, else undecided."""
-    if interval.high <= limit + ROUNDING:
+    if interval.high <= limit + SLACK:
         return "pass"
-    return "fail" if interval.low > limit + ROUNDING else "undecided"
+    return "fail" if interval.low > limit + SLACK else "undecided"
 
 
 def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
@@ -109,7 +109,7 @@ def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
 class Checker:
     """Checks one pair by the rules; ``tests`` and ``question`` say how much company each test has, see `Levels`."""
 
-    pair: Pair
+    pair: ScoredPair
     rules: Rules
     groups: Groups | None = None
     tests: int = 1
@@ -185,7 +185,7 @@ class Checker:
         loss = dict(zip(pair.topics, pair.loss.tolist(), strict=True))
         certain = dict(zip(pair.topics, pair.is_certain(self.rules.level).tolist(), strict=True))
         chosen = sorted(self._protected, key=lambda topic: (-loss[topic], topic))
-        beyond = [topic for topic in chosen if loss[topic] > limit + ROUNDING]
+        beyond = [topic for topic in chosen if loss[topic] > limit + SLACK]
         real = [topic for topic in beyond if certain[topic]]
         verdict: Verdict = "fail" if real else "undecided" if beyond else "pass"
         told = listed((f"{topic} ({-loss[topic]:.4f})" for topic in real or beyond), most=5)

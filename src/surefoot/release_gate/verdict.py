@@ -11,7 +11,7 @@ import numpy as np
 from surefoot import risk
 from surefoot.analysis.segments import NONE, group_topics
 from surefoot.errors import SurefootError, listed
-from surefoot.release_gate.checks import ROUNDING, Checker, Finding, Groups, Pair, Verdict, worst_of
+from surefoot.release_gate.checks import SLACK, Checker, Finding, Groups, ScoredPair, Verdict, worst_of
 from surefoot.release_gate.intervals import UNCOUNTED, Question
 from surefoot.release_gate.rules import UNDECIDED, Rules, RulesLike, resolve_rules
 from surefoot.results import Result, signature
@@ -197,7 +197,7 @@ def gate_all(
         _validate(scores, baseline, candidate, rules)
     checkers = [
         Checker(
-            Pair.of(scores, candidate, baseline, (p_loss or {}).get((scores.measure, baseline))),
+            ScoredPair.of(scores, candidate, baseline, (p_loss or {}).get((scores.measure, baseline))),
             rules,
             None if segments is None else group_topics(scores.topics, segments),
             question=question,
@@ -249,7 +249,7 @@ def _validate(scores: Scores, baseline: str, candidate: str, rules: Rules) -> No
     if candidate == baseline:
         raise SurefootError(f"{candidate} is its own baseline, so there is nothing to compare; name another")
     change = float(np.abs(scores[candidate] - scores.baseline(baseline)).max())
-    if change > rules.largest_change + ROUNDING:
+    if change > rules.largest_change + SLACK:
         raise SurefootError(
             f"a query changed by {change:g} in {scores.measure}, more than the {rules.largest_change:g} that is taken "
             "for possible; give the range of the measure by largest_change (--largest-change)"
@@ -273,7 +273,7 @@ def _signature(
     )
 
 
-def _change(pair: Pair) -> Change:
+def _change(pair: ScoredPair) -> Change:
     compared = risk.compare(pair.own, pair.base)
     wins, losses = int(compared.wins), int(compared.losses.n)
     return Change(
@@ -289,7 +289,7 @@ def _change(pair: Pair) -> Change:
     )
 
 
-def _worst(pair: Pair) -> list[WorseQuery]:
+def _worst(pair: ScoredPair) -> list[WorseQuery]:
     """The queries that lost most; equal losses are ordered by name, so that the order of topics plays no role."""
     order = sorted(np.flatnonzero(pair.loss > 0).tolist(), key=lambda row: (-pair.loss[row], pair.topics[row]))
     return [

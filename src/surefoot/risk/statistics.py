@@ -264,7 +264,7 @@ class Correlation(Statistic):
         cls, system: FloatArray, baseline: FloatArray, weights: FloatArray | None = None, values: Values = LINEAR
     ) -> Correlation:
         """Over the topics (the last axis), or over those of each resample; NaN where either scores all topics alike."""
-        base = np.broadcast_to(baseline, system.shape)
+        system, base = map(_standardised, np.broadcast_arrays(system, baseline))
         drawn = np.ones((1, system.shape[-1])) if weights is None else weights
         n = drawn.sum(axis=1)
         own_mean, base_mean = system @ drawn.T / n, base @ drawn.T / n
@@ -302,6 +302,13 @@ def zscores_of(matrix: FloatArray, expected: FloatArray) -> FloatArray:
 def rounding(system: FloatArray, baseline: FloatArray) -> FloatArray:
     """An upper bound of the rounding in the differences: 1e-13 of the largest score."""
     return np.asarray(1e-13 * np.maximum(np.abs(system).max(axis=-1), np.abs(baseline).max(axis=-1)))
+
+
+def _standardised(rows: FloatArray) -> FloatArray:
+    """Each row with mean 0 and variance 1, so that sums of squares lose no digits; 0 if it is the same throughout."""
+    centred = np.where(np.ptp(rows, axis=-1, keepdims=True) > 0, rows - rows.mean(axis=-1, keepdims=True), 0.0)
+    spread = centred.std(axis=-1, keepdims=True)
+    return centred / np.where(spread > 0, spread, 1.0)
 
 
 def _divisor(expected: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
+from surefoot.risk.alphas import validate_alpha
 
 
 class Value(Protocol):
@@ -55,7 +56,7 @@ class Linear:
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        _validate_alpha(self.alpha)
+        validate_alpha(self.alpha)
 
     def __call__(self, d: FloatArray) -> FloatArray:
         return np.where(d < 0, (1 + self.alpha) * d, d)
@@ -89,7 +90,7 @@ class Smooth:
     upper: float = 0.292
 
     def __post_init__(self) -> None:
-        _validate_alpha(self.alpha)
+        validate_alpha(self.alpha)
         if not -1 < self.lower < 0 < self.upper < 1:
             raise SurefootError(
                 f"a smooth value function needs fences -1 < lower < 0 < upper < 1; got {self.lower:g} and "
@@ -167,7 +168,7 @@ class Monotone:
     upper: float = 0.292
 
     def __post_init__(self) -> None:
-        _validate_alpha(self.alpha)
+        validate_alpha(self.alpha)
         if not (np.isfinite(self.lower) and np.isfinite(self.upper)):
             raise SurefootError(f"fences must be finite numbers; got {self.lower:g} and {self.upper:g}")
 
@@ -230,11 +231,6 @@ def fences(differences: npt.ArrayLike) -> tuple[float, float]:
     first, third = np.percentile(found, [25, 75])
     reach = 1.5 * (third - first)
     return float(first - reach), float(third + reach)
-
-
-def _validate_alpha(alpha: float) -> None:
-    if not 0 <= alpha < np.inf:
-        raise SurefootError(f"alpha must be a number of 0 or more; got {alpha:g}")
 
 
 def _increases(cubic: float, square: float, linear: float) -> bool:

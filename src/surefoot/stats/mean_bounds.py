@@ -46,6 +46,8 @@ def upper_mean_bound(values: npt.ArrayLike, highest: float, level: float = LEVEL
 
     """
     sample = np.asarray(values, dtype=np.float64)
+    if not sample.size:
+        raise SurefootError("a bound of a mean needs at least one value; got none")
     if not sample.max() <= highest:
         raise SurefootError(f"the highest value possible is said to be {highest:g}; found {sample.max():g}")
     if not 0 < level < 0.5:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._cores import available_cores
 from surefoot.errors import SurefootError, counted
 from surefoot.learn.data import RankingData, as_matrix
 
@@ -56,4 +56,4 @@ def validate_count(name: str, number: int, least: int = 1) -> int:
 
 def thread_count(n_jobs: int | None) -> int:
     """How many threads to start; without a number, one for each processor."""
-    return validate_count("n_jobs", (os.cpu_count() or 1) if n_jobs is None else n_jobs)
+    return validate_count("n_jobs", available_cores() if n_jobs is None else n_jobs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._cores import available_cores
 from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import SurefootError, counted
 from surefoot.learn.early_stopping import Progress as Iteration
@@ -191,7 +191,7 @@ class _Runner:
     @property
     def threads(self) -> int:
         """The threads of one training."""
-        return max(1, (os.cpu_count() or 1) // self.workers)
+        return max(1, available_cores() // self.workers)
 
     def run_baselines(self, trees: TreeSettings) -> None:
         """The learned baselines, before all jobs that compare with them."""

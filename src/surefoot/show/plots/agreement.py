@@ -24,9 +24,9 @@ from surefoot.show.plots.style import (
     SHADES,
     VERMILION,
     canvas,
+    label_text,
     measure_label,
     names_on,
-    plain,
     signed,
 )
 from surefoot.stats.agreement import PCA, pca
@@ -153,10 +153,10 @@ def correlation_map(
         shade = axes.scatter(
             points[:, 0], points[:, 1], 16, found["mean"], cmap="cividis", edgecolor="white", linewidth=0.4, zorder=3
         )
-        axes.figure.colorbar(shade, ax=axes, fraction=0.05, pad=0.02, label=f"mean {plain(scores.measure)}")
+        axes.figure.colorbar(shade, ax=axes, fraction=0.05, pad=0.02, label=f"mean {label_text(scores.measure)}")
         axes.margins(0.1)
         axes.axhline(0, color=QUIET, linewidth=0.5, zorder=1)
-        axes.set(xlabel=f"correlation with {plain(baseline)} over topics")
+        axes.set(xlabel=f"correlation with {label_text(baseline)} over topics")
         axes.set_ylabel(f"{measure_label('urisk')} at α = {alpha:g}")
         partial = partial_correlation(found["correlation"], found["urisk"], found["mean"])
         axes.set_title(f"partial correlation, given the mean: {partial:.2f}", loc="left")

@@ -15,7 +15,7 @@ from matplotlib.transforms import Bbox
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, listed
 from surefoot.scores import as_names
-from surefoot.show.plots.style import QUIET, plain
+from surefoot.show.plots.style import QUIET, label_text
 
 FEW = 6
 """Up to this number all are named."""
@@ -62,7 +62,7 @@ def label_ends(axes: Axes, x: float, heights: Sequence[float], names: Sequence[s
     ):
         shift = (moved - own) / size * 6.0
         axes.annotate(
-            plain(name),
+            label_text(name),
             (x, height),
             (9, shift),
             textcoords="offset points",
@@ -105,7 +105,7 @@ def label_points(
     frame, taken = axes.get_window_extent(), list[Bbox]()
     for index in which:
         note = axes.annotate(
-            plain(names[index]), points[index], (0, 0), textcoords="offset points", fontsize=6, color=color
+            label_text(names[index]), points[index], (0, 0), textcoords="offset points", fontsize=6, color=color
         )
         note.set_path_effects([withStroke(linewidth=1.5, foreground="white")])
         others = np.delete(at, index, axis=0)

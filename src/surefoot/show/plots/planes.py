@@ -23,10 +23,10 @@ from surefoot.show.plots.style import (
     LOSS,
     QUIET,
     canvas,
+    label_text,
     measure_label,
     names_on,
     phrase,
-    plain,
 )
 from surefoot.show.plots.values import ROW
 
@@ -94,7 +94,7 @@ def risk_reward(
         axes.set(xlim=(0, 1.05 * max(high[:, 0].max(), 1e-9)), ylim=(0, 1.08 * max(high[:, 1].max(), 1e-9)))
         axes.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, label="even")
         axes.axline((0, 0), slope=1 + alpha, color=QUIET, linewidth=0.8, linestyle=(0, (4, 2)), label="even at alpha")
-        axes.set(xlabel=phrase("risk: mean loss", f"against {plain(baseline)}"), ylabel="reward: mean gain")
+        axes.set(xlabel=phrase("risk: mean loss", f"against {label_text(baseline)}"), ylabel="reward: mean gain")
         texts = [r"$U_{\mathrm{Gain}}$ = 0", rf"$U_{{\mathrm{{Risk}}}}$ = 0 at α = {alpha:g}"]
         axes.legend(axes.lines[-2:], texts, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
         label_points(axes, points, shown, [shown.index(name) for name in named], crossed=True)
@@ -194,6 +194,6 @@ def _rows(found: Result, of: str) -> tuple[list[str], FloatArray]:
 
 def _title(scores: Scores | Result, baseline: str | None, measure: Risk, found: Result) -> str:
     alpha = f" at α = {found['alpha'][0]:g}" if measure.uses_alpha else ""
-    name = plain(scores.measure) if measure is MEAN and isinstance(scores, Scores) else measure_label(measure.name)
-    against = f"\nagainst {plain(baseline)}" if baseline and measure.needs == "baseline" else ""
+    name = label_text(scores.measure) if measure is MEAN and isinstance(scores, Scores) else measure_label(measure.name)
+    against = f"\nagainst {label_text(baseline)}" if baseline and measure.needs == "baseline" else ""
     return f"{name}{alpha}, 95 % intervals{against}"

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import write_bytes
+from surefoot.io.text import one_line
 from surefoot.risk import get_risk
 
 COLUMN, PAGE = 3.3, 6.9
@@ -156,13 +157,13 @@ def ending_of(path: PathLike) -> str:
     return ending
 
 
-def plain(name: str, most: int = 24) -> str:
+def label_text(name: str, most: int = 24) -> str:
     r"""A name as a label: not parsed as mathematics, without control characters, and cut in the middle if it is long.
 
-    >>> plain("$x_1$"), plain("a-run-whose-name-has-no-end-v2")
+    >>> label_text("$x_1$"), label_text("a-run-whose-name-has-no-end-v2")
     ('\\$x_1\\$', 'a-run-whose-nam…o-end-v2')
     """
-    visible = "".join(letter if letter.isprintable() else "?" for letter in name)
+    visible = one_line(name)
     if len(visible) > most:
         visible = f"{visible[: most - 9]}…{visible[-8:]}"
     return visible.replace("$", r"\$")
@@ -172,7 +173,7 @@ def names_on(
     axes: Axes, which: Literal["x", "y"], positions: Sequence[float], names: Sequence[str], **look: Any
 ) -> None:
     """Names as tick labels of the axis ``which``."""
-    (axes.set_xticks if which == "x" else axes.set_yticks)(positions, [plain(name) for name in names], **look)
+    (axes.set_xticks if which == "x" else axes.set_yticks)(positions, [label_text(name) for name in names], **look)
     axes.tick_params(axis=which, length=0)
 
 
@@ -196,7 +197,7 @@ def signed(number: float, digits: int) -> str:
 
 def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str], **look: Any) -> None:
     """A legend of names; a thin space keeps matplotlib from leaving out those that begin with an underscore."""
-    axes.legend(handles, [f"\u2009{plain(name)}" for name in names], **look)
+    axes.legend(handles, [f"\u2009{label_text(name)}" for name in names], **look)
 
 
 def measure_label(name: str) -> str:
@@ -208,5 +209,5 @@ def measure_label(name: str) -> str:
     try:
         label = get_risk(name).math_label
     except SurefootError:
-        return plain(name)
-    return label if label.startswith("$") else plain(label)
+        return label_text(name)
+    return label if label.startswith("$") else label_text(label)

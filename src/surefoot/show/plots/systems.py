@@ -23,11 +23,11 @@ from surefoot.show.plots.style import (
     PAGE,
     QUIET,
     canvas,
+    label_text,
     legend,
     line_look,
     measure_label,
     names_on,
-    plain,
 )
 from surefoot.stats.inference import critical_value
 
@@ -93,7 +93,7 @@ def score_shapes(
             lines[name] = axes.plot(x, shown.values[row, topics], label=name, **_look(name, named), **marker)[0]
         lines["MEAN"] = axes.plot(x, mean[topics], color=BLACK, linewidth=2, label="MEAN", zorder=4)[0]
         names_on(axes, "x", x.tolist(), [shown.topics[index] for index in topics], rotation=90, fontsize=5)
-        axes.set(xlim=(-0.5, len(topics) - 0.5), ylabel=plain(scores.measure, 40))
+        axes.set(xlim=(-0.5, len(topics) - 0.5), ylabel=label_text(scores.measure, 40))
         axes.set_xlabel("topic, the easiest first" if by_mean else "topic")
         legend(
             axes, list(lines.values())[-len(named) - 1 :], [*named, "MEAN"], loc="center left", bbox_to_anchor=(1, 0.5)
@@ -146,7 +146,7 @@ def profile(
             x = [low, *levels[row], levels[row, -1]]
             lines[name] = axes.step(x, share, where="pre", label=name, **_look(name, named))[0]
         axes.set(xlim=(low, top if top > low else low + 1), ylim=(0, 1.02))
-        axes.set(xlabel=plain(scores.measure, 40), ylabel="share of topics scoring that or more")
+        axes.set(xlabel=label_text(scores.measure, 40), ylabel="share of topics scoring that or more")
         legend(axes, [lines[name] for name in named], named, loc="upper right")
     return axes
 

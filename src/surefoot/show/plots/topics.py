@@ -26,11 +26,11 @@ from surefoot.show.plots.style import (
     QUIET,
     SHADES,
     canvas,
+    label_text,
     legend,
     line_look,
     names_on,
     phrase,
-    plain,
 )
 from surefoot.stats.inference import critical_value, topic_inference
 
@@ -93,7 +93,7 @@ def topic_bars(
             _bars(panel, tj[name][:, order], alphas)
             _threshold(panel, critical_value(tj[name].shape[1]))
             panel.set(xlim=(-0.7, len(order) - 0.3), ylabel=r"$T_J$")
-            panel.set_title(f"{plain(name)} against {plain(baseline)}", loc="left")
+            panel.set_title(f"{label_text(name)} against {label_text(baseline)}", loc="left")
         last = panels[-1]
         names_on(last, "x", range(len(order)), [scores.topics[index] for index in order], rotation=90, fontsize=5)
         last.set_xlabel(_of_how_many(len(order), len(scores.topics)))
@@ -203,8 +203,8 @@ def paired_scores(scores: Scores, system: str, baseline: str, *, axes: Axes | No
                 count = counted(int(which.sum()), "topic")
                 axes.scatter(base[which], own[which], s=14, linewidth=0.7, label=f"{count} {word}", zorder=3, **look)
         axes.set(xlim=limits, ylim=limits, aspect="equal")
-        measure = f"{plain(scores.measure)}:"
-        axes.set(xlabel=phrase(measure, plain(baseline)), ylabel=phrase(measure, plain(system)))
+        measure = f"{label_text(scores.measure)}:"
+        axes.set(xlabel=phrase(measure, label_text(baseline)), ylabel=phrase(measure, label_text(system)))
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, handlelength=1, columnspacing=1)
         worst = [int(index) for index in np.argsort(d, kind="stable")[:NAMED_TOPICS] if d[index] < 0]
         label_points(axes, np.column_stack([base, own]), scores.topics, worst, LOSS)
@@ -276,7 +276,7 @@ def sorted_values(
         axes.axhline(0, color=QUIET, linewidth=0.5, zorder=1)
         axes.set(xlim=(0.5, len(base) + 0.5), xlabel="topics, each curve's worst first")
         at = "" if several else f" at α = {alphas[0]:g}"
-        axes.set_ylabel(f"x = v(d){at}" if mutual else phrase(f"x = v(d){at},", f"against {plain(baseline)}"))
+        axes.set_ylabel(f"x = v(d){at}" if mutual else phrase(f"x = v(d){at},", f"against {label_text(baseline)}"))
         legend(axes, lines, list(curves), loc="lower right")
     return axes
 
@@ -331,8 +331,8 @@ def helped_hurt(
         axes.bar_label(bars, [count or "" for count in counts], fontsize=6, padding=1)
         axes.set_xticks(positions, names, rotation=45, ha="right", rotation_mode="anchor")
         axes.set(ylabel="topics", ylim=(0, 1.12 * max(counts)))
-        unit = "change in %" if change == "relative" else f"change in {plain(scores.measure)}"
-        axes.set_xlabel(phrase(f"{unit},", f"{plain(system, 20)} against {plain(baseline, 20)}"))
+        unit = "change in %" if change == "relative" else f"change in {label_text(scores.measure)}"
+        axes.set_xlabel(phrase(f"{unit},", f"{label_text(system, 20)} against {label_text(baseline, 20)}"))
         _totals(axes, sum(counts[:losses]), sum(counts[losses + 1 :]))
     return axes
 

@@ -18,7 +18,7 @@ from surefoot.research.tradeoff.table import tradeoff_table
 from surefoot.results import Result
 from surefoot.risk import normalise_alphas
 from surefoot.show.plots.labels import label_points
-from surefoot.show.plots.style import BLACK, BLUE, FAINT, GREEN, ORANGE, QUIET, canvas, line_look, phrase, plain
+from surefoot.show.plots.style import BLACK, BLUE, FAINT, GREEN, ORANGE, QUIET, canvas, label_text, line_look, phrase
 from surefoot.stats.bootstrap import BootstrapMethod
 
 MARKERS = "osD^vP*"
@@ -69,13 +69,15 @@ def tradeoff_curves(
                   label="coin flip from α = 0")  # fmt: skip
         if chosen is not None and first.feature is not None:
             axes.plot(chosen.points.risk, chosen.points.gain, color=GREEN, linestyle=SHORT, linewidth=0.9,
-                      label=f"selective: {plain(first.feature.systems[0])}")  # fmt: skip
+                      label=f"selective: {label_text(first.feature.systems[0])}")  # fmt: skip
         if len(several) == 1:
             table = tradeoff_table(first, BootstrapMethod(n_resamples=n_resamples, seed=seed))
             _crosses(axes, table, "ugain", np.arange(len(table)))
         for index, sweep in enumerate(several):
             look = {**line_look(index), **DOT, "marker": MARKERS[index % len(MARKERS)]}
-            axes.plot(sweep.curve.risk, sweep.curve.gain, label=f"{plain(sweep.objective)}, by α", zorder=3, **look)
+            axes.plot(
+                sweep.curve.risk, sweep.curve.gain, label=f"{label_text(sweep.objective)}, by α", zorder=3, **look
+            )
         _frame(axes, several, lines)
         names = [f"{alpha:g}" for alpha in first.alphas]
         points = np.concatenate([np.column_stack([sweep.curve.risk, sweep.curve.gain]) for sweep in several])
@@ -112,8 +114,8 @@ def _frame(axes: Axes, sweeps: Sequence[Sweep], alphas: FloatArray) -> None:
                   label=f"break-even at α = {alpha:g}")  # fmt: skip
     axes.set(xlim=(0, right), ylim=(1.1 * low if low < 0 else 0, top))
     first = sweeps[0]
-    axes.set_xlabel(phrase("risk: mean loss", f"against {plain(first.baseline)}"))
-    axes.set_ylabel(f"gain: mean difference in {plain(first.test.measure)}")
+    axes.set_xlabel(phrase("risk: mean loss", f"against {label_text(first.baseline)}"))
+    axes.set_ylabel(f"gain: mean difference in {label_text(first.test.measure)}")
     axes.legend(loc="lower center", bbox_to_anchor=(0.45, 1), ncols=2, columnspacing=1.2, handlelength=2.2)
 
 
@@ -145,8 +147,8 @@ def search_front(choice: Choice, *, axes: Axes | None = None) -> Axes:
         axes.plot(risk[front], mean[front], "-o", color=BLUE, label="front", zorder=3, **DOT)
         axes.plot(risk[choice.chosen], mean[choice.chosen], "*", color=ORANGE, markersize=9, markeredgecolor=BLACK,
                   markeredgewidth=0.5, label="recommended", zorder=4)  # fmt: skip
-        axes.set(xlim=(0, None), ylabel=plain(choice.measure))
-        axes.set_xlabel(phrase("risk: mean loss", f"against {plain(choice.baseline)}"))
+        axes.set(xlim=(0, None), ylabel=label_text(choice.measure))
+        axes.set_xlabel(phrase("risk: mean loss", f"against {label_text(choice.baseline)}"))
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=1.2, handlelength=1.6)
         names = [f"{alpha:g}" for alpha in choice["alpha"][front]]
         label_points(axes, np.column_stack([risk[front], mean[front]]), names, range(len(names)), crossed=True)

@@ -28,8 +28,8 @@ from surefoot.show.plots.style import (
     PAGE,
     QUIET,
     canvas,
+    label_text,
     measure_label,
-    plain,
 )
 
 CELL = 0.21
@@ -87,7 +87,7 @@ def convergence_curves(
             axes.plot([], [], "o", color=QUIET, markersize=3, label=f"{100 * FRACTION:g} % of\nthe gain")
         axes.set(xlim=(1, None), xlabel="iteration")
         queries = "validation" if sweep.validated else "training"
-        name = plain(sweep.test.measure) if of == "mean" else measure_label(of)
+        name = label_text(sweep.test.measure) if of == "mean" else measure_label(of)
         axes.set_ylabel(f"{name}, {queries} queries")
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), handlelength=1.8)
     return axes
@@ -116,7 +116,7 @@ def churn_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
         _map(axes, counts, [BLUE] * BINS)
         _alpha_rows(axes, sweep.alphas)
         axes.set_xticks(np.arange(BINS + 1) - 0.5, [f"{index / BINS:g}" for index in range(BINS + 1)])
-        axes.set_xlabel(f"Kendall distance to the ranking of {plain(sweep.baseline)}\n(queries in each bin)")
+        axes.set_xlabel(f"Kendall distance to the ranking of {label_text(sweep.baseline)}\n(queries in each bin)")
     return axes
 
 
@@ -146,7 +146,7 @@ def change_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
         _alpha_rows(axes, sweep.alphas)
         axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
         axes.tick_params(axis="x", length=0)
-        axes.set_xlabel(f"change of {plain(sweep.test.measure)} in %, against {plain(sweep.baseline, 20)}")
+        axes.set_xlabel(f"change of {label_text(sweep.test.measure)} in %, against {label_text(sweep.baseline, 20)}")
         totals = zip(counts[:, :same].sum(axis=1), counts[:, same + 1 :].sum(axis=1), strict=True)
         for row, (hurt, helped) in enumerate(totals):
             axes.text(len(names) - 0.3, row, f"{hurt} hurt, {helped} helped", va="center", fontsize=6)
@@ -184,8 +184,8 @@ def reward_bars(sweep: Sweep, *, alpha: Sequence[float] | None = None, axes: Axe
         axes.axhline(0, color=BLACK, linewidth=0.5)
         axes.set_xticks(np.arange(BINS + 1) - 0.5, [f"{index / BINS:g}" for index in range(BINS + 1)])
         axes.set(xlim=(-0.6, BINS - 0.4))
-        axes.set_xlabel(f"Kendall distance to the ranking of {plain(sweep.baseline)}")
-        axes.set_ylabel(f"mean loss and gain, {plain(sweep.test.measure)}")
+        axes.set_xlabel(f"Kendall distance to the ranking of {label_text(sweep.baseline)}")
+        axes.set_ylabel(f"mean loss and gain, {label_text(sweep.test.measure)}")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(rows), handlelength=1.5)
     return axes
 

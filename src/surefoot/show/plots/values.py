@@ -23,9 +23,9 @@ from surefoot.show.plots.style import (
     QUIET,
     VERMILION,
     canvas,
+    label_text,
     names_on,
     phrase,
-    plain,
     signed,
 )
 
@@ -100,7 +100,7 @@ def difference_boxes(
         names_on(axes, "y", range(1, len(shown) + 2), ["All", *shown], fontsize=5.5)
         axes.axhline(1.5, color=FAINT, linewidth=0.5)
         axes.set(ylim=(0.3, len(shown) + 1.7))
-        axes.set_xlabel(phrase(f"{plain(scores.measure)} difference", f"from {plain(baseline)}", most=36))
+        axes.set_xlabel(phrase(f"{label_text(scores.measure)} difference", f"from {label_text(baseline)}", most=36))
         _fence_lines(axes, *fences(pooled))
     return axes
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import Result, signature
+from surefoot.risk.statistics import Correlation
 from surefoot.scores import Scores
 from surefoot.stats.agreement.rbo import Values
 
@@ -94,16 +95,7 @@ def correlation(system: npt.ArrayLike, baseline: npt.ArrayLike, method: str = "p
         from scipy.stats import rankdata
 
         s, b = rankdata(s, axis=-1), rankdata(b, axis=-1)
-    r = (_standardised(s) * _standardised(b)).sum(axis=-1)
-    return np.asarray(np.clip(r, -1.0, 1.0))
-
-
-def _standardised(rows: FloatArray) -> FloatArray:
-    """Each row with mean 0 and length 1; NaN if it is the same throughout."""
-    centred = rows - rows.mean(axis=-1, keepdims=True)
-    length = np.sqrt(np.square(centred).sum(axis=-1, keepdims=True))
-    varies = np.ptp(rows, axis=-1, keepdims=True) > 0
-    return np.asarray(np.divide(centred, length, out=np.full(rows.shape, np.nan), where=varies & (length > 0)))
+    return np.asarray(Correlation.of(s, b).value)
 
 
 def baseline_correlations(
