@@ -30,7 +30,7 @@ def test_results_have_tasks_as_topics(tmp_path):
     assert scores.topics == ("NFCorpus", "SciFact")
     np.testing.assert_allclose(scores["new"], [0.4, 0.7])
     (tmp_path / "new" / "revision").rename(tmp_path / "old" / "next")
-    with pytest.raises(SurefootError, match="old: has two results of NFCorpus"):
+    with pytest.raises(SurefootError, match="a second result of NFCorpus by old"):
         task_scores([tmp_path / "old"])
 
 

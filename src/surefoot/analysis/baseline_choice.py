@@ -15,7 +15,7 @@ from surefoot.analysis.cross import fitted_design
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
 from surefoot.risk.values import Family
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.agreement import kendall
 from surefoot.stats.bootstrap import bootstrap_weights
 from surefoot.stats.corrections import correct
@@ -38,7 +38,7 @@ class BaselineChoice(Result):
 
 
 def baseline_choice(
-    scores: Scores,
+    scores: ScoresLike,
     alpha: float = 1.0,
     *,
     systems: Sequence[str] | None = None,
@@ -84,6 +84,7 @@ def baseline_choice(
     ([6, 6, 6, 6], [0, 0, 0, 0])
 
     """
+    scores = Scores.of(scores)
     alpha = risk.validate_alpha(alpha)
     chosen = scores if systems is None else scores.select(systems)
     if len(chosen.systems) < 4:

@@ -11,12 +11,17 @@ from surefoot import risk
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.agreement import correlation
 
 
 def baseline_bias(
-    scores: Scores, baseline: str, alpha: float = 1.0, *, systems: Sequence[str] | None = None, method: str = "pearson"
+    scores: ScoresLike,
+    baseline: str,
+    alpha: float = 1.0,
+    *,
+    systems: Sequence[str] | None = None,
+    method: str = "pearson",
 ) -> Result:
     """Each system's correlation with the baseline beside its mean and its U_Risk, and how the three hang together.
 
@@ -49,6 +54,7 @@ def baseline_bias(
     'partial correlation of U_Risk with the correlation, given the mean, over 5 systems: 0.94'
 
     """
+    scores = Scores.of(scores)
     chosen = [name for name in (scores.systems if systems is None else scores.select(systems).systems)
               if name != baseline]  # fmt: skip
     rows, base = scores.select(chosen).values, scores.baseline(baseline)

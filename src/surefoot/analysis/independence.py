@@ -9,10 +9,10 @@ from scipy.special import chdtrc
 
 from surefoot.results import Result, signature
 from surefoot.risk.population import g_squared, zscores
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 
 
-def independence(scores: Scores, *, systems: Sequence[str] | None = None) -> Result:
+def independence(scores: ScoresLike, *, systems: Sequence[str] | None = None) -> Result:
     """G² = the sum of all z², its degrees of freedom and p, and the share of each system in it.
 
     If each score followed from its system and its topic alone, G² would be about its degrees of freedom were the scores
@@ -39,6 +39,7 @@ def independence(scores: Scores, *, systems: Sequence[str] | None = None) -> Res
     'G² = 0.4356, 1 degree of freedom, p = 0.509'
 
     """
+    scores = Scores.of(scores)
     chosen = scores if systems is None else scores.select(systems)
     statistic, df = g_squared(chosen.values)
     parts = np.square(zscores(chosen.values)).sum(axis=1)

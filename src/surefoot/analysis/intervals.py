@@ -22,7 +22,7 @@ from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import Risk, compute_all, get_risk
 from surefoot.risk.moments import Statistic
 from surefoot.risk.values import Family
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import BootstrapMethod, Bounds
 from surefoot.stats.inference import LEVEL
 
@@ -102,7 +102,7 @@ def interval_columns(
 
 
 def intervals(
-    scores: Scores,
+    scores: ScoresLike,
     baseline: Baseline = None,
     alpha: npt.ArrayLike = 1.0,
     *,
@@ -149,6 +149,7 @@ def intervals(
     ['median', 'median', 'median']
 
     """
+    scores = Scores.of(scores)
     alphas, design = normalise_alphas(alpha), Design.of(scores, baseline, systems, population, value)
     how = BootstrapMethod(method, level, n_resamples, seed)
     return _result("intervals", Resampler.of(design, alphas, measures), design.systems, how)

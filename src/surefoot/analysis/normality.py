@@ -12,7 +12,7 @@ from surefoot.analysis.design import Design
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
 from surefoot.risk.values import Family, Linear
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.normality import LEAST_PPCC, MOST_KURTOSIS, MOST_SKEWNESS, QQ, bootstrap_means, qq
 
 
@@ -35,7 +35,7 @@ class Normality(Result):
 
 
 def normality(
-    scores: Scores,
+    scores: ScoresLike,
     system: str,
     baseline: str,
     alpha: float = 1.0,
@@ -81,6 +81,7 @@ def normality(
     (True, -0.15)
 
     """
+    scores = Scores.of(scores)
     design = Design.of(scores, baseline, value=smooth or "smooth")
     values, left_out = _values(scores[system] - scores.baseline(baseline), alpha, design.family)
     x = np.stack(list(values.values()))

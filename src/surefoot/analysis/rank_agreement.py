@@ -11,14 +11,14 @@ from surefoot.analysis.evaluate import evaluate
 from surefoot.errors import SurefootError
 from surefoot.results import Result, signature
 from surefoot.risk.measures import get_risk
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.agreement import kendall, ranking, rbo
 
 USUAL = ("mean", "urisk", "trisk", "zrisk", "georisk")
 
 
 def rank_agreement(
-    scores: Scores, baseline: str | None = None, alpha: float = 1.0, *, measures: Sequence[str] = (), p: float = 0.9
+    scores: ScoresLike, baseline: str | None = None, alpha: float = 1.0, *, measures: Sequence[str] = (), p: float = 0.9
 ) -> Result:
     """Kendall's tau and RBO between the orders of the systems by each two measures; the baseline's own row is left out.
 
@@ -43,6 +43,7 @@ def rank_agreement(
     array([0.8])
 
     """
+    scores = Scores.of(scores)
     names = list(measures) or [name for name in USUAL if baseline is not None or get_risk(name).needs != "baseline"]
     directed = [get_risk(name) for name in names]
     if len(names) < 2 or any(one.higher_is_better is None for one in directed):

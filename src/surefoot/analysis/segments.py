@@ -16,7 +16,7 @@ from surefoot.errors import SurefootError, counted, listed
 from surefoot.results import Result
 from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.values import Family
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.corrections import correct as corrected
 
 NONE = "(none)"
@@ -44,7 +44,7 @@ def group_topics(topics: Sequence[str], segments: Mapping[Any, object]) -> dict[
 
 
 def evaluate_segments(
-    scores: Scores,
+    scores: ScoresLike,
     segments: Mapping[Any, object],
     baseline: Baseline,
     alpha: npt.ArrayLike = 1.0,
@@ -87,6 +87,7 @@ def evaluate_segments(
     [('tail', -0.15), ('head', 0.1)]
 
     """
+    scores = Scores.of(scores)
     design = Design.of(scores, baseline, None, population, value)
     if design.baselines is None:
         raise SurefootError("segments are compared with a baseline; name one")

@@ -15,7 +15,7 @@ from surefoot.results import Result
 from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import TRISK, URISK
 from surefoot.risk.values import Family, Linear
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.corrections import correct as corrected
 from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
 
@@ -23,7 +23,7 @@ TESTS = ("trisk", "t", "wilcoxon", "flip", "max", "swap")
 
 
 def run_tests(
-    scores: Scores,
+    scores: ScoresLike,
     baseline: Baseline,
     alpha: npt.ArrayLike = 1.0,
     *,
@@ -67,6 +67,7 @@ def run_tests(
     [('new', 0.017, 0.713), ('other', 0.009, 0.826)]
 
     """
+    scores = Scores.of(scores)
     for test in tests:
         choose(test, TESTS, "tests")
     alphas = normalise_alphas(alpha)

@@ -8,12 +8,12 @@ from surefoot.results import Result, signature
 from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import GEOMINUS_PUBLISHED, GEORISK, URISK, ZRISK
 from surefoot.risk.values import Family
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.agreement.rbo import RBO, Ranking, ranking, rbo
 
 
 def value_agreement(
-    scores: Scores,
+    scores: ScoresLike,
     baseline: str,
     alpha: float = 1.0,
     *,
@@ -64,6 +64,7 @@ def value_agreement(
     [(5, 0.434), (7, 0.539)]
 
     """
+    scores = Scores.of(scores)
     if step < 2 or len(scores.systems) < 2:
         raise SurefootError(f"rankings to compare need 2 or more systems; got {len(scores.systems)} in steps of {step}")
     designs = [Design.of(scores, baseline, value=family) for family in ("linear", value)]

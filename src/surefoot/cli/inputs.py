@@ -42,7 +42,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
         help="score tables instead of runs: CSV, TSV, Parquet, or "
-        "the output of trec_eval -q, gdeval, ndeval, ir_measures",
+        "the output of trec_eval -q, gdeval, ndeval, ir_measures; folders of MTEB's results",
     )
     group.add_argument(
         "--measure",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.effectiveness import score_runs
 from surefoot.errors import InputError
+from surefoot.io.mteb_results import MAIN_SCORE, read_results, split_score
 from surefoot.scores import Missing, Scores
 
 
@@ -34,13 +34,15 @@ def prediction_scores(folders: Iterable[PathLike], task: Any, measure: object = 
     return score_runs([Path(folder) / f"{name}_predictions.json" for folder in folders], qrels, measure)
 
 
-def task_scores(results: Iterable[Any], missing: Missing = "error") -> Scores:
+def task_scores(results: Iterable[Any], missing: Missing = "error", split: str | None = None) -> Scores:
     """The main scores of models with tasks as topics, to ask which tasks a model made worse.
 
     Parameters
     ----------
     results
         ``mteb.results.ModelResult`` objects, or folders of result files (``model/revision/Task.json``).
+    split
+        The split of each task; by default ``test``, or the only one.
     missing
         What to do with tasks that some model lacks, as in `Scores.align`.
 
@@ -51,12 +53,12 @@ def task_scores(results: Iterable[Any], missing: Missing = "error") -> Scores:
     """
     rows: dict[str, dict[str, float]] = {}
     for result in results:
-        for model, task, value in _rows(result):
+        for (model, task), value in _values(result, split).items():
             own = rows.setdefault(model, {})
             if task in own:
                 raise InputError(model, f"has two results of {task}; two revisions need model folders of two names")
             own[task] = value
-    return Scores.from_dict(rows, "main score", missing)
+    return Scores.from_dict(rows, MAIN_SCORE, missing)
 
 
 def _judgements(task: Any) -> Any:
@@ -66,16 +68,11 @@ def _judgements(task: Any) -> Any:
     return parts[0]
 
 
-def _rows(result: Any) -> Iterator[tuple[str, str, float]]:
-    if hasattr(result, "task_results"):
-        yield from ((result.model_name, one.task_name, float(one.get_score())) for one in result.task_results)
-        return
-    files = sorted(Path(result).rglob("*.json"))
-    for path in files:
-        content = json.loads(path.read_text("utf-8"))
-        if "task_name" not in content:
-            continue
-        scores = [part["main_score"] for split in content["scores"].values() for part in split]
-        yield path.parent.parent.name, content["task_name"], sum(scores) / len(scores)
-    if not files:
-        raise InputError(result, "holds no results of MTEB")
+def _values(result: Any, split: str | None) -> Mapping[tuple[str, str], float]:
+    """The score of each model and task."""
+    if not hasattr(result, "task_results"):
+        return read_results(result, split)
+    try:
+        return {(result.model_name, one.task_name): split_score(one.scores, split) for one in result.task_results}
+    except ValueError as error:
+        raise InputError(result.model_name, str(error)) from None

@@ -7,6 +7,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
@@ -15,6 +16,7 @@ from surefoot.io.delimited import header_of, read_delimited
 from surefoot.io.files import BYTE_ORDER_MARK, STDIN, read_bytes
 from surefoot.io.layouts import ScoreMatrix, role_of
 from surefoot.io.measure_names import canonical
+from surefoot.io.mteb_results import read_mteb, refuse_single_result
 from surefoot.io.score_file import ScoreFile, in_file
 from surefoot.io.trec_output import (
     is_evaluator_line,
@@ -31,12 +33,13 @@ def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None
     The format of each file is detected by its content. In a wide table (CSV, TSV, Parquet) the first header cell says
     what a row is: ``topic`` (or ``qid``, ...) or ``system`` (or ``run``, ``name``, ...). A long one has columns of
     systems, topics and values, or one column for each measure. Output of trec_eval and ir_measures (both with -q),
-    gdeval and ndeval is read as it is.
+    gdeval and ndeval is read as it is, and so are folders of MTEB's results, whose tasks are the topics.
 
     Parameters
     ----------
     paths
-        One or more files, compressed or not; ``-`` is standard input. Topics are aligned by name.
+        One or more files, compressed or not; ``-`` is standard input. Topics are aligned by name. A folder holds the
+        results of an MTEB model, or of several.
     measure
         The measure to read, if the files have several, and the name of the measure in the result.
     missing
@@ -120,7 +123,9 @@ def scores_csv(scores: Scores, *others: Scores) -> str:
 
 
 def parse_score_file(path: PathLike) -> ScoreFile:
-    """Parse a file of scores of any format."""
+    """Parse a file of scores of any format, or a folder of MTEB's results."""
+    if Path(path).is_dir():
+        return read_mteb(path)
     data = read_bytes(path)
     if data.startswith(parquet.MAGIC):
         return parquet.read_parquet(path, data)
@@ -130,6 +135,7 @@ def parse_score_file(path: PathLike) -> ScoreFile:
         raise InputError(path, "is empty; a table of scores was expected")
     line = first.group().decode("utf-8")
     if line.startswith("{"):
+        refuse_single_result(path, data)
         return read_json_lines(path, data)
     if is_evaluator_line(line):
         return read_evaluator_lines(path, data)

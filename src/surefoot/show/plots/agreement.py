@@ -14,7 +14,7 @@ from surefoot.analysis.cross import CrossTable, cross
 from surefoot.analysis.value_agreement import value_agreement
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result
-from surefoot.scores import VIRTUAL, Scores, as_names
+from surefoot.scores import VIRTUAL, Scores, ScoresLike, as_names
 from surefoot.show.plots.labels import label_points, to_name, validate_rows
 from surefoot.show.plots.style import (
     BLUE,
@@ -36,7 +36,7 @@ FEW_CELLS = 12
 
 
 def pca_map(
-    scores: Scores | PCA,
+    scores: ScoresLike | PCA,
     *,
     systems: Sequence[str] | None = None,
     label: Sequence[str] | None = None,
@@ -104,7 +104,7 @@ def _corners(names: Sequence[str], points: FloatArray) -> list[str]:
 
 
 def correlation_map(
-    scores: Scores,
+    scores: ScoresLike,
     baseline: str,
     *,
     alpha: float = 1.0,
@@ -144,6 +144,7 @@ def correlation_map(
     >>> correlation_map(scores, "a", alpha=5).get_title(loc="left")
     'partial correlation, given the mean: 0.94'
     """
+    scores = Scores.of(scores)
     found = baseline_bias(scores, baseline, alpha, systems=systems)
     names = [str(name) for name in found["system"]]
     points = np.column_stack([found["correlation"], found["urisk"]])
@@ -166,7 +167,7 @@ def correlation_map(
 
 
 def rbo_bars(
-    scores: Scores | Result,
+    scores: ScoresLike | Result,
     baseline: str | None = None,
     *,
     of: Sequence[str] | None = None,
@@ -204,6 +205,7 @@ def rbo_bars(
     >>> [text.get_text() for text in rbo_bars(found).get_xticklabels()]
     ['5', '7']
     """
+    scores = scores if isinstance(scores, Result) else Scores.of(scores)
     if isinstance(scores, Scores):
         if baseline is None:
             raise SurefootError("the agreement of values needs a baseline; name one")
@@ -228,7 +230,7 @@ def rbo_bars(
 
 
 def cross_map(
-    scores: Scores | CrossTable,
+    scores: ScoresLike | CrossTable,
     *,
     alpha: float = 1.0,
     systems: Sequence[str] | None = None,

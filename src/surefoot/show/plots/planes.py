@@ -13,7 +13,7 @@ from surefoot.errors import SurefootError
 from surefoot.results import Result
 from surefoot.risk import Risk, get_risk, validate_alpha
 from surefoot.risk.measures import MEAN
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.show.plots.labels import label_points, to_name, validate_rows
 from surefoot.show.plots.style import (
     BLACK,
@@ -32,7 +32,7 @@ from surefoot.show.plots.values import ROW
 
 
 def risk_reward(
-    scores: Scores,
+    scores: ScoresLike,
     baseline: str,
     *,
     alpha: float = 1.0,
@@ -76,6 +76,7 @@ def risk_reward(
     >>> risk_reward(scores, "a", n_resamples=100).get_xlabel()
     'risk: mean loss against a'
     """
+    scores = Scores.of(scores)
     alpha = validate_alpha(alpha)
     shown = [name for name in (scores if systems is None else scores.select(systems)).systems if name != baseline]
     if not shown:
@@ -108,7 +109,7 @@ def _crosses(axes: Axes, points: FloatArray, low: FloatArray, high: FloatArray, 
 
 
 def forest(
-    scores: Scores | Result,
+    scores: ScoresLike | Result,
     baseline: str | None = None,
     *,
     of: str = "georisk",
@@ -155,6 +156,7 @@ def forest(
     >>> [text.get_text() for text in forest(scores, "a", of="urisk", n_resamples=100).get_yticklabels()]
     ['c', 'b', 'a']
     """
+    scores = scores if isinstance(scores, Result) else Scores.of(scores)
     if isinstance(scores, Scores):
         words = {"method": method, "n_resamples": n_resamples, "seed": seed}
         found = intervals(scores, baseline, validate_alpha(alpha), measures=[of], systems=systems, **words)  # type: ignore[arg-type]

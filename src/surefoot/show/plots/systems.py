@@ -14,7 +14,7 @@ from surefoot.errors import SurefootError, choose
 from surefoot.results import Result
 from surefoot.risk import get_risk
 from surefoot.risk.measures import evaluated
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.show.plots.labels import label_ends, to_name
 from surefoot.show.plots.style import (
     BLACK,
@@ -40,7 +40,7 @@ STEPS = 101
 
 
 def score_shapes(
-    scores: Scores,
+    scores: ScoresLike,
     *,
     systems: Sequence[str] | None = None,
     label: Sequence[str] | None = None,
@@ -77,6 +77,7 @@ def score_shapes(
     >>> [text.get_text() for text in axes.get_xticklabels()], [line.get_label() for line in axes.lines]
     (['q1', 'q2'], ['a', 'b', 'MEAN'])
     """
+    scores = Scores.of(scores)
     shown = scores if systems is None else scores.select(systems)
     mean = shown.values.mean(axis=0)
     by_mean = choose(order, ("table", "mean"), "order") == "mean"
@@ -102,7 +103,7 @@ def score_shapes(
 
 
 def profile(
-    scores: Scores,
+    scores: ScoresLike,
     *,
     systems: Sequence[str] | None = None,
     label: Sequence[str] | None = None,
@@ -134,6 +135,7 @@ def profile(
     >>> profile(Scores([[0.2, 0.4], [0.3, 0.1]], ["a", "b"], [1, 2])).get_ylabel()
     'share of topics scoring that or more'
     """
+    scores = Scores.of(scores)
     shown = scores if systems is None else scores.select(systems)
     named = _best_median_worst(shown) if label is None else to_name(shown.systems, shown.values.mean(axis=1), label)
     with canvas(axes) as axes:
@@ -159,7 +161,7 @@ def _best_median_worst(scores: Scores) -> list[str]:
 
 
 def alpha_curves(
-    scores: Scores | Evaluation,
+    scores: ScoresLike | Evaluation,
     baseline: str | None = None,
     *,
     of: str = "trisk",

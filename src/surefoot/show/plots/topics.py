@@ -15,7 +15,7 @@ from surefoot.analysis.changes import BIN_ENDS, change_counts
 from surefoot.errors import SurefootError, counted
 from surefoot.risk import normalise_alphas
 from surefoot.risk.values import Linear
-from surefoot.scores import Scores, as_names
+from surefoot.scores import Scores, ScoresLike, as_names
 from surefoot.show.plots.labels import label_points
 from surefoot.show.plots.style import (
     FAINT,
@@ -40,7 +40,7 @@ NAMED_TOPICS = 5
 
 
 def topic_bars(
-    scores: Scores,
+    scores: ScoresLike,
     system: str | Sequence[str],
     baseline: str,
     *,
@@ -79,6 +79,7 @@ def topic_bars(
     >>> [text.get_text() for text in topic_bars(scores, "b", "a", alpha=0).get_xticklabels()]
     ['2', '1', '3']
     """
+    scores = Scores.of(scores)
     alphas = normalise_alphas(alpha)
     if len(alphas) > len(SHADES):
         raise SurefootError(f"bars for up to {len(SHADES)} alphas can be told apart; got {len(alphas)}")
@@ -157,7 +158,7 @@ def _threshold(axes: Axes, critical: float) -> None:
     )
 
 
-def paired_scores(scores: Scores, system: str, baseline: str, *, axes: Axes | None = None) -> Axes:
+def paired_scores(scores: ScoresLike, system: str, baseline: str, *, axes: Axes | None = None) -> Axes:
     """A system's score against the baseline's, one point for each topic; below the diagonal the system is worse.
 
     The topics that lose most are named. Points far from the diagonal on both sides show that the two do well on
@@ -186,6 +187,7 @@ def paired_scores(scores: Scores, system: str, baseline: str, *, axes: Axes | No
     >>> paired_scores(scores, "b", "a").get_xlabel()
     'score: a'
     """
+    scores = Scores.of(scores)
     own, base = scores[system], scores.baseline(baseline)
     d = own - base
     with canvas(axes, height=3.35) as axes:
@@ -212,7 +214,7 @@ def paired_scores(scores: Scores, system: str, baseline: str, *, axes: Axes | No
 
 
 def sorted_values(
-    scores: Scores,
+    scores: ScoresLike,
     baseline: str,
     *,
     systems: Sequence[str],
@@ -254,6 +256,7 @@ def sorted_values(
     >>> [line.get_label() for line in sorted_values(scores, "a", systems=["b"], mutual=True).lines[:2]]
     ['b against a', 'a against b']
     """
+    scores = Scores.of(scores)
     base, names, alphas = scores.baseline(baseline), as_names(systems), normalise_alphas(alpha)
     if not names:
         raise SurefootError("name the systems to draw")
@@ -282,7 +285,7 @@ def sorted_values(
 
 
 def helped_hurt(
-    scores: Scores,
+    scores: ScoresLike,
     system: str,
     baseline: str,
     *,
@@ -317,6 +320,7 @@ def helped_hurt(
     >>> [int(bar.get_height()) for bar in helped_hurt(scores, "b", "a").patches]
     [0, 1, 0, 0, 1, 0, 1, 0, 0, 0]
     """
+    scores = Scores.of(scores)
     counts = change_counts(scores[system], scores.baseline(baseline), change).tolist()
     losses = len(counts) - len(BIN_ENDS[change]) - 2
     names = [*_bin_names(change, "−")[:losses][::-1], "0", *_bin_names(change, "")]

@@ -13,7 +13,7 @@ from surefoot.analysis.normality import Normality, normality
 from surefoot.errors import SurefootError
 from surefoot.risk import validate_alpha
 from surefoot.risk.values import Linear, Monotone, Smooth, fences, five_points
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.show.plots.labels import validate_rows
 from surefoot.show.plots.style import (
     BLACK,
@@ -41,7 +41,7 @@ LOOKS = {
 
 
 def difference_boxes(
-    scores: Scores, baseline: str, *, systems: Sequence[str] | None = None, axes: Axes | None = None
+    scores: ScoresLike, baseline: str, *, systems: Sequence[str] | None = None, axes: Axes | None = None
 ) -> Axes:
     """Box plots of each system's score differences from the baseline, the best mean on top, and of all together.
 
@@ -71,6 +71,7 @@ def difference_boxes(
     >>> difference_boxes(scores, "a").get_xlabel()
     'score difference from a'
     """
+    scores = Scores.of(scores)
     base = scores.baseline(baseline)
     shown = [name for name in (scores if systems is None else scores.select(systems)).systems if name != baseline]
     validate_rows(len(shown))
@@ -180,7 +181,7 @@ def _fences_of(scores: Scores | None, baseline: str | None) -> tuple[float, floa
 
 
 def qq_lines(
-    scores: Scores | Normality,
+    scores: ScoresLike | Normality,
     system: str | None = None,
     baseline: str | None = None,
     *,

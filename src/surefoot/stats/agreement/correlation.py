@@ -12,7 +12,7 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import Result, signature
 from surefoot.risk.statistics import Correlation
-from surefoot.scores import Scores
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.agreement.rbo import Values
 
 
@@ -99,7 +99,7 @@ def correlation(system: npt.ArrayLike, baseline: npt.ArrayLike, method: str = "p
 
 
 def baseline_correlations(
-    scores: Scores, baseline: str, *, systems: Sequence[str] | None = None, method: str = "pearson"
+    scores: ScoresLike, baseline: str, *, systems: Sequence[str] | None = None, method: str = "pearson"
 ) -> Result:
     """The `correlation` of each system with a baseline: a system, or MEAN, MEDIAN or MAX over all systems.
 
@@ -126,6 +126,7 @@ def baseline_correlations(
     array([-0.982])
 
     """
+    scores = Scores.of(scores)
     chosen = scores if systems is None else scores.select(systems)
     found = correlation(chosen.values, scores.baseline(baseline), method)
     undefined = [name for name, r in zip(chosen.systems, found, strict=True) if np.isnan(r)]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
-from surefoot.scores import VIRTUAL, Scores
+from surefoot.scores import VIRTUAL, Scores, ScoresLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class PCA(Result):
 
 
 def pca(
-    scores: Scores,
+    scores: ScoresLike,
     *,
     systems: Sequence[str] | None = None,
     virtual: Sequence[str] = tuple(VIRTUAL),
@@ -109,6 +109,7 @@ def pca(
     (('a', 'b', 'c', 'MAX'), array([0.72, 0.07]))
 
     """
+    scores = Scores.of(scores)
     chosen = scores if systems is None else scores.select(systems)
     unknown = [name for name in virtual if name not in VIRTUAL]
     if unknown or axes < 1:
