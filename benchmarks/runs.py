@@ -72,9 +72,9 @@ def ir_measures(paths: Sequence[Path], qrels: Path) -> None:
 def ranx(paths: Sequence[Path], qrels: Path) -> None:
     from ranx import Qrels, Run, evaluate
 
-    judgements = Qrels.from_file(str(qrels), kind="trec")
+    judgments = Qrels.from_file(str(qrels), kind="trec")
     for path in paths:
-        evaluate(judgements, Run.from_file(str(path), kind="trec"), "ndcg@20", make_comparable=True)
+        evaluate(judgments, Run.from_file(str(path), kind="trec"), "ndcg@20", make_comparable=True)
 
 
 def in_memory(paths: Sequence[Path], qrels: Path, rounds: int = 5) -> None:

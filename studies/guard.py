@@ -97,7 +97,7 @@ PAIRS: dict[str, tuple[str, str, Pairs]] = {
 MODELS_OVER_BM25 = ("BM25+RM3", "LM-Dir", "PL2", "TFIDF", "chargrams", "fusion")
 
 Case = tuple[str, Path, Path, Path]
-"""The name of the set, the baseline's run, the candidate's run, the judgements."""
+"""The name of the set, the baseline's run, the candidate's run, the judgments."""
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
@@ -130,7 +130,7 @@ def cases() -> Iterator[Case]:
 
 
 def written(name: str) -> Path:
-    """The runs and judgements of a collection of text, in a folder that disappears with the process."""
+    """The runs and judgments of a collection of text, in a folder that disappears with the process."""
     return Path(_folder(name).name)
 
 

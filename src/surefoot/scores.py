@@ -47,7 +47,7 @@ class Scores:
     measure
         The effectiveness measure.
     notes
-        What was assumed so far: topics dropped or filled, queries without judgements, and so on.
+        What was assumed so far: topics dropped or filled, queries without judgments, and so on.
     judged
         Where scores come from runs, the fraction of each one's first k documents that is judged, k being the cutoff of
         the measure: systems × topics, NaN where a system retrieved nothing.

@@ -75,7 +75,7 @@ def test_real_runs_add_up_to_their_scores(data: Path, measure: str, unjudged: Un
 
 def test_mistakes_are_said(folder: Path) -> None:
     paths = folder / "new.run", folder / "old.run", folder / "qrels.txt"
-    for options, message in (({"topics": ["q9"]}, "no judgements of topic q9"), ({"depth": 0}, "at least 1")):
+    for options, message in (({"topics": ["q9"]}, "no judgments of topic q9"), ({"depth": 0}, "at least 1")):
         with pytest.raises(SurefootError, match=message):
             document_moves(*paths, **options)  # type: ignore[arg-type]
     with pytest.raises(SurefootError, match="Bpref is computed by ir_measures"):
@@ -116,7 +116,7 @@ def test_the_command_gives_rows_and_picks_topics(folder: Path, capsys: pytest.Ca
     ("options", "message"),
     [
         (["--documents", "--baseline", "MEAN"], "no run of MEAN; documents are those of two runs"),
-        (["--documents", "--topics", "q9"], "no judgements of topic q9"),
+        (["--documents", "--topics", "q9"], "no judgments of topic q9"),
         (["--topics", "q9"], "no topic q9; there are q1, q2"),
         (["--topics", "q1", "--top", "3"], "give --top or --topics, not both"),
         (["--top", "0"], "--top must be at least 1"),

@@ -142,7 +142,7 @@ def test_cross_prints_pairs_and_a_matrix(table: str, capsys: pytest.CaptureFixtu
     ("words", "message"),
     [
         (["evaluate"], "nothing to read: give run files with --qrels, or a table with --scores"),
-        (["evaluate", "a.run"], "runs need judgements: give them with --qrels FILE"),
+        (["evaluate", "a.run"], "runs need judgments: give them with --qrels FILE"),
         (["evaluate", "a.run", "--scores", "b.csv"], "give runs with --qrels, or --scores; not both"),
         (["evaluate", "--scores", "nowhere.csv"], "nowhere.csv: no such file"),
         (["evaluate", "--scores", "TABLE", "--baseline", "x"], "no baseline 'x'; there are old, new, other, and MEAN"),

@@ -360,12 +360,16 @@ def test_the_recipe_yields_to_other_words_wherever_they_stand():
 
 
 def test_every_flag_and_its_short_form_set_the_same():
-    given = {name: "7" for name, field in FIELDS.items() if len(field.metadata["flags"]) > 1}
-    assert set(given) >= {"n_estimators", "num_leaves", "learning_rate", "min_child_samples", "n_jobs"}
-    for name in given:
+    given = {
+        name: "map" if field.metadata["choices"] else 7
+        for name, field in FIELDS.items()
+        if len(field.metadata["flags"]) > 1
+    }
+    assert set(given) >= {"n_estimators", "num_leaves", "learning_rate", "min_child_samples", "n_jobs", "metric"}
+    for name, value in given.items():
         long, short = FIELDS[name].metadata["flags"]
         assert long == f"--{name.replace('_', '-')}"
-        assert typed(long, "7") == typed(short, "7") == replace(Settings(), **{name: 7})
+        assert typed(long, str(value)) == typed(short, str(value)) == replace(Settings(), **{name: value})
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ TREC_EVAL = {
 
 TOPICS = st.sampled_from(["1", "2", "10", "unjudged", "ü"])
 DOCUMENTS = st.sampled_from([f"d{number}" for number in range(12)] + ["D1", "é", "a-document-with-a-long-name"])
-JUDGEMENTS = st.dictionaries(
+JUDGMENTS = st.dictionaries(
     TOPICS.filter(lambda topic: topic != "unjudged"),
     st.dictionaries(DOCUMENTS, st.integers(-2, 4), min_size=1),
     min_size=1,
@@ -55,7 +55,7 @@ def reference(qrels, run, level=1):
     return {name: [found[topic][name] if topic in found else 0.0 for topic in qrels] for name in names}
 
 
-@given(JUDGEMENTS, RANKINGS, st.randoms(use_true_random=False))
+@given(JUDGMENTS, RANKINGS, st.randoms(use_true_random=False))
 def test_agrees_with_trec_eval(tmp_path_factory, qrels, run, random):
     if not set(qrels) & set(run):
         return
@@ -88,7 +88,7 @@ def gdeval(grades, judged, k):
     return ndcg, err
 
 
-@given(JUDGEMENTS, RANKINGS)
+@given(JUDGMENTS, RANKINGS)
 def test_agrees_with_the_definitions(tmp_path_factory, qrels, run):
     if not set(qrels) & set(run):
         return

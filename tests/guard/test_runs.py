@@ -30,7 +30,7 @@ def write_run(path, scores, topics=None, skip=()):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two runs that lack some of each other's documents, and judgements."""
+    """Two runs that lack some of each other's documents, and judgments."""
     home, rng = tmp_path_factory.mktemp("runs"), np.random.default_rng(0)
     truth = rng.normal(size=(TOPICS, DOCUMENTS))
     write_run(home / "old.run", truth + rng.normal(size=truth.shape), skip={(0, 3), (1, 1)})

@@ -11,7 +11,7 @@ TOPICS = [f"q{number}" for number in range(12)]
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Two runs and judgements as TREC files; scores tie, and some documents are not judged."""
+    """Two runs and judgments as TREC files; scores tie, and some documents are not judged."""
     random, folder = np.random.default_rng(5), tmp_path_factory.mktemp("runs")
     names = np.array([f"doc-{number}" for number in range(60)])
     with (folder / "qrels.txt").open("w") as file:

@@ -1,4 +1,4 @@
-"""Runs and judgements in memory against the same in files, and what is refused."""
+"""Runs and judgments in memory against the same in files, and what is refused."""
 
 from collections import namedtuple
 from dataclasses import dataclass
@@ -147,5 +147,5 @@ def test_unknown_collections_of_ir_datasets():
     pytest.importorskip("ir_datasets", reason="ir_datasets is not installed")
     with pytest.raises(InputError, match="ir_datasets has no such collection"):
         irds_qrels("irds:nothing/such")
-    with pytest.raises(InputError, match="has no judgements"):
+    with pytest.raises(InputError, match="has no judgments"):
         irds_qrels("irds:msmarco-passage")

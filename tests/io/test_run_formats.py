@@ -41,14 +41,14 @@ def rows(qrels):
         ),
     ],
 )  # fmt: skip
-def test_judgements(tmp_path, name, content):
+def test_judgments(tmp_path, name, content):
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     assert rows(read_qrels(path)) == QRELS
 
 
-def test_judgement_lists_of_elasticsearch_ltr(tmp_path):
-    path = tmp_path / "judgements.txt"
+def test_judgment_lists_of_elasticsearch_ltr(tmp_path):
+    path = tmp_path / "judgments.txt"
     path.write_text(
         "# qid:1: rambo\n# qid:2: rocky\n4 qid:1 # 7555 Rambo\n0 qid:1 1:2.5 # 1370\n\n3\tqid:2 #docid = 60375 x\n"
     )

@@ -272,7 +272,7 @@ def test_a_summary_is_known_by_its_values(file, text, systems, topics):
         ("map all 0.1\n", None, "there are only summary rows; scores per topic are needed ..."),
         ("nDCG@10\t0.1\n", 1, "there are only summary lines; scores per topic are needed (-q in ir_measures)"),
         ("1 Q0 d1 1 9.5 bm25\n", 1, "looks like a TREC run, not scores; ..."),
-        ("1 0 d1 2\n", 1, "looks like judgements (qrels), not scores; ..."),
+        ("1 0 d1 2\n", 1, "looks like judgments (qrels), not scores; ..."),
         ('{"query_id": "1", "measure": "AP", "value": 0.1}\n\n{"query\n', 3, "expected a JSON object such as ..."),
         ('{"query_id": "1", "measure": "AP", "value": "x"}\n', 1, "column 'value': expected a number, found 'x'"),
         ('{"measure": "AP", "value": 0.1}\n', None, "the first header cell is 'measure'; ..."),

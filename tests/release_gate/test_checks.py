@@ -131,18 +131,18 @@ def test_protected_queries_are_no_sample() -> None:
     assert (found.where, found.loss) == ("q3", pytest.approx(0.4))
 
 
-def test_losses_that_the_judgements_leave_open_refuse_nothing_and_pass_nothing() -> None:
+def test_losses_that_the_judgments_leave_open_refuse_nothing_and_pass_nothing() -> None:
     delta = [-0.3] * 400
     for rule in ("losses", "large-losses", "tail"):
         assert check(rule, delta).verdict == check(rule, delta, p_loss=0.95).verdict == "fail"
         doubtful = check(rule, delta, p_loss=0.9)
         assert (doubtful.verdict, doubtful.low, doubtful.high) == ("undecided", 0.0, check(rule, delta).high)
-        assert doubtful.sentence.endswith("if all losses are real; more judgements would tell (surefoot judge).")
+        assert doubtful.sentence.endswith("if all losses are real; more judgments would tell (surefoot judge).")
     assert "400 of 400 queries lost, 100 %, 400 of them not credibly" in check("losses", delta, p_loss=0.9).sentence
     assert check("mean", delta, p_loss=0.9).verdict == "fail"
     protected = check("protected", delta, p_loss=0.9, protected=["q1"])
     assert protected.verdict == "undecided"
-    assert "by these judgements it may not be real: q1 (-0.3000)" in protected.sentence
+    assert "by these judgments it may not be real: q1 (-0.3000)" in protected.sentence
 
 
 def segmented(means: dict[str, float], size: float, topics: int = 400) -> Finding:

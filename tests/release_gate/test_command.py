@@ -305,7 +305,7 @@ def test_another_collection_is_said_and_not_compared(folder: Path, capsys: pytes
     assert "the qrels are not those by which new was accepted" in capsys.readouterr().err
 
 
-def test_losses_that_judgements_leave_open_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_losses_that_judgments_leave_open_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The new run ranks documents that nobody judged, which may be as good as those that it replaced."""
     (folder / "qrels.txt").write_text("".join(f"q{i} 0 a{i} {i % 3 and 1}\nq{i} 0 b{i} 0\n" for i in range(60)))
     (folder / "old.run").write_text("".join(f"q{i} Q0 a{i} 1 2.0 x\nq{i} Q0 b{i} 2 1.0 x\n" for i in range(60)))

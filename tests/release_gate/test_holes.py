@@ -76,7 +76,7 @@ def test_figures_that_do_not_fit_the_scores_are_damage(tmp_path: Path) -> None:
         read_accepted(path)
 
 
-def test_judgements_of_ir_datasets_are_a_collection_and_no_file(tmp_path: Path) -> None:
+def test_judgments_of_ir_datasets_are_a_collection_and_no_file(tmp_path: Path) -> None:
     (tmp_path / "surefoot.toml").write_text('[gate]\nbaseline = "old"\nqrels = "irds:one/test"\nratchet = "r.json"\n')
     options = read_options(tmp_path / "surefoot.toml", {"candidate": "new", "undecided": "pass"})
     outcome = options.run([SCORES], accept=True)

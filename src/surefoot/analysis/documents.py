@@ -24,7 +24,7 @@ DEPTH = 20
 
 @dataclass(frozen=True)
 class Move:
-    """A document's way from one ranking to another; None is the rank in a list that lacks it, or no judgement."""
+    """A document's way from one ranking to another; None is the rank in a list that lacks it, or no judgment."""
 
     document: str
     baseline_rank: int | None
@@ -84,7 +84,7 @@ def document_moves(
     system, baseline
         The runs after and before: files, or objects in memory, as in `surefoot.score_runs`.
     qrels
-        The judgements: a file, or an object in memory.
+        The judgments: a file, or an object in memory.
     measure
         One of ERR, nDCG, AP, RR, P, R, RBP, as ir_measures names it.
     topics
@@ -153,14 +153,14 @@ def _validate_topics(topics: Iterable[str] | None, qrels: Qrels) -> Sequence[str
     known = set(qrels.topics)
     unknown = [topic for topic in chosen if topic not in known]
     if unknown:
-        raise SurefootError(f"no judgements of topic {listed(unknown)}; there are {listed(qrels.topics)}")
+        raise SurefootError(f"no judgments of topic {listed(unknown)}; there are {listed(qrels.topics)}")
     return chosen
 
 
 def _rankings(topic: str, runs: Sequence[Run], qrels: Qrels, skip: bool) -> list[dict[str, int]]:
     """The rank of each document in the rankings of a topic, with or without unjudged documents."""
-    judgements = qrels.of_topic(topic)
-    lists = ([name for name in run.of_topic(topic) if not skip or name in judgements] for run in runs)
+    judgments = qrels.of_topic(topic)
+    lists = ([name for name in run.of_topic(topic) if not skip or name in judgments] for run in runs)
     return [{name: rank for rank, name in enumerate(names, start=1)} for names in lists]
 
 
@@ -168,10 +168,10 @@ def _topic_moves(
     rankings: Sequence[dict[str, int]], topic: str, qrels: Qrels, parts: Decomposition, depth: int
 ) -> TopicMoves:
     before, after = rankings
-    judgements = qrels.of_topic(topic)
+    judgments = qrels.of_topic(topic)
     documents = list(dict.fromkeys([*after, *before]))
-    grades = np.array([judgements.get(name, kernels.UNJUDGED) for name in documents], np.float64)
-    judged = np.array(list(judgements.values()), np.float64)
+    grades = np.array([judgments.get(name, kernels.UNJUDGED) for name in documents], np.float64)
+    judged = np.array(list(judgments.values()), np.float64)
     ranks = [np.array([ranking.get(name, 0) for name in documents], np.int64) for ranking in (before, after)]
     worth = parts.contributions(grades, judged, *ranks)
     edge = min(depth, parts.measure.cutoff)

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="DIR",
         default="surefoot-demo",
-        help="folder for runs, judgements and queries (default: surefoot-demo)",
+        help="folder for runs, judgments and queries (default: surefoot-demo)",
     )
 
 

@@ -97,9 +97,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _p_loss(arguments: argparse.Namespace, options: GateOptions, scores: Sequence[Scores]) -> PLoss | None:
-    """The probability that each loss against a run is real, where runs and judgements can be read again.
+    """The probability that each loss against a run is real, where runs and judgments can be read again.
 
-    Judgements that name relevant documents alone are no pool: whatever they leave out was not looked at, or is not
+    Judgments that name relevant documents alone are no pool: whatever they leave out was not looked at, or is not
     relevant, and nothing tells which. Then nothing is doubted.
     """
     from surefoot.io.files import STDIN
@@ -117,7 +117,7 @@ def _p_loss(arguments: argparse.Namespace, options: GateOptions, scores: Sequenc
     for part in (part for part in scores if parse_measure(part.measure).kind is not None):
         runs = inputs.load_judged(arguments, part.measure)
         for name in (name for name in options.baseline if name in part.systems and name != candidate):
-            with progress(f"Doubting the judgements of {part.measure}", log="none"):
+            with progress(f"Doubting the judgments of {part.measure}", log="none"):
                 doubts = credibility(
                     runs, candidate, name, assessors=inputs.assessors(options.assessors), n_draws=DRAWS
                 )

@@ -19,7 +19,7 @@ EXAMPLES = """examples:
   surefoot guard fit --baseline bm25.run --candidate rerank.run --qrels dev.qrels --budget 0.01 -o guard.json
   surefoot guard apply guard.json --baseline bm25.run --candidate rerank.run -o safe.run
 
-The candidate must not have been trained on the judgements. In a service: Guard.load("guard.json").rank(...)."""
+The candidate must not have been trained on the judgments. In a service: Guard.load("guard.json").rank(...)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="fit|apply", required=True)
     fitting = actions.add_parser("fit", help="choose a guard on judged queries, and tell what each would do")
     _add_runs(fitting)
-    fitting.add_argument("--qrels", required=True, metavar="FILE", help="relevance judgements")
+    fitting.add_argument("--qrels", required=True, metavar="FILE", help="relevance judgments")
     fitting.add_argument(
         "--measure", default=inputs.DEFAULT_MEASURE, metavar="NAME", help=f"(default: {inputs.DEFAULT_MEASURE})"
     )

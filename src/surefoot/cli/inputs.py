@@ -27,7 +27,7 @@ ENDINGS = {"csv": "csv", "json": "json", "md": "md", "tex": "latex"}
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """What to read: runs with judgements, or tables of scores."""
+    """What to read: runs with judgments, or tables of scores."""
     group = parser.add_argument_group("input")
     group.add_argument(
         "runs", nargs="*", metavar="RUN", help="runs: TREC, JSON, Parquet or CSV, any compression; - is standard input"
@@ -35,7 +35,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--qrels",
         metavar="FILE",
-        help="judgements for the runs: TREC, BEIR, CSV, JSON, judgement lists; irds:NAME of ir_datasets",
+        help="judgments for the runs: TREC, BEIR, CSV, JSON, judgment lists; irds:NAME of ir_datasets",
     )
     group.add_argument(
         "--scores",
@@ -46,6 +46,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--measure",
+        "--metric",
         action="append",
         metavar="NAME",
         help=f"effectiveness measure as ir_measures names it (default for runs: {DEFAULT_MEASURE})",
@@ -219,7 +220,7 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
         raise SurefootError("nothing to read: give run files with --qrels, or a table with --scores")
     if not arguments.qrels:
         _refuse_tables(arguments.runs)
-        raise SurefootError("runs need judgements: give them with --qrels FILE")
+        raise SurefootError("runs need judgments: give them with --qrels FILE")
     from surefoot.effectiveness import score_runs_by, will_compile
 
     measures: Sequence[str] = arguments.measure or [DEFAULT_MEASURE]

@@ -27,7 +27,7 @@ EXAMPLES = r"""examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of this command."""
     parser.add_argument("runs", nargs="*", metavar="RUN", help="TREC run files; all of them vote for documents")
-    parser.add_argument("--qrels", required=True, metavar="FILE", help="the relevance judgements there are")
+    parser.add_argument("--qrels", required=True, metavar="FILE", help="the relevance judgments there are")
     parser.add_argument("--candidate", metavar="NAME", help="the system in question")
     parser.add_argument("--baseline", metavar="NAME", help="the system to compare it with")
     parser.add_argument("--measure", metavar="NAME", help=f"(default: {inputs.DEFAULT_MEASURE})")
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the grades that are drawn (default: 0)")
     inputs.add_texts(parser)
     parser.add_argument(
-        "--merge", nargs="+", metavar="FILE", help="instead, add these judgements to --qrels and write them to -o"
+        "--merge", nargs="+", metavar="FILE", help="instead, add these judgments to --qrels and write them to -o"
     )
     add_file(parser, "--page", metavar="FILE", help="also write a page to judge them in, such as judge.html")
     add_file(parser, "-o", "--output", metavar="FILE", help="CSV of topic,document,priority,reason (default: stdout)")
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _judge(arguments: argparse.Namespace) -> int:
     if not (arguments.runs and arguments.candidate and arguments.baseline):
-        raise SurefootError("name the run files, --candidate and --baseline; or give new judgements with --merge")
+        raise SurefootError("name the run files, --candidate and --baseline; or give new judgments with --merge")
     from surefoot.judgments.judged_runs import JudgedRuns
     from surefoot.judgments.next_judgments import next_judgments
 
@@ -129,7 +129,7 @@ def _merge(arguments: argparse.Namespace) -> int:
     lines = list(qrels_lines(merge_qrels(known, map(read_qrels, arguments.merge))))
     write_text(arguments.output, "".join(lines))
     print(
-        f"{arguments.output}: {counted(len(lines), 'judgement')}, {len(lines) - len(known)} of them new",
+        f"{arguments.output}: {counted(len(lines), 'judgment')}, {len(lines) - len(known)} of them new",
         file=sys.stderr,
     )
     return 0

@@ -28,7 +28,7 @@ TREES = (
 )  # fmt: skip
 
 
-BASELINES = "feature:N, -feature:N, rank:N, order, run:FILE, scores:FILE or model:PATH"
+BASELINES = "feature:N (as numbered in the file), -feature:N, rank:N, order, run:FILE, scores:FILE or model:PATH"
 
 
 def add_baselines(group: Any, text: str, sets: Iterable[str], required: bool = False) -> None:

@@ -31,7 +31,7 @@ class ForeignMeasures:
         if not qrels.are_whole:
             raise self._refusal(ValueError("its measures need whole numbers as grades"))
         try:
-            return ir_measures.evaluator(list(self._rows), list(_judgements(qrels)))
+            return ir_measures.evaluator(list(self._rows), list(_judgments(qrels)))
         except Exception as error:
             raise self._refusal(error) from error
 
@@ -56,7 +56,7 @@ class ForeignMeasures:
         return values
 
 
-def _judgements(qrels: Qrels) -> Iterator[Any]:
+def _judgments(qrels: Qrels) -> Iterator[Any]:
     from ir_measures import Qrel
 
     for topic, documents, grades in qrels.by_topic():

@@ -1,7 +1,7 @@
 """Compiled effectiveness measures of one topic, and of all topics of a run.
 
 A measure is a function of ``grades``, those of the ranked documents, and where it is normalised of ``judged``, the
-grades of all judged documents, highest first. Documents without judgement have the grade UNJUDGED and count as not
+grades of all judged documents, highest first. Documents without judgment have the grade UNJUDGED and count as not
 relevant; a cutoff of ALL is none. Grades below 1 have no gain.
 """
 

@@ -39,7 +39,7 @@ def score_runs(
 ) -> Scores:
     r"""Score runs by one effectiveness measure, on the topics of the qrels.
 
-    Topics that are judged but not retrieved count 0; retrieved topics without judgements are left out. The notes of
+    Topics that are judged but not retrieved count 0; retrieved topics without judgments are left out. The notes of
     the result name both.
 
     Parameters

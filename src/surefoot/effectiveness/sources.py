@@ -1,4 +1,4 @@
-"""Where runs and judgements come from: files, or objects in memory."""
+"""Where runs and judgments come from: files, or objects in memory."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def sources_of(runs: object) -> list[Source]:
 
 
 def load_qrels(qrels: PathLike | object) -> Qrels:
-    """Judgements of a file or of an object in memory."""
+    """Judgments of a file or of an object in memory."""
     if isinstance(qrels, Qrels):
         return qrels
     return read_qrels(qrels) if isinstance(qrels, str | os.PathLike) else qrels_in_memory(qrels)

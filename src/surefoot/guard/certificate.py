@@ -107,7 +107,7 @@ class Budget:
 
 LIKE_THESE = (
     "Queries like these are drawn at random from where these came from (they are exchangeable); another mix of "
-    "queries, or other judgements, is not covered."
+    "queries, or other judgments, is not covered."
 )
 PROMISES: Mapping[str, str] = {
     "frisk": "F_Risk, the mean loss against the baseline, is at most {limit:.3f}",

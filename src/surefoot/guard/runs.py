@@ -1,4 +1,4 @@
-"""Guards of whole runs: two TREC runs joined by topic and document, fitted with judgements, or blended into a third."""
+"""Guards of whole runs: two TREC runs joined by topic and document, fitted with judgments, or blended into a third."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def fit_guard_to_runs(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> GuardFit:
-    r"""Fit a guard to two runs and judgements.
+    r"""Fit a guard to two runs and judgments.
 
     Only topics count that are judged and in both runs; the notes of the result name the others.
 
@@ -151,7 +151,7 @@ def fit_guard_to_runs(
     baseline, candidate
         What is served now, and what may replace it: files, or runs in memory as `score_runs` takes them.
     qrels
-        The judgements. The candidate must not have been trained on them.
+        The judgments. The candidate must not have been trained on them.
     measure
         A measure as ir_measures names it.
     kinds, alpha, budget, seed, progress

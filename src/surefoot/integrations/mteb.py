@@ -21,7 +21,7 @@ def prediction_scores(folders: Iterable[PathLike], task: Any, measure: object = 
     folders
         The ``prediction_folder`` of each model, with ``TASK_predictions.json``; systems are named by their models.
     task
-        The MTEB task, loaded, of one subset and split; or the name of the task and its judgements, ``(name, qrels)``.
+        The MTEB task, loaded, of one subset and split; or the name of the task and its judgments, ``(name, qrels)``.
     measure
         The effectiveness measure.
 
@@ -30,7 +30,7 @@ def prediction_scores(folders: Iterable[PathLike], task: Any, measure: object = 
     Scores
         Models × queries.
     """
-    name, qrels = task if isinstance(task, tuple) else (task.metadata.name, _judgements(task))
+    name, qrels = task if isinstance(task, tuple) else (task.metadata.name, _judgments(task))
     return score_runs([Path(folder) / f"{name}_predictions.json" for folder in folders], qrels, measure)
 
 
@@ -61,7 +61,7 @@ def task_scores(results: Iterable[Any], missing: Missing = "error", split: str |
     return Scores.from_dict(rows, MAIN_SCORE, missing)
 
 
-def _judgements(task: Any) -> Any:
+def _judgments(task: Any) -> Any:
     parts = [split["relevant_docs"] for subset in task.dataset.values() for split in subset.values()]
     if len(parts) != 1:
         raise InputError(task.metadata.name, f"one subset and split was expected, found {len(parts)}; load one")

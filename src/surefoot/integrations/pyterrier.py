@@ -24,7 +24,7 @@ def pipeline_scores(systems: Mapping[str, Any], topics: Any, qrels: Any, measure
     topics
         The topics, a frame with ``qid`` and ``query``.
     qrels
-        The judgements, a frame with ``qid``, ``docno`` and ``label``; or whatever `surefoot.score_runs` takes.
+        The judgments, a frame with ``qid``, ``docno`` and ``label``; or whatever `surefoot.score_runs` takes.
     measure
         The effectiveness measure.
 

@@ -25,7 +25,7 @@ class Checks:
         Parameters
         ----------
         scores, qrels, measure
-            `Scores` or what they can be made of; or runs, with judgements and measure as in `surefoot.score_runs`.
+            `Scores` or what they can be made of; or runs, with judgments and measure as in `surefoot.score_runs`.
         baseline, candidate, rules
             As in `surefoot.gate`; ``rules={"undecided": "fail"}`` also fails the test where the gate can't tell.
 

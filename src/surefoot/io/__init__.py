@@ -1,1 +1,1 @@
-"""From files to runs, judgements and scores. Nothing in here computes risk."""
+"""From files to runs, judgments and scores. Nothing in here computes risk."""

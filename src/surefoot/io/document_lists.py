@@ -1,4 +1,4 @@
-"""Rankings and judgements as arrays: documents by topic, ranked, with hash tables to find them.
+"""Rankings and judgments as arrays: documents by topic, ranked, with hash tables to find them.
 
 Readers of files and of objects in memory fill them alike, so that scoring knows one form.
 """
@@ -207,7 +207,7 @@ def as_run(lists: DocumentLists, name: str, duplicates: Duplicates, refuse: Refu
 
 
 def as_qrels(lists: DocumentLists, refuse: Refuse) -> Qrels:
-    """Judgements of ranked lists, with a hash table of each topic's documents."""
+    """Judgments of ranked lists, with a hash table of each topic's documents."""
     sizes = table_sizes(lists.bounds)
     tables, slots = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1), np.empty(sizes.sum(), np.int32)
     earlier, again = _fill_tables(lists, tables, slots)

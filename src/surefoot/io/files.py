@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 IRDS = "irds:"
-"""Begins the name of a collection of ir_datasets, where judgements may be that instead of a file."""
+"""Begins the name of a collection of ir_datasets, where judgments may be that instead of a file."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 COMPRESSED = (".gz", ".bz2", ".xz", ".lz4", ".zst")
 RUN_ENDINGS = (".run", ".txt", ".trec", ".res", ".score", ".eval", ".json", ".parquet")

@@ -1,4 +1,4 @@
-"""Runs and judgements in memory: dictionaries, frames and records, as the arrays that files give."""
+"""Runs and judgments in memory: dictionaries, frames and records, as the arrays that files give."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from surefoot.io.layouts import NAMES, CellError, Table, find_column
 
 DOCUMENTS = ("document", "docno", "doc_id", "corpus_id", "document_id", "docid", "did", "pid", "passage_id", "_id")
 SCORES = ("score", "similarity", "value")
-GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement", "score", "value")
+GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgment", "score", "value")
 
 
 class Entries(NamedTuple):
@@ -44,8 +44,8 @@ def run_in_memory(source: object, name: str, duplicates: Duplicates = "error") -
     return as_run(lists, name, duplicates, lambda _, again: _repeated(lists, again), is_trec=False)
 
 
-def qrels_in_memory(source: object, name: str = "judgements") -> Qrels:
-    """Judgements of ``{query: {document: grade}}``, of a frame, a pyarrow table, records, or ``ranx.Qrels``.
+def qrels_in_memory(source: object, name: str = "judgments") -> Qrels:
+    """Judgments of ``{query: {document: grade}}``, of a frame, a pyarrow table, records, or ``ranx.Qrels``.
 
     >>> qrels_in_memory([("q1", "d3", 0), ("q1", "d7", 2)]).to_frame().rows()
     [('q1', 'd7', 2), ('q1', 'd3', 0)]
@@ -59,7 +59,7 @@ def qrels_in_memory(source: object, name: str = "judgements") -> Qrels:
 
 
 def irds_qrels(name: str) -> Qrels:
-    """The judgements of a collection of ir_datasets, such as ``irds:msmarco-passage/trec-dl-2019``."""
+    """The judgments of a collection of ir_datasets, such as ``irds:msmarco-passage/trec-dl-2019``."""
     try:
         import ir_datasets
     except ImportError:
@@ -69,7 +69,7 @@ def irds_qrels(name: str) -> Qrels:
     except KeyError:
         raise InputError(name, "ir_datasets has no such collection; see https://ir-datasets.com") from None
     if not collection.has_qrels():
-        raise InputError(name, "this collection of ir_datasets has no judgements; name one of its test sets")
+        raise InputError(name, "this collection of ir_datasets has no judgments; name one of its test sets")
     return qrels_in_memory(collection.qrels_iter(), name)
 
 

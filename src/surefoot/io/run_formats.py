@@ -1,4 +1,4 @@
-"""Runs and judgements in files that are not TREC's: JSON, Parquet, tables with a header, judgement lists.
+"""Runs and judgments in files that are not TREC's: JSON, Parquet, tables with a header, judgment lists.
 
 Each becomes what `surefoot.io.memory` takes: a dictionary, a frame or records.
 """
@@ -53,13 +53,13 @@ def parse_run(path: PathLike, data: bytes) -> Parsed | None:
 
 
 def parse_qrels(path: PathLike, data: bytes) -> Parsed | None:
-    """The content of judgements that are not TREC's; None if they seem to be TREC's.
+    """The content of judgments that are not TREC's; None if they seem to be TREC's.
 
-    >>> parse_qrels("judgements.txt", b"4 qid:1 # 7555 rambo").source
+    >>> parse_qrels("judgments.txt", b"4 qid:1 # 7555 rambo").source
     [('1', '7555', '4')]
     """
     if _is_json(data):
-        return Parsed(_json_judgements(_json(path, data)))
+        return Parsed(_json_judgments(_json(path, data)))
     if table := _table(path, data, GRADES):
         return table
     lines = _LTR_LINE.findall(data) if b"qid:" in data[:10_000] else []
@@ -145,7 +145,7 @@ def _hits(hits: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {hit["hit"]["_id"]: score for hit, score in zip(hits, scores, strict=True)}
 
 
-def _json_judgements(content: Any) -> Any:
+def _json_judgments(content: Any) -> Any:
     """Ratings of the request or the response of ``_rank_eval``, or of OpenSearch; anything else as it is."""
     if not isinstance(content, Mapping):
         return content

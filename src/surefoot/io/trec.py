@@ -76,11 +76,11 @@ def read_run(path: PathLike, names: Names = "file", duplicates: Duplicates = "er
 
 
 def read_qrels(path: PathLike) -> Qrels:
-    r"""Read judgements: lines of ``topic iteration document grade``, or another of the formats that people have.
+    r"""Read judgments: lines of ``topic iteration document grade``, or another of the formats that people have.
 
     The iteration is ignored; grades may be fractions, such as those of click models. Other formats: tables with a
     header (BEIR's TSV, Quepid's CSV, Parquet), JSON of ``{query: {document: grade}}``, of ``_rank_eval`` and of
-    OpenSearch, and the judgement lists of Elasticsearch LTR.
+    OpenSearch, and the judgment lists of Elasticsearch LTR.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from surefoot.io.measure_names import looks_like_measure
 from surefoot.io.score_file import ScoreFile, in_file
 
 SUMMARY = "all"
-COLUMNS = {4: "judgements (qrels)", 6: "a TREC run"}
+COLUMNS = {4: "judgments (qrels)", 6: "a TREC run"}
 
 
 def is_evaluator_line(line: str) -> bool:
@@ -40,7 +40,7 @@ def refuse_other_files(path: PathLike, line: str) -> None:
         raise InputError(path, "there are only summary lines; scores per topic are needed (-q in ir_measures)", 1)
     if len(fields) in COLUMNS and _is_number(fields[3]):
         what = COLUMNS[len(fields)]
-        raise InputError(path, f"looks like {what}, not scores; runs are scored together with judgements", 1)
+        raise InputError(path, f"looks like {what}, not scores; runs are scored together with judgments", 1)
 
 
 def read_evaluator_lines(path: PathLike, data: bytes) -> ScoreFile:

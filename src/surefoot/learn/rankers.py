@@ -140,7 +140,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             The query of each row; without it and ``group`` all rows are one query, of which a warning tells.
         baseline
             Anything that `surefoot.learn.baselines_of` takes: a feature, a run, a model, scores of the rows or values
-            of the queries.
+            of the queries. ``"feature:0"`` is the first column of X; that of a frame also has its name.
         eval_set : tuple or list, optional
             Features, labels and query ids to validate on; or as in LightGBM ``[(X, y)]``, with ``eval_group``.
         eval_baseline

@@ -63,9 +63,13 @@ class PairOptions:
     'ndcg'
     """
 
-    metric: MetricName = option("ndcg", "metric to train for", "--metric", choices=METRICS)
+    metric: MetricName = option("ndcg", "metric to train for", "--metric", "--measure", choices=METRICS)
     risk_metric: MetricName | None = option(
-        None, "metric that risk is taken in (default: that of --metric)", "--risk-metric", choices=METRICS
+        None,
+        "metric that risk is taken in (default: that of --metric)",
+        "--risk-metric",
+        "--risk-measure",
+        choices=METRICS,
     )
     truncation: int | None = option(
         30, "pairs need a document above this rank; all: every pair", "--truncation", metavar="N"

@@ -65,7 +65,7 @@ class Finding:
 class ScoredPair:
     """The scores of a candidate (``own``) and of a baseline (``base``) on the same topics.
 
-    ``p_loss`` is the probability that a loss is real, as far as the judgements go: 1 where scores are all there is.
+    ``p_loss`` is the probability that a loss is real, as far as the judgments go: 1 where scores are all there is.
     """
 
     candidate: str
@@ -180,7 +180,7 @@ class Checker:
         return self._finding("tail", losses, interval, rules.max_tail_loss, head, "loss")
 
     def protected(self) -> Finding:
-        """Did a protected topic lose? It is not a sample, so that only the judgements can leave a doubt."""
+        """Did a protected topic lose? It is not a sample, so that only the judgments can leave a doubt."""
         pair, limit = self.pair, self.rules.protected_tolerance
         loss = dict(zip(pair.topics, pair.loss.tolist(), strict=True))
         certain = dict(zip(pair.topics, pair.is_certain(self.rules.level).tolist(), strict=True))
@@ -192,7 +192,7 @@ class Checker:
         several = counted(len(chosen), "protected query")
         sentence = {
             "pass": f"None of {several} lost more than {limit:g}.",
-            "undecided": f"{len(beyond)} of {several} lost more than {limit:g}, but by these judgements it may not be "
+            "undecided": f"{len(beyond)} of {several} lost more than {limit:g}, but by these judgments it may not be "
             f"real: {told}. Judge more of their documents (surefoot judge).",
             "fail": f"{len(real)} of {several} lost more than {limit:g}: {told}.",
         }
@@ -258,7 +258,7 @@ class Checker:
     def _doubt(self, limit: float, more: int | None, as_judged: Verdict, alone: Verdict) -> str:
         """Why a rule can't tell, and what would help: the verdicts without doubts, and without other tries."""
         if as_judged == "fail":
-            return f"beyond the limit of {limit:g} if all losses are real; more judgements would tell (surefoot judge)"
+            return f"beyond the limit of {limit:g} if all losses are real; more judgments would tell (surefoot judge)"
         would = f"nor would {MOST_QUERIES:,} queries like these"
         if more is not None:
             would = f"about {more:,} more {'query' if more == 1 else 'queries'} like these would"

@@ -43,7 +43,7 @@ KEYS = tuple(dict.fromkeys((*RULES, "holdout", "baseline", "measure", "assessors
 
 @dataclass(frozen=True)
 class GateOptions:
-    """What a gate compares, and by which rules; segments, ratchet, judgements and queries are files."""
+    """What a gate compares, and by which rules; segments, ratchet, judgments and queries are files."""
 
     rules: Rules
     candidate: str | None = None

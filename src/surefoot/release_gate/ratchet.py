@@ -32,7 +32,7 @@ class Accepted:
     scores
         Its score by measure and topic.
     collection
-        Digests of the judgements and of the queries; other digests are another collection, which is not compared.
+        Digests of the judgments and of the queries; other digests are another collection, which is not compared.
     asked
         Digests of the candidates that these topics were asked about, in order, each with what was accepted then.
     accepted_by
@@ -179,7 +179,7 @@ def accepted_comparisons(
 
 
 def refuse_other_collection(accepted: Accepted, collection: Mapping[str, str]) -> None:
-    """Refuse to compare with scores that come of other judgements or queries."""
+    """Refuse to compare with scores that come of other judgments or queries."""
     for name, digest in collection.items():
         before = accepted.collection.get(name)
         if before is not None and before != digest:

@@ -153,7 +153,7 @@ def gate(
     segments
         The segment of each topic, for the rule ``segments``.
     p_loss
-        For a measure and a baseline, by topic: the probability that a loss is real in spite of what the judgements
+        For a measure and a baseline, by topic: the probability that a loss is real in spite of what the judgments
         leave open; 1 where it is not given. Rules on single queries fail only by losses that have at least 1 - level.
     tries
         How many candidates these topics were asked about, this one included; 0 if nobody counts.

@@ -75,7 +75,7 @@ def test_the_raw_hashes_are_the_published_sums(data: Path) -> None:
     ("name", "files"),
     [("trec-dl-2019", ["qrels.txt"]), ("dl-hard", ["doc.qrels.txt", "passage.qrels.txt"])],
 )
-def test_published_hashes_are_those_of_the_judgements_here(name: str, files: list[str], data: Path) -> None:
+def test_published_hashes_are_those_of_the_judgments_here(name: str, files: list[str], data: Path) -> None:
     sources = {source.path: source for source in collection(name).sources}
     for file in files:
         content = (data / name / file).read_bytes()

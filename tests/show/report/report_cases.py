@@ -38,16 +38,16 @@ def random_rankings(
     topics: Sequence[str] = ("q1", "q2", "q3", "q4"),
     depth: int = 40,
 ) -> tuple[list[Scores], Rankings]:
-    """Runs of which some documents are the same, judgements that lack some, and the scores by each measure."""
+    """Runs of which some documents are the same, judgments that lack some, and the scores by each measure."""
     random = np.random.default_rng(7)
-    judgements, lines = [], {system: list[str]() for system in systems}
+    judgments, lines = [], {system: list[str]() for system in systems}
     for topic in topics:
         pool = [f"{topic}-d{number:02}" for number in range(depth + 20)]
-        judgements += [f"{topic} 0 {name} {random.integers(0, 4)}\n" for name in pool if random.random() < 0.7]
+        judgments += [f"{topic} 0 {name} {random.integers(0, 4)}\n" for name in pool if random.random() < 0.7]
         for system in systems:
             ranked = np.array(pool)[np.argsort(np.arange(len(pool)) + random.normal(0, 6, len(pool)))][:depth]
             lines[system] += [f"{topic} Q0 {name} {k} {depth - k} {system}\n" for k, name in enumerate(ranked)]
-    (folder / "qrels.txt").write_text("".join(judgements))
+    (folder / "qrels.txt").write_text("".join(judgments))
     for system, run in lines.items():
         (folder / f"{system}.run").write_text("".join(run))
     paths = [folder / f"{system}.run" for system in systems]

@@ -1,4 +1,4 @@
-"""The demo as files: runs, judgements, queries, documents and data to learn from, in standard formats."""
+"""The demo as files: runs, judgments, queries, documents and data to learn from, in standard formats."""
 
 from __future__ import annotations
 

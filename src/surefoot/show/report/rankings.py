@@ -1,4 +1,4 @@
-"""The documents of the report: which rankings, judgements and texts the page holds within its size limit."""
+"""The documents of the report: which rankings, judgments and texts the page holds within its size limit."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ TEXT_LENGTH = 600
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    r"""The runs behind scores, their judgements and the documents' texts, for `surefoot.report`.
+    r"""The runs behind scores, their judgments and the documents' texts, for `surefoot.report`.
 
     Parameters
     ----------
     runs
         The run of each system, by name; those of some systems will do.
     qrels
-        The judgements.
+        The judgments.
     texts
         The texts of documents.
     size_limit
@@ -58,9 +58,9 @@ class Rankings:
 
     @classmethod
     def read(cls, runs: object, qrels: object, texts: PathLike | None = None, size_limit: int = SIZE_LIMIT) -> Rankings:
-        """Read runs, judgements, and of a file of texts those of the documents that are ranked high.
+        """Read runs, judgments, and of a file of texts those of the documents that are ranked high.
 
-        Runs and judgements are files, or objects in memory, as in `surefoot.score_runs`.
+        Runs and judgments are files, or objects in memory, as in `surefoot.score_runs`.
         """
         loaded = [source.load("file", "error") for source in sources_of(runs)]
         found = cls({run.name: run for run in loaded}, load_qrels(qrels), size_limit=size_limit)
@@ -122,16 +122,16 @@ class _Packer:
         done = []
         for topic in topics:
             index = dict(self._index.get(topic, {}))
-            judgements = self._rankings.qrels.of_topic(topic)
+            judgments = self._rankings.qrels.of_topic(topic)
             most = None if whole or self._cutoff > DEPTH else DEPTH
             lists = {name: list(self._rankings.runs[name].of_topic(topic, most)) for name in systems}
             shown = {name for one in lists.values() for name in one[:DEPTH]} if whole else set()
             runs = {
-                name: {**self._ranking(one, judgements, shown, index), "whole": whole} for name, one in lists.items()
+                name: {**self._ranking(one, judgments, shown, index), "whole": whole} for name, one in lists.items()
             }
             ids = list(index)[len(self._index.get(topic, {})) :]
-            grades = [_whole(judgements.get(name)) for name in ids]
-            gains = {} if topic in self.topics else {"gains": self._gains(judgements)}
+            grades = [_whole(judgments.get(name)) for name in ids]
+            gains = {} if topic in self.topics else {"gains": self._gains(judgments)}
             if not self._take({"ids": ids, "grades": grades, "runs": runs, **gains}):
                 break
             self._index[topic] = index
@@ -169,12 +169,12 @@ class _Packer:
         ]  # fmt: skip
 
     def _ranking(
-        self, documents: Sequence[str], judgements: Mapping[str, float], shown: Collection[str], index: dict[str, int]
+        self, documents: Sequence[str], judgments: Mapping[str, float], shown: Collection[str], index: dict[str, int]
     ) -> dict[str, list[int]]:
         """A ranking as indices of documents: the first ones, and of deeper ones that matter pairs of index and rank."""
         first, deeper = [], []
         for rank, name in enumerate(documents, start=1):
-            counts = rank <= self._cutoff and judgements.get(name, -np.inf) >= self._relevant
+            counts = rank <= self._cutoff and judgments.get(name, -np.inf) >= self._relevant
             if rank <= DEPTH:
                 first.append(index.setdefault(name, len(index)))
             elif counts or name in shown:
@@ -183,9 +183,9 @@ class _Packer:
                 self._deepest = max(self._deepest, rank)
         return {"first": first, "deeper": deeper}
 
-    def _gains(self, judgements: Mapping[str, float]) -> list[list[tuple[float, float]] | None]:
+    def _gains(self, judgments: Mapping[str, float]) -> list[list[tuple[float, float]] | None]:
         """For each measure what a document of each grade is worth at the first rank."""
-        grades = np.array(list(judgements.values()))
+        grades = np.array(list(judgments.values()))
         distinct = np.unique(grades)
         return [
             None if one is None else list(zip(distinct.tolist(), one.gains(distinct, grades).tolist(), strict=True))
