@@ -295,7 +295,6 @@ def test_interrupted_training_keeps_a_checkpoint_and_resumes_to_the_same_model(f
         (["--baseline", "feature:1", "--cutoff", "0"], "cutoff must be 1 or more; got 0"),
         (["--baseline", "feature:1", "--param", "num_leafs=3"], "LightGBM has no parameter num_leafs"),
         (["--baseline", "feature:1", "--leaves", "1"], "lightgbm: Check failed: (num_leaves) > (1)"),
-        (["--baseline", "feature:1", "--resume"], "model has no checkpoint yet; train without --resume"),
         (["--baseline", "feature:1", "--train", "no.txt"], "no.txt: no such file"),
     ],
 )

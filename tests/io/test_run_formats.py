@@ -114,7 +114,7 @@ def test_predictions_of_mteb_name_their_model(tmp_path):
         ('{"q": {"d1": 1.0}', "damaged JSON"),
         ('{"q": 1}', "expected {query: {document: number}}"),
         ("qid,docno,score\nq,d1,high\n", "row 1: column 'score': expected a number, found 'high'"),
-        (b"PAR1 and no more", "can't be read as a table"),
+        (b"PAR1 and no more", "damaged Parquet file"),
     ],
 )
 def test_bad_files(tmp_path, content, message):

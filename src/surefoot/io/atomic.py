@@ -65,6 +65,12 @@ def replacing(target: Path) -> Iterator[Path]:
             os.close(lock)
 
 
+def remove(path: Path) -> None:
+    """Remove a file, if it is there, and the drafts of it that a killed process left behind."""
+    path.unlink(missing_ok=True)
+    _remove_abandoned(path)
+
+
 def _create_draft(target: Path) -> tuple[Path, int | None]:
     """An empty file, locked for as long as this process lives; where there are no such locks, None."""
     while True:

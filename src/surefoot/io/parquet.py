@@ -10,17 +10,16 @@ from polars.exceptions import PanicException, PolarsError
 
 from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
-from surefoot.errors import InputError
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import recognise, role_of
+from surefoot.io.parquet_pages import damaged, validate_pages
 from surefoot.io.score_file import ScoreFile, in_file
-
-MAGIC = b"PAR1"
 
 
 def read_parquet(path: PathLike, data: bytes) -> ScoreFile:
     """Read a Parquet file."""
     uses_threads()
+    validate_pages(path, data)
     try:
         frame = polars.read_parquet(io.BytesIO(data))
         metadata = polars.read_parquet_metadata(io.BytesIO(data))
@@ -31,11 +30,6 @@ def read_parquet(path: PathLike, data: bytes) -> ScoreFile:
         frame = frame.select(frame.columns[-1:] + frame.columns[:-1])
     with in_file(path):
         return ScoreFile(path, PolarsTable(frame), recognise(frame.columns))
-
-
-def damaged(path: PathLike, error: BaseException) -> InputError:
-    """The error of a file that polars can't read."""
-    return InputError(path, f"damaged Parquet file ({str(error).splitlines()[0]}); fetch it again")
 
 
 def _with_range_index(frame: polars.DataFrame, pandas_metadata: str) -> polars.DataFrame:

@@ -21,8 +21,8 @@ from surefoot.io.diagnostics import LineFormat
 from surefoot.io.files import BYTE_ORDER_MARK
 from surefoot.io.layouts import NAMES, find_column
 from surefoot.io.memory import DOCUMENTS, GRADES, SCORES
+from surefoot.io.parquet_pages import MAGIC, validate_pages
 
-PARQUET = b"PAR1"
 MTEB_MODEL = "mteb_model_meta"
 OPENSEARCH = "judgmentRatings"
 _FILLED = re.compile(rb"\S[^\n]*")
@@ -100,7 +100,8 @@ def _json(path: PathLike, data: bytes) -> Any:
 def _table(path: PathLike, data: bytes, numbers: Sequence[str]) -> Parsed | None:
     """A frame of a Parquet file, or of a table whose header names the query, the document and the number."""
     try:
-        if data.startswith(PARQUET):
+        if data.startswith(MAGIC):
+            validate_pages(path, data)
             return Parsed(polars.read_parquet(io.BytesIO(data)))
         if not _has_header(path, data, numbers):
             return None

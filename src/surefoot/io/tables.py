@@ -11,12 +11,13 @@ from pathlib import Path
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
-from surefoot.io import parquet
 from surefoot.io.delimited import header_of, read_delimited
 from surefoot.io.files import BYTE_ORDER_MARK, STDIN, read_bytes
 from surefoot.io.layouts import ScoreMatrix, role_of
 from surefoot.io.measure_names import canonical
 from surefoot.io.mteb_results import read_mteb, refuse_single_result
+from surefoot.io.parquet import read_parquet
+from surefoot.io.parquet_pages import MAGIC
 from surefoot.io.score_file import ScoreFile, in_file
 from surefoot.io.trec_output import (
     is_evaluator_line,
@@ -127,8 +128,8 @@ def parse_score_file(path: PathLike) -> ScoreFile:
     if Path(path).is_dir():
         return read_mteb(path)
     data = read_bytes(path)
-    if data.startswith(parquet.MAGIC):
-        return parquet.read_parquet(path, data)
+    if data.startswith(MAGIC):
+        return read_parquet(path, data)
     data = _validate_text(path, data)
     first = re.search(rb"[^\s][^\n]*", data)
     if not first:

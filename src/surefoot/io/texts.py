@@ -13,7 +13,7 @@ from surefoot.errors import InputError, counted, listed
 from surefoot.io.files import BYTE_ORDER_MARK, open_bytes
 from surefoot.io.layouts import NAMES, normalise_name
 from surefoot.io.memory import DOCUMENTS as DOCUMENT_IDS
-from surefoot.io.parquet import MAGIC, damaged
+from surefoot.io.parquet_pages import MAGIC, damaged, validate_pages
 
 _ANY_ID = ("_id", "id")
 _TEXTS = ("text", "contents", "content", "body", "passage", "abstract", "segment", "default_text")
@@ -191,6 +191,8 @@ def _parquet(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozens
     import polars
     from polars.exceptions import PanicException, PolarsError
 
+    validate_pages(path, file.read())
+    file.seek(0)
     try:
         frame = polars.scan_parquet(file)
         names = frame.collect_schema().names()

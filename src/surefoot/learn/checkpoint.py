@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InputError
-from surefoot.io.atomic import digest_of, write_text
+from surefoot.io.atomic import digest_of, remove, write_text
 from surefoot.learn.requests import refuse_other_request
 
 EVERY = 120.0
@@ -89,4 +89,4 @@ class Checkpoint:
     def remove(self) -> None:
         """Delete the file."""
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
+            remove(self.path)

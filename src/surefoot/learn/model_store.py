@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import InputError
-from surefoot.io.atomic import write_text
+from surefoot.io.atomic import remove, write_text
+from surefoot.io.locks import sole_writer
 from surefoot.learn.bagging import Run
 from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.early_stopping import Report
@@ -87,14 +88,15 @@ class ModelStore:
             model = load_model(folder)
             return Trained(model, read_history(folder / HISTORY), model.card["best_iteration"])
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / REQUEST, json.dumps(run.request, indent=2) + "\n")
-        checkpoint = folder / CHECKPOINT
-        trained = train_run(
-            run, report, checkpoint=checkpoint, resume=checkpoint.exists(), checkpoint_every=self.checkpoint_every
-        )
-        write_text(folder / HISTORY, history_csv(trained.history))
-        trained.model.save(folder)
-        checkpoint.unlink(missing_ok=True)
+        with sole_writer(folder):
+            write_text(folder / REQUEST, json.dumps(run.request, indent=2) + "\n")
+            checkpoint = folder / CHECKPOINT
+            trained = train_run(
+                run, report, checkpoint=checkpoint, resume=True, checkpoint_every=self.checkpoint_every
+            )  # fmt: skip
+            write_text(folder / HISTORY, history_csv(trained.history))
+            trained.model.save(folder)
+            remove(checkpoint)
         return trained
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from surefoot._numba import compiling
 from surefoot.errors import SurefootError
+from surefoot.io.atomic import remove
+from surefoot.io.locks import sole_writer
 from surefoot.learn.bagging import Run, resolve_run
 from surefoot.learn.baseline import Missing
 from surefoot.learn.checkpoint import EVERY
@@ -68,7 +70,8 @@ def train(
     output : path, optional
         A folder for the model and its card. A checkpoint is saved there, so that a killed training can be resumed.
     resume : bool
-        Go on from the checkpoint in ``output`` to the same model. Without it a checkpoint there is an error.
+        Go on from the checkpoint in ``output`` to the same model, or begin if there is none yet. Without it a
+        checkpoint there is an error.
     checkpoint_every : float
         Seconds between checkpoints.
     report : callable, optional
@@ -86,18 +89,20 @@ def train(
     >>> len(trained.history), trained.model.predict(data).shape
     (3, (4,))
     """
-    checkpoint = None
     if output is not None:
         validate_output(output, resume)
-        checkpoint = Path(output) / CHECKPOINT
     run = resolve_run(
         data, baseline, settings, valid=valid, valid_baseline=valid_baseline, sample_weight=sample_weight,
         missing=missing, init_model=init_model, callbacks=callbacks, categorical_feature=categorical_feature,
     )  # fmt: skip
-    trained = train_run(run, report, checkpoint=checkpoint, resume=resume, checkpoint_every=checkpoint_every)
-    if checkpoint is not None:
-        trained.model.save(checkpoint.parent)
-        checkpoint.unlink(missing_ok=True)
+    if output is None:
+        return train_run(run, report)
+    folder, checkpoint = Path(output), Path(output) / CHECKPOINT
+    folder.mkdir(parents=True, exist_ok=True)
+    with sole_writer(folder):
+        trained = train_run(run, report, checkpoint=checkpoint, resume=resume, checkpoint_every=checkpoint_every)
+        trained.model.save(folder)
+        remove(checkpoint)
     return trained
 
 
@@ -111,13 +116,16 @@ def train_run(run: Run, report: Report | None = None, **more: Any) -> Trained:
 
 
 def validate_output(output: str | os.PathLike[str], resume: bool = False) -> None:
-    """Refuse to resume what is not there, and to overwrite what could be resumed."""
+    """Refuse a folder in use, to resume what is finished, and to overwrite what could be resumed."""
     folder = Path(output)
+    if not folder.is_dir():
+        return
     checkpoint = folder / CHECKPOINT
-    if resume and not checkpoint.exists():
-        state = "is finished" if (folder / CARD).exists() else "has no checkpoint yet"
-        raise SurefootError(f"{folder} {state}; train without --resume")
-    if checkpoint.exists() and not resume:
+    with sole_writer(folder):
+        stopped, finished = checkpoint.exists(), (folder / CARD).exists()
+    if resume and finished and not stopped:
+        raise SurefootError(f"{folder} is finished; train without --resume")
+    if stopped and not resume:
         raise SurefootError(f"{checkpoint} is of a training that was stopped; go on with --resume, or remove it")
 
 

@@ -271,7 +271,7 @@ def test_bad_logs(tmp_path) -> None:
     with pytest.raises(SurefootError, match="some files are wide"):
         evaluate_parquet(folder)
     (folder / "long.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(SurefootError, match=r"long.parquet: can't be read as Parquet"):
+    with pytest.raises(SurefootError, match=r"long.parquet: damaged Parquet file"):
         evaluate_parquet(folder)
 
 

@@ -1,6 +1,5 @@
 """Downloads over a real connection: whole, broken off, resumed, tampered with, missing, from a mirror."""
 
-import fcntl
 import gzip
 import io
 import json
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from surefoot.errors import SurefootError
+from surefoot.io.locks import sole_writer
 from surefoot.research.datasets import fetch, locate
 
 CONTENT = random.Random(7).randbytes(1_000_000)
@@ -155,7 +155,7 @@ def test_a_tampered_file_is_refused_and_nothing_is_left(shelf: Any, site: Any, s
     with pytest.raises(SurefootError, match=r"not a\.bin as the registry knows it \(sha256:.*refused and deleted"):
         fetch("thing")
     assert locate("thing") is None
-    assert files_in(store) == ["downloads/thing/.lock"]
+    assert files_in(store) == []
 
 
 def test_a_tampered_part_is_refused_and_the_next_try_is_clean(shelf: Any, site: Any, store: Path) -> None:
@@ -179,7 +179,7 @@ def test_another_size_is_refused_before_it_is_downloaded(shelf: Any, site: Any, 
     site.has_length = False
     with pytest.raises(SurefootError, match=r"sends more than the 999 bytes expected; nothing was kept"):
         fetch("thing")
-    assert files_in(store) == ["downloads/thing/.lock"]
+    assert files_in(store) == []
 
 
 def test_an_unknown_hash_is_computed_and_recorded(shelf: Any, store: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_login_page_is_not_taken_for_data(content: bytes, what: str, shelf: An
     shelf.add("thing", {"a.txt": content}, known=False)
     with pytest.raises(SurefootError, match=f"sent {what} instead of a.txt"):
         fetch("thing")
-    assert files_in(store) == ["downloads/thing/.lock"]
+    assert files_in(store) == []
 
 
 def test_a_missing_file_is_one_line(shelf: Any, site: Any, store: Path) -> None:
@@ -294,10 +294,11 @@ def test_a_foreign_folder_in_the_cache_is_left_alone(shelf: Any, site: Any, stor
 def test_two_at_once_do_not_write_to_the_same_part(shelf: Any, store: Path) -> None:
     shelf.add("thing", {"a.txt": b"text\n"})
     (store / "downloads/thing").mkdir(parents=True)
-    with (store / "downloads/thing/.lock").open("w") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(SurefootError, match="another process is fetching thing"):
-            fetch("thing")
+    with (
+        sole_writer(store / "downloads/thing"),
+        pytest.raises(SurefootError, match="thing: another process writes to it; wait for it"),
+    ):
+        fetch("thing")
     assert fetch("thing") == store / "thing"
 
 

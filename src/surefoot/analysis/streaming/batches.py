@@ -28,6 +28,7 @@ class Header:
     def of(cls, path: str) -> Header:
         """The names in a file."""
         file = ParquetFile(path)
+        file.validate()
         if isinstance(file.layout, Wide):
             return cls(frozenset({"wide"}), {None: tuple(file.schema)[1:]}, ())
         return cls(frozenset({"long"}), _long_names(file, file.layout), file.layout.ignored)

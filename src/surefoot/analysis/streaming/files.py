@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import polars
@@ -15,6 +16,7 @@ from polars.exceptions import PanicException, PolarsError
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.layouts import Layout, Wide, recognise, role_of
+from surefoot.io.parquet_pages import validate_pages
 from surefoot.io.score_file import in_file
 
 CELLS = 1 << 22
@@ -36,6 +38,13 @@ class ParquetFile:
         if names and role_of(names[0]) is None and role_of(names[-1]) is not None:
             names = names[-1:] + names[:-1]
         return {name: schema[name] for name in names}
+
+    def validate(self) -> None:
+        """Refuse a damaged file; it is read page by page, not into memory."""
+        with _readable(self.path), Path(self.path).open("rb") as file:
+            if not Path(self.path).stat().st_size:
+                raise InputError(self.path, "is empty")
+            validate_pages(self.path, memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)))
 
     @cached_property
     def layout(self) -> Layout:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from surefoot.errors import SurefootError
 from surefoot.io.cache import cache_folder
+from surefoot.io.locks import sole_writer
 from surefoot.research.datasets.registry import Collection, collection
 
 TYPE_CHECKING = False  # see surefoot/__init__.py
@@ -59,6 +58,8 @@ def fetch(name: str, progress: Progress | None = None) -> Path:
     wanted = collection(name)
     found = locate(name)
     if found is not None:
+        if found.parent == cache_folder():  # what a process left that was killed after its last step but one
+            shutil.rmtree(_arriving(found.parent, name), ignore_errors=True)
         return found
     if wanted.ask:
         raise SurefootError(
@@ -77,13 +78,13 @@ def _fetch(wanted: Collection, home: Path, progress: Progress | None) -> Path:
     from surefoot.research.datasets.download import download
     from surefoot.research.datasets.prepare import build
 
-    arriving = home / "downloads" / wanted.name
+    arriving = _arriving(home, wanted.name)
     finished = home / wanted.name
     if finished.exists():
         lacking = [name for name in wanted.shows if not (finished / name).exists()]
         raise SurefootError(f"{finished} is there but lacks {', '.join(lacking)}; move it away and run this again")
     arriving.mkdir(parents=True, exist_ok=True)
-    with _locked(arriving, wanted.name):
+    with sole_writer(arriving):
         base = os.environ.get("SUREFOOT_MIRROR")
         mirror = f"{base.rstrip('/')}/{wanted.name}" if base else None
         files = {source: download(source, arriving, mirror, progress) for source in wanted.sources}
@@ -96,17 +97,6 @@ def _fetch(wanted: Collection, home: Path, progress: Progress | None) -> Path:
     return finished
 
 
-@contextmanager
-def _locked(folder: Path, name: str) -> Iterator[None]:
-    """Lock the folder against other processes; the operating system releases the lock of a killed process."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        yield
-        return
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SurefootError(f"another process is fetching {name}; wait for it and run this again") from None
-        yield
+def _arriving(home: Path, name: str) -> Path:
+    """Where the parts of a collection are until it is complete."""
+    return home / "downloads" / name

@@ -16,6 +16,7 @@ import numpy as np
 from surefoot._cores import available_cores
 from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import SurefootError, counted
+from surefoot.io.locks import sole_writer
 from surefoot.learn.early_stopping import Progress as Iteration
 from surefoot.learn.engines import engine_of
 from surefoot.learn.requests import request_key
@@ -115,13 +116,15 @@ def experiment(
     grid = plan.grid(dataset.data.labels.size)
     counter = _Counter(_count_jobs(context, grid), progress)
     runner = _Runner(context, JobStore(Path(folder) / JOBS), workers, counter)
-    runner.run_baselines(grid[0])
-    chosen = runner.choose_trees(grid)
-    jobs = {
-        label(*learner): [Job(fold, *learner, trees) for fold, trees in enumerate(chosen)]
-        for learner in plan.learners()
-    }
-    results = runner.run([job for own in jobs.values() for job in own])
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with sole_writer(folder):
+        runner.run_baselines(grid[0])
+        chosen = runner.choose_trees(grid)
+        jobs = {
+            label(*learner): [Job(fold, *learner, trees) for fold, trees in enumerate(chosen)]
+            for learner in plan.learners()
+        }
+        results = runner.run([job for own in jobs.values() for job in own])
     by_learner = {name: [results[job] for job in own] for name, own in jobs.items()}
     measured = {name: _join_folds(context, own) for name, own in by_learner.items()}
     trees_kept = {name: [int(each[TREES_KEPT][0]) for each in own] for name, own in by_learner.items()}

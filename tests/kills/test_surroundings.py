@@ -1,0 +1,185 @@
+"""Full disks, folders that can't be written, no home, signals, processes and threads side by side.
+
+Each is told in one line, or the result is right.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surefoot
+from surefoot.cli import main
+from surefoot.errors import SurefootError
+from surefoot.io.locks import sole_writer
+from surefoot.learn import RankingData, Settings, train
+from surefoot.learn.bagging import resolve_run
+from surefoot.learn.model_store import ModelStore
+from tests.learn.small_rankings import BASELINE, TRAINING
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of POSIX")
+
+SMALL = Settings(n_estimators=3, min_child_samples=1, n_jobs=1)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    rng, queries = np.random.default_rng(0), np.arange(160) // 8
+    rows = (f"{rng.integers(3)} qid:{q} 1:{rng.random():.3f} 2:{rng.random():.3f}\n" for q in queries)
+    (tmp_path / "train.txt").write_text("".join(rows))
+    topics = "".join(f"q{i},{i % 7 / 7},{i % 5 / 5}\n" for i in range(400))
+    (tmp_path / "scores.csv").write_text(f"topic,a,b\n{topics}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+TRAIN = "train --train train.txt --baseline feature:1 --leaves 4 --docs-per-leaf 2 --threads 1 -o model --trees"
+
+
+def told(command: str, code: int = 2, before: str = "", **environment: str) -> str:
+    """Run a command in a shell; it must leave one line on standard error, and this exit code."""
+    found = subprocess.run(
+        ["bash", "-c", f"{before}exec {sys.executable} -m surefoot {command}"],
+        capture_output=True, text=True, env={**os.environ, **environment}, timeout=120,
+    )  # fmt: skip
+    assert found.returncode == code, found.stderr
+    assert found.stderr.count("\n") == (code != 0), found.stderr
+    return found.stdout if code == 0 else found.stderr
+
+
+def test_a_second_training_in_one_folder_is_told_so(folder):
+    ours = train(TRAINING, BASELINE, SMALL, output="model").model.text
+    with sole_writer("model"):
+        for resume in (False, True):
+            with pytest.raises(SurefootError, match="model: another process writes to it; wait for it"):
+                train(TRAINING, BASELINE, SMALL, output="model", resume=resume)
+    assert train(TRAINING, BASELINE, SMALL, output="model").model.text == ours
+
+
+def test_a_second_process_in_one_store_or_experiment_is_told_so(folder):
+    run = resolve_run(TRAINING, BASELINE, SMALL)
+    Path("models/mine").mkdir(parents=True)
+    with sole_writer("models/mine"), pytest.raises(SurefootError, match="mine: another process writes to it"):
+        ModelStore("models").get_or_train(run, "mine")
+    Path("out").mkdir()
+    Path("plan.toml").write_text('data = ["train.txt"]\nbaseline = "feature:1"\nalphas = [1]\ntrees = [2]\nfolds = 3\n')
+    with sole_writer("out"):
+        assert main(["experiment", "plan.toml", "-o", "out"]) == 2
+
+
+def test_the_lock_of_a_killed_process_is_gone(folder):
+    code = "import time\nfrom surefoot.io.locks import sole_writer\n"
+    code += "with sole_writer('.'):\n    print(flush=True)\n    time.sleep(99)"
+    other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    other.stdout.readline()
+    with pytest.raises(SurefootError), sole_writer("."):
+        pass
+    other.kill()
+    other.wait()
+    other.stdout.close()
+    with sole_writer("."):
+        pass
+
+
+def test_resuming_what_has_not_begun_begins(folder):
+    assert main([*TRAIN.split(), "3", "--resume"]) == 0
+    assert Path("model/card.json").exists()
+
+
+def test_a_full_disk_is_one_line_and_leaves_no_draft(folder):
+    """A limit on the size of files fails as a full disk does, after a part was written."""
+    said = told(f"{TRAIN} 200", before="trap '' XFSZ; ulimit -f 4; ")
+    assert "model.txt: can't be written: File too large" in said
+    assert not any(path.name.endswith(".part") for path in Path("model").iterdir())
+    assert not Path("model/card.json").exists()
+    said = told("explore --scores scores.csv --system a --baseline b -o out.csv", before="trap '' XFSZ; ulimit -f 4; ")
+    assert "out.csv: can't be written: File too large" in said
+    assert not Path("out.csv").exists()
+
+
+def test_a_full_device_is_one_line(folder):
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    for command in ("evaluate --scores scores.csv --baseline b", "explore --scores scores.csv --system a --baseline b"):
+        assert "No space left on device" in told(f"{command} > /dev/full")
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(folder):
+    """A file in place of the folder: unlike missing permissions, this stops an administrator too."""
+    Path("file").write_text("")
+    assert "file/model: Not a directory" in told(f"{TRAIN.replace('-o model', '-o file/model')} 2")
+    assert "file/a.csv: can't be written" in told("evaluate --scores scores.csv -o file/a.csv")
+
+
+def test_without_a_home_and_with_caches_that_cannot_be_written_results_are_right(folder):
+    command = "evaluate --scores scores.csv --baseline b --format csv"
+    right = told(command, 0)
+    Path("file").write_text("")
+    nowhere = {"HOME": "/nonexistent", "XDG_CACHE_HOME": str(folder / "file"), "SUREFOOT_CACHE": str(folder / "file/a")}
+    assert told(command, 0, **nowhere) == right
+    assert told(command, 0, before="unset HOME; ") == right
+    assert told(f"{TRAIN} 2", 0, **nowhere)
+
+
+def test_processes_that_compile_at_once_all_succeed(folder):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "numba")}
+    code = "import numpy as np\nfrom surefoot._numba import kernel\n"
+    code += "@kernel\ndef add(x):\n    return x.sum() + 1\nprint(add(np.ones(3)))"
+    Path("script.py").write_text(code)
+    jobs = [subprocess.Popen([sys.executable, "script.py"], env=environment, stdout=-1, stderr=-1) for _ in range(4)]
+    assert {job.communicate() for job in jobs} == {(b"4.0\n", b"")}
+
+
+def test_threads_score_and_train_side_by_side():
+    data = RankingData.of(np.arange(64.0)[:, None] % 7, np.arange(64) % 3, qid=np.arange(64) // 8)
+    scores = surefoot.Scores(np.random.default_rng(0).random((3, 50)), ["a", "b", "c"], range(50))
+
+    def work(number: int) -> str:
+        if number % 2:
+            return str(surefoot.evaluate(scores, "a", [1.0]).to_frame().rows())
+        return train(data, "feature:0", SMALL).model.text
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(work, range(12)))
+    assert set(found[0::2]) == {work(0)}
+    assert set(found[1::2]) == {work(1)}
+
+
+def test_an_interrupt_is_one_line_and_keeps_a_checkpoint(folder):
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, *TRAIN.split(), "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.readline()  # the third iteration is done
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    expected = "model/checkpoint.json keeps what is done; go on with --resume\nsurefoot train: stopped\n"
+    assert errors.decode() == expected
+    assert [path.name for path in Path("model").iterdir()] == ["checkpoint.json"]
+
+
+INTERRUPTED = """
+import sys
+from surefoot.cli import main, train
+from surefoot.cli.train import _progress
+from contextlib import contextmanager
+
+@contextmanager
+def loud(settings):
+    with _progress(settings) as report:
+        def tell(at):
+            report(at)
+            if at.iteration == 3:
+                print(flush=True)
+        yield tell
+
+train._progress = loud
+sys.exit(main(sys.argv[1:]))
+"""
