@@ -13,7 +13,7 @@ import surefoot
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "surefoot"
 MANUAL = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*.py"))]
-PUBLIC = r"surefoot|surefoot\.(learn|cluster)(\.\w+)?"
+PUBLIC = r"surefoot|surefoot\.(learn|cluster|torch)(\.\w+)?"
 
 
 def imports(path: Path) -> set[str]:

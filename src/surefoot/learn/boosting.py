@@ -15,7 +15,7 @@ from surefoot.learn.data import RankingData
 from surefoot.learn.lambdas import LambdaGradients, Singles
 from surefoot.learn.metrics import Ints, Metric, QueryMetric
 from surefoot.learn.objectives import LambdaMART, QueryMetrics, objective_of
-from surefoot.learn.pair_weights import by_factor
+from surefoot.learn.pair_weights import by_factor, for_all_queries
 from surefoot.learn.settings import PairOptions
 from surefoot.learn.weight_kernels import LINE, PairWeights
 from surefoot.scores import FloatArray
@@ -116,9 +116,10 @@ class RiskObjective:
         metrics = QueryMetrics(x[self.counted], b[:, self.counted], self._started(scores), self.comm)
         weights = self.objective.lambda_weights(metrics)
         if self.risk is None:
-            gradients, hessians = self.lambdas.gradients(self._for_all(weights))
+            gradients, hessians = self.lambdas.gradients(for_all_queries(weights, self.counted, self.x.size))
         else:
-            of_risk = self.risk.lambdas.gradients(self._for_all(risk_part(weights, self.objective.name)))
+            risk = for_all_queries(risk_part(weights, self.objective.name), self.counted, self.x.size)
+            of_risk = self.risk.lambdas.gradients(risk)
             of_reward = self.lambdas.gradients(by_factor(np.ones(self.x.size)))
             gradients, hessians = (one + other for one, other in zip(of_reward, of_risk, strict=True))
         if self.weight is not None:
@@ -156,14 +157,6 @@ class RiskObjective:
         workers, first = self.comm.sum(np.array([scores.size > 0, scores[0] if scores.size else 0], np.float64))
         (differ,) = self.comm.sum(np.array([np.count_nonzero(scores != first / max(workers, 1))], np.float64))
         return bool(differ)
-
-    def _for_all(self, weights: PairWeights) -> PairWeights:
-        """Parameters of the queries that count, laid out for all queries; the others have no pairs."""
-        if self.counted.size == self.x.size:
-            return weights
-        per_query = np.zeros((self.x.size, weights.per_query.shape[1]), np.float32)
-        per_query[self.counted] = weights.per_query
-        return weights._replace(per_query=per_query)
 
 
 @dataclass(frozen=True, eq=False)

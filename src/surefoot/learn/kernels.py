@@ -63,6 +63,17 @@ class Gradients(NamedTuple):
     hessian: Array
 
 
+class Pairs(NamedTuple):
+    """The output of `pair_weights`, overwritten: cells of query × rank × lower rank.
+
+    ``change`` is the signed change of the metric if the documents at the two ranks swapped, ``weight`` what the
+    objective makes of its size.
+    """
+
+    change: Array
+    weight: Array
+
+
 @kernel
 def rank_queries(rankings: Rankings, first: int, end: int, values: Array) -> None:
     """Rank the documents of the queries from ``first`` to ``end`` by score, descending, ties by row.
@@ -139,6 +150,28 @@ def lambda_gradients(
             row = begin + order[rank]
             out.gradient[row] = gradient[rank] * np.float32(scale)
             out.hessian[row] = hessian[rank] * np.float32(scale * sigmoid)
+
+
+@kernel
+def pair_weights(
+    rankings: Rankings, weights: PairWeights, truncation: int, first: int, end: int, buffers: Buffers, out: Pairs
+) -> None:
+    """Overwrite ``out`` for the queries from ``first`` to ``end``, whose order is up to date.
+
+    For losses of which others take the gradient; `lambda_gradients` walks the same pairs and keeps none.
+    """
+    gain, sums = buffers.float32[0], buffers.float64
+    for query in range(first, end):
+        begin, stop = rankings.bounds[query], rankings.bounds[query + 1]
+        n = stop - begin
+        for rank in range(n):
+            gain[rank] = rankings.gains[begin + rankings.order[begin + rank]]
+        if rankings.metric != NDCG:
+            prepare(gain[:n], rankings.metric, sums)
+        for rank in range(min(n - 1, truncation)):
+            change, weight = out.change[query, rank, rank + 1 : n], out.weight[query, rank, rank + 1 : n]
+            metric_change(rankings.metric, gain[:n], rankings.discounts, sums, rank, change)
+            lambda_weights(weights.form, weights.per_query[query], weights.shared, change, weight)
 
 
 @inlined

@@ -71,6 +71,20 @@ class LambdaGradients:
         self._for_all_chunks(work)
         return self.out.gradient, self.out.hessian
 
+    def pairs(self, weights: PairWeights) -> kernels.Pairs:
+        """The change of the metric by each swap at the scores last ranked, and its weight; 0 where there is no pair."""
+        sizes = np.diff(self.metric.bounds)
+        shape = (sizes.size, *[int(sizes.max(initial=1))] * 2)
+        out = kernels.Pairs(np.zeros(shape, np.float32), np.zeros(shape, np.float32))
+
+        def work(chunk: int) -> None:
+            kernels.pair_weights(
+                self.rankings, weights, self.loop.truncation, *self.chunks[chunk], self.buffers[chunk], out
+            )
+
+        self._for_all_chunks(work)
+        return out
+
     def _for_all_chunks(self, work: Callable[[int], None]) -> None:
         if self._pool is None:
             for chunk in range(len(self.chunks)):

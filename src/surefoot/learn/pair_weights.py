@@ -5,10 +5,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from surefoot.learn.weight_kernels import FACTOR, GLOBAL, LINE, PER_QUERY, STEP, T_STATISTIC, PairWeights
+from surefoot.learn.weight_kernels import (
+    FACTOR,
+    GLOBAL,
+    LINE,
+    PER_QUERY,
+    STEP,
+    T_STATISTIC,
+    PairWeights,
+    change_weights,
+)
 from surefoot.scores import FloatArray
 
 Singles = npt.NDArray[np.float32]
+
+SMALL_CHANGE = 1e-3
+"""A change of the metric so small that its weight tells the slope, and so large that float32 does too."""
 
 
 def by_factor(factor: FloatArray) -> PairWeights:
@@ -84,6 +96,40 @@ def by_step(extra: npt.ArrayLike, d: FloatArray) -> PairWeights:
     array([2. , 0.5], dtype=float32)
     """
     return PairWeights(STEP, columns_of(np.broadcast_to(extra, d.shape), d), row_of())
+
+
+def slopes(weights: PairWeights) -> FloatArray:
+    """How fast the objective changes with each query's metric; where it has a kink, the mean of both sides.
+
+    Parameters
+    ----------
+    weights : PairWeights
+        What an objective's ``lambda_weights`` returns.
+
+    Returns
+    -------
+    array
+        A number of 0 or more for each query.
+
+    Examples
+    --------
+    >>> d = np.array([0.2, -0.1])  # differences to the baseline
+    >>> slopes(by_line(2.0, d, -d)).round(3)
+    array([1., 3.])
+    """
+    changes = np.tile(np.array([SMALL_CHANGE, -SMALL_CHANGE], np.float32), (weights.per_query.shape[0], 1))
+    found = np.zeros_like(changes)
+    change_weights(weights, changes, found)
+    return np.asarray(found.mean(axis=1, dtype=np.float64) / SMALL_CHANGE)
+
+
+def for_all_queries(weights: PairWeights, counted: npt.NDArray[np.int64], size: int) -> PairWeights:
+    """Weights of the queries of some indices, laid out for all ``size`` queries; the others' pairs weigh nothing."""
+    if counted.size == size:
+        return weights
+    per_query = np.zeros((size, weights.per_query.shape[1]), np.float32)
+    per_query[counted] = weights.per_query
+    return weights._replace(per_query=per_query)
 
 
 def columns_of(*columns: npt.ArrayLike) -> Singles:

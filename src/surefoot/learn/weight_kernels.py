@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot._numba import inlined, vectorised
+from surefoot._numba import inlined, kernel, vectorised
 
 Array = Any  # numpy arrays; numba finds the element types itself
 
@@ -54,6 +54,13 @@ def lambda_weights(form: int, own: Array, shared: Array, change: Array, weight: 
         by_t(own, shared, change, weight)
     else:
         by_georisk(own, shared, change, weight)
+
+
+@kernel
+def change_weights(weights: PairWeights, changes: Array, out: Array) -> None:
+    """Overwrite ``out`` with the weights of given ``changes`` of the metric: a row of each for each query."""
+    for query in range(changes.shape[0]):
+        lambda_weights(weights.form, weights.per_query[query], weights.shared, changes[query], out[query])
 
 
 @inlined

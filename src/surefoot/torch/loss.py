@@ -1,0 +1,210 @@
+"""The objectives of `surefoot.learn` as losses for PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from surefoot.errors import SurefootError, choose
+from surefoot.learn.baseline import Baselines
+from surefoot.learn.batches import BatchObjective
+from surefoot.learn.kernels import Pairs
+from surefoot.learn.lambdas import LambdaGradients
+from surefoot.learn.metrics import Metric, QueryMetric
+from surefoot.learn.pair_weights import for_all_queries, slopes
+from surefoot.learn.settings import PairOptions
+from surefoot.learn.weight_kernels import PairWeights
+from surefoot.scores import FloatArray
+from surefoot.torch.lists import Lists
+
+LEAST_DIFFERENCE = 0.01
+"""What LightGBM's normalisation adds to a difference of scores."""
+
+
+class RiskLoss(nn.Module):  # type: ignore[misc]
+    """A risk-sensitive objective as a loss for any ranker.
+
+    The code that weighs pairs of documents for trees weighs them here; its numbers don't depend on PyTorch. Queries are
+    ranked as they come, so that the ranking decides which side of its baseline a query is on.
+
+    Parameters
+    ----------
+    objective : str
+        A name of `surefoot.learn.objectives`: ``ucro``, ``saro``, ``faro``, ``georisk``, ``smooth``, ``tail``, ...;
+        ``lambdamart`` is plain LambdaRank.
+    alpha : float
+        The risk sensitivity: a loss against the baseline weighs 1 + alpha.
+    surrogate : {"lambda", "direct"}
+        "lambda": the logistic loss of each pair of documents, weighted by the change of the objective if they swapped
+        ranks; its gradients are those of LambdaMART. "direct": the objective itself, with ApproxNDCG (Qin, Liu and Li,
+        2010) in place of NDCG where it is differentiated.
+    pairs : PairOptions, optional
+        How pairs are compared; the defaults are those of trees. "direct" takes its metric alone, which is NDCG.
+    memory : int
+        How many queries before the batch stand for all others; see `surefoot.learn.batches.BatchObjective`.
+    temperature : float
+        Of ApproxNDCG: the difference of scores at which two documents count as clearly in order.
+    reduction : {"mean", "sum"}
+        Over the queries of the batch.
+    **options
+        Options of the objective itself, such as ``share`` of tail.
+
+    Examples
+    --------
+    >>> scores = torch.tensor([[0.2, 0.9, 0.4], [0.7, 0.1, 0.0]], requires_grad=True)
+    >>> labels = torch.tensor([[2, 0, 1], [0, 1, 0]])
+    >>> baseline = torch.tensor([[3.0, 1.0, 2.0], [1.0, 2.0, 0.0]])
+    >>> mask = torch.tensor([[True, True, True], [True, True, False]])
+    >>> loss = RiskLoss("ucro", alpha=2)(scores, labels, baseline, mask)
+    >>> loss.backward()
+    >>> (scores.grad < 0).tolist()  # what should rise
+    [[True, False, False], [False, True, False]]
+    """
+
+    def __init__(
+        self,
+        objective: str = "ucro",
+        alpha: float = 1.0,
+        *,
+        surrogate: Literal["lambda", "direct"] = "lambda",
+        pairs: PairOptions | None = None,
+        memory: int = 1024,
+        temperature: float = 0.1,
+        reduction: Literal["mean", "sum"] = "mean",
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self.weights = BatchObjective(objective, alpha, memory=memory, **options)
+        self.surrogate = choose(surrogate, ("lambda", "direct"), "surrogate")
+        self.reduction = choose(reduction, ("mean", "sum"), "reduction")
+        self.pairs, self.temperature = pairs or PairOptions(), temperature
+        if self.pairs.of_risk is not None:
+            raise SurefootError("RiskLoss takes risk and reward in one metric; leave risk_metric out")
+        if not temperature > 0:
+            raise SurefootError(f"temperature must be above 0; got {temperature:g}")
+        if surrogate == "direct" and self.pairs.metric != "ndcg":
+            raise SurefootError(f"the direct surrogate is one of ndcg; {self.pairs.metric} has the surrogate 'lambda'")
+
+    def forward(
+        self,
+        scores: Tensor,
+        labels: Tensor,
+        baseline_scores: Tensor | None = None,
+        mask: Tensor | None = None,
+        *,
+        groups: Sequence[int] | Tensor | None = None,
+    ) -> Tensor:
+        """The loss of a batch of queries.
+
+        Parameters
+        ----------
+        scores : Tensor
+            Queries × documents, padded; or all documents in one row, with ``groups``.
+        labels : Tensor
+            A grade of 0 or more for each document, in the same shape.
+        baseline_scores : Tensor, optional
+            What the baseline gives to each document, in the same shape; several baselines are stacked in front.
+        mask : Tensor, optional
+            True where there is a document, False where there is padding.
+        groups : sequence of int, optional
+            The number of documents of each query.
+
+        Returns
+        -------
+        Tensor
+            A scalar.
+        """
+        lists = Lists.of(scores, mask, groups)
+        if not lists.bounds[-1]:
+            return scores.sum() * 0.0
+        baselines = _baselines(lists.baselines(baseline_scores))
+        metric = Metric.trained(self.pairs).bind(lists.labels(labels), lists.bounds, self.pairs.empty)
+        mixed = self.weights.objective.metric(metric, baselines)
+        lambdas = LambdaGradients(mixed, self.pairs, n_jobs=1)
+        weights = self._weights(metric, lambdas.rank(lists.numbers(scores)), baselines.values(metric))
+        ranked = _by_rank(lists, lambdas, _precise(lists.rows(scores)))
+        if self.surrogate == "lambda":
+            losses = lambda_losses(ranked, lambdas.pairs(weights), self.pairs)
+        else:
+            gains = _gains(lists, lambdas, ranked)
+            losses = -_tensor(slopes(weights), ranked) * approx_ndcg(ranked, *gains, self.temperature)
+        return losses.sum() if self.reduction == "sum" else losses.mean()
+
+    def _weights(self, metric: QueryMetric, x: FloatArray, baselines: FloatArray) -> PairWeights:
+        counted = np.flatnonzero(metric.counted)
+        remember = self.training and torch.is_grad_enabled()
+        weights = self.weights.weigh(x[counted], baselines[:, counted], remember)
+        return for_all_queries(weights, counted, x.size)
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """What a checkpoint of the training must hold: the queries that are remembered."""
+        return {"remembered": torch.from_numpy(self.weights.remembered.copy())}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Go on from a checkpoint."""
+        self.weights.remembered = state["remembered"].numpy().copy()
+
+
+def lambda_losses(ranked: Tensor, pairs: Pairs, options: PairOptions) -> Tensor:
+    """The loss of each query: logistic losses of its pairs, weighted; its gradients are those of `LambdaGradients`.
+
+    ``ranked`` are the scores by rank. Normalisation, as there, divides by what is held constant.
+    """
+    cells = np.nonzero(pairs.change)  # few: most documents of a list have the same label
+    change, weight = (_tensor(values[cells], ranked) for values in pairs)
+    query, upper, lower = (torch.from_numpy(index).to(ranked.device) for index in cells)
+    gaps = ranked[query, upper] - ranked[query, lower]
+    errors = weight * softplus(options.sigmoid * change.sign() * gaps)
+    per_query = ranked.new_zeros(ranked.shape[0])
+    if not options.norm:
+        return per_query.index_add(0, query, errors)
+    with torch.no_grad():
+        is_ordered = (ranked.amax(dim=1) > ranked.amin(dim=1))[query]
+        damping = torch.where(is_ordered, LEAST_DIFFERENCE + gaps, 1.0)
+        wrong = torch.sigmoid(options.sigmoid * change.sign() * gaps)
+        total = 2 * options.sigmoid * per_query.index_add(0, query, change.abs() * wrong / damping)
+        scale = torch.where(total > 0, torch.log2(1 + total) / total.clamp(min=1e-30), 1.0)
+    return scale * per_query.index_add(0, query, errors / damping)
+
+
+def approx_ndcg(ranked: Tensor, gains: Tensor, mask: Tensor, temperature: float) -> Tensor:
+    """NDCG with the rank of a document as a sum of logistic functions: how far each other document is above it."""
+    above = torch.sigmoid((ranked[:, None, :] - ranked[:, :, None]) / temperature)
+    ranks = 0.5 + (above * mask[:, None, :]).sum(dim=2)  # a document is half above itself
+    return (gains / torch.log2(1 + ranks)).sum(dim=1)
+
+
+def _baselines(rows: FloatArray) -> Baselines:
+    names = tuple(f"baseline {number}" for number in range(1, rows.shape[0] + 1))
+    return Baselines(names, tuple(rows), (None,) * len(names))
+
+
+def _by_rank(lists: Lists, lambdas: LambdaGradients, rows: Tensor) -> Tensor:
+    """Values of documents as queries × ranks; past the end of a list, its last document's again."""
+    sizes = np.diff(lists.bounds)
+    ranks = np.minimum(np.arange(max(sizes.max(initial=1), 1)), np.maximum(sizes - 1, 0)[:, np.newaxis])
+    first, last = lists.bounds[:-1, np.newaxis], lists.bounds[-1] - 1
+    index = first + lambdas.rankings.order[np.minimum(first + ranks, last)]
+    return rows[torch.from_numpy(np.minimum(index, last)).to(rows.device)]  # a query without documents has any
+
+
+def _gains(lists: Lists, lambdas: LambdaGradients, ranked: Tensor) -> tuple[Tensor, Tensor]:
+    """The gains of documents as queries × ranks, 0 past the end of a list; and where there is a document."""
+    gains = _by_rank(lists, lambdas, _tensor(lambdas.metric.gains, ranked))
+    sizes = torch.from_numpy(np.diff(lists.bounds)).to(ranked.device)
+    mask = torch.arange(gains.shape[1], device=ranked.device) < sizes[:, None]
+    return gains * mask, mask
+
+
+def _precise(scores: Tensor) -> Tensor:
+    """Scores in single precision at least: differences of half-precision scores are too coarse."""
+    return scores if scores.dtype == torch.float64 else scores.float()
+
+
+def _tensor(values: Any, like: Tensor) -> Tensor:
+    return torch.from_numpy(values).to(like)

@@ -1,0 +1,100 @@
+"""The risk of a model on validation queries, watched while it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from surefoot.learn.baseline import Baselines
+from surefoot.learn.data import RankingData
+from surefoot.learn.settings import Settings
+from surefoot.learn.validation import Validation
+from surefoot.scores import Scores
+from surefoot.torch.lists import Lists
+
+
+class RiskMonitor:
+    """Measures the rankings of validation queries after each epoch, and tells which was best and when to stop.
+
+    Parameters
+    ----------
+    labels, baseline_scores, mask, groups
+        The validation queries, as `RiskLoss` takes them.
+    objective : str
+        The objective that is trained for; by default its own measure decides.
+    alpha : float
+        The risk sensitivity.
+    stop_on : str, optional
+        Another measure that decides: ``mean``, ``urisk``, ``trisk``, ``georisk``, ``frisk``, ``losses``, ...
+    patience : int, optional
+        Stop after so many epochs without a better one.
+    settings
+        Further fields of `surefoot.learn.Settings`: ``cutoff``, ``metric``, ``empty``, ...
+
+    Examples
+    --------
+    >>> import torch
+    >>> labels, baseline = torch.tensor([[1, 0, 0], [0, 2, 1]]), torch.tensor([[3.0, 2, 1], [1, 2, 3]])
+    >>> monitor = RiskMonitor(labels, baseline, alpha=2, patience=1)
+    >>> monitor(torch.tensor([[0.9, 0.5, 0.1], [0.2, 0.8, 0.5]]))["losses"], monitor.is_best
+    (0, True)
+    >>> monitor(torch.tensor([[0.1, 0.5, 0.9], [0.2, 0.8, 0.5]]))["losses"], monitor.is_best, monitor.should_stop
+    (1, False, True)
+    """
+
+    def __init__(
+        self,
+        labels: Tensor,
+        baseline_scores: Tensor | None = None,
+        mask: Tensor | None = None,
+        *,
+        groups: Sequence[int] | Tensor | None = None,
+        objective: str = "ucro",
+        alpha: float = 1.0,
+        stop_on: str | None = None,
+        patience: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self.lists = Lists.of(labels, mask, groups)
+        rows = self.lists.baselines(baseline_scores)
+        names = tuple(f"baseline {number}" for number in range(1, rows.shape[0] + 1))
+        grades = self.lists.labels(labels).astype(np.float32)
+        queries = tuple(str(query) for query in range(1, len(self.lists) + 1))
+        data = RankingData(np.zeros((grades.size, 0), np.float32), grades, self.lists.bounds, queries)
+        self.validation = Validation.of(
+            Settings(objective, alpha, **settings), data, Baselines(names, tuple(rows), (None,) * len(names))
+        )
+        self.stop_on = self.validation.stop_on(stop_on)
+        self.patience = patience
+        self.history: list[dict[str, float]] = []
+        """The measures of each call."""
+
+    def __call__(self, scores: Tensor) -> dict[str, float]:
+        """Measure the rankings by these scores: the mean of the metric, U_Risk, F_Risk, losses and more."""
+        measures = self.validation(self.lists.numbers(scores))
+        self.history.append(measures)
+        return measures
+
+    def scores(self, scores: Tensor, name: str = "model") -> Scores:
+        """The model beside its baselines query by query, for `surefoot.evaluate` and all that follows it."""
+        return self.validation.scores(name, self.lists.numbers(scores))
+
+    @property
+    def best(self) -> int:
+        """The best call so far, counted from 0; the first of equal ones."""
+        sign = 1 if self.validation.higher_is_better(self.stop_on) else -1
+        values = np.array([sign * measures[self.stop_on] for measures in self.history])
+        return int(np.nanargmax(values)) if not np.isnan(values).all() else 0
+
+    @property
+    def is_best(self) -> bool:
+        """Whether the last call was the best so far: then save the model."""
+        return self.best == len(self.history) - 1
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether ``patience`` calls brought nothing better."""
+        return self.patience is not None and len(self.history) - 1 - self.best >= self.patience

@@ -1,0 +1,239 @@
+"""A small neural ranker beside boosted trees, under the same objectives.
+
+Protocol, written before any test query was looked at.
+
+Data: MQ2008's own five folds (three parts train, one validates, one tests), baseline BM25 (feature 25), NDCG@10,
+queries without relevant documents count 0. Seeds 1, 2 and 3; what is reported of a test query (NDCG@10, what it loses,
+whether it loses) is the mean over the seeds. Differences have 95 % bootstrap intervals over the 784 queries, paired.
+
+Rankers: LambdaMART (LightGBM, at most 300 trees) and a network of one or two hidden layers with ReLU and dropout 0.2,
+on features standardised by the training queries, batches of 32 queries, AdamW, at most 40 epochs, memory of 512
+queries. Each has a grid of four settings, chosen for each fold on its validation queries by NDCG@10 with the plain
+objective and seed 1; the chosen setting serves all objectives and seeds of the fold. The iteration (trees: of every 10;
+network: epoch) is that with the highest U_Risk at the same alpha on validation queries; for the plain objective, with
+the highest mean.
+
+Objectives: lambdamart; ucro, saro, faro, georisk, tail at alpha 2; smooth at alpha 1 (at 2 its cubic does not
+increase). The network: all as "lambda"; lambdamart, ucro and georisk as "direct" too; and RiskLoss with five dropout
+sub-networks at alpha 2. Nothing else is tried on test queries.
+
+Before this, one fold's network was fitted once for five losses and looked at on its validation queries, for speed.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from studies.objectives import interval, validation_of
+from studies.splits import Split, splits
+from surefoot.learn.data import RankingData
+from surefoot.learn.settings import Settings
+from surefoot.learn.training import train
+from surefoot.results import Result, signature
+from surefoot.scores import FloatArray
+from surefoot.torch import DropoutRiskLoss, RiskLoss
+
+SEEDS = (1, 2, 3)
+OBJECTIVES = {"lambdamart": 0.0, "ucro": 2.0, "saro": 2.0, "faro": 2.0, "georisk": 2.0, "tail": 2.0, "smooth": 1.0}
+DIRECT = ("lambdamart", "ucro", "georisk")
+TREE_GRID = tuple(product((0.05, 0.1), (7, 15)))
+"""Learning rates and leaves."""
+NETWORK_GRID = tuple(product((1e-3, 3e-3), ((64,), (128, 64))))
+"""Learning rates and widths of hidden layers."""
+TREES, STEP, EPOCHS, BATCH, MEMORY, DROPOUT, SUB_NETWORKS = 300, 10, 40, 32, 512, 0.2, 5
+
+Row = dict[str, FloatArray]
+
+
+def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
+    if "SUREFOOT_DATA" not in os.environ:
+        raise SystemExit("this study needs MQ2008; SUREFOOT_DATA names no folder with it")
+    torch.set_num_threads(1)
+    parts = list(splits("mq2008"))[: max(1, 5 // less)]
+    seeds = SEEDS[: max(1, 3 // less)]
+    found: dict[tuple[str, str], Row] = {}
+    for ranker, objective in contestants():
+        found[ranker, objective] = of_all_folds(parts, seeds, ranker, objective)
+        print(ranker, objective, f"{found[ranker, objective]['x'].mean():.4f}", flush=True)
+    yield f"A network beside LambdaMART on MQ2008: {len(parts)} fold(s), {len(seeds)} seed(s)", table(found, len(seeds))
+
+
+def contestants() -> Iterator[tuple[str, str]]:
+    yield from (("trees", objective) for objective in OBJECTIVES)
+    yield from (("network", objective) for objective in OBJECTIVES)
+    yield from (("network, direct", objective) for objective in DIRECT)
+    yield "network", "dropout"
+
+
+def of_all_folds(parts: list[Split], seeds: tuple[int, ...], ranker: str, objective: str) -> Row:
+    """NDCG@10 of all test queries (seeds × queries) and of the baseline; kept in a file where a folder is given."""
+    folder = os.environ.get("SUREFOOT_STUDIES")
+    kept = Path(folder or ".", f"neural-{ranker.replace(', ', '-')}-{objective}-{len(parts)}-{len(seeds)}.npz")
+    if folder and kept.exists():
+        with np.load(kept) as file:
+            return dict(file)
+    rows = []
+    for number, split in enumerate(parts):
+        fit = best_setting(split, "trees" if ranker == "trees" else "network", number)
+        x = [fit(objective, seed, "direct" if ranker.endswith("direct") else "lambda") for seed in seeds]
+        b = validation_of(split.test, split.baseline, 1.0).scores("x", np.zeros(split.test.labels.size)).values[1]
+        rows.append((np.stack(x), b))
+    row = {"x": np.concatenate([x for x, _ in rows], axis=1), "b": np.concatenate([b for _, b in rows])}
+    if folder:
+        np.savez(kept, **row)
+    return row
+
+
+CHOSEN: dict[tuple[str, int], Callable[[str, int, str], FloatArray]] = {}
+
+
+def best_setting(split: Split, ranker: str, fold: int) -> Callable[[str, int, str], FloatArray]:
+    """What fits a ranker with the setting that is best on the fold's validation queries, with the plain objective."""
+    if (ranker, fold) not in CHOSEN:
+        grid: list[Any] = [partial(fit_trees, split, *one) for one in TREE_GRID]
+        if ranker == "network":
+            data = Tensors(split)
+            grid = [partial(fit_network, split, data, *one) for one in NETWORK_GRID]
+        worth = [fit("lambdamart", 1, "lambda", validating=True).mean() for fit in grid]
+        CHOSEN[ranker, fold] = grid[int(np.argmax(worth))]
+        print(f"fold {fold + 1}, {ranker}: setting {int(np.argmax(worth)) + 1} of {np.round(worth, 4)}", flush=True)
+    return CHOSEN[ranker, fold]
+
+
+def fit_trees(
+    split: Split, rate: float, leaves: int, objective: str, seed: int, _: str, validating: bool = False
+) -> FloatArray:
+    """NDCG@10 of the test (or validation) queries under the iteration that validation picks."""
+    alpha = OBJECTIVES[objective]
+    settings = Settings(
+        objective, alpha, n_estimators=TREES, learning_rate=rate, num_leaves=leaves, min_child_samples=20, seed=seed,
+        n_jobs=1, params={"bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.8},
+    )  # fmt: skip
+    booster = train(split.train, split.baseline, settings).model.booster
+    valid = validation_of(split.valid, split.baseline, alpha)
+    measure = "urisk" if alpha else "mean"
+    worth = {
+        n: valid(booster.predict(split.valid.features, num_iteration=n))[measure] for n in range(STEP, TREES + 1, STEP)
+    }
+    data = split.valid if validating else split.test
+    return ndcg(split, data, booster.predict(data.features, num_iteration=max(worth, key=worth.__getitem__)))
+
+
+def fit_network(
+    split: Split, data: Tensors, rate: float, hidden: tuple[int, ...], objective: str, seed: int, surrogate: str,
+    validating: bool = False,
+) -> FloatArray:  # fmt: skip
+    """The same of a network."""
+    torch.manual_seed(seed)
+    alpha = OBJECTIVES.get(objective, 2.0)
+    model = network(data.train.shape[-1], hidden)
+    loss = loss_of(objective, alpha, surrogate)
+    optimiser = torch.optim.AdamW(model.parameters(), rate)
+    valid, best, kept = validation_of(split.valid, split.baseline, alpha), -np.inf, model.state_dict()
+    for _ in range(EPOCHS):
+        model.train()
+        for batch in torch.randperm(data.sizes.size).split(BATCH):
+            optimiser.zero_grad()
+            loss(model, data, batch.numpy()).backward()
+            optimiser.step()
+        worth = valid(scores(model, data.valid))["urisk" if alpha else "mean"]
+        if worth > best:
+            best, kept = worth, copy.deepcopy(model.state_dict())
+    model.load_state_dict(kept)
+    return ndcg(split, split.valid, scores(model, data.valid)) if validating else ndcg(
+        split, split.test, scores(model, data.test)
+    )  # fmt: skip
+
+
+def loss_of(objective: str, alpha: float, surrogate: str) -> Callable[[nn.Module, Tensors, FloatArray], Tensor]:
+    """The loss of a batch of training queries."""
+    if objective == "dropout":
+        peer = DropoutRiskLoss(alpha, SUB_NETWORKS)
+        return lambda model, data, batch: data.in_lists(batch, model, peer)
+    risk = RiskLoss(objective, alpha, surrogate=surrogate, memory=MEMORY)  # type: ignore[arg-type]
+
+    def of_batch(model: nn.Module, data: Tensors, batch: FloatArray) -> Tensor:
+        rows = data.rows(batch)
+        return risk(model(data.train[rows])[:, 0], data.labels[rows], data.baseline[rows], groups=data.sizes[batch])
+
+    return of_batch
+
+
+def network(features: int, hidden: tuple[int, ...]) -> nn.Module:
+    layers: list[nn.Module] = []
+    for width in hidden:
+        layers += [nn.Linear(features, width), nn.ReLU(), nn.Dropout(DROPOUT)]
+        features = width
+    return nn.Sequential(*layers, nn.Linear(features, 1))
+
+
+class Tensors:
+    """The rows of a split, features standardised by the training rows."""
+
+    def __init__(self, split: Split) -> None:
+        mean, spread = split.train.features.mean(axis=0), split.train.features.std(axis=0)
+
+        def rows(data: RankingData) -> Tensor:
+            return torch.from_numpy(((data.features - mean) / np.where(spread > 0, spread, 1)).astype(np.float32))
+
+        self.train, self.valid, self.test = rows(split.train), rows(split.valid), rows(split.test)
+        self.sizes, self.rows = split.train.sizes, split.train.rows
+        self.labels = torch.from_numpy(split.train.labels)
+        self.baseline = torch.from_numpy(split.train.column(split.baseline.removeprefix("feature:")))
+
+    def in_lists(self, batch: Any, model: nn.Module, loss: DropoutRiskLoss) -> Tensor:
+        """The loss of padded lists, the network applied to the documents alone."""
+        rows, sizes = self.rows(batch), torch.from_numpy(self.sizes[batch])
+        mask = torch.arange(int(sizes.max())) < sizes[:, None]
+
+        def padded(values: Tensor) -> Tensor:
+            return torch.zeros(mask.shape).masked_scatter(mask, values)
+
+        return loss(lambda: padded(model(self.train[rows])[:, 0]), padded(self.labels[rows]), mask)
+
+
+@torch.no_grad()
+def scores(model: nn.Module, rows: Tensor) -> FloatArray:
+    found: FloatArray = model.eval()(rows).squeeze(-1).double().numpy()
+    return found
+
+
+def ndcg(split: Split, data: RankingData, found: FloatArray) -> FloatArray:
+    return validation_of(data, split.baseline, 1.0).values(found)
+
+
+def table(found: dict[tuple[str, str], Row], seeds: int) -> Result:
+    """Each ranker and objective: mean, risk and losses; beside the ranker's own plain objective, and the trees'."""
+
+    def loss(row: Row) -> FloatArray:
+        return np.maximum(row["b"] - row["x"], 0).mean(axis=0)
+
+    rows = []
+    for (ranker, objective), row in found.items():
+        plain, trees = found[ranker, "lambdamart"], found.get(("trees", objective))
+        x = row["x"].mean(axis=0)
+        rows.append(
+            {
+                "ranker": ranker,
+                "objective": objective,
+                "ndcg@10": f"{x.mean():.4f}",
+                "against plain": interval(x - plain["x"].mean(axis=0)),
+                "frisk": f"{loss(row).mean():.4f}",
+                "change of frisk": interval(loss(row) - loss(plain)),
+                "losses": f"{(row['x'] < row['b']).sum() / seeds:.1f}",
+                "against trees": "" if trees is None or ranker == "trees" else interval(x - trees["x"].mean(axis=0)),
+                "frisk against trees": "" if trees is None or ranker == "trees" else interval(loss(row) - loss(trees)),
+            }
+        )
+    stated = signature("neural", folds="mq2008", seeds=seeds, queries=rows and found["trees", "lambdamart"]["b"].size)
+    return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
