@@ -34,7 +34,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from studies.objectives import interval, validation_of
+from studies.objectives import RESAMPLES, SEED, interval, validation_of
 from studies.splits import Split, splits
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
@@ -65,7 +65,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     for ranker, objective in contestants():
         found[ranker, objective] = of_all_folds(parts, seeds, ranker, objective)
         print(ranker, objective, f"{found[ranker, objective]['x'].mean():.4f}", flush=True)
-    yield f"A network beside LambdaMART on MQ2008: {len(parts)} fold(s), {len(seeds)} seed(s)", table(found, len(seeds))
+    yield f"A network beside LambdaMART on MQ2008: {len(parts)} fold(s), {len(seeds)} seed(s)", table(found, "mq2008")
 
 
 def contestants() -> Iterator[tuple[str, str]]:
@@ -212,28 +212,30 @@ def ndcg(split: Split, data: RankingData, found: FloatArray) -> FloatArray:
     return validation_of(data, split.baseline, 1.0).values(found)
 
 
-def table(found: dict[tuple[str, str], Row], seeds: int) -> Result:
+def table(found: dict[tuple[str, str], Row], data: str) -> Result:
     """Each ranker and objective: mean, risk and losses; beside the ranker's own plain objective, and the trees'."""
 
     def loss(row: Row) -> FloatArray:
         return np.maximum(row["b"] - row["x"], 0).mean(axis=0)
 
-    rows = []
+    rows, beside_trees = [], any(ranker == "trees" for ranker, _ in found)
     for (ranker, objective), row in found.items():
         plain, trees = found[ranker, "lambdamart"], found.get(("trees", objective))
         x = row["x"].mean(axis=0)
-        rows.append(
-            {
-                "ranker": ranker,
-                "objective": objective,
-                "ndcg@10": f"{x.mean():.4f}",
-                "against plain": interval(x - plain["x"].mean(axis=0)),
-                "frisk": f"{loss(row).mean():.4f}",
-                "change of frisk": interval(loss(row) - loss(plain)),
-                "losses": f"{(row['x'] < row['b']).sum() / seeds:.1f}",
-                "against trees": "" if trees is None or ranker == "trees" else interval(x - trees["x"].mean(axis=0)),
-                "frisk against trees": "" if trees is None or ranker == "trees" else interval(loss(row) - loss(trees)),
-            }
-        )
-    stated = signature("neural", folds="mq2008", seeds=seeds, queries=rows and found["trees", "lambdamart"]["b"].size)
+        of_row = {
+            "ranker": ranker,
+            "objective": objective,
+            "ndcg@10": f"{x.mean():.4f}",
+            "against plain": interval(x - plain["x"].mean(axis=0)),
+            "frisk": f"{loss(row).mean():.4f}",
+            "change of frisk": interval(loss(row) - loss(plain)),
+            "losses": f"{(row['x'] < row['b']).sum(axis=1).mean():.1f}",
+        }
+        if beside_trees:
+            is_pair = trees is not None and ranker != "trees"
+            of_row["against trees"] = interval(x - trees["x"].mean(axis=0)) if is_pair else ""
+            of_row["frisk against trees"] = interval(loss(row) - loss(trees)) if is_pair else ""
+        rows.append(of_row)
+    size = next(iter(found.values()))["x"].shape
+    stated = signature("neural", data=data, seeds=size[0], queries=size[1], n_resamples=RESAMPLES, seed=SEED)
     return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
