@@ -34,6 +34,7 @@ import torch
 from torch import Tensor, nn
 
 from studies.neural import Row, table
+from studies.recipe import kept
 from surefoot.learn.data import RankingData
 from surefoot.research.retrieval.collection import Collection
 from surefoot.research.retrieval.corpora import nfcorpus
@@ -56,7 +57,13 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     train, valid, test = (encoder.pairs(*part) for part in parts(less))
     found: dict[tuple[str, str], Row] = {}
     for objective, alpha in OBJECTIVES:
-        x = [fitted(encoder, train, valid, test, objective, alpha, seed) for seed in SEEDS[: max(1, 2 // less)]]
+        x = [
+            kept(
+                f"cross-encoder-{objective}-{alpha:g}-{seed}-{len(train)}",
+                lambda: {"x": fitted(encoder, train, valid, test, objective, alpha, seed)},  # noqa: B023
+            )["x"]
+            for seed in SEEDS[: max(1, 2 // less)]
+        ]
         name = f"{objective} {alpha:g}" if alpha else objective
         found["cross-encoder", name] = {"x": np.stack(x), "b": test.monitor(alpha).scores(test.bm25).values[1]}
     yield f"A cross-encoder on NFCorpus: {len(test)} test queries", table(found, "nfcorpus")
@@ -168,22 +175,15 @@ def read_by(layer: Any, asking: Tensor, asked: Tensor, mask: Tensor) -> Tensor:
 def fitted(
     encoder: Encoder, train: Pairs, valid: Pairs, test: Pairs, objective: str, alpha: float, seed: int
 ) -> FloatArray:
-    """NDCG@10 of the test queries; kept in a file where a folder is given."""
-    folder = os.environ.get("SUREFOOT_STUDIES")
-    kept = Path(folder or ".", f"cross-encoder-{objective}-{alpha:g}-{seed}-{len(train)}.npy")
-    if folder and kept.exists():
-        return np.asarray(np.load(kept))
+    """NDCG@10 of the test queries."""
     started = time.process_time()
     ranker, monitor = learned(encoder, train, valid, objective, alpha, seed)
-    x = test.monitor(alpha).scores(scores(ranker, test)).values[0]
     best = monitor.history[monitor.best]
     print(
         f"{objective} {alpha:g}, seed {seed}: epoch {monitor.best + 1}, validation {best['mean']:.4f}, "
         f"{time.process_time() - started:.0f} s of CPU", flush=True,
     )  # fmt: skip
-    if folder:
-        np.save(kept, x)
-    return x
+    return test.monitor(alpha).scores(scores(ranker, test)).values[0]
 
 
 def learned(

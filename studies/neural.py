@@ -27,7 +27,6 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ import torch
 from torch import Tensor, nn
 
 from studies.objectives import RESAMPLES, SEED, interval, validation_of
+from studies.recipe import kept
 from studies.splits import Split, splits
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
@@ -76,38 +76,34 @@ def contestants() -> Iterator[tuple[str, str]]:
 
 
 def of_all_folds(parts: list[Split], seeds: tuple[int, ...], ranker: str, objective: str) -> Row:
-    """NDCG@10 of all test queries (seeds × queries) and of the baseline; kept in a file where a folder is given."""
-    folder = os.environ.get("SUREFOOT_STUDIES")
-    kept = Path(folder or ".", f"neural-{ranker.replace(', ', '-')}-{objective}-{len(parts)}-{len(seeds)}.npz")
-    if folder and kept.exists():
-        with np.load(kept) as file:
-            return dict(file)
+    """NDCG@10 of all test queries (seeds × queries), and of the baseline."""
     rows = []
-    for number, split in enumerate(parts):
-        fit = best_setting(split, "trees" if ranker == "trees" else "network", number)
-        x = [fit(objective, seed, "direct" if ranker.endswith("direct") else "lambda") for seed in seeds]
+    for fold, split in enumerate(parts):
+        fit = best_setting(split, ranker.split(",")[0], fold)
+        surrogate = "direct" if ranker.endswith("direct") else "lambda"
+        x = [
+            kept(f"neural-{ranker}-{objective}-{fold}-{seed}", lambda: {"x": fit(objective, seed, surrogate)})["x"]  # noqa: B023
+            for seed in seeds
+        ]
         b = validation_of(split.test, split.baseline, 1.0).scores("x", np.zeros(split.test.labels.size)).values[1]
         rows.append((np.stack(x), b))
-    row = {"x": np.concatenate([x for x, _ in rows], axis=1), "b": np.concatenate([b for _, b in rows])}
-    if folder:
-        np.savez(kept, **row)
-    return row
-
-
-CHOSEN: dict[tuple[str, int], Callable[[str, int, str], FloatArray]] = {}
+    return {"x": np.concatenate([x for x, _ in rows], axis=1), "b": np.concatenate([b for _, b in rows])}
 
 
 def best_setting(split: Split, ranker: str, fold: int) -> Callable[[str, int, str], FloatArray]:
     """What fits a ranker with the setting that is best on the fold's validation queries, with the plain objective."""
-    if (ranker, fold) not in CHOSEN:
+    if ranker == "trees":
         grid: list[Any] = [partial(fit_trees, split, *one) for one in TREE_GRID]
-        if ranker == "network":
-            data = Tensors(split)
-            grid = [partial(fit_network, split, data, *one) for one in NETWORK_GRID]
-        worth = [fit("lambdamart", 1, "lambda", validating=True).mean() for fit in grid]
-        CHOSEN[ranker, fold] = grid[int(np.argmax(worth))]
-        print(f"fold {fold + 1}, {ranker}: setting {int(np.argmax(worth)) + 1} of {np.round(worth, 4)}", flush=True)
-    return CHOSEN[ranker, fold]
+    else:
+        grid = [partial(fit_network, split, Tensors(split), *one) for one in NETWORK_GRID]
+
+    def worth() -> Row:
+        return {"worth": np.array([fit("lambdamart", 1, "lambda", validating=True).mean() for fit in grid])}
+
+    found: Callable[[str, int, str], FloatArray] = grid[
+        int(np.argmax(kept(f"neural-{ranker}-grid-{fold}", worth)["worth"]))
+    ]
+    return found
 
 
 def fit_trees(
