@@ -358,7 +358,7 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda: objective_of("ucro", 1.0, spread="se"), "objective ucro has the options alpha; got spread"),
     (lambda: objective_of("saro", 1.0, spread="iqr"), "spread must be one of sd, se, jforests; got 'iqr'"),
     (lambda: objective_of("tail", 1.0, share=0), "share must lie above 0 and at most at 1; got 0"),
-    (lambda: objective_of("ucro", -1.0), "alpha must be a number of 0 or more; got -1"),
+    (lambda: objective_of("ucro", -1.0), "alpha must be a number of 0 or more, .*; got -1"),
     (lambda: objective_of("smooth", 9.0), "does not increase everywhere"),
     (lambda: bound_with("ucro", None), "objective ucro needs a baseline"),
     (lambda: bound_with("georisk", None), "objective georisk needs a baseline"),
