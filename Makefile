@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check format docs lock bench studies clean
+.PHONY: demo test check format docs lock bench bitcode studies clean
 
 demo: .venv/run.done
 	$(BIN)/surefoot demo -o demo
@@ -26,6 +26,9 @@ docs: .venv/docs.done
 
 bench: .venv/dev.done
 	$(BIN)/python -m benchmarks
+
+bitcode: .venv/dev.done
+	$(BIN)/python -m tools.bitcode
 
 studies: .venv/dev.done
 	$(BIN)/python -m studies

@@ -15,7 +15,7 @@ from surefoot._numba import kernel
 def twice(x):
     return 2 * x
 
-print(twice(21), sum(twice.stats.cache_hits.values()))
+print(twice(21), sum(twice.dispatcher.stats.cache_hits.values()))
 """
 
 

@@ -8,6 +8,24 @@ import sys
 from collections.abc import Callable
 
 
+class LazyModule:
+    """A module that is imported when something of it is first used.
+
+    >>> LazyModule("math").floor(2.5)
+    2
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> object:
+        from importlib import import_module
+
+        value = getattr(import_module(self._name), name)
+        setattr(self, name, value)
+        return value
+
+
 def attach(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` of a package that has its names in ``__init__.pyi``.
 

@@ -1,46 +1,96 @@
-"""Decorators for functions that numba compiles, which type checkers see as plain functions."""
+"""Decorators for functions that are compiled, which type checkers see as plain functions.
+
+The package carries the bitcode of the kernels that its commands call (`surefoot._bitcode`); whatever it does not carry
+numba compiles, and is imported only then.
+"""
 
 from __future__ import annotations
 
-import pickle
 import sys
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cache, partial
-from hashlib import sha256
+from contextlib import contextmanager
+from functools import cached_property, partial, update_wrapper
 from pathlib import Path
 from threading import Timer
 from typing import Any, TypeVar
 
-import numba
-from numba.core import caching
-from numba.extending import intrinsic
+from surefoot import _bitcode
 
 PATIENCE = 2.0
 """Seconds before a compilation is told of."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-FunctionCache: Any = caching.FunctionCache
-IndexDataCacheFile: Any = caching.IndexDataCacheFile
-DIGEST_SIZE = sha256().digest_size
+
+
+class Kernel:
+    """A function that is compiled on its first call."""
+
+    def __init__(self, function: Callable[..., Any], cached: bool = False, **options: Any) -> None:
+        update_wrapper(self, function)
+        self.function, self.cached, self.options = function, cached, {"error_model": "numpy", **options}
+        self.codes = _bitcode.Codes(function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        leaves = [*_bitcode.leaves_of(arguments)]
+        code = self.codes.find(_bitcode.types_of(leaves))
+        return self.dispatcher(*arguments) if code is None else code(leaves)
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """The function as numba compiles it."""
+        import numba
+
+        from surefoot._numba_cache import keep_code
+
+        dispatcher = numba.njit(self.function, **self.options)
+        if self.cached:
+            keep_code(dispatcher)
+        return dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes this for where another kernel calls it."""
+        return self.dispatcher._numba_type_
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the machine code is loaded, carried or cached, so that the first call does not wait for numba."""
+        if self.codes.are_carried or self.dispatcher.signatures:
+            return True
+        code = self.function.__code__
+        kept = Path(self.dispatcher.stats.cache_path or "")
+        return any(kept.glob(f"{Path(code.co_filename).stem}.{code.co_qualname}-{code.co_firstlineno}.*.nbi"))
+
+
+class Instruction:
+    """Machine instructions for use inside kernels."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        from numba.core.registry import cpu_target
+        from numba.extending import intrinsic
+
+        self.intrinsic = intrinsic(self.function)  # numba keeps a weak reference
+        cpu_target.typing_context.refresh()
+        return cpu_target.typing_context.resolve_value_type(self.intrinsic)
 
 
 def kernel(function: Function) -> Function:
     """Compile a function on its first call.
 
-    The machine code is cached next to the source, or in the user's cache folder where that is not writable. Kernels
-    release the interpreter lock, so that threads run them in parallel, and divide by zero as numpy does.
+    Kernels release the interpreter lock, so that threads run them in parallel, and divide by zero as numpy does. The
+    machine code that numba makes is cached next to the source, or in the user's cache folder where that is not
+    writable.
     """
-    dispatcher = numba.njit(function, nogil=True, error_model="numpy")
-    with suppress(RuntimeError):  # no folder to cache the code in: every process compiles it
-        dispatcher._cache = _CodeCache(function)
-    return dispatcher  # type: ignore[no-any-return]
+    return Kernel(function, cached=True, nogil=True)  # type: ignore[return-value]
 
 
 def inlined(function: Function) -> Function:
     """Inline a small function into the kernels that call it."""
-    return numba.njit(function, forceinline=True, error_model="numpy")  # type: ignore[no-any-return]
+    return Kernel(function, forceinline=True)  # type: ignore[return-value]
 
 
 def vectorised(function: Function) -> Function:
@@ -48,74 +98,17 @@ def vectorised(function: Function) -> Function:
 
     The order is fixed at compile time: the same machine gives the same sums for any number of threads.
     """
-    fast = {"reassoc", "contract"}
-    return numba.njit(function, forceinline=True, error_model="numpy", fastmath=fast)  # type: ignore[no-any-return]
-
-
-class _CodeFile(IndexDataCacheFile):  # type: ignore[misc]
-    """Cached machine code that is compiled anew where it is damaged or any source has changed.
-
-    numba checks the kernel's own source only, and would miss a change in a function that is inlined from another file.
-    """
-
-    def __init__(self, cache_path: str, filename_base: str, source_stamp: object) -> None:
-        super().__init__(cache_path, filename_base, (source_stamp, _sources()))
-
-    def save(self, key: object, data: object) -> None:
-        try:
-            super().save(key, data)
-        except OSError as error:
-            warnings.warn(f"compiled code can't be kept in {self._cache_path} ({error.strerror})", stacklevel=2)
-
-    def _load_index(self) -> dict[object, str]:
-        try:
-            return dict(super()._load_index())
-        except Exception:  # pickle raises almost anything on damaged data
-            return {}
-
-    def _dump(self, obj: object) -> bytes:
-        data: bytes = super()._dump(obj)
-        return data + sha256(data).digest()
-
-    def _load_data(self, name: str) -> object:
-        content = Path(self._data_path(name)).read_bytes()
-        data, digest = content[:-DIGEST_SIZE], content[-DIGEST_SIZE:]
-        if sha256(data).digest() != digest:
-            raise OSError("damaged")  # which numba takes for a file that is not there
-        return pickle.loads(data)
-
-
-class _CodeCache(FunctionCache):  # type: ignore[misc]
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        locator = self._impl.locator
-        self._cache_file = _CodeFile(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
-
-    def save_overload(self, sig: object, data: object) -> None:
-        with suppress(OSError):  # the folder can't be made
-            super().save_overload(sig, data)
-
-
-@cache
-def _sources() -> str:
-    """A hash of all sources that are compiled."""
-    here = Path(__file__)
-    files = [here, *here.parent.rglob("*kernels.py"), *here.parent.rglob("tokens.py")]
-    return sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
+    return Kernel(function, forceinline=True, fastmath={"reassoc", "contract"})  # type: ignore[return-value]
 
 
 def instruction(function: Callable[..., Any]) -> Callable[..., Any]:
     """Declare machine instructions for use inside kernels, where the call omits the first argument."""
-    return intrinsic(function)
+    return Instruction(function)  # type: ignore[return-value]
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:
-    """Whether the machine code of a kernel is loaded or cached, so that its first call does not have to compile it."""
-    if getattr(function, "signatures", True):
-        return True
-    code = function.py_func.__code__  # type: ignore[attr-defined]
-    kept = Path(function.stats.cache_path or "")  # type: ignore[attr-defined]
-    return any(kept.glob(f"{Path(code.co_filename).stem}.{code.co_qualname}-{code.co_firstlineno}.*.nbi"))
+    """Whether a kernel's first call does not have to compile it."""
+    return not isinstance(function, Kernel) or function.is_compiled
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr
 
 from surefoot._random import generator
+from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.results import Result, signature
@@ -239,7 +239,7 @@ def _test_mean(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:
 
 def _test_share(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:
     """The binomial test, which is exact."""
-    return float(bdtr(np.count_nonzero(large_losses(-loss, baseline)), loss.size, budget.limit))
+    return float(special.bdtr(np.count_nonzero(large_losses(-loss, baseline)), loss.size, budget.limit))
 
 
 def _test_tail(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:

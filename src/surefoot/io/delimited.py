@@ -6,17 +6,21 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
-
-import polars
-from polars.exceptions import PolarsError
+from typing import TYPE_CHECKING
 
 from surefoot._fork import uses_threads
+from surefoot._lazy import LazyModule
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.csv_lines import cells_of, records
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import Long, recognise
 from surefoot.io.score_file import ScoreFile
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def _parsed(path: PathLike, data: bytes, header: Header, numeric: Collection[int
             return polars.read_csv(
                 data, has_header=False, skip_lines=header.lines, separator=header.separator, schema=schema
             )
-        except PolarsError as error:
+        except polars.exceptions.PolarsError as error:
             problem = error
     _refuse_other_widths(path, data, header)
     raise InputError(path, f"can't be read as a table: {str(problem).splitlines()[0]}")

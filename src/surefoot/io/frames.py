@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import polars
 
 from surefoot._fork import uses_threads
+from surefoot._lazy import LazyModule
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError
 from surefoot.io.layouts import CellError, Labels, Rows, Table, matrix_of, recognise, role_of
 from surefoot.scores import Missing, Scores
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
 
 STRINGS = ("str", "string")
 """Names of the dtypes of text in pandas."""
@@ -38,9 +44,11 @@ def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "
 def is_frame(thing: object) -> bool:
     """Whether `table_of` takes it."""
     library = type(thing).__module__.partition(".")[0]
-    return isinstance(thing, polars.DataFrame | polars.LazyFrame) or (
-        (library == "pyarrow" and hasattr(thing, "schema")) or (library == "pandas" and hasattr(thing, "columns"))
-    )
+    if library == "pyarrow":
+        return hasattr(thing, "schema")
+    if library == "pandas":
+        return hasattr(thing, "columns")
+    return "polars" in sys.modules and isinstance(thing, polars.DataFrame | polars.LazyFrame)
 
 
 def table_of(frame: Any) -> Table:

@@ -310,7 +310,10 @@ def sort_pairs(indices: Array, values: Array) -> bool:
                 slot -= gap
             indices[slot], values[slot] = index, value
         gap = max(1, gap * 5 // 11) if gap > 1 else 0
-    return bool(np.any(indices[1:] == indices[:-1]))
+    twice = 0
+    for slot in range(1, indices.size):
+        twice += indices[slot] == indices[slot - 1]
+    return twice > 0
 
 
 @inlined

@@ -170,10 +170,10 @@ class LetorText:
     def _queries(self, lines: _Lines) -> tuple[tuple[str, ...], IntArray, IntArray | None]:
         """The queries, where each one's rows end, and the order that brings them together if they are scattered."""
         runs = lines.block.size
-        query_of = np.empty(runs, np.int32)
+        codes, query_of = np.empty(runs, np.uint64), np.empty(runs, np.int32)
         slots = np.full(1 << max(3, (2 * runs - 1).bit_length()), -1, np.int32)
         start, size = lines.block.copy(), lines.block_size.copy()
-        count = number_topics(self._data, start, size, slots, query_of)
+        count = number_topics(self._data, start, size, codes, slots, query_of)
         bounds = np.zeros(count + 1, np.int64)
         np.add.at(bounds, query_of + 1, lines.block_rows)
         scattered = np.any(query_of[1:] < query_of[:-1])

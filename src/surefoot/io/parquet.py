@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-
-import polars
-from polars.exceptions import PanicException, PolarsError
+from typing import TYPE_CHECKING
 
 from surefoot._fork import uses_threads
+from surefoot._lazy import LazyModule
 from surefoot._typing import PathLike
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import recognise, role_of
 from surefoot.io.parquet_pages import damaged, validate_pages
 from surefoot.io.score_file import ScoreFile, in_file
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
 
 
 def read_parquet(path: PathLike, data: bytes) -> ScoreFile:
@@ -23,7 +27,7 @@ def read_parquet(path: PathLike, data: bytes) -> ScoreFile:
     try:
         frame = polars.read_parquet(io.BytesIO(data))
         metadata = polars.read_parquet_metadata(io.BytesIO(data))
-    except (PolarsError, PanicException) as error:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise damaged(path, error) from None
     frame = _with_range_index(frame, metadata.get("pandas", "{}"))
     if frame.width and role_of(frame.columns[0]) is None and role_of(frame.columns[-1]) is not None:

@@ -9,11 +9,9 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import polars
-from polars.exceptions import PanicException, PolarsError
-
+from surefoot._lazy import LazyModule
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
 from surefoot.io.delimited import header_of
@@ -22,6 +20,11 @@ from surefoot.io.files import BYTE_ORDER_MARK
 from surefoot.io.layouts import NAMES, find_column
 from surefoot.io.memory import DOCUMENTS, GRADES, SCORES
 from surefoot.io.parquet_pages import MAGIC, validate_pages
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
 
 MTEB_MODEL = "mteb_model_meta"
 OPENSEARCH = "judgmentRatings"
@@ -107,7 +110,7 @@ def _table(path: PathLike, data: bytes, numbers: Sequence[str]) -> Parsed | None
             return None
         separator = header_of(path, data.removeprefix(BYTE_ORDER_MARK)).separator
         return Parsed(polars.read_csv(io.BytesIO(data), separator=separator, infer_schema_length=0))
-    except (PolarsError, PanicException) as error:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise InputError(path, f"can't be read as a table: {str(error).splitlines()[0]}") from None
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
-from collections.abc import Mapping, Sequence
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import zip_longest
 
 Columns = Mapping[str, Sequence[str]]
 
@@ -17,6 +14,8 @@ GAP = 2
 NARROWEST = 30
 LABELS = frozenset({"alpha", "topic"})
 """Columns that identify a row, besides those of text."""
+
+Style = Callable[[str], str]
 
 
 def terminal_table(
@@ -40,20 +39,10 @@ def terminal_table(
         text_cap = max(limit // 3, 8)
         cells, heading = _lift_constants(cells, texts | LABELS)
         panels = _panels(cells, texts | LABELS, limit, text_cap)
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=limit or _natural_width(cells),
-        force_terminal=color,
-        force_jupyter=False,  # in a notebook rich would print to the cell, and the text would be lost
-        color_system="standard" if color else None,
-        legacy_windows=False,
-    )
-    if heading:
-        console.print(Text(heading, style="bold"), overflow="fold")
+    style = _bold if color else str
+    lines = [style(line) for line in _folded(heading, limit or NARROWEST)] if heading else []
     for index, panel in enumerate(panels):
-        console.print(*[""] * bool(index), _rich_table(panel, texts, best, text_cap), sep="\n")
-    lines = [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]
+        lines += [*[""] * bool(index), *_lines(panel, texts, best, text_cap, style)]
     return "\n".join([*lines, "", *_caption(notes, signature, limit, color)]) + "\n"
 
 
@@ -63,24 +52,69 @@ def _caption(notes: Sequence[str], signature: str, limit: int | None, color: boo
     return [f"\x1b[2m{line}\x1b[0m" if color else line for line in (*wrapped, signature)]
 
 
-def _rich_table(cells: Columns, texts: set[str], best: Mapping[str, Sequence[bool]], text_cap: int | None) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    for name in cells:
-        if name in texts:
-            table.add_column(Text(name), overflow="fold", max_width=text_cap)
-        else:
-            table.add_column(Text(name), justify="right", no_wrap=True)
-    styled = [
-        [Text(cell, style="bold" if name in best and best[name][row] else "") for row, cell in enumerate(column)]
-        for name, column in cells.items()
-    ]
-    for row in zip(*styled, strict=True):
-        table.add_row(*row)
-    return table
+def _lines(
+    cells: Columns, texts: set[str], best: Mapping[str, Sequence[bool]], text_cap: int | None, style: Style
+) -> Iterator[str]:
+    """The header and the rows: texts to the left and folded at ``text_cap``, numbers to the right."""
+    columns, blanks = [], []
+    for name, column in cells.items():
+        width = _width_of(name, column)
+        if name in texts and text_cap:
+            width = min(width, text_cap)
+        marks = (True, *(best[name] if name in best else (False,) * len(column)))
+        styled = zip((name, *column), marks, strict=True)
+        columns.append([_padded(text, width, name in texts, style if mark else str) for text, mark in styled])
+        blanks.append(" " * width)
+    for row in zip(*columns, strict=True):
+        for line in zip_longest(*row):
+            yield (" " * GAP).join(part or blank for part, blank in zip(line, blanks, strict=True)).rstrip()
+
+
+def _padded(text: str, width: int, is_text: bool, style: Style) -> list[str]:
+    """The lines of a cell, each as wide as its column."""
+    if is_text:
+        return [style(part) + " " * (width - _cell_width(part)) for part in _folded(text, width)]
+    text = text.rstrip()
+    return [" " * (width - _cell_width(text)) + style(text)]
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """The text in lines of at most this width; between words where it can be."""
+    if _cell_width(text) <= width:
+        return [text]
+    return [part for line in textwrap.wrap(text, width, break_on_hyphens=False) for part in _chopped(line, width)]
+
+
+def _chopped(text: str, width: int) -> Iterator[str]:
+    """The text in pieces of at most this width, where wide characters leave less room than there are letters."""
+    begin, room = 0, width
+    for index, character in enumerate(text):
+        if _character_width(character) > room:
+            yield text[begin:index]
+            begin, room = index, width
+        room -= _character_width(character)
+    yield text[begin:]
+
+
+def _cell_width(text: str) -> int:
+    """How many columns a text takes."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+@cache
+def _character_width(character: str) -> int:
+    """Ideographs and most emoji take two columns, marks on another character none."""
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if text else text
 
 
 def _width_of(name: str, column: Sequence[str]) -> int:
-    return max(map(cell_len, (name, *column)))
+    return max(map(_cell_width, (name, *column)))
 
 
 def _natural_width(cells: Columns) -> int:

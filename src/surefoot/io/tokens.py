@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import types
 
 from surefoot._numba import inlined, instruction
 from surefoot._typing import Array
@@ -32,16 +30,22 @@ POWERS_OF_TEN = np.array([float(f"1e{power}") for power in range(23)])
 @instruction
 def byte_at(typingctx: Any, text: Any, at: Any) -> Any:
     """The byte at an offset."""
+    from numba.core import types
+
     return types.uint8(types.uintp, types.intp), _load(8)
 
 
 @instruction
 def word_at(typingctx: Any, text: Any, at: Any) -> Any:
     """Eight bytes from an offset on, as one little-endian number."""
+    from numba.core import types
+
     return types.uint64(types.uintp, types.intp), _load(64)
 
 
 def _load(bits: int) -> Any:
+    from llvmlite import ir
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = builder.add(*arguments)
         return builder.load(builder.inttoptr(address, ir.IntType(bits).as_pointer()), align=1)
@@ -52,6 +56,8 @@ def _load(bits: int) -> Any:
 @instruction
 def low_zeros(typingctx: Any, word: Any) -> Any:
     """How many low bits of a word are 0."""
+    from llvmlite import ir
+    from numba.core import types
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))

@@ -159,9 +159,9 @@ def _group(
     """The topics, where each one's documents end, and the order that brings them together if they are scattered."""
     start, length, first = blocks
     sizes = np.diff(first, append=lines)
-    topic_of = np.empty(start.size, np.int32)
+    codes, topic_of = np.empty(start.size, np.uint64), np.empty(start.size, np.int32)
     slots = np.full(table_sizes(np.array([0, start.size]))[0], -1, np.int32)
-    count = kernels.number_topics(data, start, length, slots, topic_of)
+    count = kernels.number_topics(data, start, length, codes, slots, topic_of)
     ends = (start + length)[:count].tolist()
     topics = tuple(text[a:b].decode() for a, b in zip(start[:count].tolist(), ends, strict=True))
     bounds = np.zeros(count + 1, np.int64)

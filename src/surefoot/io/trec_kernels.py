@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from surefoot._numba import inlined, kernel
 from surefoot._typing import Array
 from surefoot.io.tokens import (
@@ -134,20 +132,20 @@ def other_tag(data: Array, at: int) -> tuple[int, int, int]:
 
 
 @kernel
-def number_topics(data: Array, start: Array, length: Array, slots: Array, topics: Array) -> int:
+def number_topics(data: Array, start: Array, length: Array, codes: Array, slots: Array, topics: Array) -> int:
     """Give each block of lines the number of its topic, by first appearance; returns how many topics there are.
 
-    ``start`` and ``length`` are overwritten with one entry for each topic.
+    ``start``, ``length`` and ``codes``, the hashes, are overwritten with one entry for each topic.
     """
     text = text_of(data)
-    keys = Tokens(text, start, length, np.empty(start.size, np.uint64))
+    keys = Tokens(text, start, length, codes)
     count = 0
     for block in range(start.size):
         at, size = start[block], length[block]
         code = hash_of(text, at, size)
         slot = find(slots, Token(text, at, size, code), keys)
         if slots[slot] == EMPTY:
-            start[count], length[count], keys.codes[count] = at, size, code
+            start[count], length[count], codes[count] = at, size, code
             slots[slot] = count
             count += 1
         topics[block] = slots[slot]

@@ -9,9 +9,8 @@ from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import log_softmax, softmax
 
+from surefoot._scipy import optimize, special
 from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.sources import load_qrels
 from surefoot.errors import SurefootError
@@ -126,7 +125,7 @@ class Disagreement:
         """The other assessor's grades: an axis of grades is added to the arrays, which are broadcast."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.matrix)[first]
-        return np.asarray(softmax(logs + tilt[..., np.newaxis] * _steps(self.levels), axis=-1))
+        return np.asarray(special.softmax(logs + tilt[..., np.newaxis] * _steps(self.levels), axis=-1))
 
     def draw_traits(self, effect: float, runs: int, random: np.random.Generator, n: int) -> Traits:
         """The traits of n assessors on a topic of this effect, with so many runs."""
@@ -217,11 +216,13 @@ class _Fit:
         """The most likely disagreement; the spreads are estimated from the topics' own traits."""
         variances, parameters = np.ones(2), np.zeros(self._cells + 2 + 2 * self._topics)
         for _ in range(ROUNDS):
-            parameters = minimize(self._objective, parameters, args=(variances,), jac=True, method="L-BFGS-B").x
+            parameters = optimize.minimize(
+                self._objective, parameters, args=(variances,), jac=True, method="L-BFGS-B"
+            ).x
             errors = 1 / (self._information(parameters) + 1 / variances)
             traits = parameters[self._cells + 2 :].reshape(-1, 2)
             variances = np.maximum((traits**2 + errors).mean(axis=0), 1e-3)
-        matrix = softmax(parameters[: self._cells].reshape(self._levels, self._levels), axis=1)
+        matrix = special.softmax(parameters[: self._cells].reshape(self._levels, self._levels), axis=1)
         votes, ease = parameters[self._cells : self._cells + 2].tolist()
         leniency, trust = np.sqrt(variances).tolist()
         return Disagreement(matrix, votes, ease, (leniency, trust, self._taste(parameters)), source)
@@ -250,7 +251,7 @@ class _Fit:
         logs = parameters[:cells].reshape(self._levels, self._levels)[sample.first]
         traits = parameters[cells + 2 :].reshape(-1, 2)[sample.topics]
         tilt = sample.covariates @ parameters[cells : cells + 2] + (self._traits * traits).sum(axis=1)
-        return np.asarray(log_softmax(logs + tilt[:, np.newaxis] * _steps(self._levels), axis=1))
+        return np.asarray(special.log_softmax(logs + tilt[:, np.newaxis] * _steps(self._levels), axis=1))
 
     def _by_topic(self, values: FloatArray) -> FloatArray:
         """Sums over the documents of each topic, topics × traits."""

@@ -212,7 +212,10 @@ class JudgedPair:
 
     def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
         """The difference of the measure under each of some assignments of grades; see `measure_both`."""
-        values = measure_both(self._plan, own.own, own.base, grades, rest)
+        judged = np.empty(grades.shape[1] + int(rest[0].sum()), np.int64)
+        ranked = np.empty(max(own.own.size, own.base.size), np.int64)
+        values = np.empty((2, len(rest)))
+        measure_both(self._plan, own.own, own.base, grades, rest, judged, ranked, values)
         return np.asarray(values[0] - values[1])
 
     def value(self, grades: IntArray, judged: IntArray) -> float:
@@ -223,7 +226,8 @@ class JudgedPair:
     @property
     def _plan(self) -> MeasurePlan:
         measure = self.runs.measure
-        return MeasurePlan(measure.kind, measure.cutoff, relevance_level(measure, self.runs.qrels), measure.persistence)
+        level = float(relevance_level(measure, self.runs.qrels))
+        return MeasurePlan(measure.kind, measure.cutoff, level, float(measure.persistence))
 
     @cached_property
     def delta(self) -> FloatArray:

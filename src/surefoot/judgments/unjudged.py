@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 
+from surefoot._scipy import optimize, special
 from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.kernels import UNJUDGED
 from surefoot.errors import SurefootError
@@ -133,7 +132,7 @@ class GradeModel:
 
     def probabilities(self, topic: int, codes: Codes) -> FloatArray:
         """The probability of each grade, documents × levels."""
-        above = expit((self.votes(topic, codes) + self.effects[topic])[:, np.newaxis] - self.thresholds)
+        above = special.expit((self.votes(topic, codes) + self.effects[topic])[:, np.newaxis] - self.thresholds)
         return np.asarray(-np.diff(above, axis=1, prepend=1.0, append=0.0))
 
 
@@ -149,7 +148,7 @@ class _OrdinalFit:
         """Thresholds, coefficients with their covariance, effects of topics and their standard errors."""
         variance, parameters = 1.0, np.zeros(self._fixed + self._n_topics)
         for _ in range(ROUNDS):
-            parameters = minimize(self._objective, parameters, args=(variance,), jac=True, method="L-BFGS-B").x
+            parameters = optimize.minimize(self._objective, parameters, args=(variance,), jac=True, method="L-BFGS-B").x
             effects, errors = parameters[self._fixed :], self._errors(parameters, variance)
             variance = max(float(np.mean(effects**2 + errors**2)), 1e-3)
         thresholds, coefficients = self._unpack(parameters)
@@ -177,7 +176,7 @@ class _OrdinalFit:
         thresholds, coefficients = self._unpack(parameters)
         ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
         latent = self._features @ coefficients + parameters[self._fixed :][self._topics]
-        return expit(latent - ends[self._grades]), expit(latent - ends[self._grades + 1])
+        return special.expit(latent - ends[self._grades]), special.expit(latent - ends[self._grades + 1])
 
     def _errors(self, parameters: FloatArray, variance: float) -> FloatArray:
         sums = np.bincount(self._topics, self._information(parameters), self._n_topics)

@@ -90,22 +90,33 @@ def rank_queries(rankings: Rankings, first: int, end: int, values: Array) -> Non
 @inlined
 def sort(scores: Array, order: Array) -> None:
     """Sort offsets in place by score, descending, then by offset; cheap if little has changed since the last time."""
-    moves, most = 0, 16 * order.size
-    for rank in range(1, order.size):
+    if insertion_sort(scores, order, 1, 16 * order.size):
+        return
+    gap = order.size  # far from sorted: Shell's sort, gaps by Gonnet and Baeza-Yates
+    while gap > 1:
+        gap = max(1, 5 * gap // 11)
+        insertion_sort(scores, order, gap, order.size * order.size)
+
+
+@inlined
+def insertion_sort(scores: Array, order: Array, gap: int, most: int) -> bool:
+    """Sort offsets that are ``gap`` ranks apart; false if it gave up after ``most`` moves."""
+    moves = 0
+    for rank in range(gap, order.size):
         offset = order[rank]
         score = scores[offset]
         at = rank
-        while at > 0:
-            other = order[at - 1]
+        while at >= gap:
+            other = order[at - gap]
             if scores[other] > score or (scores[other] == score and other < offset):
                 break
             order[at] = other
-            at -= 1
+            at -= gap
+            moves += 1
         order[at] = offset
-        moves += rank - at
-        if moves > most:  # far from sorted
-            order[:] = np.argsort(-scores, kind="mergesort")
-            return
+        if moves > most:
+            return False
+    return True
 
 
 @kernel

@@ -8,9 +8,9 @@ from math import log, log1p
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from surefoot import risk
+from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.stats.mean_bounds import lower_mean_bound, upper_mean_bound
 from surefoot.stats.power import WANTED
@@ -91,7 +91,7 @@ class Interval:
         level = levels.accept if within else levels.fail
         if not 1e-9 < gap < room:
             return None
-        normal = (ndtri(1 - level) + ndtri(WANTED)) * self.values.std() / gap
+        normal = (special.ndtri(1 - level) + special.ndtri(WANTED)) * self.values.std() / gap
         return float(normal**2 + log(level) / log1p(-gap / room))
 
 

@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
 
 from surefoot._typing import BoolArray, FloatArray
+from surefoot.risk.distributions import student_p
 
 T = TypeVar("T")
 CHUNK = 1 << 21
@@ -146,7 +146,7 @@ class Moments(Statistic):
     @property
     def p(self) -> FloatArray:
         """The two-sided p of t: Student's distribution with n - 1 degrees of freedom."""
-        return np.asarray(2 * stdtr(np.maximum(self.n - 1, 1), -np.abs(self.t)))
+        return student_p(self.t, np.maximum(self.n - 1, 1))
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class WeightedMoments(Statistic):
     @property
     def p(self) -> FloatArray:
         """The two-sided p of t: Student's distribution with n - 1 degrees of freedom."""
-        return np.asarray(2 * stdtr(np.maximum(self.n - 1, 1), -np.abs(self.t)))
+        return student_p(self.t, np.maximum(self.n - 1, 1))
 
 
 def _leading(factor: FloatArray, array: FloatArray) -> FloatArray:

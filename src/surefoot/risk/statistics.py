@@ -19,10 +19,11 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import SurefootError
+from surefoot.risk.distributions import normal_cdf
+from surefoot.risk.kernels import weighted_z
 from surefoot.risk.moments import Moments, Statistic, WeightedMoments, chunks, memoised
 from surefoot.risk.values import Value
 
@@ -207,10 +208,8 @@ class Expectation(Statistic):
             }
             undefined = np.full(total.shape, np.nan)
             return cls(n, total, undefined, undefined, branches)
-        from surefoot.risk.kernels import weighted_z  # loads numba, which most uses do not need
-
-        root = np.sqrt(totals)
-        gains, losses = weighted_z(weights, matrix / np.where(root > 0, root, 1.0), root, np.sqrt(share))
+        root, gains, losses = np.sqrt(totals), np.zeros(share.shape), np.zeros(share.shape)
+        weighted_z(weights, matrix / np.where(root > 0, root, 1.0), root, np.sqrt(share), gains, losses)
         return cls(n, total, gains, losses)
 
     @memoised
@@ -223,7 +222,7 @@ class Expectation(Statistic):
 
     def georisk(self, zrisk: FloatArray) -> FloatArray:
         """GeoRisk = sqrt(S / c × Phi(Z_Risk / c)), Phi the normal distribution function."""
-        return np.asarray(np.sqrt(self.total / self.n * ndtr(zrisk / self.n)))
+        return np.asarray(np.sqrt(self.total / self.n * normal_cdf(zrisk / self.n)))
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from surefoot._random import generator
+from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose
 from surefoot.risk.moments import CHUNK
@@ -144,14 +144,16 @@ def bca_interval(replicates: FloatArray, estimate: FloatArray, left_out: FloatAr
     slack = ROUNDING * np.maximum(np.abs(ordered), np.abs(column))  # sums differ in the last digits from CPU to CPU
     not_above = np.count_nonzero(ordered <= column + slack, axis=-1)
     below = (np.count_nonzero(ordered < column - slack, axis=-1) + not_above) / (2 * n)
-    z0 = ndtri(np.clip(below, 0.5 / n, 1 - 0.5 / n))
+    z0 = special.ndtri(np.clip(below, 0.5 / n, 1 - 0.5 / n))
     known = np.isfinite(left_out)
     centre = np.sum(left_out, axis=-1, where=known, keepdims=True) / np.maximum(known.sum(axis=-1, keepdims=True), 1)
     deviation = np.where(known, centre - left_out, 0.0)
     spread = np.square(deviation).sum(axis=-1) ** 1.5
     acceleration = (deviation**3).sum(axis=-1) / np.where(spread > 0, 6 * spread, 1.0)
-    z = ndtri(level / 2)
-    low, high = (_quantile(ordered, ndtr(z0 + (z0 + side) / (1 - acceleration * (z0 + side)))) for side in (z, -z))
+    z = special.ndtri(level / 2)
+    low, high = (
+        _quantile(ordered, special.ndtr(z0 + (z0 + side) / (1 - acceleration * (z0 + side)))) for side in (z, -z)
+    )
     return low, high
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
+from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.stats.inference import LEVEL
@@ -54,7 +54,7 @@ def upper_mean_bound(values: npt.ArrayLike, highest: float, level: float = LEVEL
         raise SurefootError(f"the level of a bound must lie between 0 and 0.5; got {level:g}")
     found, counts = np.unique(np.append(sample, highest), return_counts=True)
     low, high = float(np.average(found, weights=counts)), float(highest)
-    wanted, position = -float(ndtri(level)), 0.5
+    wanted, position = -float(special.ndtri(level)), 0.5
     precision = PRECISION * (high - low)
     bound = low + wanted * float(sample.std()) / np.sqrt(sample.size)
     while high - low > precision:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from surefoot._random import generator
+from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.risk.moments import CHUNK
@@ -51,7 +51,7 @@ def normal_quantiles(n: int) -> FloatArray:
     medians = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
     medians[-1] = 0.5 ** (1 / n)
     medians[0] = 1 - medians[-1]
-    return np.asarray(ndtri(medians))
+    return np.asarray(special.ndtri(medians))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
 
 from surefoot._random import generator
+from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose
 from surefoot.risk.alphas import validate_alphas
@@ -24,6 +23,7 @@ from surefoot.risk.measures import GEORISK, Risk
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.values import Family, Linear, Value, value_functions
 from surefoot.stats.inference import t_inference
+from surefoot.stats.ranks import signed_rank_p
 
 ALTERNATIVES = ("two-sided", "worse")
 ROUNDING = 1e-12
@@ -62,7 +62,7 @@ def t_test(
     found = t_inference(system, baseline, alpha, value)
     if choose(alternative, ALTERNATIVES, "alternative") == "two-sided":
         return found.p
-    return np.asarray(stdtr(max(found.df, 1), found.trisk))[()]
+    return np.asarray(special.stdtr(max(found.df, 1), found.trisk))[()]
 
 
 def wilcoxon_test(system: npt.ArrayLike, baseline: npt.ArrayLike, alternative: str = "two-sided") -> FloatArray:
@@ -90,18 +90,13 @@ def wilcoxon_test(system: npt.ArrayLike, baseline: npt.ArrayLike, alternative: s
     0.375
 
     """
-    from scipy.stats import wilcoxon
-
     choose(alternative, ALTERNATIVES, "alternative")
-    side: Literal["less", "two-sided"] = "less" if alternative == "worse" else "two-sided"
     d = _differences(system, baseline).round(12)
     p = np.full(d.shape[:-1], np.nan)
     for index in np.ndindex(p.shape):
         some = d[index][d[index] != 0]
         if some.size:
-            exact = some.size <= 50 and np.unique(np.abs(some)).size == some.size
-            method: Literal["exact", "approx"] = "exact" if exact else "approx"
-            p[index] = wilcoxon(some, alternative=side, method=method).pvalue
+            p[index] = signed_rank_p(some, alternative == "worse")
     return p[()]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtri
 
+from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.results import Result, signature
@@ -230,8 +230,8 @@ def binomial_interval(count: npt.ArrayLike, n: int, level: float = LEVEL) -> tup
     (0.0, 0.308)
     """
     k = np.asarray(count, dtype=np.float64)
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, level / 2), 0.0)
-    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - level / 2), 1.0)
+    low = np.where(k > 0, special.betaincinv(np.maximum(k, 1), n - k + 1, level / 2), 0.0)
+    high = np.where(k < n, special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - level / 2), 1.0)
     return low, high
 
 
@@ -251,8 +251,8 @@ def topics_needed(topics: Sequence[int], rates: npt.ArrayLike, wanted: float = W
     first = int(enough[0])
     if first == 0:
         return float(topics[0])
-    quantile = ndtri(np.clip(power[[first - 1, first]], 1e-4, 1 - 1e-4))
-    root = np.interp(ndtri(wanted), quantile, np.sqrt([topics[first - 1], topics[first]]))
+    quantile = special.ndtri(np.clip(power[[first - 1, first]], 1e-4, 1 - 1e-4))
+    root = np.interp(special.ndtri(wanted), quantile, np.sqrt([topics[first - 1], topics[first]]))
     return float(np.ceil(root**2 - 1e-9))
 
 

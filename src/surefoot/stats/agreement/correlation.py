@@ -14,6 +14,7 @@ from surefoot.results import Result, signature
 from surefoot.risk.statistics import Correlation
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.agreement.rbo import Values
+from surefoot.stats.ranks import average_ranks, chi_square_p, friedman_statistic
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,7 @@ def correlation(system: npt.ArrayLike, baseline: npt.ArrayLike, method: str = "p
     if s.ndim == 0 or s.shape[-1] < 2 or b.shape[-1:] != s.shape[-1:]:
         raise SurefootError(f"a correlation needs the same 2 or more topics; got shapes {s.shape} and {b.shape}")
     if choose(method, ("pearson", "spearman"), "method") == "spearman":
-        from scipy.stats import rankdata
-
-        s, b = rankdata(s, axis=-1), rankdata(b, axis=-1)
+        s, b = average_ranks(s), average_ranks(b)
     return np.asarray(Correlation.of(s, b).value)
 
 
@@ -155,12 +154,9 @@ def friedman(matrix: npt.ArrayLike) -> Friedman:
     >>> result.df, round(result.statistic, 3), round(result.p, 3), round(result.w, 3)
     (2, 6.0, 0.05, 1.0)
     """
-    from scipy.stats import friedmanchisquare
-
     x = np.asarray(matrix, dtype=np.float64)
     if x.ndim != 2 or x.shape[0] < 3 or x.shape[1] < 2:
         raise SurefootError(f"Friedman's test needs at least 3 treatments and 2 blocks; got {x.shape}")
     treatments, blocks = x.shape
-    with np.errstate(invalid="ignore", divide="ignore"):
-        statistic, p = friedmanchisquare(*x)
-    return Friedman(float(statistic), treatments - 1, float(p), float(statistic) / (blocks * (treatments - 1)))
+    statistic, df = friedman_statistic(x), treatments - 1
+    return Friedman(statistic, df, chi_square_p(statistic, df), statistic / (blocks * df))

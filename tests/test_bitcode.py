@@ -1,0 +1,112 @@
+"""The bitcode that the package carries: it is that of the sources, gives what numba gives, and fits every platform."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.special
+from hypothesis import given
+from hypothesis import strategies as st
+from llvmlite import binding
+
+from surefoot import _bitcode
+from surefoot.io import trec_kernels
+from surefoot.learn import kernels as learn_kernels
+from surefoot.risk import kernels as risk_kernels
+from surefoot.risk.distributions import normal_cdf, student_p
+
+FILES = sorted(_bitcode.FOLDER.glob("*.bc"))
+PLATFORMS = ("x86_64-pc-windows-msvc", "aarch64-unknown-linux-gnu", "arm64-apple-macosx", "x86_64-apple-macosx")
+
+EVALUATE = """
+import sys
+from surefoot.cli import main
+main(["evaluate", *sys.argv[1:]])
+print([name for name in ("numba", "polars", "scipy", "rich", "pandas", "matplotlib") if name in sys.modules])
+"""
+
+
+def test_bitcode_is_that_of_the_sources():
+    assert _bitcode.DIGEST.read_text().strip() == _bitcode.digest_of_sources(), "run make bitcode"
+
+
+def test_evaluating_runs_imports_nothing_heavy(tmp_path):
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    for name, document in (("old", "d1"), ("new", "d2")):
+        (tmp_path / f"{name}.run").write_text(f"q1 Q0 {document} 1 2.5 x\nq2 Q0 {document} 1 2.5 x\n")
+    command = ["old.run", "new.run", "--qrels", "qrels.txt", "--baseline", "old"]
+    found = subprocess.run(
+        [sys.executable, "-c", EVALUATE, *command], capture_output=True, text=True, cwd=tmp_path, timeout=120
+    )
+    assert found.stdout.splitlines()[-1] == "[]", found.stderr
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_bitcode_is_translated_for_every_platform(platform):
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    for file in FILES:
+        machine = binding.Target.from_triple(platform).create_target_machine()
+        module = binding.parse_bitcode(file.read_bytes())
+        module.triple, module.data_layout = platform, str(machine.target_data)
+        assert machine.emit_object(module)
+        called = {one.name for one in module.functions if one.is_declaration and not one.name.startswith("llvm.")}
+        assert called <= set(_bitcode.MATHEMATICS)
+
+
+def test_numba_compiles_what_is_not_carried(monkeypatch):
+    x = np.linspace(-3, 3, 50)
+    carried, compiled, strided = np.empty(50), np.empty(50), np.empty(100)[::2]
+    risk_kernels.normal_cdf(x, carried)
+    risk_kernels.normal_cdf(x, strided)
+    monkeypatch.setattr(_bitcode, "is_usable", lambda: False)
+    monkeypatch.setattr(risk_kernels.normal_cdf.codes, "_by_types", {})
+    risk_kernels.normal_cdf(x, compiled)
+    assert carried.tobytes() == compiled.tobytes() == strided.tobytes()
+
+
+def test_much_work_is_translated_with_care_and_gives_the_same(monkeypatch):
+    x = np.random.default_rng(0).normal(size=1000)
+    codes = _bitcode.Codes(risk_kernels.normal_cdf.function)
+    leaves = [x, np.empty(1000)]
+    code = codes.find(_bitcode.types_of(leaves))
+    code(leaves)
+    before, hasty = leaves[1].copy(), code._machine
+    monkeypatch.setattr(_bitcode, "MUCH", 40_000)
+    code(leaves)
+    assert code._machine is hasty
+    code(leaves)
+    assert code._machine is not hasty
+    assert leaves[1].tobytes() == before.tobytes()
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=300))
+def test_documents_are_ranked_by_score_then_row(scores):
+    order = np.arange(len(scores), dtype=np.int32)[::-1].copy()
+    values = np.array(scores, dtype=np.float64)
+    empty = np.zeros((2, len(scores)), np.float32)
+    rankings = learn_kernels.Rankings(values, np.array([0, len(scores)]), order, values, empty, 0)
+    learn_kernels.rank_queries(rankings, 0, 1, np.empty(1))
+    assert order.tolist() == np.argsort(-values, kind="stable").tolist()
+
+
+def test_lines_are_counted():
+    data = np.frombuffer("a\nb\nc é\n".encode() * 1000, np.uint8)
+    assert trec_kernels.count_lines(data) == (3000, True)
+
+
+@given(st.floats(-1e6, 1e6), st.integers(1, 1_000_000))
+def test_student_agrees_with_scipy(t, df):
+    assert student_p(t, df) == pytest.approx(2 * scipy.special.stdtr(df, -abs(t)), rel=1e-9, abs=1e-300)
+
+
+def test_student_at_the_ends():
+    with np.errstate(all="ignore"):
+        assert student_p([0.0, np.inf, -np.inf, 1e200], 5).tolist() == [1.0, 0.0, 0.0, 0.0]
+        assert np.isnan(student_p(np.nan, 5))
+
+
+@given(st.floats(-37, 37))
+def test_the_normal_distribution_agrees_with_scipy(x):
+    assert normal_cdf(x) == pytest.approx(scipy.special.ndtr(x), rel=1e-12)

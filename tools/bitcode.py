@@ -1,0 +1,96 @@
+"""Make the bitcode that the package carries: ``make bitcode``, after every change of a kernel.
+
+Small work that calls each kernel shows for which types of arguments it is needed; numba then compiles it for these,
+without the parts that need Python or numba at run time, and LLVM's optimised bitcode is written.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+# 256-bit vectors, which LLVM splits where a processor has none.
+os.environ |= {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma", "NUMBA_CACHE_DIR": os.devnull}
+
+from llvmlite import binding
+from numba import typeof
+from numba.core import types
+
+from surefoot import _bitcode
+from surefoot._numba import Kernel
+from tools.workout import workout
+
+BARE = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def main() -> None:
+    calls = recorded(workout)
+    for other in {other for kernel, _ in calls.values() for other in kernels_in(kernel)}:
+        other.options |= BARE
+        other.cached = False
+        vars(other).pop("dispatcher", None)
+    for file in _bitcode.FOLDER.glob("*.bc"):
+        file.unlink()
+    for name, (kernel, signature) in sorted(calls.items()):
+        bitcode = compiled(kernel, signature)
+        (_bitcode.FOLDER / f"{name}.bc").write_bytes(bitcode)
+        print(f"{len(bitcode):7,} bytes  {name}")
+    _bitcode.DIGEST.write_text(_bitcode.digest_of_sources() + "\n")
+
+
+def recorded(work: Any) -> dict[str, tuple[Kernel, tuple[types.Type, ...]]]:
+    """The kernels that the work calls from Python, by name and types of arguments, and numba's types."""
+    calls: dict[str, tuple[Kernel, tuple[types.Type, ...]]] = {}
+
+    def record(kernel: Kernel, *arguments: Any) -> Any:
+        types_ = _bitcode.types_of([*_bitcode.leaves_of(arguments)])
+        if "other" not in types_:
+            calls[f"{kernel.codes.name}.{types_}"] = kernel, tuple(map(typeof, arguments))
+        return kernel.dispatcher(*arguments)
+
+    Kernel.__call__ = record  # type: ignore[method-assign]
+    work()
+    return calls
+
+
+def kernels_in(kernel: Kernel) -> set[Kernel]:
+    """A kernel and all that it calls."""
+    found, left = {kernel}, [kernel]
+    while left:
+        names = vars(left.pop())["function"]
+        for name in names.__code__.co_names:
+            other = names.__globals__.get(name)
+            if isinstance(other, Kernel) and other not in found:
+                found.add(other)
+                left.append(other)
+    return found
+
+
+def compiled(kernel: Kernel, signature: tuple[types.Type, ...]) -> bytes:
+    """The bitcode of a kernel, whose one function is named after the types that it returns."""
+    kernel.dispatcher.compile(signature)
+    overload = kernel.dispatcher.overloads[signature]
+    module = binding.parse_assembly(str(overload.library._final_module))
+    for thing in (*module.functions, *module.global_variables):
+        if not thing.is_declaration and thing.name != overload.fndesc.llvm_func_name:
+            thing.linkage = "internal"
+    module.get_function(overload.fndesc.llvm_func_name).name = returned(overload.signature.return_type)
+    passes = binding.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    options = binding.create_pipeline_tuning_options()
+    machine = binding.Target.from_default_triple().create_target_machine()
+    passes.run(module, binding.create_pass_builder(machine, options))
+    return bytes(module.as_bitcode())
+
+
+def returned(kind: types.Type) -> str:
+    """The returned types, as `_bitcode` writes types."""
+    if isinstance(kind, types.NoneType):
+        return "none"
+    kinds = kind.types if isinstance(kind, types.BaseTuple) else [kind]
+    return "-".join({"int64": "i8", "bool": "b1", "float64": "f8"}[str(one)] for one in kinds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
