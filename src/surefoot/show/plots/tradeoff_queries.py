@@ -30,6 +30,7 @@ from surefoot.show.plots.style import (
     canvas,
     label_text,
     measure_label,
+    phrase,
 )
 
 CELL = 0.21
@@ -88,7 +89,7 @@ def convergence_curves(
         axes.set(xlim=(1, None), xlabel="iteration")
         queries = "validation" if sweep.validated else "training"
         name = label_text(sweep.test.measure) if of == "mean" else measure_label(of)
-        axes.set_ylabel(f"{name}, {queries} queries")
+        axes.set_ylabel(phrase(f"{name},", f"{queries} queries", most=40))
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), handlelength=1.8)
     return axes
 
