@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUNS = {"sh", "python"}
+NEEDS = re.compile(r'needs="(\w+)"')
+"""On the first line of a block: the package, in no lock, that it needs."""
 
 
 def blocks(page: Path) -> list[tuple[str, str, str]]:
@@ -30,6 +33,9 @@ def script_of(block: str) -> str:
 
 @pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.name)
 def test_every_block_runs(page: Path, demo: Path, tmp_path: Path) -> None:
+    for _, options, _ in blocks(page):
+        if (needed := NEEDS.search(options)) and find_spec(needed[1]) is None:
+            pytest.skip(f"{needed[1]} is not installed")
     with Python(tmp_path) as python:
         for language, options, text in blocks(page):
             if re.search(r'skip="[^"]+"', options) or language not in RUNS:
