@@ -23,7 +23,12 @@ def main() -> None:
     for name in arguments.names or NAMES:
         if name not in NAMES:
             parser.error(f"no study {name!r}; there are {', '.join(NAMES)}")
-        for title, result in importlib.import_module(f"studies.{name}").tables(10 if arguments.quick else 1):
+        try:
+            study = importlib.import_module(f"studies.{name}")
+        except ModuleNotFoundError as error:
+            print(f"\n{name} is left out: it needs {error.name}", flush=True)
+            continue
+        for title, result in study.tables(10 if arguments.quick else 1):
             print(f"\n{title}\n", flush=True)
             print_result(result, arguments.format)
 

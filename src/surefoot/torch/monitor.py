@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from surefoot.learn.baseline import Baselines
 from surefoot.learn.data import RankingData
+from surefoot.learn.early_stopping import History
 from surefoot.learn.settings import Settings
 from surefoot.learn.validation import Validation
 from surefoot.scores import Scores
@@ -68,14 +70,13 @@ class RiskMonitor:
             Settings(objective, alpha, **settings), data, Baselines(names, tuple(rows), (None,) * len(names))
         )
         self.stop_on = self.validation.stop_on(stop_on)
-        self.patience = patience
-        self.history: list[dict[str, float]] = []
-        """The measures of each call."""
+        higher = self.validation.higher_is_better(self.stop_on)
+        self._watched = History(sys.maxsize, self.stop_on, patience, higher_is_better=higher)
 
     def __call__(self, scores: Tensor) -> dict[str, float]:
         """Measure the rankings by these scores: the mean of the metric, U_Risk, F_Risk, losses and more."""
         measures = self.validation(self.lists.numbers(scores))
-        self.history.append(measures)
+        self._watched.append(measures)
         return measures
 
     def scores(self, scores: Tensor, name: str = "model") -> Scores:
@@ -83,11 +84,14 @@ class RiskMonitor:
         return self.validation.scores(name, self.lists.numbers(scores))
 
     @property
+    def history(self) -> list[dict[str, float]]:
+        """The measures of each call."""
+        return self._watched.iterations
+
+    @property
     def best(self) -> int:
         """The best call so far, counted from 0; the first of equal ones."""
-        sign = 1 if self.validation.higher_is_better(self.stop_on) else -1
-        values = np.array([sign * measures[self.stop_on] for measures in self.history])
-        return int(np.nanargmax(values)) if not np.isnan(values).all() else 0
+        return self._watched.best_iteration - 1
 
     @property
     def is_best(self) -> bool:
@@ -97,4 +101,4 @@ class RiskMonitor:
     @property
     def should_stop(self) -> bool:
         """Whether ``patience`` calls brought nothing better."""
-        return self.patience is not None and len(self.history) - 1 - self.best >= self.patience
+        return self._watched.finished
