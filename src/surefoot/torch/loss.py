@@ -155,7 +155,7 @@ def lambda_losses(ranked: Tensor, pairs: Pairs, options: PairOptions) -> Tensor:
 
     ``ranked`` are the scores by rank. Normalisation, as there, divides by what is held constant.
     """
-    cells = np.nonzero(pairs.change)  # few: most documents of a list have the same label
+    cells = np.unravel_index(np.flatnonzero(pairs.change != 0), pairs.change.shape)  # few: most labels are equal
     change, weight = (_tensor(values[cells], ranked) for values in pairs)
     query, upper, lower = (torch.from_numpy(index).to(ranked.device) for index in cells)
     gaps = ranked[query, upper] - ranked[query, lower]
