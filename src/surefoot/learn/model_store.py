@@ -84,13 +84,15 @@ class ModelStore:
         folder = self.folder / (name or run.key)
         if (folder / REQUEST).exists():
             refuse_other_request(folder / REQUEST, _read_request(folder / REQUEST), run.request, "name another folder")
+        checkpoint = folder / CHECKPOINT
         if (folder / CARD).exists():
+            if checkpoint.exists():  # of a process that was killed after its last step but one
+                remove(checkpoint)
             model = load_model(folder)
             return Trained(model, read_history(folder / HISTORY), model.card["best_iteration"])
         folder.mkdir(parents=True, exist_ok=True)
         with sole_writer(folder):
             write_text(folder / REQUEST, json.dumps(run.request, indent=2) + "\n")
-            checkpoint = folder / CHECKPOINT
             trained = train_run(
                 run, report, checkpoint=checkpoint, resume=True, checkpoint_every=self.checkpoint_every
             )  # fmt: skip
