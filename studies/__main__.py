@@ -8,7 +8,7 @@ import importlib
 from surefoot.io.results import FORMATS, print_result
 
 NAMES = (
-    *("false_alarms", "coverage", "power", "gate", "parity", "objectives", "jforests", "leaves"),
+    *("false_alarms", "coverage", "power", "calibration", "gate", "parity", "objectives", "jforests", "leaves"),
     *("linear", "recipe", "guard", "certificates", "second_stage", "values", "stability", "properties"),
     *("assessors", "holes", "judge", "explain", "neural", "cross_encoder", "batch_memory"),
 )

@@ -122,6 +122,7 @@ from surefoot.stats.agreement import kendall as kendall
 from surefoot.stats.agreement import pca as pca
 from surefoot.stats.agreement import ranking as ranking
 from surefoot.stats.agreement import rbo as rbo
+from surefoot.stats.bootstrap import bootstrap_test as bootstrap_test
 from surefoot.stats.corrections import correct as correct
 from surefoot.stats.group_test import group_test as group_test
 from surefoot.stats.inference import jackknife as jackknife

@@ -95,7 +95,7 @@ def test_the_jackknife_interval_of_urisk_is_the_t_interval() -> None:
 
 
 def test_bootstrap_intervals_of_the_mean_are_near_the_t_interval() -> None:
-    for method in ("percentile", "bca"):
+    for method in ("percentile", "bca", "studentised"):
         for row, t in zip(
             evaluate(SCORES, "base", 0, ci=method).rows()[1:],
             evaluate(SCORES, "base", 0, ci="t").rows()[1:],
@@ -155,7 +155,7 @@ def test_without_a_baseline_z_and_georisk_have_intervals() -> None:
     [
         (
             lambda: evaluate(SCORES, "base", ci="normal"),
-            "ci must be one of t, percentile, bca, jackknife; got 'normal'",
+            "ci must be one of t, studentised, bca, percentile, jackknife; got 'normal'",
         ),
         (lambda: intervals(SCORES, "base", measures=["ndcg"]), "no measure 'ndcg'; there are mean, urisk"),
         (lambda: intervals(SCORES, measures=["urisk"]), "urisk needs a baseline"),

@@ -34,6 +34,13 @@ def test_a_complete_training_is_loaded(tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["card.json", "history.csv", "model.txt", "request.json"]
 
 
+def test_the_checkpoint_of_a_process_killed_after_its_model_was_saved_is_removed(tmp_path):
+    ModelStore(tmp_path).get_or_train(run_of(), "mine")
+    (tmp_path / "mine" / "checkpoint.json").write_text("left")
+    ModelStore(tmp_path).get_or_train(run_of(), "mine", never)
+    assert not (tmp_path / "mine" / "checkpoint.json").exists()
+
+
 def test_each_request_has_a_key_of_its_own(tmp_path):
     runs = [run_of(), run_of(alpha=2), run_of(objective="saro"), run_of(ranking_data(5)), run_of(seed=9)]
     assert len({run.key for run in runs}) == len(runs)

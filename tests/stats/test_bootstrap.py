@@ -1,10 +1,15 @@
 """Intervals of known replicates against scipy's."""
 
 import numpy as np
+import pytest
 from scipy import stats
 
+from surefoot import Scores, evaluate, intervals
+from surefoot._typing import FloatArray
 from surefoot.stats.bootstrap import (
     bca_interval,
+    bootstrap_test,
+    bootstrap_weights,
     jackknife_interval,
     percentile_interval,
 )
@@ -35,3 +40,47 @@ def test_jackknife_interval_of_a_mean() -> None:
     low, high = jackknife_interval(sample.mean(), (sample.sum() - sample) / 29)
     expected = stats.ttest_1samp(sample, 0).confidence_interval(0.95)
     np.testing.assert_allclose([low, high], [expected.low, expected.high], rtol=1e-9)
+
+
+def test_studentised_intervals_are_those_of_the_textbook() -> None:
+    """Of U_Risk and of a tail: t in each resample, written out topic by topic."""
+    scores = Scores(VALUES, list("abcde"), range(30))
+    found = intervals(scores, "a", [5.0], measures=["urisk", "tail_0.1"], systems=["b"], n_resamples=400, seed=3)
+    d = VALUES[1] - VALUES[0]
+    drawn = np.stack([np.repeat(d, row.astype(int)) for row in np.concatenate(list(bootstrap_weights(30, 400, 3)))])
+
+    def risk(x: FloatArray) -> tuple[float, float]:
+        values = np.where(x < 0, 6 * x, x)
+        return values.mean(), values.std(ddof=1) / np.sqrt(30)
+
+    def tail(x: FloatArray) -> tuple[float, float]:
+        last = np.sort(x)[2]
+        values = last + np.minimum(x - last, 0) * 10
+        return values.mean(), values.std(ddof=1) / np.sqrt(30)
+
+    for row, statistic in zip(found.rows(), (risk, tail), strict=True):
+        estimate, error = statistic(d)
+        pairs = np.array([statistic(resample) for resample in drawn])
+        pairs = pairs[pairs[:, 1] > 1e-12]  # a resample that does not vary has no t
+        high, low = np.quantile((pairs[:, 0] - estimate) / pairs[:, 1], [0.025, 0.975])
+        assert row["estimate"] == pytest.approx(estimate)
+        assert (row["low"], row["high"]) == pytest.approx((estimate - low * error, estimate - high * error))
+
+
+def test_the_bootstrap_test_counts_resamples_of_recentred_values() -> None:
+    p = bootstrap_test(VALUES[1:3], VALUES[0], [0.0, 5.0], n_resamples=300, seed=2)
+    weights = np.concatenate(list(bootstrap_weights(30, 300, 2)))
+    for (row, column), own in np.ndenumerate(p):
+        d = VALUES[1 + column] - VALUES[0]
+        x = np.where(d < 0, (1 + [0.0, 5.0][row]) * d, d)
+        observed = stats.ttest_1samp(x, 0).statistic
+        t = np.array([stats.ttest_1samp(np.repeat(x - x.mean(), w.astype(int)), 0).statistic for w in weights])
+        assert own == pytest.approx(2 * min((t <= observed).sum() + 1, (t >= observed).sum() + 1) / 301)
+    worse = bootstrap_test(VALUES[1] - 0.5, VALUES[0], 1.0, alternative="worse", n_resamples=99)
+    assert worse == pytest.approx(0.01)
+    assert np.isnan(bootstrap_test(VALUES[0], VALUES[0]))
+
+
+def test_what_does_not_vary_has_no_width() -> None:
+    row = evaluate(Scores(VALUES[[0, 0]], ["a", "b"], range(30)), "a", ci="studentised", tail=[0.1]).rows()[1]
+    assert (row["urisk_low"], row["urisk_high"], row["tail_0.1_low"], row["tail_0.1_high"]) == (0, 0, 0, 0)

@@ -120,7 +120,7 @@ class EvaluateOptions:
 
     def signature_fields(self) -> dict[str, object]:
         """What a signature says of it."""
-        drawn = self.tests or self.ci in ("percentile", "bca")
+        drawn = self.tests or self.ci in ("studentised", "percentile", "bca")
         return {
             "interval": self.ci and f"{self.ci}({1 - self.level:g})",
             "tests": self.tests or None,
@@ -233,11 +233,11 @@ def evaluate(
         Adds the forms of ECIR 2020.
     ci
         Adds 95 % intervals, columns such as ``georisk_low`` and ``georisk_high``: ``"t"`` of U_Risk alone;
-        ``"percentile"``, ``"bca"`` or ``"jackknife"`` of U_Risk, T_Risk, Z_Risk, GeoRisk, tails and registered measures
-        (`surefoot.intervals`).
+        ``"studentised"``, ``"bca"``, ``"percentile"`` or ``"jackknife"`` of U_Risk, T_Risk, Z_Risk, GeoRisk, tails and
+        registered measures (`surefoot.intervals`).
     tests
-        Adds p values of other tests, ``"t", "wilcoxon", "flip", "max", "swap"`` (`surefoot.run_tests`), and ``centre``,
-        what U_Risk would be without a system effect.
+        Adds p values of other tests, ``"bootstrap", "t", "wilcoxon", "flip", "max", "swap"`` (`run_tests`), and
+        ``centre``, what U_Risk would be without a system effect.
     correct
         Adds p values adjusted over all rows: ``"holm"``, ``"bonferroni"`` or ``"bh"``.
     n_resamples, seed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -29,6 +29,7 @@ from surefoot.stats.inference import LEVEL
 Measure = str | Risk | Callable[[Scores], npt.ArrayLike]
 """A measure by name or value, or a function of scores that gives a number for each system."""
 
+ERROR = " standard error"
 USUAL = ("urisk", "trisk", "zrisk", "georisk")
 
 
@@ -67,6 +68,11 @@ class Resampler:
         parts = [self.design.statistics(self.measures, self.alphas, rows) for rows in weights]
         return {make: _concatenate([part[make] for part in parts]) for make in parts[0]}
 
+    def with_errors(self) -> Resampler:
+        """With the standard errors of the measures that have one, as measures of their own."""
+        errors = (_error_of(measure) for measure in self.measures if measure.error is not None)
+        return replace(self, measures=(*self.measures, *errors))
+
     def of_system(self, statistics: Statistics, index: int) -> Columns:
         """The measures of one system, alphas × resamples."""
         own = {make: None if whole is None else whole[index] for make, whole in statistics.items()}
@@ -81,12 +87,21 @@ class _Difference(Resampler):
     def systems(self) -> int:
         return 1
 
+    def with_errors(self) -> Resampler:
+        """None: the standard error of a difference is not that of its parts."""
+        return self
+
     def estimates(self) -> Columns:
         return {name: values[:, :1] - values[:, 1:] for name, values in super().estimates().items()}
 
     def of_system(self, statistics: Statistics, index: int) -> Columns:
         one, other = super().of_system(statistics, 0), super().of_system(statistics, 1)
         return {name: one[name] - other[name] for name in one}
+
+
+def _error_of(measure: Risk) -> Risk:
+    """The standard error of a measure, as a measure."""
+    return replace(measure, name=measure.name + ERROR, compute=measure.error, error=None)  # type: ignore[arg-type]
 
 
 def _concatenate(parts: list[Statistic | None]) -> Statistic | None:
@@ -107,7 +122,7 @@ def intervals(
     alpha: npt.ArrayLike = 1.0,
     *,
     measures: Sequence[Measure] = USUAL,
-    method: str = "bca",
+    method: str = "studentised",
     systems: Sequence[str] | None = None,
     population: Population = None,
     value: str | Family = "linear",
@@ -126,7 +141,8 @@ def intervals(
         to a number for each system. Functions are called with the scores of each resample, which is slow: seconds for
         10,000 resamples of a cheap function.
     method
-        ``"bca"``, ``"percentile"`` or ``"jackknife"``.
+        ``"studentised"`` (``"bca"`` for measures without a standard error), ``"bca"``, ``"percentile"`` or
+        ``"jackknife"``.
     level
         One minus the confidence: 0.05 for 95 % intervals.
     n_resamples, seed
@@ -163,7 +179,7 @@ def difference_intervals(
     alpha: npt.ArrayLike = 1.0,
     *,
     measures: Sequence[Measure] = USUAL,
-    method: str = "bca",
+    method: str = "studentised",
     population: Population = None,
     value: str | Family = "linear",
     level: float = LEVEL,
@@ -227,6 +243,9 @@ def _bounds(resampler: Resampler, method: BootstrapMethod) -> Columns:
     topics = len(resampler.design.scores.topics)
     if topics < 2:
         raise SurefootError("intervals need at least two topics")
+    names = [measure.name for measure in resampler.measures]
+    if method.method == "studentised":
+        resampler = resampler.with_errors()
     estimates = resampler.estimates()
     left_out, drawn = (
         None if weights is None else resampler.statistics(weights)
@@ -237,16 +256,19 @@ def _bounds(resampler: Resampler, method: BootstrapMethod) -> Columns:
         without, replicates = (
             {} if statistics is None else resampler.of_system(statistics, index) for statistics in (left_out, drawn)
         )
-        return {
-            name: method.interval(column[:, index], replicates.get(name), without.get(name))
-            for name, column in estimates.items()
-        }
+        found = {}
+        for name in names:
+            own, error = estimates[name][:, index], None
+            if (se := name + ERROR) in estimates:
+                error = estimates[se][:, index], replicates[se]
+            found[name] = method.interval(own, replicates.get(name), without.get(name), error)
+        return found
 
     with ThreadPoolExecutor(default_workers()) as pool:
         systems = list(pool.map(of_system, range(resampler.systems)))
     return {
         f"{name}_{side}": np.stack([bounds[name][end] for bounds in systems], axis=1)
-        for name in estimates
+        for name in names
         for end, side in enumerate(("low", "high"))
     }
 

@@ -16,10 +16,11 @@ from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import TRISK, URISK
 from surefoot.risk.values import Family, Linear
 from surefoot.scores import Scores, ScoresLike
+from surefoot.stats.bootstrap import bootstrap_test
 from surefoot.stats.corrections import correct as corrected
 from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
 
-TESTS = ("trisk", "t", "wilcoxon", "flip", "max", "swap")
+TESTS = ("trisk", "bootstrap", "t", "wilcoxon", "flip", "max", "swap")
 
 
 def run_tests(
@@ -43,15 +44,16 @@ def run_tests(
     scores, baseline, alpha, systems, population, value
         As in `surefoot.evaluate`.
     tests
-        Any of ``trisk`` (T_Risk against 0), ``t`` (paired t, alpha = 0), ``wilcoxon``, ``flip``, ``max`` (flip,
-        adjusted for all systems) and ``swap`` (GeoRisk of system and baseline).
+        Any of ``trisk`` (T_Risk against 0, by Student's distribution), ``bootstrap`` (the same by the studentised
+        bootstrap), ``t`` (paired t, alpha = 0), ``wilcoxon``, ``flip``, ``max`` (flip, adjusted for all systems) and
+        ``swap`` (GeoRisk of system and baseline).
     alternative
         ``"two-sided"``, or ``"worse"`` for the system.
     correct
         Adds columns such as ``p_flip_holm``, adjusted over all systems, and over the alphas where the test depends on
         them.
     n_resamples, seed
-        Of the permutation tests.
+        Of the bootstrap and the permutation tests.
 
     Returns
     -------
@@ -88,7 +90,7 @@ def run_tests(
 
 
 class Method(TypedDict):
-    """Options that the permutation tests share."""
+    """Options that tests by resampling share."""
 
     alternative: str
     n_resamples: int
@@ -101,6 +103,7 @@ def _columns(design: Design, alphas: FloatArray, tests: Sequence[str], method: M
     flips = flip_test(rows, baselines, alphas, family, **method)
     p: dict[str, Callable[[], FloatArray]] = {
         "trisk": lambda: t_test(rows, baselines, alphas, family, alternative),
+        "bootstrap": lambda: bootstrap_test(rows, baselines, alphas, family, **method),
         "t": lambda: t_test(rows, baselines, 0.0, Linear, alternative),
         "wilcoxon": lambda: wilcoxon_test(rows, baselines, alternative),
         "flip": lambda: flips.p,

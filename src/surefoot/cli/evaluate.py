@@ -41,13 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ci",
         nargs="?",
-        const="bca",
-        choices=("t", "percentile", "bca", "jackknife"),
+        const="studentised",
+        choices=("studentised", "t", "percentile", "bca", "jackknife"),
         metavar="METHOD",
-        help="add 95%% intervals of U, T, Z, GeoRisk, tails: bca (default), percentile, jackknife; t: of U_Risk alone",
+        help="add 95%% intervals of U, T, Z, GeoRisk, tails: studentised (default), bca, percentile, jackknife; "
+        "t: of U_Risk alone",
     )
     parser.add_argument(
-        "--tests", type=inputs.names, default=[], metavar="LIST", help="add p of t, wilcoxon, flip, max, swap; by comma"
+        "--tests",
+        type=inputs.names,
+        default=[],
+        metavar="LIST",
+        help="add p of bootstrap, t, wilcoxon, flip, max, swap",
     )
     inputs.add_resampling(parser)
     parser.add_argument("--segments", metavar="FILE", help="CSV of topic,segment: every measure for each segment")

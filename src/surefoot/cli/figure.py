@@ -97,7 +97,10 @@ OPTIONS: dict[str, dict[str, Settings]] = {
         "of": {"metavar": "MEASURE", "help": "mean, urisk, trisk, zrisk, georisk, tail_0.1 … (default: georisk)"},
         "alpha": ALPHA,
         "systems": SYSTEMS,
-        "method": {"choices": ("bca", "percentile", "jackknife"), "help": "of the intervals (default: bca)"},
+        "method": {
+            "choices": ("studentised", "bca", "percentile", "jackknife"),
+            "help": "of the intervals (default: studentised)",
+        },
         **RESAMPLING,
     },
 }

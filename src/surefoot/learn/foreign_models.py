@@ -12,6 +12,7 @@ from surefoot.errors import InputError, SurefootError, listed
 from surefoot.learn.data import RankingData
 from surefoot.learn.engines import engine_of
 from surefoot.learn.feature_alignment import widened
+from surefoot.learn.model_texts import validate_text
 from surefoot.scores import FloatArray
 
 DEFAULT_NAME = re.compile(r"(Column_|f)?\d+")
@@ -39,8 +40,10 @@ def _read_booster(path: Path) -> Any:
         raise InputError(path, "is not a model of LightGBM (text) or XGBoost (.json, .ubj)")
     engine = engine_of(name)
     try:
-        if name == "lightgbm":
-            return engine.load(path.read_text("utf-8", errors="replace"))
+        if name == "lightgbm" or head[:2] in (b'{"', b"{ ", b"{\n"):  # else it is UBJSON
+            text = path.read_text("utf-8", errors="replace")
+            validate_text(name, text, path)
+            return engine.load(text)
         import xgboost
 
         return xgboost.Booster(model_file=path)

@@ -27,6 +27,7 @@ from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
 from surefoot.learn.data import RankingData, as_matrix, queries_of
 from surefoot.learn.engines import INSTALL, MODEL_FILES, UNGUARDED_FILES, engine_of
 from surefoot.learn.feature_alignment import widened
+from surefoot.learn.model_texts import validate_text
 from surefoot.learn.query_features import for_model
 from surefoot.learn.settings import Settings
 from surefoot.results import plain
@@ -227,7 +228,9 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     if digest_of(text) != digest:  # the engines trust what they read: a damaged file can end the process
         raise InputError(file, f"is not the model of {CARD} beside it, or damaged; train it again")
     guard = Guard.load(path / GUARD) if guarded else _old_guard(card)
-    return Model(engine, text.removeprefix(UNGUARDED), card, guard)
+    text = text.removeprefix(UNGUARDED)
+    validate_text(engine, text, file)
+    return Model(engine, text, card, guard)
 
 
 def _read_card(path: Path) -> dict[str, Any]:

@@ -62,6 +62,8 @@ class Risk:
         Whether `surefoot.evaluate` shows it unasked.
     has_interval
         Whether ``evaluate(..., ci=...)`` adds its interval.
+    error
+        Its standard error from the same arguments as ``compute``, where one is known: intervals are studentised by it.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Risk:
     is_count: bool = False
     in_evaluate: bool = True
     has_interval: bool = True
+    error: Callable[[Any, FloatArray], FloatArray] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.name)
@@ -152,7 +155,14 @@ GMEAN = Risk(
     in_evaluate=False,
     **_AVERAGE,
 )
-URISK = _of_baseline("urisk", lambda c, alpha: c.at(alpha).mean, "U_Risk", higher_is_better=True, reference=0.0)
+URISK = _of_baseline(
+    "urisk",
+    lambda c, alpha: c.at(alpha).mean,
+    "U_Risk",
+    higher_is_better=True,
+    reference=0.0,
+    error=lambda c, alpha: c.at(alpha).se,
+)
 FRISK = _of_baseline("frisk", lambda c, _: c.frisk, "F_Risk", higher_is_better=False, **_AVERAGE)
 FREWARD = _of_baseline("freward", lambda c, _: c.freward, "F_Reward", higher_is_better=True, **_AVERAGE)
 TRISK = _of_baseline("trisk", lambda c, alpha: c.at(alpha).t, "T_Risk", higher_is_better=True, reference=0.0)
@@ -241,6 +251,7 @@ def tail_risk(fraction: float) -> Risk:
         higher_is_better=True,
         statistic=lambda system, baseline, weights=None, values=None: Tail.of(system, baseline, weights, fraction),
         compute=lambda tail, _: tail.value,
+        error=lambda tail, _: tail.se,
         uses_alpha=False,
         reference=0.0,
         in_evaluate=False,

@@ -227,9 +227,14 @@ class Expectation(Statistic):
 
 @dataclass(frozen=True)
 class Tail(Statistic):
-    """The mean difference over the worst topics. Not additive: it needs all topics at once."""
+    """The mean difference over the worst topics, and its standard error. Not additive: it needs all topics at once.
+
+    The mean of the k worst of c topics is that of w + min(d - w, 0) c / k over all topics, where w is the k-th worst
+    difference (Rockafellar and Uryasev 2000); the standard error is that of this mean.
+    """
 
     value: FloatArray
+    se: FloatArray
 
     @classmethod
     def of(
@@ -240,9 +245,11 @@ class Tail(Statistic):
         rows = d.reshape(-1, d.shape[-1])
         if weights is None:
             count = int(tail_count(d.shape[-1], fraction))
-            means = [np.partition(row, count - 1)[:count].mean() for row in rows]
-            return cls(np.reshape(means, d.shape[:-1]))
-        return cls(np.stack([_weighted_tail(row, weights, fraction) for row in rows]))
+            found = [_tail(np.partition(row, count - 1)[:count], d.shape[-1]) for row in rows]
+            value, se = np.reshape(found, (*d.shape[:-1], 2)).T if found else (np.empty(0), np.empty(0))
+            return cls(value.T, se.T)
+        value, se = zip(*(_weighted_tail(row, weights, fraction) for row in rows), strict=True)
+        return cls(np.stack(value), np.stack(se))
 
     def __add__(self, other: Self) -> Self:
         raise SurefootError("tail risk needs all topics at once; it cannot be added up from parts")
@@ -349,10 +356,29 @@ def _weighted_values(
     return z
 
 
-def _weighted_tail(d: FloatArray, weights: FloatArray, fraction: float) -> FloatArray:
-    """The mean over the worst topics of each resample: topics in order, each as often as there is room for it."""
-    count = tail_count(weights.sum(axis=1), fraction)
+def _tail(worst: FloatArray, topics: int) -> tuple[float, float]:
+    """The mean of the worst differences, and its standard error."""
+    mean = worst.mean()
+    return float(mean), float(_tail_error(topics, len(worst), mean, worst.max(), (worst**2).mean()))
+
+
+def _weighted_tail(d: FloatArray, weights: FloatArray, fraction: float) -> tuple[FloatArray, FloatArray]:
+    """The same of each resample: topics in order, each as often as there is room for it."""
+    topics = weights.sum(axis=1)
+    count = tail_count(topics, fraction)
     order = np.argsort(d, kind="stable")
-    drawn = weights[:, order]
-    room = count[:, np.newaxis] - (np.cumsum(drawn, axis=1) - drawn)
-    return np.asarray(np.clip(room, 0, drawn) @ d[order] / count)
+    drawn, ordered = weights[:, order], d[order]
+    taken = np.clip(count[:, np.newaxis] - (np.cumsum(drawn, axis=1) - drawn), 0, drawn)
+    last = taken.shape[1] - 1 - np.argmax(taken[:, ::-1] > 0, axis=1)
+    mean = taken @ ordered / count
+    return mean, _tail_error(topics, count, mean, ordered[last], taken @ ordered**2 / count)
+
+
+def _tail_error(
+    topics: npt.ArrayLike, count: npt.ArrayLike, mean: FloatArray, last: FloatArray, square: FloatArray
+) -> FloatArray:
+    """The standard error of w + min(d - w, 0) c / k, from the mean and the mean square of the k worst."""
+    c, k = np.asarray(topics, dtype=np.float64), np.asarray(count, dtype=np.float64)
+    shift = mean - last  # the mean of min(d - w, 0) c / k over all topics
+    spread = c / k * np.maximum(square - 2 * last * mean + last**2, 0.0) - shift**2
+    return np.sqrt(np.maximum(spread, 0.0) / np.maximum(c - 1, 1))

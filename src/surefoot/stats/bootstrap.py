@@ -3,6 +3,8 @@
 The bootstrap draws as many topics as there are, with replacement, and computes each measure again (Efron and Tibshirani
 1993). ``percentile`` takes quantiles of these replicates; ``bca`` corrects them for bias and skewness (Efron 1987), the
 skewness found by the jackknife; ``jackknife`` is the estimate plus and minus t times the jackknife's standard error.
+``studentised`` replaces Student's t by the distribution that t has among the resamples (bootstrap-t); it needs a
+standard error in each of them, which U_Risk and tail risk have. Other measures get BCa intervals.
 """
 
 from __future__ import annotations
@@ -11,18 +13,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from surefoot._random import generator
 from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose
+from surefoot.risk.alphas import validate_alphas
+from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK
+from surefoot.risk.statistics import Comparison
+from surefoot.risk.values import Family, Linear, value_functions
 from surefoot.stats.inference import LEVEL, critical_value
 
-METHODS = ("percentile", "bca", "jackknife")
+METHODS = ("studentised", "bca", "percentile", "jackknife")
 
 Bounds = tuple[FloatArray, FloatArray]
-
+Error = tuple[FloatArray, FloatArray]
+"""The standard error of an estimate, and those of its replicates."""
 
 ROUNDING = 1e-12
 """Replicates whose relative difference to the estimate is smaller are taken to equal it."""
@@ -35,7 +43,8 @@ class BootstrapMethod:
     Parameters
     ----------
     method
-        ``"bca"``, ``"percentile"`` or ``"jackknife"``.
+        ``"studentised"`` (``"bca"`` for measures without a standard error), ``"bca"``, ``"percentile"`` or
+        ``"jackknife"``.
     level
         One minus the confidence: 0.05 for 95 % intervals.
     n_resamples, seed
@@ -48,7 +57,7 @@ class BootstrapMethod:
 
     """
 
-    method: str = "bca"
+    method: str = "studentised"
     level: float = LEVEL
     n_resamples: int = 10_000
     seed: int = 0
@@ -73,9 +82,20 @@ class BootstrapMethod:
         """The weights that leave out each topic in turn; None if the method needs none."""
         return None if self.method == "percentile" else jackknife_weights(topics)
 
-    def interval(self, estimate: FloatArray, replicates: FloatArray | None, left_out: FloatArray | None) -> Bounds:
-        """The bounds, NaN where the estimate is undefined; replicates and leave-one-out values are the last axis."""
-        if replicates is not None and left_out is not None:
+    def interval(
+        self,
+        estimate: FloatArray,
+        replicates: FloatArray | None,
+        left_out: FloatArray | None,
+        error: Error | None = None,
+    ) -> Bounds:
+        """The bounds, NaN where the estimate is undefined; replicates and leave-one-out values are the last axis.
+
+        ``error`` is the standard error of the estimate and that of each replicate, by which they are studentised.
+        """
+        if replicates is not None and error is not None:
+            low, high = studentised_interval(replicates, estimate, error, self.level)
+        elif replicates is not None and left_out is not None:
             low, high = bca_interval(replicates, estimate, left_out, self.level)
         elif replicates is not None:
             low, high = percentile_interval(replicates, self.level)
@@ -122,6 +142,92 @@ def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> Bounds:
     """
     ordered = np.sort(replicates, axis=-1)
     return _quantile(ordered, level / 2), _quantile(ordered, 1 - level / 2)
+
+
+def studentised_interval(replicates: FloatArray, estimate: FloatArray, error: Error, level: float = LEVEL) -> Bounds:
+    """The estimate less quantiles of t = (replicate - estimate) / its standard error, times its own standard error.
+
+    A sample that does not vary has its estimate as both bounds.
+
+    >>> values = np.random.default_rng(0).exponential(size=40)
+    >>> drawn = values[np.random.default_rng(1).integers(0, 40, (2000, 40))]
+    >>> error = values.std(ddof=1) / 40**0.5, drawn.std(axis=1, ddof=1) / 40**0.5
+    >>> low, high = studentised_interval(drawn.mean(axis=1), values.mean(), error)
+    >>> bool(high - values.mean() > values.mean() - low)
+    True
+    """
+    se = error[0]
+    ordered = np.sort(studentise(replicates, estimate, error), axis=-1)
+    low, high = (estimate - _quantile(ordered, side) * se for side in (1 - level / 2, level / 2))
+    return np.where(se > 0, low, estimate), np.where(se > 0, high, estimate)
+
+
+def studentise(replicates: FloatArray, estimate: FloatArray, error: Error) -> FloatArray:
+    """The t of each replicate; NaN where the resample does not vary."""
+    least = ROUNDING * np.asarray(error[0])[..., np.newaxis]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = (replicates - np.asarray(estimate)[..., np.newaxis]) / error[1]
+    return np.where(error[1] > least, t, np.nan)
+
+
+def bootstrap_test(
+    system: npt.ArrayLike,
+    baseline: npt.ArrayLike,
+    alpha: npt.ArrayLike = 0.0,
+    value: Family = Linear,
+    *,
+    alternative: str = "two-sided",
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> FloatArray:
+    """The p of T_Risk under E[v(d)] = 0, by the studentised bootstrap.
+
+    T_Risk is compared with what it is in resamples whose values are recentred, not with Student's distribution, which
+    supposes values that are not skewed: at large alpha they are.
+
+    Parameters
+    ----------
+    system, baseline
+        Scores on the same topics, one system or several.
+    alpha, value
+        The additional weight of losses, one or several, and the family of value functions.
+    alternative
+        ``"two-sided"``, or ``"worse"`` for the system.
+    n_resamples, seed
+        Of the bootstrap.
+
+    Returns
+    -------
+    FloatArray
+        p for each alpha (if several) and system; NaN where the values do not vary.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> baseline, worse = rng.random(50), rng.random(50) - 0.2
+    >>> bool(bootstrap_test(worse, baseline, alpha=1) < 0.01)
+    True
+
+    """
+    choose(alternative, ("two-sided", "worse"), "alternative")
+    sweep, base = validate_alphas(alpha), np.asarray(baseline, dtype=np.float64)
+    rows = np.asarray(system, dtype=np.float64)
+    baselines = np.broadcast_to(base, rows.shape)
+    moments = value_moments(rows, baselines, sweep, value)
+    not_above, not_below = np.ones(moments.t.shape), np.ones(moments.t.shape)  # the sample itself is one of them
+    count = np.ones(moments.t.shape)
+    for weights in bootstrap_weights(rows.shape[-1], n_resamples, seed):
+        for index in np.ndindex(rows.shape[:-1]):
+            own = (..., *index)
+            compared = Comparison.of(rows[index][np.newaxis], baselines[index], weights, value_functions(value, sweep))
+            drawn = compared.at(sweep).map(lambda array: array[..., 0, :])
+            t = studentise(drawn.mean, moments.mean[own], (moments.se[own], drawn.se))
+            observed = np.asarray(moments.t[own])[..., np.newaxis]
+            not_above[own] += np.count_nonzero(t <= observed, axis=-1)
+            not_below[own] += np.count_nonzero(t >= observed, axis=-1)
+            count[own] += np.count_nonzero(~np.isnan(t), axis=-1)
+    extreme = not_above if alternative == "worse" else 2 * np.minimum(not_above, not_below)
+    return np.where(np.isnan(moments.t), np.nan, np.minimum(extreme / count, 1.0))[()]
 
 
 def bca_interval(replicates: FloatArray, estimate: FloatArray, left_out: FloatArray, level: float = LEVEL) -> Bounds:

@@ -69,7 +69,7 @@ def selector_table(folds: Sequence[Sweep], bootstrap: BootstrapMethod | None = N
     folds
         Trade-offs with validation queries, of different test queries.
     bootstrap
-        How intervals are computed; BCa with 10,000 resamples by default.
+        How intervals are computed; studentised with 10,000 resamples by default.
 
     Returns
     -------

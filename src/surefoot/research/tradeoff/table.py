@@ -47,7 +47,7 @@ def tradeoff_table(sweep: Sweep, bootstrap: BootstrapMethod | None = None) -> Tr
     sweep
         The models of a trade-off.
     bootstrap
-        How intervals are computed; BCa with 10,000 resamples by default.
+        How intervals are computed; studentised with 10,000 resamples by default.
 
     Returns
     -------

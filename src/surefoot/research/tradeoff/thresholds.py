@@ -31,7 +31,7 @@ def threshold_table(folds: Sequence[Sweep], bootstrap: BootstrapMethod | None = 
     folds
         Trade-offs with validation queries and a selecting feature, of different test queries.
     bootstrap
-        How intervals are computed; BCa with 10,000 resamples by default.
+        How intervals are computed; studentised with 10,000 resamples by default.
 
     Returns
     -------

@@ -115,7 +115,7 @@ def forest(
     of: str = "georisk",
     alpha: float = 1.0,
     systems: Sequence[str] | None = None,
-    method: str = "bca",
+    method: str = "studentised",
     n_resamples: int = 10_000,
     seed: int = 0,
     axes: Axes | None = None,
@@ -139,7 +139,7 @@ def forest(
     systems
         The systems to draw; all if None.
     method
-        The kind of interval: ``bca``, ``percentile`` or ``jackknife``.
+        The kind of interval: ``studentised``, ``bca``, ``percentile`` or ``jackknife``.
     n_resamples, seed
         Number of bootstrap resamples, and the seed of the random numbers.
     axes
