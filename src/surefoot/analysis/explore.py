@@ -135,5 +135,6 @@ def _findings(columns: dict[str, FloatArray], inference: TInference) -> list[str
     for verdict in ("loss", "win"):
         topics = columns["topic"][columns["significant"] == verdict]
         found.append(f"{counted(len(topics), f'significant {verdict}')}{': ' if len(topics) else ''}{listed(topics)}")
-    test = f"U_Risk {inference.urisk:.4f}, T_Risk {inference.trisk:.4f}, p {inference.p:.3f}"
+    p = "p < 0.001" if inference.p < 0.0005 else f"p {inference.p:.3f}"
+    test = f"U_Risk {inference.urisk:.4f}, T_Risk {inference.trisk:.4f}, {p}"
     return [*found, f"{test}; a topic is significant where |T_J| > {inference.critical:.4f}"]
