@@ -22,7 +22,7 @@ from surefoot.results import Column, Result, signature
 from surefoot.stats.mean_bounds import upper_mean_bound
 
 SIZES = (25, 50, 200, 500, 1000, 5000)
-GATES, LARGE = 1000, 400_000
+GATES, LARGE = 500, 400_000
 PAIRS = (
     ("srchvrs12c10", "srchvrs12c00"),
     ("utw2012c2", "utw2012c1"),
@@ -31,7 +31,7 @@ PAIRS = (
 )
 RULES = Rules()
 VARIANTS = (1, 20, 1000)
-TOLERANCE, QUERIES, SPREAD, ADVERSARIES = 0.01, 1000, 0.1, 1000
+TOLERANCE, QUERIES, SPREAD, ADVERSARIES = 0.01, 1000, 0.1, 500
 BETTER, EVERY = 0.02, 10
 
 Draw = Callable[[np.random.Generator, int], FloatArray]

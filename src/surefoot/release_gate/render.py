@@ -160,15 +160,15 @@ def _named(query: WorseQuery) -> str:
 def _worst_title(worst: list[WorseQuery], change: Change) -> str:
     if len(worst) == change.losses:
         return f"{'The query' if len(worst) == 1 else f'All {len(worst)} queries'} that lost:"
-    return f"The {len(worst)} of {change.losses} losing queries that lost most:"
+    return f"The {len(worst)} of {change.losses:,} losing queries that lost most:"
 
 
 def _change(change: Change) -> str:
     moved = change.candidate_mean - change.baseline_mean
     return (
         f"mean {change.measure} {change.baseline_mean:.4f} → {change.candidate_mean:.4f} ({moved:+z.4f}) on "
-        f"{counted(change.topics, 'query')}; {change.wins} won, {change.losses} lost "
-        f"({change.loss20} of them more than 20 %), {change.ties} equal"
+        f"{counted(change.topics, 'query')}; {change.wins:,} won, {change.losses:,} lost "
+        f"({change.loss20:,} of them more than 20 %), {change.ties:,} equal"
     )
 
 
