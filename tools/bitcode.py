@@ -30,11 +30,11 @@ def main() -> None:
         other.options |= BARE
         other.cached = False
         vars(other).pop("dispatcher", None)
+    made = {f"{name}.bc": compiled(*call) for name, call in sorted(calls.items())}
     for file in _bitcode.FOLDER.glob("*.bc"):
         file.unlink()
-    for name, (kernel, signature) in sorted(calls.items()):
-        bitcode = compiled(kernel, signature)
-        (_bitcode.FOLDER / f"{name}.bc").write_bytes(bitcode)
+    for name, bitcode in made.items():
+        (_bitcode.FOLDER / name).write_bytes(bitcode)
         print(f"{len(bitcode):7,} bytes  {name}")
     _bitcode.DIGEST.write_text(_bitcode.digest_of_sources() + "\n")
 
@@ -72,9 +72,9 @@ def compiled(kernel: Kernel, signature: tuple[types.Type, ...]) -> bytes:
     kernel.dispatcher.compile(signature)
     overload = kernel.dispatcher.overloads[signature]
     module = binding.parse_assembly(str(overload.library._final_module))
-    for thing in (*module.functions, *module.global_variables):
-        if not thing.is_declaration and thing.name != overload.fndesc.llvm_func_name:
-            thing.linkage = "internal"
+    others = (one for one in (*module.functions, *module.global_variables) if not one.is_declaration)
+    for number, other in enumerate(one for one in others if one.name != overload.fndesc.llvm_func_name):
+        other.linkage, other.name = "internal", f"part{number}"  # numba's own names differ from run to run
     module.get_function(overload.fndesc.llvm_func_name).name = returned(overload.signature.return_type)
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()

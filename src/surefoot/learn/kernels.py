@@ -1,10 +1,11 @@
 """The gradients of LambdaMART, compiled: sums over all pairs of documents of every query.
 
-A query is walked rank by rank. For the document at a rank, short loops over all ranks below it fill buffers that stay
-in the L1 cache: the signed change of the metric if the two documents swapped ranks; the weight that the objective
-gives to it; the gradient and hessian of the pair. None takes an exponential (one per document is enough:
-1 / (1 + exp(a - b)) = B / (A + B)) and the numbers are float32, so SIMD units do most of the work. Differences of
-nearby numbers are taken of a float32 and its remainder, which loses no precision.
+A query is walked rank by rank. For the document at a rank, short loops over those below it (for NDCG and a document
+without gain over those with gain alone) fill buffers that stay in the L1 cache: the signed change of the metric if the
+two documents swapped ranks; the weight that the objective gives to it; the gradient and hessian of the pair. None takes
+an exponential (one per document is enough: 1 / (1 + exp(a - b)) = B / (A + B)) and the numbers are float32, so SIMD
+units do most of the work. Differences of nearby numbers are taken of a float32 and its remainder, which loses no
+precision.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot._numba import inlined, kernel, vectorised
-from surefoot.learn.metric_kernels import NDCG, metric_change, prepare, ranking_metric
+from surefoot.learn.metric_kernels import NDCG, change_ndcg, metric_change, prepare, ranking_metric
 from surefoot.learn.weight_kernels import PairWeights, lambda_weights
 
 Array = Any  # numpy arrays; numba finds the element types itself
@@ -22,8 +23,14 @@ Array = Any  # numpy arrays; numba finds the element types itself
 WIDEST = 40.0
 """Of an exponent on either side of the middle: float32 holds e^±80, and a pair that far apart has no gradient left."""
 
-FLOAT32_BUFFERS, FLOAT64_BUFFERS = 10, 3
-"""Rows of scratch space; the float64 ones are for the metrics with sums over ranks."""
+COLUMNS = 8
+"""Rows of a block of documents, by rank: gain, power, score and its remainder, discount and its, gradient, hessian."""
+
+FLOAT32_BUFFERS, FLOAT64_BUFFERS = 2 * COLUMNS + 4, 3
+"""Rows of scratch space: blocks of all documents and of those with gain, and four for the pairs of one document.
+
+The float64 ones are for the metrics with sums over ranks.
+"""
 
 
 class Rankings(NamedTuple):
@@ -138,25 +145,39 @@ def lambda_gradients(
         order = rankings.order[begin:stop]
         # Row by row: a slice of several rows would have no fixed stride, which prevents vectorisation.
         gain, power, high, low = scratch[0][:n], scratch[1][:n], scratch[2][:n], scratch[3][:n]
-        gradient, hessian = scratch[4][:n], scratch[5][:n]
-        change, weight, loss, curvature = scratch[6][:n], scratch[7][:n], scratch[8][:n], scratch[9][:n]
-        spread = by_rank(rankings.scores[begin:stop], order, rankings.gains[begin:stop], sigmoid, scratch)
+        gradient, hessian = scratch[6][:n], scratch[7][:n]
+        spread = by_rank(rankings.scores[begin:stop], order, rankings.gains[begin:stop], discounts, sigmoid, scratch)
+        relevant = gather_relevant(n, scratch)
         if metric != NDCG:
             prepare(gain, metric, sums)
         damped = norm and spread > 0
-        total = 0.0
-        for rank in range(min(n - 1, loop.truncation)):
-            below = n - 1 - rank
-            metric_change(metric, gain, discounts, sums, rank, change[:below])
-            lambda_weights(weights.form, weights.per_query[query], weights.shared, change[:below], weight[:below])
-            damping(high, low, rank, damped, loss[:below])
+        total, above = 0.0, 0
+        for rank in range(min(n - 1, loop.truncation) if relevant > 0 else 0):
+            above += gain[rank] > 0
+            few = metric == NDCG and gain[rank] == 0
+            block, at, end_at = (COLUMNS, above, relevant) if few else (0, rank + 1, n)
+            if at == end_at:
+                continue
+            change, weight = scratch[16][: end_at - at], scratch[17][: end_at - at]
+            loss, curvature = scratch[18][: end_at - at], scratch[19][: end_at - at]
+            powers, highs, lows = scratch[block + 1][at:], scratch[block + 2][at:], scratch[block + 3][at:]
+            if metric == NDCG:
+                gains, outer, inner = scratch[block][at:], scratch[block + 4][at:], scratch[block + 5][at:]
+                change_ndcg(gain[rank], discounts[0, rank], discounts[1, rank], gains, outer, inner, change)
+            else:
+                metric_change(metric, gain, discounts, sums, rank, change)
+            lambda_weights(weights.form, weights.per_query[query], weights.shared, change, weight)
+            damping(high[rank], low[rank], highs, lows, damped, loss)
             own = power[rank]
             if sigmoid * spread > 2 * WIDEST:
-                own = relative(high, low, sigmoid, rank, power)
-            total += pair_losses(own, power[rank + 1 :], change[:below], loss[:below], curvature[:below])
-            add_pairs(weight[:below], loss[:below], curvature[:below], gradient, hessian, rank)
+                own = relative(high[rank], low[rank], highs, lows, sigmoid, powers[: end_at - at])
+            total += pair_losses(own, powers, change, loss, curvature)
+            own_sums = add_pairs(weight, loss, curvature, scratch[block + 6][at:], scratch[block + 7][at:])
+            gradient[rank] += own_sums[0]
+            hessian[rank] += own_sums[1]
         total *= 2 * sigmoid
         scale = sigmoid * (np.log2(1 + total) / total if norm and total > 0 else 1.0)
+        add_relevant(n, scratch)
         for rank in range(n):
             row = begin + order[rank]
             out.gradient[row] = gradient[rank] * np.float32(scale)
@@ -186,15 +207,16 @@ def pair_weights(
 
 
 @inlined
-def by_rank(scores: Array, order: Array, gains: Array, sigmoid: float, scratch: Array) -> float:
-    """Overwrite the buffers of a query, by rank; returns the difference between the highest and lowest score."""
-    gain, power, high, low, gradient, hessian = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5]
+def by_rank(scores: Array, order: Array, gains: Array, discounts: Array, sigmoid: float, scratch: Array) -> float:
+    """Overwrite the block of all documents; returns the difference between the highest and lowest score."""
+    gain, power, high, low, gradient, hessian = scratch[0], scratch[1], scratch[2], scratch[3], scratch[6], scratch[7]
     best, worst = scores[order[0]], scores[order[order.size - 1]]
     middle = 0.5 * (best + worst)
     for rank in range(order.size):
         offset = order[rank]
         score = scores[offset] - middle
         gain[rank] = gains[offset]
+        scratch[4, rank], scratch[5, rank] = discounts[0, rank], discounts[1, rank]
         high[rank] = score
         low[rank] = score - np.float64(high[rank])
         power[rank] = np.exp(np.float32(min(max(sigmoid * score, -WIDEST), WIDEST)))
@@ -204,25 +226,47 @@ def by_rank(scores: Array, order: Array, gains: Array, sigmoid: float, scratch: 
 
 
 @inlined
-def damping(high: Array, low: Array, rank: int, damped: bool, divisor: Array) -> None:
+def gather_relevant(n: int, scratch: Array) -> int:
+    """Overwrite the block of the documents with gain, by rank; returns how many there are."""
+    found = 0
+    for rank in range(n):
+        if scratch[0, rank] > 0:
+            for column in range(COLUMNS):
+                scratch[COLUMNS + column, found] = scratch[column, rank]
+            found += 1
+    return found
+
+
+@inlined
+def add_relevant(n: int, scratch: Array) -> None:
+    """Add the gradients and hessians of the documents with gain to those of all documents."""
+    found = 0
+    for rank in range(n):
+        if scratch[0, rank] > 0:
+            scratch[6, rank] += scratch[COLUMNS + 6, found]
+            scratch[7, rank] += scratch[COLUMNS + 7, found]
+            found += 1
+
+
+@inlined
+def damping(own_high: Any, own_low: Any, high: Array, low: Array, damped: bool, divisor: Array) -> None:
     """Overwrite ``divisor`` with what normalisation divides each pair by: 0.01 + the score difference; else 1."""
     if not damped:
         divisor[:] = np.float32(1.0)
         return
-    damp, own_high, own_low = np.float32(0.01), high[rank], low[rank]
-    highs, lows = high[rank + 1 :], low[rank + 1 :]
+    damp = np.float32(0.01)
     for other in range(divisor.size):
-        divisor[other] = damp + ((own_high - highs[other]) + (own_low - lows[other]))
+        divisor[other] = damp + ((own_high - high[other]) + (own_low - low[other]))
 
 
 @inlined
-def relative(high: Array, low: Array, sigmoid: float, rank: int, power: Array) -> Any:
-    """Overwrite ``power`` below a rank with exponentials relative to the document at that rank; returns its own, 1.
+def relative(own_high: Any, own_low: Any, high: Array, low: Array, sigmoid: float, power: Array) -> Any:
+    """Overwrite ``power`` with exponentials relative to the document above them; returns its own, 1.
 
     For score differences so large that one exponential per document can't hold them all.
     """
-    for other in range(rank + 1, power.size):
-        difference = (high[rank] - high[other]) + (low[rank] - low[other])
+    for other in range(power.size):
+        difference = (own_high - high[other]) + (own_low - low[other])
         power[other] = np.exp(-np.float32(min(sigmoid * difference, 2 * WIDEST)))
     return np.float32(1.0)
 
@@ -250,16 +294,14 @@ def pair_losses(own: float, power: Array, change: Array, loss: Array, curvature:
 
 
 @vectorised
-def add_pairs(weight: Array, loss: Array, curvature: Array, gradient: Array, hessian: Array, rank: int) -> None:
-    """Add all pairs of one document with those below it to ``gradient`` and ``hessian``."""
+def add_pairs(weight: Array, loss: Array, curvature: Array, gradient: Array, hessian: Array) -> Any:
+    """Add the pairs of one document to ``gradient`` and ``hessian`` of those below it; returns its own."""
     own_gradient, own_hessian = np.float32(0.0), np.float32(0.0)
-    gradients, hessians = gradient[rank + 1 :], hessian[rank + 1 :]
     for other in range(weight.size):
         slope = weight[other] * loss[other]
         curved = weight[other] * curvature[other]
         own_gradient += slope
         own_hessian += curved
-        gradients[other] -= slope
-        hessians[other] += curved
-    gradient[rank] += own_gradient
-    hessian[rank] += own_hessian
+        gradient[other] -= slope
+        hessian[other] += curved
+    return own_gradient, own_hessian

@@ -20,6 +20,8 @@ from surefoot.scores import FloatArray
 Singles = npt.NDArray[np.float32]
 CHUNKS = 8
 """Chunks of queries per thread, so that a thread with long queries doesn't keep the others waiting."""
+FEWEST_PAIRS = 1 << 19
+"""Of a chunk: fewer are walked before a thread has been woken up for them."""
 
 
 class LambdaGradients:
@@ -39,7 +41,9 @@ class LambdaGradients:
         self.out = kernels.Gradients(np.zeros(rows, np.float32), np.zeros(rows, np.float32))
         self.n_jobs = n_jobs or available_cores()
         pairs = np.cumsum(np.minimum(sizes, truncation) * sizes)
-        cuts = np.searchsorted(pairs, np.linspace(0, pairs.max(initial=0), self.n_jobs * CHUNKS + 1)[1:-1])
+        most = int(pairs.max(initial=0))
+        count = max(1, min(self.n_jobs * CHUNKS, most // FEWEST_PAIRS))
+        cuts = np.searchsorted(pairs, np.linspace(0, most, count + 1)[1:-1])
         self.chunks = list(zip([0, *cuts.tolist()], [*cuts.tolist(), sizes.size], strict=True))
         self.buffers = [
             kernels.Buffers(
@@ -93,7 +97,7 @@ class LambdaGradients:
             list(self._pool.map(work, range(len(self.chunks))))
 
     def _new_pool(self) -> ThreadPoolExecutor | None:
-        return ThreadPoolExecutor(self.n_jobs) if self.n_jobs > 1 else None
+        return ThreadPoolExecutor(self.n_jobs) if min(self.n_jobs, len(self.chunks)) > 1 else None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pool": None}

@@ -72,7 +72,8 @@ def prepare(gains: Array, metric: int, sums: Array) -> None:
 def metric_change(metric: int, gains: Array, discounts: Array, sums: Array, rank: int, change: Array) -> None:
     """Overwrite ``change`` with the change of the metric for a swap with each rank below ``rank``."""
     if metric == NDCG:
-        change_ndcg(gains, discounts, rank, change)
+        high, low = discounts[0], discounts[1]
+        change_ndcg(gains[rank], high[rank], low[rank], gains[rank + 1 :], high[rank + 1 :], low[rank + 1 :], change)
     elif metric == AP:
         change_ap(gains, sums, rank, change)
     elif metric == RR:
@@ -82,12 +83,10 @@ def metric_change(metric: int, gains: Array, discounts: Array, sums: Array, rank
 
 
 @inlined
-def change_ndcg(gains: Array, discounts: Array, rank: int, change: Array) -> None:
-    """Difference of gains times difference of discounts."""
-    gain, high, low = gains[rank], discounts[0, rank], discounts[1, rank]
-    others, highs, lows = gains[rank + 1 :], discounts[0][rank + 1 :], discounts[1][rank + 1 :]
+def change_ndcg(gain: Any, high: Any, low: Any, gains: Array, highs: Array, lows: Array, change: Array) -> None:
+    """Difference of gains times difference of discounts, which are each a float32 and its remainder."""
     for other in range(change.size):
-        change[other] = (others[other] - gain) * ((high - highs[other]) + (low - lows[other]))
+        change[other] = (gains[other] - gain) * ((high - highs[other]) + (low - lows[other]))
 
 
 @inlined
