@@ -13,6 +13,8 @@ from llvmlite import binding
 from surefoot import _bitcode
 from surefoot.io import trec_kernels
 from surefoot.learn import kernels as learn_kernels
+from surefoot.learn.kernels import PairLoop
+from surefoot.learn.weight_kernels import GLOBAL, PER_QUERY, PairWeights
 from surefoot.risk import kernels as risk_kernels
 from surefoot.risk.distributions import normal_cdf, student_p
 
@@ -110,3 +112,26 @@ def test_student_at_the_ends():
 @given(st.floats(-37, 37))
 def test_the_normal_distribution_agrees_with_scipy(x):
     assert normal_cdf(x) == pytest.approx(scipy.special.ndtr(x), rel=1e-12)
+
+
+@pytest.mark.parametrize("form", range(6))
+def test_gradients_are_the_same_bits_by_either_translation(form, monkeypatch):
+    rng = np.random.default_rng(form)
+    scores, gains, bounds = rng.normal(size=200), rng.random(200) * (rng.random(200) < 0.4), np.array([0, 70, 200])
+    discounts = (1 / np.log2(np.arange(130) + 2)).astype(np.float32)
+    order = np.concatenate([np.arange(70), np.arange(130)]).astype(np.int32)
+    rankings = learn_kernels.Rankings(scores, bounds, order, gains, np.stack([discounts, discounts * 1e-8]), 0)
+    weights = PairWeights(form, rng.random((2, PER_QUERY), np.float32), rng.random(GLOBAL, np.float32) + 1)
+    found = []
+    for effort in (_bitcode.HASTY, _bitcode.CAREFUL):
+        monkeypatch.setattr(_bitcode, "HASTY", effort)
+        for kernel in (learn_kernels.rank_queries, learn_kernels.lambda_gradients):
+            monkeypatch.setattr(kernel, "codes", _bitcode.Codes(kernel.function))
+        out = learn_kernels.Gradients(np.zeros(200, np.float32), np.zeros(200, np.float32))
+        shapes = (learn_kernels.FLOAT32_BUFFERS, 130), (learn_kernels.FLOAT64_BUFFERS, 130)
+        buffers = learn_kernels.Buffers(np.zeros(shapes[0], np.float32), np.zeros(shapes[1]))
+        learn_kernels.rank_queries(rankings, 0, 2, np.empty(2))
+        learn_kernels.lambda_gradients(rankings, weights, PairLoop(30, 1.0, True), 0, 2, buffers, out)
+        assert np.abs(out.gradient).sum() > 0
+        found.append(out.gradient.tobytes() + out.hessian.tobytes())
+    assert found[0] == found[1]
