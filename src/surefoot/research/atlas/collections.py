@@ -1,0 +1,220 @@
+"""The collections of the atlas, as far as they are on this machine."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from surefoot._typing import FloatArray
+from surefoot.effectiveness import score_runs
+from surefoot.errors import SurefootError, choose, listed
+from surefoot.io.files import name_of, read_bytes
+from surefoot.io.maps import read_map
+from surefoot.io.toml import read_toml
+from surefoot.io.trec import read_run
+from surefoot.judgments.judged_runs import JudgedRuns
+from surefoot.research.datasets.registry import collections as registered
+from surefoot.research.datasets.store import locate
+from surefoot.scores import Scores
+
+MEASURE = "nDCG@10"
+FAMILIES = ("lexical", "learned trees", "learned sparse", "dense", "early neural", "cross-encoder", "LLM", "not stated")
+UNKNOWN = FAMILIES[-1]
+EMBEDDED = "embedded"
+HERE = Path(__file__).parent
+FAMILIES_FILE = "families.csv"
+"""Beside the runs of another collection: run,family for each run."""
+FIRST_STAGES_FILE = "first-stages.csv"
+"""Beside the runs of another collection: system,baseline for each run that reranks another."""
+
+
+@dataclass(frozen=True, eq=False)
+class AtlasCollection:
+    """Runs with their families, judgments, the BM25 among them, and which run each one reranks."""
+
+    name: str
+    title: str
+    runs: Mapping[str, Path]
+    qrels: Path
+    bm25: str
+    families: Mapping[str, str]
+    first_stages: Mapping[str, str]
+    assessors: tuple[Path, ...] = ()
+    published: Mapping[str, float] = field(default_factory=dict)
+    queries: Path | None = None
+
+    @cached_property
+    def scores(self) -> Scores:
+        """nDCG@10 of all runs."""
+        return score_runs(
+            {name: str(path) for name, path in self.runs.items()}, self.qrels, MEASURE, duplicates="first"
+        )
+
+    @cached_property
+    def judged(self) -> JudgedRuns:
+        """The runs with their judgments."""
+        rankings = {name: read_run(path, duplicates="first") for name, path in self.runs.items()}
+        return JudgedRuns.read(rankings, self.qrels, MEASURE)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the content of all files, however they are compressed."""
+        found = sha256()
+        for path in (self.qrels, *self.assessors, *(self.runs[name] for name in sorted(self.runs))):
+            found.update(sha256(read_bytes(path)).digest())
+        return found.hexdigest()[:12]
+
+    def family(self, run: str) -> str:
+        """The family of a run."""
+        return self.families.get(run, UNKNOWN)
+
+    def delta(self, run: str, baseline: str) -> FloatArray:
+        """The difference of each topic."""
+        return self.scores[run] - self.scores[baseline]
+
+    def reranked(self, *families: str) -> Iterator[tuple[str, str]]:
+        """Runs with the first stages that they rerank: all, or those of some families."""
+        for run, first in self.first_stages.items():
+            if not families or self.family(run) in families:
+                yield run, first
+
+
+def known_collections() -> dict[str, Mapping[str, Any]]:
+    """The collections that the atlas knows, by name, in its order."""
+    return {entry["name"]: entry for entry in read_toml(HERE / "atlas.toml").content["collection"]}
+
+
+def load_collections(names: Sequence[str] = ()) -> tuple[list[AtlasCollection], list[str]]:
+    """The collections that are on this machine, and what to get for the others.
+
+    Parameters
+    ----------
+    names
+        Names of the atlas, or of `surefoot data list`; none is all of the atlas.
+
+    Returns
+    -------
+    list, list
+        The collections, and a line for each that is not here.
+    """
+    known = known_collections()
+    others = {each.name for each in registered()}
+    found, missing = [], []
+    for name in names or (*known, EMBEDDED):
+        if name not in known and name != EMBEDDED and name not in others:
+            choose(name, (*known, EMBEDDED, *sorted(others)), "a collection")
+        try:
+            found.append(_embedded() if name == EMBEDDED else _load(known[name]) if name in known else _other(name))
+        except _NotHereError as error:
+            missing.append(f"{name}: {error}")
+    return found, missing
+
+
+class _NotHereError(Exception):
+    """The files of a collection are not on this machine; the message says what to get."""
+
+
+def _folder(name: str) -> Path:
+    folder = locate(name)
+    if folder is None:
+        raise _NotHereError(f"surefoot data get {name}, or put it below the folder that SUREFOOT_DATA names")
+    return folder
+
+
+def _runs(folder: Path, pattern: str) -> dict[str, Path]:
+    found = {name_of(path): path for path in sorted(folder.glob(pattern)) if path.is_file()}
+    if not found:
+        raise _NotHereError(f"put its runs into {folder / pattern}")
+    return found
+
+
+def _load(entry: Mapping[str, Any]) -> AtlasCollection:
+    folder = _folder(entry["folder"])
+    runs = _runs(folder, entry["runs"])
+    if entry["bm25"] not in runs:
+        raise _NotHereError(f"the run {entry['bm25']}, its BM25, is not among the {len(runs)} in {folder}")
+    families = {run: family for family, own in entry["families"].items() for run in own.split()}
+    first_stages = {run: first for first, own in entry["first_stages"].items() for run in own.split()}
+    return AtlasCollection(
+        entry["name"],
+        entry["title"],
+        runs,
+        folder / entry["qrels"],
+        entry["bm25"],
+        {run: family for run, family in families.items() if run in runs},
+        {run: first for run, first in first_stages.items() if run in runs and first in runs},
+        tuple(folder / name for name in entry.get("assessors", ()) if (folder / name).exists()),
+        dict(_published(entry, folder)),
+        folder / "queries.tsv" if (folder / "queries.tsv").exists() else None,
+    )
+
+
+def _published(entry: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, float]]:
+    """The means that the organisers published."""
+    path = HERE / entry["published"] if "published" in entry else folder / entry.get("leaderboard", "nothing")
+    if not path.exists():
+        return
+    for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
+        yield row["run"], float(row.get(MEASURE) or row["ndcg@10"])
+
+
+def _other(name: str) -> AtlasCollection:
+    """A collection of `surefoot data` with qrels.txt and runs/ in its folder."""
+    folder = _folder(name)
+    runs = _runs(folder, "runs/*")
+    if not (folder / "qrels.txt").exists():
+        raise _NotHereError(f"put its judgments into {folder / 'qrels.txt'}")
+    bm25 = sorted((run for run in runs if "bm25" in run.lower()), key=lambda run: (len(run), run))
+    if not bm25:
+        raise SurefootError(f"{folder}: no run is called BM25; the atlas compares with it: {listed(runs, 5)}")
+    maps = [folder / FAMILIES_FILE, folder / FIRST_STAGES_FILE]
+    families, first_stages = (
+        read_map(path, what) if path.exists() else {} for path, what in zip(maps, ("family", "baseline"), strict=True)
+    )
+    unknown = sorted(set(families.values()) - set(FAMILIES))
+    if unknown:
+        choose(unknown[0], FAMILIES, f"{maps[0]}: a family")
+    queries = folder / "queries.tsv"
+    title = f"{name}: {len(runs)} runs"
+    return AtlasCollection(
+        name,
+        title,
+        runs,
+        folder / "qrels.txt",
+        bm25[0],
+        families,
+        {run: first for run, first in first_stages.items() if run in runs and first in runs},
+        queries=queries if queries.exists() else None,
+    )
+
+
+def _embedded() -> AtlasCollection:
+    from surefoot.research.demo.names import GAIN_ONLY, RISK_AVERSE
+
+    folder = Path(_written().name)
+    runs = _runs(folder, "runs/*")
+    learned = (GAIN_ONLY, RISK_AVERSE)
+    families = {run: "learned trees" if run in learned else "lexical" for run in runs}
+    first_stages = {run: "BM25" for run in learned if run in runs}
+    title = "the embedded collection: sentences that describe objects of Python's library"
+    return AtlasCollection(
+        EMBEDDED, title, runs, folder / "qrels.txt", "BM25", families, first_stages, queries=folder / "queries.tsv"
+    )
+
+
+@cache
+def _written() -> TemporaryDirectory[str]:
+    """The files of the embedded collection, in a folder that disappears with the process."""
+    from surefoot.research.demo import files
+    from surefoot.research.demo.learned import learn
+    from surefoot.research.demo.task import collection
+
+    home, task = TemporaryDirectory(prefix="surefoot-atlas-"), collection()
+    files.write(home.name, task, learn(task))
+    return home

@@ -1,0 +1,82 @@
+"""How many losses of rerankers survive unjudged documents and other assessors?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from surefoot._typing import Progress
+from surefoot.judgments.assessors import Disagreement
+from surefoot.judgments.bounds import delta_bounds
+from surefoot.judgments.credibility import NO_CHANGE, confirmed, credibility
+from surefoot.research.atlas.collections import FAMILIES, AtlasCollection
+from surefoot.research.atlas.risk import SEED, table_of
+from surefoot.results import Result
+
+DRAWS = 1_000
+
+
+def doubted_pairs(atlas: Sequence[AtlasCollection], progress: Progress | None = None) -> Result:
+    """Each reranker's losses against its first stage, and how many survive."""
+    rows = []
+    for one in atlas:
+        pairs = list(one.reranked())
+        if not pairs:
+            continue
+        disagreement = (
+            Disagreement.fit(one.judged, one.assessors) if one.assessors else Disagreement.shipped(one.judged.levels)
+        )
+        for done, (run, first) in enumerate(pairs):
+            if progress is not None:
+                progress(done, len(pairs), f"Doubting the judgments of {one.name}: {run}")
+            rows.append(_pair(one, run, first, disagreement))
+    return table_of("doubts", rows, atlas, _NOTE)
+
+
+_NOTE = (
+    "not an artefact: a loss whatever the grades of unjudged documents; three assessors: a loss for NIST and both further "
+    "assessors; credible: a loss with 95 % probability for another assessor, all documents judged"
+)
+
+
+def _pair(one: AtlasCollection, run: str, first: str, disagreement: Disagreement) -> dict[str, Any]:
+    pair = one.judged.pair(run, first)
+    found = credibility(one.judged, run, first, assessors=disagreement, n_draws=DRAWS, seed=SEED)
+    bounds = delta_bounds(pair)
+    lost, won = pair.delta < -NO_CHANGE, pair.delta > NO_CHANGE
+    agreeing = confirmed(pair, one.assessors) == len(one.assessors) if one.assessors else None
+    return {
+        "collection": one.name,
+        "run": run,
+        "family": one.family(run),
+        "first stage": first,
+        "judged": float(one.judged.judged(run).mean()),
+        "losses": int(lost.sum()),
+        "not an artefact": int((lost & (bounds.high < -NO_CHANGE)).sum()),
+        "three assessors": None if agreeing is None else int((lost & agreeing).sum()),
+        "credible losses": int((lost & (found["credible"] == "loss")).sum()),
+        "wins": int(won.sum()),
+        "wins, not an artefact": int((won & (bounds.low > NO_CHANGE)).sum()),
+        "wins, three assessors": None if agreeing is None else int((won & agreeing).sum()),
+        "credible wins": int((won & (found["credible"] == "win")).sum()),
+    }
+
+
+def doubted_families(pairs: Result, atlas: Sequence[AtlasCollection]) -> Result:
+    """The same, summed over the rerankers of a family."""
+    rows = []
+    for one in atlas:
+        for family in FAMILIES:
+            own = [row for row in pairs.rows() if (row["collection"], row["family"]) == (one.name, family)]
+            if own:
+                counts = {name: _sum([row[name] for row in own]) for name in list(own[0])[5:]}
+                judged = float(np.mean([row["judged"] for row in own]))
+                rows.append({"collection": one.name, "family": family, "pairs": len(own), "judged": judged, **counts})
+    return table_of("doubted-families", rows, atlas, _NOTE)
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

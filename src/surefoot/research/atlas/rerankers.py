@@ -1,0 +1,113 @@
+"""Which queries do LLM rerankers hurt? How few topics carry their loss, and how far rerankers agree on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from surefoot._random import generator
+from surefoot._typing import FloatArray
+from surefoot.analysis.explain.explanation import FEWEST_QUERIES, explain
+from surefoot.io.texts import read_queries
+from surefoot.io.trec import read_run
+from surefoot.research.atlas.collections import AtlasCollection
+from surefoot.research.atlas.risk import RESAMPLES, SEED, table_of
+from surefoot.results import Result
+
+RERANKERS = ("LLM", "cross-encoder")
+
+
+def shared_losses(atlas: Sequence[AtlasCollection]) -> Result:
+    """Rerankers of one family over one first stage: do they hurt the same queries?"""
+    rows = []
+    for one in atlas:
+        for family, first, runs in _groups(one):
+            deltas = np.array([one.delta(run, first) for run in runs])
+            rows.append({"collection": one.name, "family": family, "first stage": first, **_agreement(deltas)})
+    return table_of("shared", rows, atlas, "by chance: topics shuffled for each reranker, mean of 10,000")
+
+
+def _groups(one: AtlasCollection) -> Iterator[tuple[str, str, list[str]]]:
+    """Families with at least two rerankers over one first stage."""
+    for family in RERANKERS:
+        pairs = list(one.reranked(family))
+        for first in dict.fromkeys(first for _, first in pairs):
+            runs = [run for run, own in pairs if own == first]
+            if len(runs) > 1:
+                yield family, first, runs
+
+
+def _agreement(deltas: FloatArray) -> dict[str, Any]:
+    lost = deltas < 0
+    loss = np.maximum(-deltas, 0).mean(axis=0)
+    share = np.cumsum(np.sort(loss)[::-1]) / loss.sum()
+    most = len(deltas) // 2 + 1
+    random = generator(SEED)
+    shuffled = random.permuted(np.broadcast_to(lost, (RESAMPLES, *lost.shape)), axis=2).sum(axis=1) >= most
+    by_most, chance = int((lost.sum(axis=0) >= most).sum()), shuffled.sum(axis=1)
+    return {
+        "rerankers": len(deltas),
+        "topics": deltas.shape[1],
+        "lost by any": int(lost.any(axis=0).sum()),
+        "lost by most": by_most,
+        "by chance": round(float(chance.mean()), 1),
+        "p": float((1 + (chance >= by_most).sum()) / (1 + RESAMPLES)),
+        "lost by all": int(lost.all(axis=0).sum()),
+        "half of the loss": int(np.searchsorted(share, 0.5) + 1),
+        "correlation": float(np.corrcoef(deltas)[np.triu_indices(len(deltas), 1)].mean()),
+    }
+
+
+def worst_topics(atlas: Sequence[AtlasCollection], most: int = 5) -> Result:
+    """The topics that LLM rerankers hurt most on average."""
+    rows = []
+    for one in atlas:
+        texts = read_queries(one.queries) if one.queries else {}
+        for family, first, runs in _groups(one):
+            if family != "LLM":
+                continue
+            deltas = np.array([one.delta(run, first) for run in runs])
+            for topic in np.argsort(deltas.mean(axis=0))[:most].tolist():
+                name = one.scores.topics[topic]
+                rows.append(
+                    {
+                        "collection": one.name,
+                        "first stage": first,
+                        "topic": name,
+                        **({"query": texts.get(name, "")} if texts else {}),
+                        "first stage's score": float(one.scores[first][topic]),
+                        "mean difference": float(deltas[:, topic].mean()),
+                        "worst": float(deltas[:, topic].min()),
+                        "rerankers that lose": f"{int((deltas[:, topic] < 0).sum())} of {len(runs)}",
+                    }
+                )
+    return table_of("worst", rows, atlas)
+
+
+def explained(atlas: Sequence[AtlasCollection]) -> Result:
+    """What `surefoot.explain` finds for each reranker against its first stage."""
+    rows = []
+    for one in atlas:
+        if len(one.scores.topics) < FEWEST_QUERIES:
+            continue
+        texts = read_queries(one.queries) if one.queries else None
+        for run, first in one.reranked():
+            rankings = {name: read_run(one.runs[name], duplicates="first") for name in (run, first)}
+            found = explain(one.scores, run, first, queries=texts, runs=rankings, seed=SEED)
+            confirmed = [row for row in found.rows() if row["confirmed"]]
+            told = "; ".join(f"{row['group']}: {100 * row['queries']:.0f} % of queries, {100 * row['loss']:.0f} % of the loss"
+                             for row in confirmed)  # fmt: skip
+            rows.append(
+                {
+                    "collection": one.name,
+                    "run": run,
+                    "family": one.family(run),
+                    "first stage": first,
+                    "tested": len(found),
+                    "confirmed": len(confirmed),
+                    "groups": told,
+                }
+            )
+    return table_of("explained", rows, atlas)
