@@ -43,6 +43,10 @@ class Explanation(Result):
                       if own}  # fmt: skip
         return found
 
+    def sentences(self) -> list[str]:
+        """The confirmed groups in words."""
+        return [_sentence(row) for row in self.rows() if row["confirmed"]]
+
     def readable(self) -> Result:
         """The rows with fractions in percent."""
         columns: dict[str, Any] = dict(self.columns)
@@ -197,11 +201,14 @@ def _row(one: Tested, delta: FloatArray, level: float) -> dict[str, Any]:
     }
 
 
+def _sentence(row: Mapping[str, Any]) -> str:
+    return f"{row['group']}: {100 * row['queries']:.0f} % of queries, {100 * row['loss']:.0f} % of the loss"
+
+
 def _notes(rows: Sequence[Mapping[str, Any]], loss: FloatArray, groups: int, level: float) -> Iterator[str]:
     """What was found, in words."""
     confirmed = [row for row in rows if row["confirmed"]]
-    for row in confirmed:
-        yield f"{row['group']}: {100 * row['queries']:.0f} % of queries, {100 * row['loss']:.0f} % of the loss"
+    yield from map(_sentence, confirmed)
     lost = int((loss > 0).sum())
     told = f"{counted(lost, 'query')} of {loss.size} lost, {loss.mean():.4f} on average; {groups} groups looked at"
     if not confirmed:

@@ -36,8 +36,8 @@ def doubted_pairs(atlas: Sequence[AtlasCollection], progress: Progress | None = 
 
 
 _NOTE = (
-    "not an artefact: a loss whatever the grades of unjudged documents; three assessors: a loss for NIST and both further "
-    "assessors; credible: a loss with 95 % probability for another assessor, all documents judged"
+    "not an artefact: a loss whatever the grades of unjudged documents; three assessors: a loss for NIST and both "
+    "further assessors; credible: a loss with 95 % probability for another assessor, all documents judged"
 )
 
 

@@ -24,9 +24,9 @@ def guarded_pairs(atlas: Sequence[AtlasCollection], progress: Progress | None = 
         for done, (run, first) in enumerate(pairs):
             if progress is not None:
                 progress(done, len(pairs), f"Guarding {one.name}: {run}")
-            runs = (read_run(one.runs[name], duplicates="first") for name in (first, run))
+            baseline, candidate = (read_run(one.runs[name], duplicates="first") for name in (first, run))
             try:
-                fit = fit_guard_to_runs(*runs, one.qrels, measure=MEASURE)
+                fit = fit_guard_to_runs(baseline, candidate, one.qrels, measure=MEASURE)
             except InputError as error:
                 refused.append(f"{one.name}, {run}: {error.message}")
                 continue

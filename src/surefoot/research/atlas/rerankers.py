@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from surefoot._random import generator
-from surefoot._typing import FloatArray
+from surefoot._typing import BoolArray, FloatArray
+from surefoot.analysis.bias import partial_correlation
 from surefoot.analysis.explain.explanation import FEWEST_QUERIES, explain
 from surefoot.io.texts import read_queries
 from surefoot.io.trec import read_run
@@ -24,9 +26,13 @@ def shared_losses(atlas: Sequence[AtlasCollection]) -> Result:
     rows = []
     for one in atlas:
         for family, first, runs in _groups(one):
-            deltas = np.array([one.delta(run, first) for run in runs])
-            rows.append({"collection": one.name, "family": family, "first stage": first, **_agreement(deltas)})
-    return table_of("shared", rows, atlas, "by chance: topics shuffled for each reranker, mean of 10,000")
+            own, base = one.scores.select(runs).values, one.scores[first]
+            rows.append({"collection": one.name, "family": family, "first stage": first, **_agreement(own, base)})
+    note = (
+        "by chance: topics shuffled for each reranker within thirds of the first stage's score, mean of 10,000; "
+        "correlation of scores given the first stage's, mean over pairs of rerankers"
+    )
+    return table_of("shared", rows, atlas, note)
 
 
 def _groups(one: AtlasCollection) -> Iterator[tuple[str, str, list[str]]]:
@@ -39,14 +45,14 @@ def _groups(one: AtlasCollection) -> Iterator[tuple[str, str, list[str]]]:
                 yield family, first, runs
 
 
-def _agreement(deltas: FloatArray) -> dict[str, Any]:
+def _agreement(own: FloatArray, base: FloatArray) -> dict[str, Any]:
+    """How far rerankers lose on the same topics, beyond that a high score of the first stage leaves more to lose."""
+    deltas = own - base
     lost = deltas < 0
     loss = np.maximum(-deltas, 0).mean(axis=0)
     share = np.cumsum(np.sort(loss)[::-1]) / loss.sum()
     most = len(deltas) // 2 + 1
-    random = generator(SEED)
-    shuffled = random.permuted(np.broadcast_to(lost, (RESAMPLES, *lost.shape)), axis=2).sum(axis=1) >= most
-    by_most, chance = int((lost.sum(axis=0) >= most).sum()), shuffled.sum(axis=1)
+    by_most, chance = int((lost.sum(axis=0) >= most).sum()), _by_chance(lost, base, most)
     return {
         "rerankers": len(deltas),
         "topics": deltas.shape[1],
@@ -56,8 +62,17 @@ def _agreement(deltas: FloatArray) -> dict[str, Any]:
         "p": float((1 + (chance >= by_most).sum()) / (1 + RESAMPLES)),
         "lost by all": int(lost.all(axis=0).sum()),
         "half of the loss": int(np.searchsorted(share, 0.5) + 1),
-        "correlation": float(np.corrcoef(deltas)[np.triu_indices(len(deltas), 1)].mean()),
+        "correlation": float(np.mean([partial_correlation(one, other, base) for one, other in combinations(own, 2)])),
     }
+
+
+def _by_chance(lost: BoolArray, base: FloatArray, most: int) -> FloatArray:
+    """How many topics so many rerankers lose if each one's topics are shuffled within thirds of the first stage's."""
+    random, count = generator(SEED), np.zeros(RESAMPLES)
+    for third in np.array_split(np.argsort(base, kind="stable"), 3):
+        part = np.broadcast_to(lost[:, third], (RESAMPLES, len(lost), third.size))
+        count += (random.permuted(part, axis=2).sum(axis=1) >= most).sum(axis=1)
+    return count
 
 
 def worst_topics(atlas: Sequence[AtlasCollection], most: int = 5) -> Result:
@@ -96,9 +111,6 @@ def explained(atlas: Sequence[AtlasCollection]) -> Result:
         for run, first in one.reranked():
             rankings = {name: read_run(one.runs[name], duplicates="first") for name in (run, first)}
             found = explain(one.scores, run, first, queries=texts, runs=rankings, seed=SEED)
-            confirmed = [row for row in found.rows() if row["confirmed"]]
-            told = "; ".join(f"{row['group']}: {100 * row['queries']:.0f} % of queries, {100 * row['loss']:.0f} % of the loss"
-                             for row in confirmed)  # fmt: skip
             rows.append(
                 {
                     "collection": one.name,
@@ -106,8 +118,8 @@ def explained(atlas: Sequence[AtlasCollection]) -> Result:
                     "family": one.family(run),
                     "first stage": first,
                     "tested": len(found),
-                    "confirmed": len(confirmed),
-                    "groups": told,
+                    "confirmed": int(found["confirmed"].sum()),
+                    "groups": "; ".join(found.sentences()),
                 }
             )
     return table_of("explained", rows, atlas)

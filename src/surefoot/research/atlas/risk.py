@@ -43,7 +43,7 @@ def official_means(atlas: Sequence[AtlasCollection]) -> Result:
     notes = []
     for name in dict.fromkeys(row["collection"] for row in rows):
         own = [row for row in rows if row["collection"] == name]
-        notes.append(f"{name}: {sum(row['equal'] for row in own)} of {len(own)} means equal the published ones")
+        notes.append(f"{name}: {sum(bool(row['equal']) for row in own)} of {len(own)} means equal the published ones")
     return table_of("official", rows, [one for one in atlas if one.published], *notes)
 
 
@@ -148,6 +148,7 @@ def trend(atlas: Sequence[AtlasCollection]) -> Result:
         if len(runs) < FEWEST_RUNS:
             continue
         deltas = np.array([one.delta(run, one.bm25) for run in runs])
+        gains = deltas.mean(axis=1)
         taus = np.array([_taus(deltas[:, drawn]) for drawn in _bootstrap(deltas.shape[1])])
         observed = _taus(deltas)
         intervals = np.quantile(taus, [0.025, 0.975], axis=0).T
@@ -156,15 +157,16 @@ def trend(atlas: Sequence[AtlasCollection]) -> Result:
             {
                 "collection": one.name,
                 "runs": len(runs),
-                "gains": f"{deltas.mean(1).min():.3f} to {deltas.mean(1).max():.3f}",
+                "gains": f"{gains.min():.3f} to {gains.max():.3f}",
             }
             | {
                 name: f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
                 for name, value, (low, high) in zip(names, observed, intervals, strict=True)
             }
         )
-    note = "Kendall's tau with the mean over runs that are not lexical and better than BM25; tenth: mean of the worst tenth, as a loss"
-    return table_of("trend", rows, atlas, note)
+    return table_of(
+        "trend", rows, atlas, "Kendall's tau with the mean, over the runs that are not lexical and beat BM25"
+    )
 
 
 def _bootstrap(topics: int) -> Iterator[Any]:
@@ -177,4 +179,4 @@ def _taus(deltas: FloatArray) -> tuple[float, float, float, float]:
     gains, frisk = deltas.mean(axis=1), np.maximum(-deltas, 0).mean(axis=1)
     worst = -np.sort(deltas, axis=1)[:, : max(1, round(deltas.shape[1] / 10))].mean(axis=1)
     beyond = frisk - shifted_risk(deltas, gains)
-    return tuple(kendall(gains, other) for other in (frisk, (deltas < 0).sum(axis=1), worst, beyond))  # type: ignore[return-value]
+    return tuple(kendall(gains, other).tau for other in (frisk, (deltas < 0).sum(axis=1), worst, beyond))  # type: ignore[return-value]

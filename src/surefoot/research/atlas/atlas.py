@@ -1,0 +1,144 @@
+"""The atlas as one result: its tables one after another, kept in a folder so that a stopped run goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from surefoot._typing import PathLike, Progress
+from surefoot._version import __version__
+from surefoot.errors import SurefootError, choose
+from surefoot.io.atomic import digest_of, write_text
+from surefoot.io.results import render
+from surefoot.research.atlas import doubts, guarded, rerankers, risk
+from surefoot.research.atlas.collections import AtlasCollection, load_collections
+from surefoot.results import Result, plain
+
+Collections = Sequence[AtlasCollection]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A table of the atlas: its title, and what makes it of the collections and of the tables before it."""
+
+    title: str
+    make: Callable[[Collections, Mapping[str, Result], Progress | None], Result]
+    needs: str = ""
+
+
+PARTS = {
+    "official": Part("Published and recomputed means", lambda atlas, _, __: risk.official_means(atlas)),
+    "runs": Part("Every run against BM25 and against its first stage", lambda atlas, _, __: risk.run_risks(atlas)),
+    "families": Part("Risk by family", lambda atlas, _, __: risk.family_risks(atlas)),
+    "trend": Part("Does risk shrink as models get better?", lambda atlas, _, __: risk.trend(atlas)),
+    "shared": Part("Do rerankers hurt the same queries?", lambda atlas, _, __: rerankers.shared_losses(atlas)),
+    "worst": Part("The topics that LLM rerankers hurt most", lambda atlas, _, __: rerankers.worst_topics(atlas)),
+    "explained": Part("Groups of queries that carry the loss", lambda atlas, _, __: rerankers.explained(atlas)),
+    "doubts": Part("Which losses survive?", lambda atlas, _, report: doubts.doubted_pairs(atlas, report)),
+    "doubted-families": Part(
+        "Which losses survive, by family",
+        lambda atlas, made, _: doubts.doubted_families(made["doubts"], atlas),
+        needs="doubts",
+    ),
+    "guards": Part("Before and after a guard", lambda atlas, _, report: guarded.guarded_pairs(atlas, report)),
+    "guarded-families": Part(
+        "Before and after a guard, by family",
+        lambda atlas, made, _: guarded.guarded_families(made["guards"], atlas),
+        needs="guards",
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Atlas:
+    """The tables of the atlas by name, the collections behind them, and what to get for those that are missing."""
+
+    tables: Mapping[str, Result]
+    collections: tuple[AtlasCollection, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def differing(self) -> int:
+        """How many recomputed means of TREC DL 2019 differ from NIST's."""
+        official = self.tables.get("official")
+        rows = [] if official is None else official.rows()
+        return sum(not row["equal"] for row in rows if row["collection"] == "DL 2019")
+
+
+def make_atlas(
+    names: Sequence[str] = (),
+    *,
+    parts: Sequence[str] = (),
+    folder: PathLike | None = None,
+    progress: Progress | None = None,
+) -> Atlas:
+    """Make the tables of the atlas, as far as the collections are on this machine.
+
+    Parameters
+    ----------
+    names
+        Collections by name, of the atlas or of `surefoot data list`; none is all of the atlas.
+    parts
+        Some of the tables (`PARTS`); none is all.
+    folder
+        Where finished tables are kept and taken from, if data and version are the same.
+    progress
+        Called with what is done, of how much, and a message.
+
+    Returns
+    -------
+    Atlas
+        The tables.
+    """
+    chosen = [choose(name, PARTS, "a part of the atlas") for name in parts] or list(PARTS)
+    atlas, missing = load_collections(names)
+    if not atlas:
+        raise SurefootError(f"none of these collections is here; {'; '.join(missing)}")
+    store = _Store(None if folder is None else Path(folder), "".join(one.digest for one in atlas))
+    wanted = {*chosen, *(PARTS[name].needs for name in chosen)}
+    made: dict[str, Result] = {}
+    for name, part in PARTS.items():
+        if name in wanted:
+            if progress is not None:
+                progress(len(made), len(wanted), part.title)
+            made[name] = store.get(name) or store.put(name, part.make(atlas, made, progress))
+    return Atlas({name: made[name] for name in PARTS if name in chosen}, tuple(atlas), tuple(missing))
+
+
+@dataclass(frozen=True)
+class _Store:
+    """Finished tables as JSON; a name has the hash of data and version, so that nothing stale is taken."""
+
+    folder: Path | None
+    data: str
+
+    def _path(self, name: str) -> Path | None:
+        return self.folder and self.folder / "parts" / f"{name}-{digest_of(self.data + __version__)[:12]}.json"
+
+    def get(self, name: str) -> Result | None:
+        path = self._path(name)
+        if path is None or not path.exists():
+            return None
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return Result(stored["signature"], stored["columns"], tuple(stored["notes"]))
+
+    def put(self, name: str, table: Result) -> Result:
+        path = self._path(name)
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            columns = {key: plain(list(column)) for key, column in table.columns.items()}
+            write_text(path, json.dumps({"signature": table.signature, "columns": columns, "notes": table.notes}))
+        return table
+
+
+def write_tables(atlas: Atlas, folder: PathLike) -> None:
+    """Write each table as CSV, and all of them as one page of Markdown with their commands and hashes."""
+    home = Path(folder)
+    home.mkdir(parents=True, exist_ok=True)
+    lines = ["# Tables of the atlas\n"]
+    for name, table in atlas.tables.items():
+        write_text(home / f"{name}.csv", render(table, "csv"))
+        lines += [f"## {PARTS[name].title}\n", f"`surefoot reproduce neural --part {name}`\n", render(table, "md")]
+    write_text(home / "tables.md", "\n".join(lines))
