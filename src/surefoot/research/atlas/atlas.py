@@ -14,18 +14,25 @@ from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.results import render
 from surefoot.research.atlas import doubts, guarded, rerankers, risk
 from surefoot.research.atlas.collections import AtlasCollection, load_collections
+from surefoot.research.atlas.risk import table_of
 from surefoot.results import Result, plain
 
 Collections = Sequence[AtlasCollection]
+PARTS_FOLDER = "parts"
+"""In the folder of an atlas: finished tables."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A table of the atlas: its title, and what makes it of the collections and of the tables before it."""
+    """A table of the atlas: its title, and what makes it of the collections and of the table that it needs.
+
+    A slow one is made, and kept, for each collection by itself.
+    """
 
     title: str
     make: Callable[[Collections, Mapping[str, Result], Progress | None], Result]
     needs: str = ""
+    is_slow: bool = False
 
 
 PARTS = {
@@ -34,15 +41,21 @@ PARTS = {
     "families": Part("Risk by family", lambda atlas, _, __: risk.family_risks(atlas)),
     "trend": Part("Does risk shrink as models get better?", lambda atlas, _, __: risk.trend(atlas)),
     "shared": Part("Do rerankers hurt the same queries?", lambda atlas, _, __: rerankers.shared_losses(atlas)),
+    "contrast": Part("LLM rerankers and cross-encoders", lambda atlas, _, __: rerankers.contrast(atlas)),
     "worst": Part("The topics that LLM rerankers hurt most", lambda atlas, _, __: rerankers.worst_topics(atlas)),
-    "explained": Part("Groups of queries that carry the loss", lambda atlas, _, __: rerankers.explained(atlas)),
-    "doubts": Part("Which losses survive?", lambda atlas, _, report: doubts.doubted_pairs(atlas, report)),
+    "explained": Part(
+        "Groups of queries that carry the loss", lambda atlas, _, __: rerankers.explained(atlas), is_slow=True
+    ),
+    "doubts": Part("Which losses survive?", lambda atlas, _, report: doubts.doubted_pairs(atlas, report), is_slow=True),
     "doubted-families": Part(
         "Which losses survive, by family",
         lambda atlas, made, _: doubts.doubted_families(made["doubts"], atlas),
         needs="doubts",
     ),
-    "guards": Part("Before and after a guard", lambda atlas, _, report: guarded.guarded_pairs(atlas, report)),
+    "sizes": Part("Losses and wins by their size", lambda atlas, _, __: doubts.by_size(atlas)),
+    "guards": Part(
+        "Before and after a guard", lambda atlas, _, report: guarded.guarded_pairs(atlas, report), is_slow=True
+    ),
     "guarded-families": Part(
         "Before and after a guard, by family",
         lambda atlas, made, _: guarded.guarded_families(made["guards"], atlas),
@@ -96,15 +109,38 @@ def make_atlas(
     atlas, missing = load_collections(names)
     if not atlas:
         raise SurefootError(f"none of these collections is here; {'; '.join(missing)}")
-    store = _Store(None if folder is None else Path(folder), "".join(one.digest for one in atlas))
+    _refuse_other_folder(folder)
+    store = _Store(None if folder is None else Path(folder))
     wanted = {*chosen, *(PARTS[name].needs for name in chosen)}
     made: dict[str, Result] = {}
     for name, part in PARTS.items():
         if name in wanted:
             if progress is not None:
                 progress(len(made), len(wanted), part.title)
-            made[name] = store.get(name) or store.put(name, part.make(atlas, made, progress))
+            made[name] = _made(name, atlas, made, store, progress)
     return Atlas({name: made[name] for name in PARTS if name in chosen}, tuple(atlas), tuple(missing))
+
+
+def _made(
+    name: str, atlas: Collections, made: Mapping[str, Result], store: _Store, progress: Progress | None
+) -> Result:
+    """A table, of the store if it is there."""
+    part = PARTS[name]
+    tables = [
+        store.get(name, some) or store.put(name, some, part.make(some, made, progress))
+        for some in ([[one] for one in atlas] if part.is_slow else [atlas])
+    ]
+    if len(tables) == 1:
+        return tables[0]
+    notes = dict.fromkeys(note for table in tables for note in table.notes)
+    return table_of(name, [row for table in tables for row in table.rows()], atlas, *notes)
+
+
+def _refuse_other_folder(folder: PathLike | None) -> None:
+    """Refuse to write into a folder that holds anything but an atlas."""
+    home = None if folder is None else Path(folder)
+    if home is not None and home.exists() and any(home.iterdir()) and not (home / PARTS_FOLDER).exists():
+        raise SurefootError(f"{home} holds other files than those of an atlas; name another folder")
 
 
 @dataclass(frozen=True)
@@ -112,20 +148,20 @@ class _Store:
     """Finished tables as JSON; a name has the hash of data and version, so that nothing stale is taken."""
 
     folder: Path | None
-    data: str
 
-    def _path(self, name: str) -> Path | None:
-        return self.folder and self.folder / "parts" / f"{name}-{digest_of(self.data + __version__)[:12]}.json"
+    def _path(self, name: str, atlas: Collections) -> Path | None:
+        data = digest_of("".join([*(one.digest for one in atlas), __version__]))
+        return self.folder and self.folder / PARTS_FOLDER / f"{name}-{data}.json"
 
-    def get(self, name: str) -> Result | None:
-        path = self._path(name)
+    def get(self, name: str, atlas: Collections) -> Result | None:
+        path = self._path(name, atlas)
         if path is None or not path.exists():
             return None
         stored = json.loads(path.read_text(encoding="utf-8"))
         return Result(stored["signature"], stored["columns"], tuple(stored["notes"]))
 
-    def put(self, name: str, table: Result) -> Result:
-        path = self._path(name)
+    def put(self, name: str, atlas: Collections, table: Result) -> Result:
+        path = self._path(name, atlas)
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             columns = {key: plain(list(column)) for key, column in table.columns.items()}

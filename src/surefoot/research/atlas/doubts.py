@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from surefoot.research.atlas.risk import SEED, table_of
 from surefoot.results import Result
 
 DRAWS = 1_000
+SIZES = (0.05, 0.1, 0.2)
+"""Between which sizes differences are counted apart."""
 
 
 def doubted_pairs(atlas: Sequence[AtlasCollection], progress: Progress | None = None) -> Result:
@@ -62,6 +65,25 @@ def _pair(one: AtlasCollection, run: str, first: str, disagreement: Disagreement
         "wins, three assessors": None if agreeing is None else int((won & agreeing).sum()),
         "credible wins": int((won & (found["credible"] == "win")).sum()),
     }
+
+
+def by_size(atlas: Sequence[AtlasCollection]) -> Result:
+    """How many losses and wins of each size all assessors see: are losses doubted more than wins of their size?"""
+    rows = []
+    for one in (one for one in atlas if one.assessors):
+        pairs = [one.judged.pair(*pair) for pair in one.reranked()]
+        delta = np.concatenate([pair.delta for pair in pairs])
+        agreed = np.concatenate([confirmed(pair, one.assessors) == len(one.assessors) for pair in pairs])
+        for low, high in pairwise((NO_CHANGE, *SIZES, np.inf)):
+            row: dict[str, Any] = {
+                "collection": one.name,
+                "size": f"{low:.2f} to {high:.2f}".replace(" to inf", " or more"),
+            }
+            for kind, sign in (("losses", -1), ("wins", 1)):
+                inside = (sign * delta >= low) & (sign * delta < high)
+                row |= {kind: int(inside.sum()), f"{kind}, all assessors": int((inside & agreed).sum())}
+            rows.append(row)
+    return table_of("sizes", rows, [one for one in atlas if one.assessors])
 
 
 def doubted_families(pairs: Result, atlas: Sequence[AtlasCollection]) -> Result:

@@ -15,7 +15,7 @@ from surefoot.analysis.explain.explanation import FEWEST_QUERIES, explain
 from surefoot.io.texts import read_queries
 from surefoot.io.trec import read_run
 from surefoot.research.atlas.collections import AtlasCollection
-from surefoot.research.atlas.risk import RESAMPLES, SEED, table_of
+from surefoot.research.atlas.risk import RESAMPLES, SEED, bootstrap_weights, table_of
 from surefoot.results import Result
 
 RERANKERS = ("LLM", "cross-encoder")
@@ -73,6 +73,30 @@ def _by_chance(lost: BoolArray, base: FloatArray, most: int) -> FloatArray:
         part = np.broadcast_to(lost[:, third], (RESAMPLES, len(lost), third.size))
         count += (random.permuted(part, axis=2).sum(axis=1) >= most).sum(axis=1)
     return count
+
+
+def contrast(atlas: Sequence[AtlasCollection]) -> Result:
+    """LLM rerankers against cross-encoders over the same first stage, on the same topics."""
+    rows = []
+    for one in atlas:
+        groups = {(family, first): runs for family, first, runs in _groups(one)}
+        for family, first in groups:
+            if family != "LLM" or ("cross-encoder", first) not in groups:
+                continue
+            deltas = [np.array([one.delta(run, first) for run in groups[kind, first]]) for kind in RERANKERS]
+            rows.append({"collection": one.name, "first stage": first, **_contrast(*deltas)})
+    return table_of("contrast", rows, atlas, "LLM less cross-encoder; means over rerankers, 95 % intervals over topics")
+
+
+def _contrast(llm: FloatArray, cross: FloatArray) -> dict[str, Any]:
+    draws = bootstrap_weights(llm.shape[1])
+    shown: dict[str, Any] = {"LLM": len(llm), "cross-encoders": len(cross)}
+    losses = [np.maximum(-deltas, 0).mean(axis=0) for deltas in (llm, cross)]
+    shown |= {"F_Risk, LLM": float(losses[0].mean()), "F_Risk, cross-encoders": float(losses[1].mean())}
+    for name, own in (("F_Risk", losses[0] - losses[1]), ("mean", llm.mean(axis=0) - cross.mean(axis=0))):
+        low, high = np.quantile(draws @ own / own.size, [0.025, 0.975])
+        shown[f"difference of {name}"] = f"{own.mean():+.4f} [{low:+.4f}, {high:+.4f}]"
+    return shown
 
 
 def worst_topics(atlas: Sequence[AtlasCollection], most: int = 5) -> Result:

@@ -100,7 +100,7 @@ def family_risks(atlas: Sequence[AtlasCollection]) -> Result:
 def _family(deltas: Sequence[FloatArray]) -> dict[str, Any]:
     matrix = np.array(deltas)
     loss, gain = np.maximum(-matrix, 0).mean(axis=0), np.maximum(matrix, 0).mean(axis=0)
-    low, high = np.quantile(_draws(loss.size) @ loss / loss.size, [0.025, 0.975])
+    low, high = np.quantile(bootstrap_weights(loss.size) @ loss / loss.size, [0.025, 0.975])
     each = np.maximum(-matrix, 0).mean(axis=1)
     return {
         "runs": len(matrix),
@@ -116,7 +116,7 @@ def _family(deltas: Sequence[FloatArray]) -> dict[str, Any]:
     }
 
 
-def _draws(topics: int, n: int = RESAMPLES) -> FloatArray:
+def bootstrap_weights(topics: int, n: int = RESAMPLES) -> FloatArray:
     """How often each topic is drawn, n × topics."""
     return generator(SEED).multinomial(topics, np.full(topics, 1 / topics), n).astype(np.float64)
 
