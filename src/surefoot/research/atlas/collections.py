@@ -66,7 +66,8 @@ class AtlasCollection:
     def digest(self) -> str:
         """A hash of the content of all files, however they are compressed."""
         found = sha256()
-        for path in (self.qrels, *self.assessors, *(self.runs[name] for name in sorted(self.runs))):
+        others = () if self.queries is None else (self.queries,)
+        for path in (self.qrels, *self.assessors, *others, *(self.runs[name] for name in sorted(self.runs))):
             found.update(sha256(read_bytes(path)).digest())
         return found.hexdigest()[:12]
 
