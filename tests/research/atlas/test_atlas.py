@@ -111,10 +111,23 @@ def test_rerankers_that_are_copies_lose_on_the_same_topics(one: AtlasCollection)
 def test_survivors_are_no_more_than_losses(one: AtlasCollection) -> None:
     pairs = doubts.doubted_pairs([one])
     for row in pairs.rows():
-        assert row["credible losses"] <= row["losses"] >= row["not an artefact"]
-        assert row["three assessors"] is None
+        assert row["credible losses"] <= row["losses"] >= row["losses, not an artefact"]
+        assert row["losses, three assessors"] is None
     summed = {row["family"]: row for row in doubts.doubted_families(pairs, [one]).rows()}
     assert summed["LLM"]["losses"] == sum(row["losses"] for row in pairs.rows() if row["family"] == "LLM")
+
+
+def test_further_assessors_confirm_or_contradict(one: AtlasCollection, tmp_path: Path) -> None:
+    """One who judges alike confirms all; one who turns the grades around contradicts most."""
+    alike, around = tmp_path / "alike.txt", tmp_path / "around.txt"
+    lines = [line.split() for line in one.qrels.read_text().splitlines()]
+    alike.write_text(one.qrels.read_text())
+    around.write_text("".join(f"{topic} 0 {document} {2 - int(grade)}\n" for topic, _, document, grade in lines))
+    row = doubts.by_size([replace(one, assessors=(alike,))]).rows()[-1]
+    assert row["wins, three assessors"] == row["wins"] > 0
+    assert row["wins, contradicted"] == 0
+    row = doubts.by_size([replace(one, assessors=(around,))]).rows()[-1]
+    assert row["wins, contradicted"] > row["wins"] / 2 > row["wins, three assessors"]
 
 
 def test_the_command_writes_tables_and_figures_and_goes_on(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,7 +207,9 @@ def test_37_of_37_means_of_dl_2019_are_those_of_nist(data: Path) -> None:
     assert atlas.differing == 0
     (one,) = atlas.collections
     assert len(one.runs) == len(one.families) == 61
-    assert [row["first stage"] for row in atlas.tables["contrast"].rows()] == ["maik-froebe-colbert", "bm25base_p"]
+    rows = atlas.tables["contrast"].rows()
+    assert [row["first stage"] for row in rows] == 3 * ["maik-froebe-colbert", "bm25base_p"]
+    assert len({row["judgments"] for row in rows}) == 3
 
 
 def test_every_named_run_is_there(data: Path) -> None:

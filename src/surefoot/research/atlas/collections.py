@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from surefoot._typing import FloatArray
 from surefoot.effectiveness import score_runs
 from surefoot.errors import SurefootError, choose, listed
@@ -18,6 +20,7 @@ from surefoot.io.files import name_of, read_bytes
 from surefoot.io.maps import read_map
 from surefoot.io.toml import read_toml
 from surefoot.io.trec import read_run
+from surefoot.judgments.assessors import replicate
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.research.datasets.registry import collections as registered
 from surefoot.research.datasets.store import locate
@@ -61,6 +64,22 @@ class AtlasCollection:
         """The runs with their judgments."""
         rankings = {name: read_run(path, duplicates="first") for name, path in self.runs.items()}
         return JudgedRuns.read(rankings, self.qrels, MEASURE)
+
+    @cached_property
+    def further_scores(self) -> dict[str, Scores]:
+        """The scores by each further assessor, whose grades replace the first's wherever he judged."""
+        runs = {name: ranking.run for name, ranking in self.judged.rankings.items()}
+        return {
+            name_of(path): score_runs(runs, replicate(self.judged.qrels, path), MEASURE).select(
+                topics=self.scores.topics
+            )
+            for path in self.assessors
+        }
+
+    def further_deltas(self, run: str, baseline: str) -> FloatArray:
+        """The difference of each topic by each further assessor, assessors × topics; no rows if there is none."""
+        found = [scores[run] - scores[baseline] for scores in self.further_scores.values()]
+        return np.array(found).reshape(len(found), len(self.scores.topics))
 
     @cached_property
     def digest(self) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._typing import Progress
+from surefoot._typing import BoolArray, FloatArray, Progress
 from surefoot.judgments.assessors import Disagreement
 from surefoot.judgments.bounds import delta_bounds
-from surefoot.judgments.credibility import NO_CHANGE, confirmed, credibility
+from surefoot.judgments.credibility import NO_CHANGE, credibility
 from surefoot.research.atlas.collections import FAMILIES, AtlasCollection
 from surefoot.research.atlas.risk import SEED, table_of
 from surefoot.results import Result
@@ -39,8 +39,8 @@ def doubted_pairs(atlas: Sequence[AtlasCollection], progress: Progress | None = 
 
 
 _NOTE = (
-    "not an artefact: a loss whatever the grades of unjudged documents; three assessors: a loss for NIST and both "
-    "further assessors; credible: a loss with 95 % probability for another assessor, all documents judged"
+    "not an artefact: a loss whatever the grades of unjudged documents; three assessors: a loss for both further ones "
+    "too; contradicted: a win for one of them; credible: a loss for another assessor with 95 % probability"
 )
 
 
@@ -49,7 +49,7 @@ def _pair(one: AtlasCollection, run: str, first: str, disagreement: Disagreement
     found = credibility(one.judged, run, first, assessors=disagreement, n_draws=DRAWS, seed=SEED)
     bounds = delta_bounds(pair)
     lost, won = pair.delta < -NO_CHANGE, pair.delta > NO_CHANGE
-    agreeing = confirmed(pair, one.assessors) == len(one.assessors) if one.assessors else None
+    further = one.further_deltas(run, first)
     return {
         "collection": one.name,
         "run": run,
@@ -57,33 +57,41 @@ def _pair(one: AtlasCollection, run: str, first: str, disagreement: Disagreement
         "first stage": first,
         "judged": float(one.judged.judged(run).mean()),
         "losses": int(lost.sum()),
-        "not an artefact": int((lost & (bounds.high < -NO_CHANGE)).sum()),
-        "three assessors": None if agreeing is None else int((lost & agreeing).sum()),
+        "losses, not an artefact": int((lost & (bounds.high < -NO_CHANGE)).sum()),
+        **_agreement("losses", lost, -further),
         "credible losses": int((lost & (found["credible"] == "loss")).sum()),
         "wins": int(won.sum()),
         "wins, not an artefact": int((won & (bounds.low > NO_CHANGE)).sum()),
-        "wins, three assessors": None if agreeing is None else int((won & agreeing).sum()),
+        **_agreement("wins", won, further),
         "credible wins": int((won & (found["credible"] == "win")).sum()),
     }
 
 
 def by_size(atlas: Sequence[AtlasCollection]) -> Result:
-    """How many losses and wins of each size all assessors see: are losses doubted more than wins of their size?"""
+    """How many losses and wins of each size the further assessors see too: are losses doubted more than wins?"""
     rows = []
     for one in (one for one in atlas if one.assessors):
-        pairs = [one.judged.pair(*pair) for pair in one.reranked()]
-        delta = np.concatenate([pair.delta for pair in pairs])
-        agreed = np.concatenate([confirmed(pair, one.assessors) == len(one.assessors) for pair in pairs])
+        pairs = list(one.reranked())
+        delta = np.concatenate([one.delta(*pair) for pair in pairs])
+        further = np.concatenate([one.further_deltas(*pair) for pair in pairs], axis=1)
         for low, high in pairwise((NO_CHANGE, *SIZES, np.inf)):
-            row: dict[str, Any] = {
-                "collection": one.name,
-                "size": f"{low:.2f} to {high:.2f}".replace(" to inf", " or more"),
-            }
+            size = f"{low:.2f} or more" if high == np.inf else f"{low:.2f} to {high:.2f}"
+            row: dict[str, Any] = {"collection": one.name, "size": size}
             for kind, sign in (("losses", -1), ("wins", 1)):
                 inside = (sign * delta >= low) & (sign * delta < high)
-                row |= {kind: int(inside.sum()), f"{kind}, all assessors": int((inside & agreed).sum())}
+                row |= {kind: int(inside.sum()), **_agreement(kind, inside, sign * further)}
             rows.append(row)
     return table_of("sizes", rows, [one for one in atlas if one.assessors])
+
+
+def _agreement(kind: str, which: BoolArray, further: FloatArray) -> dict[str, int | None]:
+    """Of some differences, those of the same sign for all further assessors, and of the other sign for one of them."""
+    if not len(further):
+        return {f"{kind}, three assessors": None, f"{kind}, contradicted": None}
+    return {
+        f"{kind}, three assessors": int((which & (further > NO_CHANGE).all(axis=0)).sum()),
+        f"{kind}, contradicted": int((which & (further < -NO_CHANGE).any(axis=0)).sum()),
+    }
 
 
 def doubted_families(pairs: Result, atlas: Sequence[AtlasCollection]) -> Result:

@@ -12,16 +12,12 @@ from surefoot._random import generator
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.analysis.bias import partial_correlation
 from surefoot.analysis.explain.explanation import FEWEST_QUERIES, explain
-from surefoot.effectiveness import score_runs
-from surefoot.io.files import name_of
 from surefoot.io.texts import read_queries
 from surefoot.io.trec import read_run
-from surefoot.judgments.assessors import replicate
-from surefoot.judgments.credibility import confirmed
-from surefoot.research.atlas.collections import MEASURE, AtlasCollection
+from surefoot.judgments.bounds import delta_bounds
+from surefoot.research.atlas.collections import AtlasCollection
 from surefoot.research.atlas.risk import RESAMPLES, SEED, bootstrap_weights, table_of
 from surefoot.results import Result
-from surefoot.scores import Scores
 
 RERANKERS = ("LLM", "cross-encoder")
 
@@ -86,22 +82,14 @@ def contrast(atlas: Sequence[AtlasCollection]) -> Result:
     for one in atlas:
         groups = {(family, first): runs for family, first, runs in _groups(one)}
         shared = [first for family, first in groups if family == "LLM" and ("cross-encoder", first) in groups]
-        for judgments, scores in _by_assessor(one) if shared else ():
+        every = {"the collection's": one.scores, **one.further_scores} if shared else {}
+        for judgments, scores in every.items():
             for first in shared:
                 deltas = [scores.select(groups[kind, first]).values - scores[first] for kind in RERANKERS]
                 rows.append(
                     {"collection": one.name, "first stage": first, "judgments": judgments, **_contrast(*deltas)}
                 )
     return table_of("contrast", rows, atlas, "LLM less cross-encoder; means over rerankers, 95 % intervals over topics")
-
-
-def _by_assessor(one: AtlasCollection) -> Iterator[tuple[str, Scores]]:
-    """The scores by the collection's own judgments, and with the grades of each further assessor where he judged."""
-    yield one.qrels.name.partition(".txt")[0], one.scores
-    for path in one.assessors:
-        judged = replicate(one.judged.qrels, path)
-        runs = {name: ranking.run for name, ranking in one.judged.rankings.items()}
-        yield name_of(path), score_runs(runs, judged, MEASURE)
 
 
 def _contrast(llm: FloatArray, cross: FloatArray) -> dict[str, Any]:
@@ -116,7 +104,7 @@ def _contrast(llm: FloatArray, cross: FloatArray) -> dict[str, Any]:
 
 
 def worst_topics(atlas: Sequence[AtlasCollection], most: int = 5) -> Result:
-    """The topics that LLM rerankers hurt most on average, and for how many of them all assessors see a loss."""
+    """The topics that LLM rerankers hurt most on average, and the same by each further assessor."""
     rows = [row for one in atlas for family, first, runs in _groups(one) if family == "LLM"
             for row in _worst(one, first, runs, most)]  # fmt: skip
     return table_of("worst", rows, atlas)
@@ -125,7 +113,8 @@ def worst_topics(atlas: Sequence[AtlasCollection], most: int = 5) -> Result:
 def _worst(one: AtlasCollection, first: str, runs: Sequence[str], most: int) -> Iterator[dict[str, Any]]:
     texts = read_queries(one.queries) if one.queries else {}
     deltas = np.array([one.delta(run, first) for run in runs])
-    agreed = np.array([confirmed(one.judged.pair(run, first), one.assessors) == len(one.assessors) for run in runs])
+    further = np.array([one.further_deltas(run, first) for run in runs]).mean(axis=0)
+    at_best = np.array([delta_bounds(one.judged.pair(run, first)).high for run in runs])
     for topic in np.argsort(deltas.mean(axis=0))[:most].tolist():
         lost = deltas[:, topic] < 0
         yield {
@@ -136,9 +125,9 @@ def _worst(one: AtlasCollection, first: str, runs: Sequence[str], most: int) -> 
             "first stage's score": float(one.scores[first][topic]),
             "mean difference": float(deltas[:, topic].mean()),
             "worst": float(deltas[:, topic].min()),
-            "rerankers": len(runs),
-            "lose": int(lost.sum()),
-            "lose for all assessors": int((lost & agreed[:, topic]).sum()) if one.assessors else None,
+            "rerankers that lose": f"{int(lost.sum())} of {len(runs)}",
+            "not an artefact": int((at_best[:, topic] < 0).sum()),
+            **{name: float(own[topic]) for name, own in zip(one.further_scores, further, strict=True)},
         }
 
 

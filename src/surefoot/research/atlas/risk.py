@@ -22,7 +22,7 @@ FEWEST_RUNS = 5
 def table_of(kind: str, rows: Sequence[Mapping[str, Any]], atlas: Iterable[AtlasCollection], *notes: str) -> Result:
     """A table of the atlas; its signature has the hash of the data of each collection."""
     data = [f"{one.name}:{one.digest}" for one in atlas]
-    columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
     return Result(signature(f"atlas-{kind}", measure=MEASURE, data=data), columns, notes)
 
 
@@ -94,7 +94,7 @@ def family_risks(atlas: Sequence[AtlasCollection]) -> Result:
                 deltas = [one.delta(*pair) for pair in own if one.family(pair[0]) == family]
                 if deltas:
                     rows.append({"collection": one.name, "against": kind, "family": family, **_family(deltas)})
-    return table_of("families", rows, atlas, "losses and loss of a fifth in % of topics; intervals: 95 %, over topics")
+    return table_of("families", rows, atlas, "losses in % of topics; intervals of F_Risk: 95 %, over topics")
 
 
 def _family(deltas: Sequence[FloatArray]) -> dict[str, Any]:

@@ -45,8 +45,8 @@ LOOKS = dict(
 """Colour and marker of each family; markers tell them apart in greyscale."""
 SURVIVORS = (
     ("losses", "losses by the first assessor", FAINT),
-    ("not an artefact", "whatever unjudged documents are", SKY),
-    ("three assessors", "for all three assessors", BLUE),
+    ("losses, not an artefact", "whatever unjudged documents are", SKY),
+    ("losses, three assessors", "for all three assessors", BLUE),
     ("credible losses", "credible, 95 %", BLACK),
 )
 
@@ -125,7 +125,8 @@ def trend(collections: Sequence[AtlasCollection]) -> Axes | None:
                 families += [family] * bool(own.any())
             grid = np.linspace(0, gains.max(), 50)
             axes.plot(grid, shifted_risk(deltas, grid), color=BLACK, linewidth=0.8, linestyle=(0, (4, 2)), zorder=0)
-            axes.set(xlabel="gain of the mean over BM25", ylabel="F_Risk against BM25", ylim=(0, None))
+            axes.set(xlabel="gain of the mean over BM25", ylabel="F_Risk against BM25")
+            axes.set_ylim(bottom=0)
         line = Line2D([], [], color=BLACK, linewidth=0.8, linestyle=(0, (4, 2)), label="the gain alone")
         _legend(axes, families, line)
     return axes
@@ -169,9 +170,11 @@ def survivors(families: Result) -> Axes:
             for place, value, row in zip(places, values, rows, strict=True):
                 if row[column] is not None:
                     axes.text(value + 0.7, place + 0.3 - 0.2 * number, str(row[column]), fontsize=5, va="center")
-        axes.set_yticks(places, [f"{row['collection']}: {row['family']}, {row['pairs']} pairs" for row in rows])
+        axes.set_yticks(places, [f"{row['collection']}: {row['family']} ({row['pairs']})" for row in rows])
         axes.set(xlabel="% of the losses against the first stage", xlim=(0, 108))
-        axes.legend(loc="lower right")
+        figure = axes.get_figure(root=True)
+        if figure is not None:
+            figure.legend(loc="outside lower center", ncols=len(SURVIVORS))
     return axes
 
 
@@ -186,7 +189,8 @@ def guards(pairs: Result) -> Axes:
                 axes.plot(x, y, color=colour, linewidth=0.6, alpha=0.7)
                 axes.scatter(x[0], y[0], 14, "white", edgecolor=colour, linewidth=0.7, zorder=3)
                 _scatter(axes, row["family"], [x[1]], [y[1]])
-            axes.set(xlabel="F_Risk against the first stage", ylabel="mean nDCG@10", xlim=(0, None))
+            axes.set(xlabel="F_Risk against the first stage", ylabel="mean nDCG@10")
+            axes.set_xlim(left=0)
         alone = Line2D([], [], color=QUIET, marker="o", markerfacecolor="white", linestyle="", markersize=4,
                        label="left alone")  # fmt: skip
         _legend(axes, [row["family"] for row in rows], alone)
