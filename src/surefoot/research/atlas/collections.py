@@ -51,6 +51,8 @@ class AtlasCollection:
     assessors: tuple[Path, ...] = ()
     published: Mapping[str, float] = field(default_factory=dict)
     queries: Path | None = None
+    is_complete: bool = False
+    """Whether the relevance of all documents is known, so that nothing is unjudged."""
 
     @cached_property
     def scores(self) -> Scores:
@@ -224,7 +226,15 @@ def _embedded() -> AtlasCollection:
     first_stages = {run: "BM25" for run in learned if run in runs}
     title = "the embedded collection: sentences that describe objects of Python's library"
     return AtlasCollection(
-        EMBEDDED, title, runs, folder / "qrels.txt", "BM25", families, first_stages, queries=folder / "queries.tsv"
+        EMBEDDED,
+        title,
+        runs,
+        folder / "qrels.txt",
+        "BM25",
+        families,
+        first_stages,
+        queries=folder / "queries.tsv",
+        is_complete=True,
     )
 
 

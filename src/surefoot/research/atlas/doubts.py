@@ -26,7 +26,7 @@ def doubted_pairs(atlas: Sequence[AtlasCollection], progress: Progress | None = 
     rows = []
     for one in atlas:
         pairs = list(one.reranked())
-        if not pairs:
+        if not pairs or one.is_complete:
             continue
         disagreement = (
             Disagreement.fit(one.judged, one.assessors) if one.assessors else Disagreement.shipped(one.judged.levels)
