@@ -190,7 +190,7 @@ def guards(pairs: Result) -> Axes:
                 axes.scatter(x[0], y[0], 14, "white", edgecolor=colour, linewidth=0.7, zorder=3)
                 _scatter(axes, row["family"], [x[1]], [y[1]])
             axes.set(xlabel="F_Risk against the first stage", ylabel="mean nDCG@10")
-            axes.set_xlim(left=0)
+            axes.set_xlim(0, 1.06 * max(row["frisk"] for row in rows if row["collection"] == name))
         alone = Line2D([], [], color=QUIET, marker="o", markerfacecolor="white", linestyle="", markersize=4,
                        label="left alone")  # fmt: skip
         _legend(axes, [row["family"] for row in rows], alone)
