@@ -37,6 +37,10 @@ def victim(folder: str, nth: int, registry: Path, command: list[str]) -> int:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(watch)
-    code = main(command)
+    try:
+        code = main(command)
+    except BaseException as error:  # the frames of the process that was forked must not go on here
+        print(repr(error), file=sys.stderr)
+        code = 70
     print(f"\n{count}", file=sys.stderr, flush=True)
     return code
