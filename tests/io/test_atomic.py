@@ -81,3 +81,9 @@ def test_a_link_is_written_through_and_a_long_name_is_no_obstacle(tmp_path: Path
     write_text(tmp_path / ("ä" * 127), "new")
     with pytest.raises(SurefootError, match="can't be written: File name too long"):
         write_text(tmp_path / ("a" * 300), "new")
+
+
+def test_standard_output_that_is_a_pipe_is_written_to() -> None:
+    code = "from surefoot.io.atomic import write_bytes; write_bytes('/dev/stdout', b'through a pipe')"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert found.stdout == b"through a pipe"

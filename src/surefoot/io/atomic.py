@@ -32,12 +32,11 @@ def write_text(path: PathLike, text: str) -> None:
 
 def write_bytes(path: PathLike, data: bytes) -> None:
     """Write a file atomically. A pipe or a device such as /dev/stdout can't be replaced and is written to directly."""
-    target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)
+        if Path(path).exists() and not Path(path).is_file():
+            Path(path).write_bytes(data)
         else:
-            with replacing(target) as draft:
+            with replacing(Path(os.path.realpath(path))) as draft:
                 draft.write_bytes(data)
     except OSError as error:
         raise SurefootError(f"{path}: can't be written: {error.strerror}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_int
@@ -99,7 +100,7 @@ class LightGBM:
             training.keep_scores(booster.eval_train)
             if valid is not None:
                 valid.keep_scores(booster.eval_valid)
-        return _with_objective(_first_trees(booster, before + history.best_trees).model_to_string())
+        return _complete(_first_trees(booster, before + history.best_trees).model_to_string())
 
     def load(self, text: str) -> Any:
         return lgb.Booster(model_str=text)
@@ -207,12 +208,13 @@ def _first_trees(booster: Any, trees: int) -> Any:
     return lgb.Booster(model_str=booster.model_to_string(num_iteration=trees))
 
 
-def _with_objective(text: str) -> str:
-    """The model with an objective, which converters of models ask for; under this one a score is the sum of leaves.
+def _complete(text: str) -> str:
+    """The model with an objective, which converters of models ask for, and without the threads that trained it.
 
-    All of them know regression; some refuse lambdarank.
+    Under regression, which all converters know, a score is the sum of leaves; some refuse lambdarank.
     """
     names = "\nfeature_names="
+    text = re.sub(r"\n\[num_threads: -?\d+\]\n", "\n[num_threads: 0]\n", text, count=1)
     return text if "\nobjective=" in text else text.replace(names, f"\nobjective=regression{names}", 1)
 
 
