@@ -9,6 +9,8 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +164,60 @@ def accepted_text() -> str:
         return path.read_text()
 
 
+@cache
+def model_files() -> dict[str, str]:
+    """The files of a small model, and the checkpoint of its training."""
+    from surefoot.learn import train
+    from tests.learn.small_rankings import BASELINE, TRAINING, settings
+
+    class StopError(Exception):
+        pass
+
+    def stop(at: Any) -> None:
+        if at.iteration == 3:
+            raise StopError
+
+    chosen = settings(n_estimators=4, num_leaves=4)
+    with tempfile.TemporaryDirectory() as folder:
+        with suppress(StopError):
+            train(TRAINING, BASELINE, chosen, output=folder, checkpoint_every=0, report=stop)
+        train(TRAINING, BASELINE, chosen, output=Path(folder, "model"))
+        return {path.name: path.read_text() for path in Path(folder).rglob("*.*")}
+
+
+def read_card(path: Path) -> Any:
+    """The card as it is, with the model beside it."""
+    return _predict(path, path.read_bytes(), model_files()["model.txt"])
+
+
+def read_model_text(path: Path) -> Any:
+    """The model as it is, with a card that has its digest: damage is not found by that."""
+    from surefoot.io.atomic import digest_of
+
+    text = path.read_text("utf-8", errors="replace")
+    card = json.loads(model_files()["card.json"])
+    card["model"]["blake2b"] = digest_of(text)
+    return _predict(path, json.dumps(card).encode(), text)
+
+
+def _predict(path: Path, card: bytes, text: str) -> Any:
+    from surefoot.learn import load_model
+    from tests.learn.small_rankings import TRAINING
+
+    folder = path.with_name("model")
+    folder.mkdir(exist_ok=True)
+    (folder / "card.json").write_bytes(card)
+    (folder / "model.txt").write_text(text)
+    return load_model(folder).predict(TRAINING).shape
+
+
+def read_checkpoint(path: Path) -> Any:
+    from surefoot.learn.checkpoint import Checkpoint
+
+    request = json.loads(model_files()["checkpoint.json"].partition("\n")[2])["request"]
+    return Checkpoint.begin(path, request, 1e9, resume=True).current
+
+
 Reader = tuple[Callable[[], str], str, Callable[[Path], Any], Callable[[bytes], Any] | None]
 
 READERS: dict[str, Reader] = {
@@ -177,6 +233,9 @@ READERS: dict[str, Reader] = {
     "texts": (lambda: TEXTS, "queries.tsv", read_texts, None),
     "guard": (guard_text, "guard.json", read_guard, None),
     "ratchet": (accepted_text, "accepted.json", read_accepted, None),
+    "model": (lambda: model_files()["model.txt"], "model.txt", read_model_text, None),
+    "model card": (lambda: model_files()["card.json"], "card.json", read_card, None),
+    "checkpoint": (lambda: model_files()["checkpoint.json"], "checkpoint.json", read_checkpoint, None),
 }
 """For each reader a good file, its name, the reader, and a slow, obvious one where there is such."""
 

@@ -347,3 +347,10 @@ def test_a_topic_that_trec_eval_leaves_out_counts_0(tmp_path):
     scores = read_scores([tmp_path / "old.eval", tmp_path / "new.eval"], "AP")
     assert scores["new"].tolist() == [0.5, 0.0]
     assert scores.notes == ("1 missing score filled with 0: new on 2",)
+
+
+def test_too_many_columns_named_like_summaries_are_refused_at_once(file):
+    names = ["avg", "Avg", "aVg", "avG", "AVg", "AvG", "aVG", "AVG", "mean", "Mean"]
+    table = f"topic,a,b,{','.join(names)}\nq1{',0.5' * 12}\n"
+    with pytest.raises(SurefootError, match="10 rows or columns are called like means or totals"):
+        read_scores(file(table))

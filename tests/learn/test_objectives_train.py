@@ -8,6 +8,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 
+from surefoot.errors import SurefootError
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.metrics import Metric
 from surefoot.learn.objectives import OBJECTIVES
@@ -76,3 +77,10 @@ def test_more_alpha_means_fewer_losses_on_the_training_queries(name: str, data: 
     assert losses[-1] <= 0.6 * losses[0]
     assert risks == sorted(risks, reverse=True)
     assert risks[-1] <= 0.3 * risks[0]
+
+
+def test_georisk_refuses_baselines_below_zero() -> None:
+    """What is expected would have no root, and the model would be zeros."""
+    below = np.linspace(-1, 1, len(SMALL.sizes))
+    with pytest.raises(SurefootError, match="georisk needs baselines that score 0 or more on every query; got -1"):
+        model_text(RiskObjective("georisk", 1.0, below, n_jobs=1))

@@ -56,7 +56,7 @@ def _get(wanted: Collection) -> Path:
     found = locate(wanted.name)
     if found is not None:
         _say(f"{wanted.name} is already in {found}")
-        return found
+        return fetch(wanted.name)  # which removes what a killed process left
     if not wanted.ask:
         size = f", {_size(wanted)}" if wanted.size else ""
         _say(f"{wanted.name}: {wanted.title}{size}\nlicence: {wanted.licence} ({wanted.page})")

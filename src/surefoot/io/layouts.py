@@ -26,6 +26,9 @@ NAMES: dict[Role, tuple[str, ...]] = {
     "value": ("value", "score"),
 }
 _ROLES = {name: role for role, names in NAMES.items() for name in names}
+MOST_MARGINS = 8
+"""Rows named like summaries; which of them are some is found by trying all sets of them."""
+
 SUMMARIES = frozenset({"mean", "amean", "average", "avg", "total", "sum", "all"})
 PRINTED_ROUNDING = 1e-3
 """How far a printed mean may lie from that of the printed scores."""
@@ -307,6 +310,10 @@ def _without_margins(matrix: ScoreMatrix) -> ScoreMatrix:
 def _margin(values: FloatArray, marginal: Sequence[bool]) -> dict[int, str]:
     """The largest set of the rows so named that are the mean or the total of all rows outside the set."""
     candidates = np.flatnonzero(marginal).tolist()
+    if len(candidates) > MOST_MARGINS:
+        raise SurefootError(
+            f"{len(candidates)} rows or columns are called like means or totals (as mean, all); rename or remove them"
+        )
     for size in range(len(candidates), 0, -1):
         for rows in combinations(candidates, size):
             others = np.delete(values, rows, axis=0)

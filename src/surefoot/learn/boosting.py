@@ -97,6 +97,11 @@ class RiskObjective:
         metric = Metric.trained(self.pairs).bind(data.labels, data.bounds, self.pairs.empty)
         self.lambdas = LambdaGradients(self.objective.metric(metric, baselines), self.pairs, self.n_jobs)
         self.baselines = baselines.values(metric)
+        lowest = self.baselines.min(initial=0.0)
+        if lowest < 0 and not self.objective.takes_negative:
+            raise SurefootError(
+                f"objective {self.objective.name} needs baselines that score 0 or more on every query; got {lowest:g}"
+            )
         self.risk = _RiskPart.of(self.pairs, data, baselines, self.n_jobs)
         self.counted = np.flatnonzero(metric.counted)
         self.weight = as_weight(weight, data.bounds)

@@ -47,7 +47,7 @@ def _read_booster(path: Path) -> Any:
         import xgboost
 
         return xgboost.Booster(model_file=path)
-    except engine.error:
+    except (engine.error, ValueError):
         raise InputError(path, f"begins like a model of {name} but is not one, or is damaged") from None
 
 

@@ -171,7 +171,11 @@ class Model:
     @cached_property
     def booster(self) -> Any:
         """The engine's own object: the trees alone, without the guard."""
-        return engine_of(self.engine).load(self.text)
+        engine = engine_of(self.engine)
+        try:
+            return engine.load(self.text)
+        except (engine.error, ValueError):  # LightGBM reads its parameters as JSON
+            raise SurefootError(f"the model is damaged: {self.engine} can't load its text; train it again") from None
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the model and its card to a folder; the card last, so that a folder with a card is complete."""

@@ -68,6 +68,7 @@ class LambdaMART:
     alpha: float = 0.0
     name: ClassVar[str] = "lambdamart"
     fewest_baselines: ClassVar[int] = 0
+    takes_negative: ClassVar[bool] = True
     ranks_queries: ClassVar[bool] = False
     """Whether it compares all queries with each other, which sums over workers can't do."""
 

@@ -31,6 +31,7 @@ class GeoRisk(LambdaMART):
     full: ClassVar[bool] = False
     name: ClassVar[str] = "georisk"
     fewest_baselines: ClassVar[int] = 1
+    takes_negative: ClassVar[bool] = False  # it divides by the root of what is expected
 
     def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
         x = metrics.x
