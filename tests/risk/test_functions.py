@@ -185,7 +185,7 @@ def test_wins_losses_ties_and_large_losses() -> None:
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [risk.trisk(MATRIX, BASELINE, ALPHAS), risk.zrisk(MATRIX, ALPHAS), risk.g_squared(MATRIX)[0]]
     smooth = risk.trisk(MATRIX, BASELINE, 1, Smooth)
-    monkeypatch.setattr(moments, "CHUNK", 40)
+    monkeypatch.setattr(moments, "PIECE", 40)
     parts = [risk.trisk(MATRIX, BASELINE, ALPHAS), risk.zrisk(MATRIX, ALPHAS), risk.g_squared(MATRIX)[0]]
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)

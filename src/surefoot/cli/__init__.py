@@ -56,6 +56,7 @@ EXAMPLES = """examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 fine, 1 refused by the gate, 2 wrong use or bad input, 3 can't tell."""
+    _calm_threads()
     argv = _join_negated(sys.argv[1:] if argv is None else argv)
     parser = build_parser(argument for argument in argv if argument in COMMANDS)
     arguments, unknown = parser.parse_known_args(argv)
@@ -83,6 +84,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report_error(arguments.command, "not enough memory for this input", 2)
     except KeyboardInterrupt:
         return _report_error(arguments.command, "stopped", 130)
+
+
+def _calm_threads() -> None:
+    """One thread for matrices, unless the user asks for more: at this size more gain nothing but waiting."""
+    for library in ("OPENBLAS", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 def _join_negated(argv: Sequence[str]) -> list[str]:

@@ -15,12 +15,14 @@ from surefoot.risk.distributions import student_p
 
 T = TypeVar("T")
 CHUNK = 1 << 21
-"""How many numbers are processed at once: bounds the memory and stays near the caches."""
+"""How many numbers are drawn at once: bounds the memory."""
+PIECE = 1 << 17
+"""How many numbers are processed at once: what a processor's own cache holds, several arrays of it."""
 
 
 def chunks(topics: int, rows: int) -> Iterator[slice]:
-    """Slices of topics such that rows × topics stays within `CHUNK` numbers."""
-    width = max(1, CHUNK // max(rows, 1))
+    """Slices of topics such that rows × topics stays within `PIECE` numbers."""
+    width = max(1, PIECE // max(rows, 1))
     return (slice(start, start + width) for start in range(0, topics, width))
 
 
