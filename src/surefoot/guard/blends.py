@@ -117,8 +117,8 @@ def features_of(pair: Pair, scale: Scale) -> FloatArray:
     np.divide(candidate.filled, scale.spread, out=features[0])
     np.subtract(candidate.to_rows(candidate.highest / scale.spread), features[0], out=features[1])
     features[2] = candidate.z
-    np.log(candidate.rank, out=features[3])
-    np.log(baseline.rank, out=features[4])
+    features[3], features[4] = candidate.rank, baseline.rank
+    np.log(features[3:5], out=features[3:5])
     np.subtract(features[3], features[4], out=features[5])
     features[6] = baseline.min_max
     features[7] = lean_term(pair, scale)

@@ -123,6 +123,10 @@ class Guard:
         """The same guard, moved so far towards the baseline's ranking."""
         return replace(self, safety=safety)
 
+    def at_strength(self, strength: float) -> Guard:
+        """The same second stage with its corrections so many times as large."""
+        return replace(self, trees=tuple(tree.scaled(strength) for tree in self.trees))
+
     def _blend(self, pair: Pair) -> FloatArray:
         return BLENDS[self.kind](pair, self.weight, self.scale)
 

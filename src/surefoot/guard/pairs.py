@@ -6,7 +6,6 @@ This module and those that serve a guard load numpy alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.errors import SurefootError, counted
+from surefoot.guard._lazy import Lazy
 
 LONG = 100
 """Documents of a query, on average, from which queries are sorted one by one."""
@@ -32,17 +32,17 @@ class Scored:
     scores: FloatArray
     bounds: IntArray
 
-    @cached_property
+    @Lazy
     def query(self) -> IntArray:
         """The query of each row."""
         return np.repeat(np.arange(self.bounds.size - 1), self.sizes)
 
-    @cached_property
+    @Lazy
     def begins(self) -> IntArray:
         """The first row of each query."""
         return self.bounds[:-1]
 
-    @cached_property
+    @Lazy
     def sizes(self) -> IntArray:
         """The number of documents of each query."""
         return self.bounds[1:] - self.bounds[:-1]  # several times faster than np.diff for one query
@@ -51,14 +51,14 @@ class Scored:
         """A value of each query, for each of its documents; that of an only query is left to broadcasting."""
         return values if values.size == 1 else values[self.query]
 
-    @cached_property
+    @Lazy
     def is_missing(self) -> BoolArray | None:
         """Which documents the ranker did not return; None if it returned all."""
         if self.scores.min() > -np.inf:
             return None
         return np.asarray(self.scores == -np.inf)
 
-    @cached_property
+    @Lazy
     def filled(self) -> FloatArray:
         """The scores, with a query's lowest for what was not returned."""
         if self.is_missing is None:
@@ -67,33 +67,33 @@ class Scored:
         lowest[np.isinf(lowest)] = 0.0  # nothing was returned
         return np.where(self.is_missing, self.to_rows(lowest), self.scores)
 
-    @cached_property
+    @Lazy
     def highest(self) -> FloatArray:
         """The highest score of each query."""
         return np.maximum.reduceat(self.filled, self.begins)
 
-    @cached_property
+    @Lazy
     def centred(self) -> FloatArray:
         """The scores less their mean in the query."""
         return self.filled - self.to_rows(np.add.reduceat(self.filled, self.begins) / self.sizes)
 
-    @cached_property
+    @Lazy
     def spread(self) -> FloatArray:
         """The standard deviation of each query's scores."""
         return np.sqrt(np.add.reduceat(self.centred * self.centred, self.begins) / self.sizes)
 
-    @cached_property
+    @Lazy
     def z(self) -> FloatArray:
         """The scores in standard deviations from their mean in the query; 0 where all are equal."""
         return self.centred / self.to_rows(_or_one(self.spread))
 
-    @cached_property
+    @Lazy
     def min_max(self) -> FloatArray:
         """The scores mapped to 0..1 in each query; 0 where all are equal."""
         lowest = np.minimum.reduceat(self.filled, self.begins)
         return (self.filled - self.to_rows(lowest)) / self.to_rows(_or_one(self.highest - lowest))
 
-    @cached_property
+    @Lazy
     def order(self) -> IntArray:
         """The rows by query and falling score; ties in the order of the rows."""
         return sorted_in_queries(-self.scores, self.bounds)
@@ -102,7 +102,7 @@ class Scored:
         """Falling whole numbers that rank each query's documents as the scores do; minus infinity stays."""
         return falling_in_queries(self.scores, self.order, self.bounds)
 
-    @cached_property
+    @Lazy
     def rank(self) -> FloatArray:
         """1 more than the number of the query's documents with a higher score."""
         ranked = self.scores[self.order]
@@ -161,11 +161,11 @@ class Pair:
         shift = self.bounds[:-1][chosen] - (np.cumsum(sizes) - sizes)
         return np.asarray(np.arange(sizes.sum()) + np.repeat(shift, sizes))
 
-    @cached_property
+    @Lazy
     def overlap(self) -> FloatArray:
         """How much of the first ten documents the two rankings share, for each query."""
-        both = np.maximum(self.baseline.rank, self.candidate.rank) <= TOP
-        return np.add.reduceat(both, self.baseline.begins, dtype=np.float64) / np.minimum(self.baseline.sizes, TOP)
+        both = (np.maximum(self.baseline.rank, self.candidate.rank) <= TOP).astype(np.float64)
+        return np.add.reduceat(both, self.baseline.begins) / np.minimum(self.baseline.sizes, TOP)
 
 
 def sorted_in_queries(keys: FloatArray, bounds: IntArray) -> IntArray:

@@ -8,7 +8,6 @@ candidate's scores of such queries, and start from them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -69,8 +68,7 @@ def fit_second_stage(pair: Pair, labels: npt.ArrayLike, *, seed: int = 0, featur
     for draw in range(SEEDS):
         booster = lgb.train({**PARAMS, "seed": seed * SEEDS + draw, "objective": objective}, data, N_TREES)
         trees += trees_of(booster.model_to_string())
-    averaged = tuple(_scaled(tree, 1 / SEEDS) for tree in trees)
-    return Guard(TREES, scale=scale, trees=averaged)
+    return Guard(TREES, scale=scale, trees=tuple(trees)).at_strength(1 / SEEDS)
 
 
 def trees_of(text: str) -> Iterator[Tree]:
@@ -93,7 +91,3 @@ def trees_of(text: str) -> Iterator[Tree]:
 
 def _numbers(kind: type[Number], text: str | None) -> tuple[Number, ...]:
     return tuple(kind(part) for part in (text or "").split())
-
-
-def _scaled(tree: Tree, factor: float) -> Tree:
-    return replace(tree, value=tuple(value * factor for value in tree.value))

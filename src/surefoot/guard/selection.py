@@ -22,6 +22,15 @@ ERRORS = 1.0
 """Standard errors by which a guard must be better than the default."""
 
 
+STRENGTHS = (0.25, 0.5, 0.75, 1.0)
+"""How strong the second stage of a recipe may be, from weak to strong."""
+
+PRICE = 0.01
+"""The fraction of the mean that it may cost out of bag. The bags keep the iteration that is best on the queries that
+they hold out, so they look better there than they are, and moving away from them dearer: docs/recipe.md has by how
+much."""
+
+
 @dataclass(frozen=True)
 class Selection:
     """The row of the guard that was taken, and its gain in U_Risk over the candidate alone with its standard error."""
@@ -45,6 +54,16 @@ def select(guarded: FloatArray, baseline: FloatArray, default: int, alpha: float
     index = int(np.argmax(lower))
     gain, error = _mean_and_error(values[index] - values[0])
     return Selection(index if gain > 0 else 0, float(gain), float(error))
+
+
+def affordable(guarded: FloatArray, candidate: FloatArray, price: float = PRICE) -> int:
+    """How many ever stronger guards (rows), from the first on, cost no more than this fraction of the mean.
+
+    >>> affordable(np.array([[0.50, 0.5], [0.48, 0.5], [0.9, 0.9]]), np.array([0.5, 0.5]))
+    1
+    """
+    dear = guarded.mean(axis=-1) < (1 - price) * candidate.mean()
+    return int(np.argmax(dear)) if dear.any() else len(guarded)
 
 
 def values_of(x: FloatArray, baseline: FloatArray, alpha: float) -> FloatArray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,9 @@ from surefoot.errors import SurefootError
 
 MOST_SPLITS = 8
 """The outcomes of a tree's splits are the bits of one byte."""
+
+NEVER = (0, np.inf)
+"""The split that no document passes to the right, in place of those that a small tree lacks."""
 
 AT_ONCE = 1 << 8
 """Documents whose splits fit into the processor's cache."""
@@ -54,6 +58,10 @@ class Tree:
             node = (self.right if outcomes >> node & 1 else self.left)[node]
         return self.value[-node - 1]
 
+    def scaled(self, factor: float) -> Tree:
+        """The tree with its leaves so many times as large."""
+        return replace(self, value=tuple(value * factor for value in self.value))
+
     @classmethod
     def from_json(cls, found: Any, features: int) -> Tree:
         """A tree from its JSON, over so many features."""
@@ -80,18 +88,24 @@ class Forest:
     trees: tuple[Tree, ...]
 
     @cached_property
-    def _arrays(self) -> tuple[Any, Any, FloatArray, Any]:
-        """Features and thresholds (splits × trees), values by tree and outcomes, and where a tree's values begin."""
+    def _arrays(self) -> tuple[Any, Any, Any, FloatArray, Any]:
+        """The distinct splits (features, thresholds), those of each tree, values by tree and outcomes, their begins.
+
+        Trees of one training share most of their splits, so these are compared once.
+        """
         splits = max((len(tree.feature) for tree in self.trees), default=0)
-        features = np.zeros((splits, len(self.trees)), np.intp)
-        thresholds = np.full((splits, len(self.trees), 1), np.inf)
+        numbers: dict[tuple[int, float], int] = {}
+        of_tree = np.zeros((splits, len(self.trees)), np.intp)
         table = np.empty((len(self.trees), 1 << splits))
         for column, tree in enumerate(self.trees):
-            features[: len(tree.feature), column] = tree.feature
-            thresholds[: len(tree.feature), column, 0] = tree.threshold
+            own = zip(tree.feature, tree.threshold, strict=True)
+            for row, split in enumerate(itertools.islice(itertools.chain(own, itertools.repeat(NEVER)), splits)):
+                of_tree[row, column] = numbers.setdefault(split, len(numbers))
             table[column] = [tree.leaf(outcomes) for outcomes in range(table.shape[1])]
+        features = np.array([feature for feature, _ in numbers], np.intp)
+        thresholds = np.array([[threshold] for _, threshold in numbers]).reshape(-1, 1)
         begin = (np.arange(len(self.trees)) << splits)[:, np.newaxis]
-        return features, thresholds, table.ravel(), begin
+        return features, thresholds, of_tree, table.ravel(), begin
 
     def __call__(self, features: FloatArray) -> FloatArray:
         """The sum of the trees for each column of features (features × documents)."""
@@ -102,8 +116,10 @@ class Forest:
         return np.concatenate([self._sum(part) for part in parts])
 
     def _sum(self, features: FloatArray) -> FloatArray:
-        of_split, thresholds, table, begin = self._arrays
+        of_split, thresholds, of_tree, table, begin = self._arrays
         outcomes = np.zeros((len(self.trees), features.shape[1]), np.uint8)
-        for right in (features.take(of_split, axis=0) > thresholds).view(np.uint8)[::-1]:
-            outcomes = outcomes + outcomes + right
+        is_right = (features.take(of_split, axis=0) > thresholds).view(np.uint8)
+        for right in is_right.take(of_tree, axis=0)[::-1]:
+            outcomes += outcomes
+            outcomes += right
         return np.asarray(table.take(begin + outcomes, mode="clip").sum(axis=0))

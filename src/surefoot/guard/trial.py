@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from surefoot.guard.blends import TREES, Scale
 from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import fit_second_stage
-from surefoot.guard.selection import Selection, select
+from surefoot.guard.selection import PRICE, STRENGTHS, Selection, affordable, select
 
 PerQuery = Callable[[FloatArray], FloatArray]
 """From a score of each document, minus infinity for one that is not returned, to the metric of each query."""
@@ -137,6 +137,25 @@ class Trial:
             if self.progress is not None:
                 self.progress(len(self._fitted), FITS, f"Fitting guards: second stage {len(self._fitted)} of {FITS}")
         return self._fitted[left_out]
+
+    def priced(self) -> tuple[Guard, FloatArray]:
+        """The second stage as strong as the mean can bear, and the metric of each query under one that did not see it.
+
+        Whether it helps on a few hundred queries is mostly chance, so nothing is asked but its price.
+        """
+        alone, found = self.of(Guard()), np.empty((len(STRENGTHS), len(self)))
+        for fold in range(FOLDS):
+            inside = self.fold == fold
+            fitted = self.fit_trees(self.queries[~inside])
+            found[:, inside] = [self.of(fitted.at_strength(strength))[inside] for strength in STRENGTHS]
+        bearable = affordable(found, alone)
+        cost = f"costs at most {PRICE:.0%} of the mean out of bag".replace("%", " %")
+        if not bearable:
+            return Guard(card={"why": f"no strength of the second stage {cost}"}), alone
+        strength = STRENGTHS[bearable - 1]
+        why = f"of the strengths {', '.join(map(str, STRENGTHS))} the largest that {cost}: {strength:g}"
+        guard = self.fit_trees(self.queries).at_strength(strength)
+        return replace(guard, card={"strength": strength, "why": why}), found[bearable - 1]
 
     def fit_trees(self, queries: IntArray) -> Guard:
         """The second stage of these queries."""

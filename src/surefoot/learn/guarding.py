@@ -58,16 +58,13 @@ class Guarding:
         return replace(model, card={**model.card, **kept, **measures}, guard=guard)
 
     def _second_stage(self, out_of_bag: FloatArray) -> tuple[Guard, dict[str, Any]]:
-        """The second stage in any case: whether it helps on a few hundred queries is mostly chance.
-
-        A choice by folds gave up as much risk as it saved mean.
-        """
+        """The second stage, as strong as the mean can bear."""
         validation = self.validation
         judged = LabelledPair(self._pair(out_of_bag), validation.data.labels.astype(np.float64), validation.metric)
         trial = Trial(judged, np.arange(len(validation.data)), (TREES,), ALPHA, self.settings.seed)
-        card = {"measure": str(validation.metric.metric), "queries": len(trial), "why": "taken in any case"}
-        values = trial.values()[-1][validation.metric.counted]
-        return replace(trial.fit_trees(trial.queries), card=card), {"validation": validation.measures_of(values)}
+        guard, values = trial.priced()
+        card = {"measure": str(validation.metric.metric), "queries": len(trial), **guard.card}
+        return replace(guard, card=card), {"validation": validation.measures_of(values[validation.metric.counted])}
 
     def _fit(self, out_of_bag: FloatArray) -> tuple[Guard, dict[str, Any]]:
         """The guard that is best of those asked for, within the budget if there is one."""
