@@ -19,6 +19,7 @@ from surefoot.guard.fitting import GuardFit, fit_guard
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.selection import ALPHA
 from surefoot.io.document_lists import DocumentLists, Qrels, Run
+from surefoot.io.run_kernels import find_keys
 
 if TYPE_CHECKING:
     from surefoot.guard.guard import Guard
@@ -235,10 +236,9 @@ def _load(run: object, name: str) -> Run:
 
 def _find(known: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> IntArray:
     """The index of each wanted key among the known ones, -1 if it is not there."""
-    order, asked = np.argsort(known), np.argsort(wanted)  # a search in rising order stays in the cache
-    at = np.empty(wanted.size, np.int64)
-    at[asked] = np.minimum(np.searchsorted(known[order], wanted[asked]), known.size - 1)
-    return np.asarray(np.where(known[order[at]] == wanted, order[at], -1))
+    found = np.empty(wanted.size, np.int64)
+    find_keys(known, wanted, np.empty(1 << (2 * known.size).bit_length(), np.int64), found)
+    return found
 
 
 def _rows(lists: DocumentLists, topics: Sequence[str]) -> tuple[IntArray, IntArray]:

@@ -19,7 +19,7 @@ MOST_SPLITS = 8
 NEVER = (0, np.inf)
 """The split that no document passes to the right, in place of those that a small tree lacks."""
 
-AT_ONCE = 1 << 8
+AT_ONCE = 1 << 9
 """Documents whose splits fit into the processor's cache."""
 
 
