@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -83,16 +84,39 @@ def test_the_command(data: RankingData, tmp_path: Path, capsys: Any) -> None:
 
 
 @pytest.mark.parametrize(("to", "package"), [("treelite", "treelite"), ("onnx", "onnxmltools")])
-def test_a_missing_package_is_one_line(to: str, package: str, data: RankingData, tmp_path: Path) -> None:
+def test_a_missing_package_is_one_line(
+    to: str, package: str, data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = train(data, settings=Settings("lambdamart", n_estimators=2)).model
-    try:
-        __import__(package)
-    except ModuleNotFoundError:
-        with pytest.raises(SurefootError, match=f"pip install {package}"):
-            export_model(model, tmp_path / "out", to)
-        assert not (tmp_path / "out").exists()
-    else:
-        assert export_model(model, tmp_path / "out", to)[0].stat().st_size > 0
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(SurefootError, match=f"pip install {package}"):
+        export_model(model, tmp_path / "out", to)
+    assert not (tmp_path / "out").exists()
+
+
+def treelite_scores(file: Path, features: Any) -> Any:
+    treelite = pytest.importorskip("treelite", reason="Treelite is not installed")
+    return treelite.gtil.predict(treelite.Model.deserialize_bytes(file.read_bytes()), features)
+
+
+def onnx_scores(file: Path, features: Any) -> Any:
+    runtime = pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed")
+    return runtime.InferenceSession(str(file)).run(None, {"features": features})[0]
+
+
+@pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize(
+    ("to", "package", "predict"), [("treelite", "treelite", treelite_scores), ("onnx", "onnxmltools", onnx_scores)]
+)
+def test_other_services_score_as_the_trees_do(
+    to: str, package: str, predict: Any, engine: Any, data: RankingData, tmp_path: Path
+) -> None:
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    model = train(data, "feature:1", replace(QUICK, engine=engine)).model
+    trees, guard = export_model(model, tmp_path / "ranker", to)
+    expected = replace(model, guard=None).predict(data)
+    np.testing.assert_allclose(predict(trees, np.asarray(data.features)).ravel(), expected, atol=1e-6)
+    assert Guard.load(guard) == model.guard
 
 
 def test_what_is_not_exported_is_told(data: RankingData, tmp_path: Path) -> None:

@@ -211,10 +211,12 @@ def _first_trees(booster: Any, trees: int) -> Any:
 def _complete(text: str) -> str:
     """The model with an objective, which converters of models ask for, and without the threads that trained it.
 
-    Under regression, which all converters know, a score is the sum of leaves; some refuse lambdarank.
+    Under regression, which all converters know, a score is the sum of leaves; some refuse lambdarank. Some look for it
+    among the parameters.
     """
     names = "\nfeature_names="
     text = re.sub(r"\n\[num_threads: -?\d+\]\n", "\n[num_threads: 0]\n", text, count=1)
+    text = text.replace("\n[objective: custom]\n", "\n[objective: regression]\n")
     return text if "\nobjective=" in text else text.replace(names, f"\nobjective=regression{names}", 1)
 
 
