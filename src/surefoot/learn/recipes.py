@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from surefoot.learn.settings import Settings
 
 SAFE = Settings(
@@ -17,3 +19,6 @@ SAFE = Settings(
     guard="trees",
 )
 """Bags of small trees for the mean, guarded by the baseline; docs/recipe.md shows what it did."""
+
+RECIPES = {"safe": SAFE, "bags": replace(SAFE, guard=None)}
+"""By the names that plans of experiments have for them: the recipe, and its bags alone."""

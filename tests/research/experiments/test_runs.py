@@ -18,9 +18,11 @@ from surefoot.io.letor import read_letor
 from surefoot.io.tables import read_scores
 from surefoot.learn.data import RankingData
 from surefoot.learn.metrics import Metric
+from surefoot.learn.recipes import SAFE
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import train
 from surefoot.research.experiments.data import load_data
+from surefoot.research.experiments.folds import split
 from surefoot.research.experiments.plan import PROTOCOLS, Plan
 from surefoot.research.experiments.result import write_experiment
 from surefoot.research.experiments.runner import Progress, experiment
@@ -65,6 +67,23 @@ def test_jobs_are_the_trainings_that_one_would_make_by_hand(mslr: Path, tmp_path
         assert found == pytest.approx(expected)
     assert result.main.systems == ("LambdaMART", "U-CRO alpha 2", "BM25")
     assert len(result.main.topics) == 40
+
+
+def test_recipes_stand_beside_objectives(small: Path, tmp_path: Path) -> None:
+    plan = Plan(baseline="feature:12", objectives=(), recipes=("safe", "bags"), trees=(3,), docs_per_leaf=(2,), folds=3)
+    data = load_data([str(small)])
+    result = experiment(plan, data, tmp_path, workers=1)
+    assert result["learner"].tolist() == ["LambdaMART", "recipe safe", "recipe bags"]
+    context = split(len(data.data), plan.folds, 0.0, plan.seed, None)
+    fold = context.folds[1]
+    own, valid, test = (data.data.select(part) for part in (fold.train, fold.valid, fold.test))
+    settings = replace(SAFE, n_estimators=3, seed=plan.seed, n_jobs=1)
+    model = train(own, "feature:12", settings, valid=valid).model
+    expected = Metric.reported(settings)(model.predict(test), test.labels, test.bounds)
+    found = result.main.select(["recipe safe"], test.queries).values[0]
+    assert found == pytest.approx(expected)
+    with pytest.raises(SurefootError, match="safe, bags"):
+        Plan(recipes=("sound",))
 
 
 def test_neither_workers_nor_a_second_run_change_anything(small: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
@@ -17,6 +17,7 @@ from surefoot.learn.early_stopping import Report
 from surefoot.learn.metrics import Metric
 from surefoot.learn.models import Model
 from surefoot.learn.query_features import with_query_feature
+from surefoot.learn.recipes import RECIPES
 from surefoot.learn.requests import array_key, request_key
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import train
@@ -33,12 +34,17 @@ TRAIN_VALUES, VALID_SCORES, TEST_SCORES, CURVE = "train values", "valid scores",
 
 @dataclass(frozen=True)
 class Job:
-    """One training: a fold, an objective at an alpha, and the hyper-parameters of its trees."""
+    """One training: a fold, an objective at an alpha or a recipe, and the hyper-parameters of its trees."""
 
     fold: int
     objective: str
     alpha: float
     trees: TreeSettings
+
+    @property
+    def is_recipe(self) -> bool:
+        """Whether it is a recipe, by name, in place of an objective."""
+        return self.objective in RECIPES
 
 
 @dataclass(eq=False)
@@ -120,39 +126,45 @@ class Context:
 def run_job(context: Context, job: Job, threads: int, report: Report | None = None) -> JobResult:
     """Train a model, and compute every metric of the plan on the test queries."""
     plan, data, fold = context.plan, context.dataset.data, context.split.folds[job.fold]
-    trees = job.trees
-    settings = Settings(
-        job.objective,
-        job.alpha,
+    valid, valid_baseline = None, None
+    if job.trees.early_stopping or job.is_recipe:
+        valid, valid_baseline = data.select(fold.valid), context.baselines(job, fold.valid)
+    trained = train(
+        data.select(fold.train), context.baselines(job, fold.train), _settings(context, job, threads), valid=valid,
+        valid_baseline=valid_baseline, report=report,
+    )  # fmt: skip
+    test = data.select(fold.test)
+    scores = trained.model.predict(test, baseline=context.baselines(job, fold.test))
+    measured = {name: metric(scores, test.labels, test.bounds) for name, metric in context.metrics.items()}
+    history = np.array([measures["mean"] for measures in trained.history])
+    found = {**measured, HISTORY: history, TREES_KEPT: np.array([trained.best_iteration], np.float64)}
+    curves = plan.tradeoff and not job.is_recipe
+    return {**found, **(_for_tradeoff(context, fold, trained.model, scores) if curves else {})}
+
+
+def _settings(context: Context, job: Job, threads: int) -> Settings:
+    """Those of a job: of its objective with its trees, or of its recipe with no more trees."""
+    plan, trees = context.plan, job.trees
+    if job.is_recipe:
+        recipe = RECIPES[job.objective]
+        settings = replace(recipe, n_estimators=min(recipe.n_estimators, max(plan.trees)))
+    else:
+        options = plan.objective_options(job.objective)
+        own = {name: value for name, value in asdict(trees).items() if name != "early_stopping"}
+        settings = Settings(job.objective, job.alpha, objective_options=options, **own)
+    return replace(
+        settings,
         metric=plan.metric,
         truncation=plan.truncation,
         sigmoid=plan.sigmoid,
         norm=plan.norm,
-        objective_options=plan.objective_options(job.objective),
         query_feature=context.query_feature,
         max_label=context.max_label,
         empty=plan.empty,
         cutoff=plan.main_cutoff,
-        n_estimators=trees.n_estimators,
-        learning_rate=trees.learning_rate,
-        num_leaves=trees.num_leaves,
-        min_child_samples=trees.min_child_samples,
         seed=plan.seed,
         n_jobs=threads,
     )
-    valid, valid_baseline = None, None
-    if trees.early_stopping:
-        valid, valid_baseline = data.select(fold.valid), context.baselines(job, fold.valid)
-    trained = train(
-        data.select(fold.train), context.baselines(job, fold.train), settings, valid=valid,
-        valid_baseline=valid_baseline, report=report,
-    )  # fmt: skip
-    test = data.select(fold.test)
-    scores = trained.model.predict(test)
-    measured = {name: metric(scores, test.labels, test.bounds) for name, metric in context.metrics.items()}
-    history = np.array([measures["mean"] for measures in trained.history])
-    found = {**measured, HISTORY: history, TREES_KEPT: np.array([trained.best_iteration], np.float64)}
-    return {**found, **(_for_tradeoff(context, fold, trained.model, scores) if plan.tradeoff else {})}
 
 
 def _for_tradeoff(context: Context, fold: Fold, model: Model, tested: FloatArray) -> JobResult:

@@ -18,9 +18,9 @@ FULL_SIZE = 723_000
 
 LABELS = {
     "lambdamart": "LambdaMART", "ucro": "U-CRO", "saro": "SARO", "faro": "FARO", "tstar-faro": "T*-FARO",
-    "georisk": "GeoRisk",
+    "georisk": "GeoRisk", "safe": "recipe safe", "bags": "recipe bags",
 }  # fmt: skip
-"""Objectives as the papers write them; others keep their own names."""
+"""Objectives as the papers write them, and recipes; others keep their own names."""
 
 MULTI_BASELINE = ("tstar-faro", "georisk", "georisk-full")
 """Objectives that compare with all learned baselines, where there are any."""
@@ -44,12 +44,15 @@ class TreeSettings:
 class Plan:
     """The plan of an experiment.
 
-    Every objective is trained at every alpha, beside plain LambdaMART. ``held_out`` is the fraction of queries that
-    train the ``learned`` baselines (two thirds to train, one third to validate); the others are in ``folds`` random
-    folds, or in those of the data. Where ``docs_per_leaf``, ``leaves`` and ``rates`` leave a choice, the values that
-    are best for LambdaMART on the validation queries of a fold serve all objectives there; learned baselines take the
-    first. If ``trees`` is one number it is the largest number of trees, and validation picks the iteration by the
-    measure that the objective is trained for; if several, their number is part of the choice.
+    Every objective is trained at every alpha, beside plain LambdaMART. ``recipes`` are trained with their own
+    hyper-parameters but for the largest number of trees, and on validation queries too: "safe" is that of
+    `surefoot train --safe`, guarded by the single baseline, "bags" the same without its guard. ``held_out`` is the
+    fraction of queries that train the ``learned`` baselines (two thirds to train, one third to validate); the others
+    are in ``folds`` random folds, or in those of the data. Where ``docs_per_leaf``, ``leaves`` and ``rates`` leave a
+    choice, the values that are best for LambdaMART on the validation queries of a fold serve all objectives there;
+    learned baselines take the first. If ``trees`` is one number it is the largest number of trees, and validation
+    picks the iteration by the measure that the objective is trained for; if several, their number is part of the
+    choice.
 
     ``scaled`` reduces docs per leaf for data smaller than MSLR-WEB10K. ``query_max`` adds the query's largest baseline
     score to the features. ``tradeoff`` adds the analyses of `surefoot tradeoff`, over all folds. ``truncation``,
@@ -67,6 +70,7 @@ class Plan:
     own_folds: bool = True
     objectives: tuple[str, ...] = ("ucro",)
     alphas: tuple[float, ...] = (1.0, 5.0)
+    recipes: tuple[str, ...] = ()
     docs_per_leaf: tuple[int, ...] = (20,)
     leaves: tuple[int, ...] = (31,)
     rates: tuple[float, ...] = (0.1,)
@@ -91,10 +95,12 @@ class Plan:
 
     def _validate_names(self) -> None:
         from surefoot.learn.objectives import OBJECTIVES
+        from surefoot.learn.recipes import RECIPES
         from surefoot.research.experiments.measures import MEASURES
 
         for names, allowed, what in (
             (self.objectives, OBJECTIVES, "objectives"), (self.learned, LEARNED, "learned baselines"),
+            (self.recipes, RECIPES, "recipes"),
             (self.columns, MEASURES, "columns"), ((self.metric,), ("ndcg", "map", "mrr", "err"), "metric"),
             ((self.empty,), ("zero", "one", "drop"), "empty"), ((self.spread,), ("sd", "se", "jforests"), "spread"),
         ):  # fmt: skip
@@ -161,13 +167,14 @@ class Plan:
         return plan if trees is None else plan.with_trees(trees)
 
     def learners(self) -> list[tuple[str, float]]:
-        """Objectives and alphas: plain LambdaMART first, then those that differ from it.
+        """Objectives and alphas: plain LambdaMART first, then those that differ from it, then recipes.
 
         >>> PROTOCOLS["sigir2016"].learners()[:3]
         [('lambdamart', 0.0), ('ucro', 1.0), ('ucro', 5.0)]
         """
         others = [name for name in self.objectives if name != "lambdamart"]
-        return [("lambdamart", 0.0), *((name, alpha) for name in others for alpha in self.alphas if alpha > 0)]
+        objectives = [(name, alpha) for name in others for alpha in self.alphas if alpha > 0]
+        return [("lambdamart", 0.0), *objectives, *((name, 0.0) for name in self.recipes)]
 
     def objective_options(self, objective: str) -> dict[str, str]:
         """The options of an objective: the spread, for those that have one, unless it is the usual one."""
@@ -212,11 +219,11 @@ class Plan:
 def label(objective: str, alpha: float) -> str:
     """A learner's name among the systems of a score table.
 
-    >>> label("ucro", 5.0), label("lambdamart", 0.0)
-    ('U-CRO alpha 5', 'LambdaMART')
+    >>> label("ucro", 5.0), label("lambdamart", 0.0), label("safe", 0.0)
+    ('U-CRO alpha 5', 'LambdaMART', 'recipe safe')
     """
     name = LABELS.get(objective, objective)
-    return name if objective == "lambdamart" else f"{name} alpha {alpha:g}"
+    return name if not alpha else f"{name} alpha {alpha:g}"
 
 
 PROTOCOLS = {

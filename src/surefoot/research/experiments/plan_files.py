@@ -13,9 +13,9 @@ from surefoot.research.experiments.plan import PROTOCOLS, Plan
 
 KINDS: dict[str, type] = {
     "name": str, "data": str, "baseline": str, "learned": str, "held_out": float, "folds": int, "own_folds": bool,
-    "objectives": str, "alphas": float, "docs_per_leaf": int, "leaves": int, "rates": float, "trees": int,
-    "scaled": bool, "metric": str, "cutoffs": int, "truncation": int, "sigmoid": float, "norm": bool, "spread": str,
-    "empty": str, "tradeoff": bool, "columns": str, "seed": int,
+    "objectives": str, "alphas": float, "recipes": str, "docs_per_leaf": int, "leaves": int, "rates": float,
+    "trees": int, "scaled": bool, "metric": str, "cutoffs": int, "truncation": int, "sigmoid": float, "norm": bool,
+    "spread": str, "empty": str, "tradeoff": bool, "columns": str, "seed": int,
 }  # fmt: skip
 KIND_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 LISTS = tuple(field.name for field in fields(Plan) if isinstance(field.default, tuple))
