@@ -143,11 +143,14 @@ class Trial:
 
         Whether it helps on a few hundred queries is mostly chance, so nothing is asked but its price.
         """
-        alone, found = self.of(Guard()), np.empty((len(STRENGTHS), len(self)))
+        alone, scores = self.of(Guard()), np.zeros((len(STRENGTHS), self.judged.labels.size))
         for fold in range(FOLDS):
             inside = self.fold == fold
-            fitted = self.fit_trees(self.queries[~inside])
-            found[:, inside] = [self.of(fitted.at_strength(strength))[inside] for strength in STRENGTHS]
+            fitted, own = self.fit_trees(self.queries[~inside]), self.judged.pair.select(self.queries[inside])
+            rows = self.judged.pair.rows(self.queries[inside])
+            for strength, of_strength in zip(STRENGTHS, scores, strict=True):
+                of_strength[rows] = fitted.at_strength(strength).ranking_scores(own)
+        found = np.stack([self.judged.metric(of_strength)[self.queries] for of_strength in scores])
         bearable = affordable(found, alone)
         cost = f"costs at most {PRICE:.0%} of the mean out of bag".replace("%", " %")
         if not bearable:
