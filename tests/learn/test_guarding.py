@@ -177,6 +177,7 @@ def test_a_budget_is_certified_on_queries_that_had_no_part_in_the_guard(data: Ra
     certificate = bold.card["guard"]["certificate"]
     assert (certificate["limit"], certificate["confidence"], certificate["queries"]) == (0.5, 0.9, QUERIES // 2)
     assert certificate["words"].startswith("On queries like these F_Risk")
+    assert certificate["words"].endswith("the model is the average of all bags, which no test covers.")
     assert "validation" not in bold.card
 
 

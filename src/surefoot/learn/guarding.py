@@ -23,6 +23,12 @@ from surefoot.learn.settings import Settings
 from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray
 
+OUT_OF_BAG = (
+    "What was tested is each query's ranking by the bags that did not see it; the model is the average of all bags, "
+    "which no test covers."
+)
+"""What the promise of a guarded model is about, and what not."""
+
 
 @dataclass(frozen=True, eq=False)
 class Guarding:
@@ -75,7 +81,10 @@ class Guarding:
             measure=str(validation.metric.metric), kinds=self._kinds(budget), budget=budget, seed=settings.seed,
         )  # fmt: skip
         if budget is not None:  # what it does is what its certificate says
-            return fit.guard, {}
+            certificate = dict(fit.guard.card["certificate"])
+            if certificate["safety"] < 1:
+                certificate["words"] += f" {OUT_OF_BAG}"
+            return replace(fit.guard, card={**fit.guard.card, "certificate": certificate}), {}
         return fit.guard, {"validation": validation.measures_of(fit.outcomes[CHOSEN][validation.metric.counted])}
 
     def _kinds(self, budget: Budget | None) -> list[str] | None:
