@@ -62,7 +62,7 @@ BASELINES = {
 }
 """Features of each set that are baselines."""
 
-DRAWS = {"mq2008": 3, "nfcorpus-folds": 1, "demo": 1}
+DRAWS = {"mq2008": 1, "nfcorpus-folds": 1, "demo": 1}
 TESTED = {"demo": range(2)}
 """The folds of a collection that are tested on, if not all: the queries of the others were used for development."""
 

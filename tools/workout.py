@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import surefoot as sf
+from surefoot.io.trec_writer import written_run
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 2\n"
 RUN = "q1 Q0 d{} 1 2.5 x\nq1 Q0 d2 2 1.5 x\nq2 Q0 d3 1 2.5 x\n"
@@ -27,6 +28,7 @@ def evaluate(folder: Path) -> None:
     sf.score_runs({"one": {"q1": {"d1": 1.0}}}, {"q1": {"d1": 1}}, "RR")
     sf.read_run(twice, names="tag", duplicates="best")
     sf.evaluate(scores, "one", ci="percentile", n_resamples=100)
+    written_run(sf.Guard("lean", 0.6).apply(one, two))
     judged = sf.JudgedRuns.read([one, two], qrels, "nDCG@10")
     sf.delta_bounds(judged.pair("two", "one"))
     sf.credibility(judged, "two", "one")
