@@ -35,9 +35,7 @@ def main() -> None:
     calls |= {f"{name} guard": lambda guard=guard: guard.rank(*one) for name, guard in guards.items()}
     times = {name: [seconds(call) for _ in range(REPEATS)] for name, call in calls.items()}
     sort = min(next(iter(times.values())))
-    print(
-        f"\none query of {DOCUMENTS} documents: median and least of {REPEATS:,} calls, the least by a sort"
-    )
+    print(f"\none query of {DOCUMENTS} documents: median and least of {REPEATS:,} calls, the least by a sort")
     for name, own in times.items():
         least = f"{1e3 * min(own):9.4f} ms {min(own) / sort:8.1f} ×"
         print(f"  {name:<58} {1e3 * statistics.median(own):9.4f} ms {least}")
