@@ -14,9 +14,12 @@ import pytest
 from surefoot.errors import InputError, SurefootError
 from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
+from surefoot.guard.selection import STRENGTHS
+from surefoot.guard.trial import LabelledPair, Trial
 from surefoot.learn.bagging import resolve_run
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
+from surefoot.learn.metrics import Metric
 from surefoot.learn.models import Model, load_model
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.recipes import SAFE
@@ -82,9 +85,26 @@ def test_the_card_tells_what_both_do_on_queries_that_they_did_not_see(data: Rank
     assert card["validation"]["frisk"] < card["unguarded"]["frisk"]
     assert card["guard"] == {
         "baseline": BASELINE, "form": "feature", "column": 1, "kind": "trees",
-        "why": "of the strengths 0.25, 0.5, 0.75, 1.0 the largest that costs at most 1 % of the mean out of bag: 1",
+        "why": "at strength 1, the largest of 0.25, 0.5, 0.75, 1.0 that costs at most 1 % of the mean out of bag",
     }  # fmt: skip
     assert card["validation"]["mean"] != validation(trained.model.predict(data))["mean"]
+
+
+def test_a_second_stage_that_the_mean_can_not_bear_is_weakened_or_left_out(
+    data: RankingData, trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = Pair.of(data.column("1").astype(np.float64), trained.out_of_bag, data.bounds)
+    judged = LabelledPair(pair, data.labels.astype(np.float64), Metric(cutoff=10).bind(data.labels, data.bounds))
+    trial = Trial(judged, np.arange(QUERIES), ("trees",), 0.5, QUICK.seed)
+    full, _ = trial.priced()
+    for bearable in range(4):
+        monkeypatch.setattr("surefoot.guard.trial.affordable", lambda guarded, alone, rows=bearable: rows)
+        found, values = trial.priced()
+        strength = (0.0, *STRENGTHS)[bearable]
+        assert found == (full.at_strength(strength) if bearable else Guard())
+        assert found.card.get("strength", 0.0) == strength
+        assert values.shape == (QUERIES,)
+    np.testing.assert_array_equal(trial.of(full.at_strength(0.0)), trial.of(Guard()))
 
 
 def test_in_a_folder_no_engine_takes_the_trees_for_the_model(

@@ -145,7 +145,8 @@ def _print_guard(card: Mapping[str, Any]) -> None:
     if after is None:
         print(f"  guard: {guard['kind']}, by {guard['baseline']}. {guard['certificate']['words']}")
         return
-    print(f"  guard: {guard['kind']}, by {guard['baseline']}; on queries that neither it nor the bags saw:")
+    print(f"  guard: {guard['kind']}, by {guard['baseline']}: {guard['why']}")
+    print("    on queries that neither it nor the bags saw:")
     mean, risk = (100 * (after[name] / before[name] - 1) if before[name] else 0.0 for name in ("mean", "frisk"))
     print(f"    {card['metric']} {before['mean']:.4f} → {after['mean']:.4f} ({mean:+.1f} %), F_Risk "
           f"{before['frisk']:.4f} → {after['frisk']:.4f} ({risk:+.0f} %), losses {before['losses']} → "

@@ -154,9 +154,9 @@ class Trial:
         bearable = affordable(found, alone)
         cost = f"costs at most {PRICE:.0%} of the mean out of bag".replace("%", " %")
         if not bearable:
-            return Guard(card={"why": f"no strength of the second stage {cost}"}), alone
+            return Guard(card={"why": f"no strength of the second stage {cost}, so nothing is changed"}), alone
         strength = STRENGTHS[bearable - 1]
-        why = f"of the strengths {', '.join(map(str, STRENGTHS))} the largest that {cost}: {strength:g}"
+        why = f"at strength {strength:g}, the largest of {', '.join(map(str, STRENGTHS))} that {cost}"
         guard = self.fit_trees(self.queries).at_strength(strength)
         return replace(guard, card={"strength": strength, "why": why}), found[bearable - 1]
 
