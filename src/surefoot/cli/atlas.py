@@ -26,8 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     _print(atlas, arguments.format, set() if arguments.part else set(LONG))
     if arguments.output:
         _write(atlas, Path(arguments.output))
-    for line in atlas.missing:
-        print(f"not in the atlas, for want of data: {line}", file=sys.stderr)
+    if atlas.missing:
+        print(f"not in the atlas, for want of data: {'; '.join(atlas.missing)}", file=sys.stderr)
     return 1 if atlas.differing else 0
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from surefoot._typing import FloatArray
 from surefoot.effectiveness import score_runs
+from surefoot.effectiveness.scoring import Unjudged
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.io.files import name_of, read_bytes
 from surefoot.io.maps import read_map
@@ -57,9 +58,16 @@ class AtlasCollection:
     @cached_property
     def scores(self) -> Scores:
         """nDCG@10 of all runs."""
-        return score_runs(
-            {name: str(path) for name, path in self.runs.items()}, self.qrels, MEASURE, duplicates="first"
-        )
+        return self._scored("zero")
+
+    @cached_property
+    def condensed_scores(self) -> Scores:
+        """nDCG@10 of all runs without their unjudged documents."""
+        return self._scored("skip")
+
+    def _scored(self, unjudged: Unjudged) -> Scores:
+        files = {name: str(path) for name, path in self.runs.items()}
+        return score_runs(files, self.qrels, MEASURE, duplicates="first", unjudged=unjudged)
 
     @cached_property
     def judged(self) -> JudgedRuns:
@@ -142,10 +150,10 @@ class _NotHereError(Exception):
     """The files of a collection are not on this machine; the message says what to get."""
 
 
-def _folder(name: str) -> Path:
+def _folder(name: str, runs: str) -> Path:
     folder = locate(name)
     if folder is None:
-        raise _NotHereError(f"surefoot data get {name}, or put it below the folder that SUREFOOT_DATA names")
+        raise _NotHereError(f"surefoot data get {name} (or a folder {name} in SUREFOOT_DATA), its runs as {runs}")
     return folder
 
 
@@ -157,7 +165,7 @@ def _runs(folder: Path, pattern: str) -> dict[str, Path]:
 
 
 def _load(entry: Mapping[str, Any]) -> AtlasCollection:
-    folder = _folder(entry["folder"])
+    folder = _folder(entry["folder"], entry["runs"])
     runs = _runs(folder, entry["runs"])
     if entry["bm25"] not in runs:
         raise _NotHereError(f"the run {entry['bm25']}, its BM25, is not among the {len(runs)} in {folder}")
@@ -188,7 +196,7 @@ def _published(entry: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, fl
 
 def _other(name: str) -> AtlasCollection:
     """A collection of `surefoot data` with qrels.txt and runs/ in its folder."""
-    folder = _folder(name)
+    folder = _folder(name, "runs/*")
     runs = _runs(folder, "runs/*")
     if not (folder / "qrels.txt").exists():
         raise _NotHereError(f"put its judgments into {folder / 'qrels.txt'}")

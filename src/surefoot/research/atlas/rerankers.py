@@ -82,7 +82,8 @@ def contrast(atlas: Sequence[AtlasCollection]) -> Result:
     for one in atlas:
         groups = {(family, first): runs for family, first, runs in _groups(one)}
         shared = [first for family, first in groups if family == "LLM" and ("cross-encoder", first) in groups]
-        every = {"the collection's": one.scores, **one.further_scores} if shared else {}
+        own = {"the collection's": one.scores, "without unjudged documents": one.condensed_scores}
+        every = {**own, **one.further_scores} if shared else {}
         for judgments, scores in every.items():
             for first in shared:
                 deltas = [scores.select(groups[kind, first]).values - scores[first] for kind in RERANKERS]
