@@ -198,4 +198,6 @@ def test_bad_input(message: str, call: Any) -> None:
 
 def test_lists_of_several_baselines() -> None:
     lists = Lists.of(torch.zeros(2, 2), torch.tensor([[True, False], [True, True]]))
-    assert lists.baselines(torch.arange(8.0).reshape(2, 2, 2)).tolist() == [[0, 2, 3], [4, 6, 7]]
+    found = lists.baselines(torch.arange(8.0).reshape(2, 2, 2))
+    assert found.names == ("baseline 1", "baseline 2")
+    assert np.array(found.rows).tolist() == [[0, 2, 3], [4, 6, 7]]

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from surefoot.errors import SurefootError
+from surefoot.learn.baseline import Baselines
 from surefoot.learn.metrics import Ints
 from surefoot.scores import FloatArray
 
@@ -79,12 +80,11 @@ class Lists:
             raise SurefootError("labels must be whole numbers of 0 or more")
         return found
 
-    def baselines(self, values: Tensor | None) -> FloatArray:
-        """The scores of each baseline (rows): given as one, or stacked along a first dimension."""
-        if values is None:
-            return np.zeros((0, int(self.bounds[-1])))
-        found = self.numbers(values, "baseline_scores")
-        return found[np.newaxis] if found.ndim == 1 else found
+    def baselines(self, values: Tensor | None) -> Baselines:
+        """The baselines of these scores: of one, or of several stacked along a first dimension."""
+        found = () if values is None else tuple(np.atleast_2d(self.numbers(values, "baseline_scores")))
+        names = tuple(f"baseline {number}" for number in range(1, len(found) + 1))
+        return Baselines(names, found, (None,) * len(names))
 
 
 def _bounds(sizes: Sequence[int]) -> Ints:

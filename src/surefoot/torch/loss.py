@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from surefoot.errors import SurefootError, choose
-from surefoot.learn.baseline import Baselines
 from surefoot.learn.batches import BatchObjective
 from surefoot.learn.kernels import Pairs
 from surefoot.learn.lambdas import LambdaGradients
@@ -122,7 +121,7 @@ class RiskLoss(nn.Module):  # type: ignore[misc]
         lists = Lists.of(scores, mask, groups)
         if not lists.bounds[-1]:
             return scores.sum() * 0.0
-        baselines = _baselines(lists.baselines(baseline_scores))
+        baselines = lists.baselines(baseline_scores)
         metric = Metric.trained(self.pairs).bind(lists.labels(labels), lists.bounds, self.pairs.empty)
         mixed = self.weights.objective.metric(metric, baselines)
         lambdas = LambdaGradients(mixed, self.pairs, n_jobs=1)
@@ -177,11 +176,6 @@ def approx_ndcg(ranked: Tensor, gains: Tensor, mask: Tensor, temperature: float)
     above = torch.sigmoid((ranked[:, None, :] - ranked[:, :, None]) / temperature)
     ranks = 0.5 + (above * mask[:, None, :]).sum(dim=2)  # a document is half above itself
     return (gains / torch.log2(1 + ranks)).sum(dim=1)
-
-
-def _baselines(rows: FloatArray) -> Baselines:
-    names = tuple(f"baseline {number}" for number in range(1, rows.shape[0] + 1))
-    return Baselines(names, tuple(rows), (None,) * len(names))
 
 
 def _by_rank(lists: Lists, lambdas: LambdaGradients, rows: Tensor) -> Tensor:

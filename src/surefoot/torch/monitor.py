@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from surefoot.learn.baseline import Baselines
 from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import History
 from surefoot.learn.settings import Settings
@@ -61,14 +60,11 @@ class RiskMonitor:
         **settings: Any,
     ) -> None:
         self.lists = Lists.of(labels, mask, groups)
-        rows = self.lists.baselines(baseline_scores)
-        names = tuple(f"baseline {number}" for number in range(1, rows.shape[0] + 1))
         grades = self.lists.labels(labels).astype(np.float32)
         queries = tuple(str(query) for query in range(1, len(self.lists) + 1))
         data = RankingData(np.zeros((grades.size, 0), np.float32), grades, self.lists.bounds, queries)
-        self.validation = Validation.of(
-            Settings(objective, alpha, **settings), data, Baselines(names, tuple(rows), (None,) * len(names))
-        )
+        baselines = self.lists.baselines(baseline_scores)
+        self.validation = Validation.of(Settings(objective, alpha, **settings), data, baselines)
         self.stop_on = self.validation.stop_on(stop_on)
         higher = self.validation.higher_is_better(self.stop_on)
         self._watched = History(sys.maxsize, self.stop_on, patience, higher_is_better=higher)
