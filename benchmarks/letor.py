@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import statistics
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +73,6 @@ def main() -> None:
         bare.write_bytes(re.sub(rb" qid:\d+", b"", path.read_bytes()))
         from_cache(path)
         size = path.stat().st_size / 1e6
-        processor: dict[str, list[float]] = {}
         contestants = {
             "Surefoot, 2 workers": lambda: surefoot(path, 2),
             "Surefoot, 1 worker": lambda: surefoot(path, 1),
@@ -87,23 +83,9 @@ def main() -> None:
             "LightGBM, Dataset of the file (binned)": lambda: lightgbm(bare),
             "XGBoost, DMatrix of the file": lambda: xgboost(path),
         }
-        timed = {name: clocked(work, processor.setdefault(name, [])) for name, work in contestants.items()}
-        seconds = medians(timed, ROUNDS)
+        times = medians(contestants, ROUNDS)
         title = f"LETOR text, {QUERIES * DOCUMENTS:,} documents × {FEATURES} features, {size:.0f} MB"
-        show(title, seconds, "Surefoot, 2 workers")
-        used = {name: statistics.median(times[1:]) for name, times in processor.items()}
-        show("The same, processor seconds of all threads", used, "Surefoot, 1 worker")
+        show(title, times, "Surefoot, 1 worker")
         print("\n  MB/s of text, and for each processor second")
-        for contestant, value in seconds.items():
-            print(f"  {contestant:<58} {size / value:9.0f} {size / used[contestant]:9.0f}")
-
-
-def clocked(work: Callable[[], object], used: list[float]) -> Callable[[], None]:
-    """The work, which also notes the processor time it takes: on a busy machine that tells more than the clock."""
-
-    def run() -> None:
-        begin = time.process_time()
-        work()
-        used.append(time.process_time() - begin)
-
-    return run
+        for contestant, (wall, processor) in times.items():
+            print(f"  {contestant:<58} {size / wall:9.0f} {size / processor:9.0f}")

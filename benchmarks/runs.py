@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import multiprocessing
 import os
 import tempfile
@@ -75,6 +76,47 @@ def ranx(paths: Sequence[Path], qrels: Path) -> None:
     judgments = Qrels.from_file(str(qrels), kind="trec")
     for path in paths:
         evaluate(judgments, Run.from_file(str(path), kind="trec"), "ndcg@20", make_comparable=True)
+
+
+def by_polars(paths: Sequence[Path], qrels: Path) -> None:
+    """nDCG@20 by a query: the columns that are needed, the first 20 of each topic, joined with the grades."""
+    fields = {"separator": " ", "has_header": False}
+    judged = polars.scan_csv(qrels, new_columns=["topic", "iteration", "document", "grade"], **fields)
+    gain = polars.col("grade").clip(0) / (polars.col("rank") + 1).log(2)
+    by_rank = polars.int_range(1, polars.len() + 1).over("topic").alias("rank")
+    ideal = judged.sort("grade", descending=True).with_columns(by_rank).filter(polars.col("rank") <= 20)
+    best = ideal.group_by("topic").agg(gain.sum().alias("best"))
+    for path in paths:
+        run = polars.scan_csv(path, new_columns=["topic", "q0", "document", "place", "score", "tag"], **fields)
+        ranked = run.sort("topic", "score", "document", descending=[False, True, True]).with_columns(by_rank)
+        found = ranked.filter(polars.col("rank") <= 20).join(judged, on=["topic", "document"])
+        found.group_by("topic").agg(gain.sum().alias("dcg")).join(best, on="topic").collect()
+
+
+def by_duckdb(paths: Sequence[Path], qrels: Path) -> None:
+    """The same in SQL."""
+    import duckdb
+
+    def table(path: Path, names: str) -> str:
+        columns = ", ".join(f"'{name}': '{kind}'" for name, _, kind in (one.partition(":") for one in names.split()))
+        return f"read_csv('{path}', delim=' ', header=false, columns={{{columns}}})"
+
+    with duckdb.connect() as database:
+        database.execute(f"create table judged as from {table(qrels, QRELS_COLUMNS)}")
+        for path in paths:
+            database.execute(DUCKDB.format(run=table(path, RUN_COLUMNS))).fetchall()
+
+
+QRELS_COLUMNS = "topic:VARCHAR iteration:VARCHAR document:VARCHAR grade:INTEGER"
+RUN_COLUMNS = "topic:VARCHAR q0:VARCHAR document:VARCHAR place:INTEGER score:DOUBLE tag:VARCHAR"
+DUCKDB = """
+with ranked as (from {run} select topic, document,
+                row_number() over (partition by topic order by score desc, document desc) as rank),
+     ideal as (select topic, grade, row_number() over (partition by topic order by grade desc) as rank from judged),
+     best as (select topic, sum(greatest(grade, 0) / log2(rank + 1)) as best from ideal where rank <= 20 group by topic)
+select topic, sum(greatest(grade, 0) / log2(rank + 1)) / any_value(best)
+from ranked join judged using (topic, document) join best using (topic) where rank <= 20 group by topic
+"""
 
 
 def in_memory(paths: Sequence[Path], qrels: Path, rounds: int = 5) -> None:
@@ -157,12 +199,16 @@ def trec_covid(folder: Path) -> None:
 
 def speed(title: str, paths: Sequence[Path], qrels: Path, rounds: int, warm: bool = False) -> None:
     size = sum(path.stat().st_size for path in paths) / 1e6
+    peers = {"polars, nDCG@20": lambda: by_polars(paths, qrels)}
+    if importlib.util.find_spec("duckdb"):
+        peers["DuckDB, nDCG@20"] = lambda: by_duckdb(paths, qrels)
     seconds = medians(
         {
             "Surefoot, parse, nDCG@20 and ERR@20, 2 workers": lambda: surefoot(paths, qrels, 2),
             "Surefoot, parse, nDCG@20 and ERR@20, 1 worker": lambda: surefoot(paths, qrels, 1),
             "read and split the lines (bytes.splitlines, 1 thread)": lambda: split_lines(paths),
             "pytrec_eval, parse and nDCG@20": lambda: pytrec_eval(paths, qrels),
+            **peers,
             "ir_measures, nDCG@20": lambda: ir_measures(paths, qrels),
             "ranx, nDCG@20, compiled": lambda: ranx(paths, qrels),
         },

@@ -47,7 +47,6 @@ def main() -> None:
             "python -c pass": process(folder, "-c", "pass"),
             "python -c 'import numpy'": process(folder, "-c", "import numpy"),
             "pytrec_eval, two runs, nDCG@10 alone": process(folder, "-c", PYTREC_EVAL, qrels, *runs),
-            "ir_measures, two runs, nDCG@10 alone": process(folder, "-m", "ir_measures", qrels, *runs, "nDCG@10"),
         }
         for title, words in commands.items():
             for version, source in versions.items():
