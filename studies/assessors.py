@@ -5,7 +5,8 @@ judgments are reduced to the documents that the other assessor judged, so that b
 systems are split into halves at random; `Disagreement` is fitted to one half of the topics with the runs of one half of
 the systems, and predicts the other half of the topics for disjoint random pairs of the other systems, in both
 directions, for SPLITS splits. A pair's candidate is the one that loses on the topic by NIST's judgments. The fit on all
-topics is what Surefoot ships. The form of the model was chosen with nDCG@10 on the first split and on three others.
+topics is what Surefoot ships. The form of the model (among 11) was chosen with nDCG@10 on the first two splits of
+another seed, 2019; those reported have the seed below and were not looked at before, but the topics are the same 43.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from surefoot.risk.values import Linear
 
 OTHERS = ("a", "b")
 MEASURES = ("nDCG@10", "ERR@10")
-SPLITS, DRAWS, SEED = 2, 500, 2019
+SPLITS, DRAWS, SEED = 4, 500, 2025
 ALPHAS = (0.0, 1.0, 5.0)
 
 

@@ -29,10 +29,12 @@ def main() -> None:
         "limits": "43 topics, passages, grades 0 to 3, votes of 61 runs; further assessors saw all that NIST called "
         "relevant, but only some of what it did not",
         "source": found.source,
-        "joint": np.round(found.matrix * shares[:, np.newaxis], 5).tolist(),
+        "shares": np.round(shares, 5).tolist(),
+        "log_odds": np.round(found.log_odds, 4).tolist(),
         "votes": round(found.votes, 4),
         "ease": round(found.ease, 4),
         "spreads": [round(spread, 4) for spread in found.spreads],
+        "covariance": np.round(found.covariance, 6).tolist(),
     }
     Path(sys.argv[1]).write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -97,9 +97,9 @@ class Judging:
     def needed(self, documents: list[Document], filled: str) -> int:
         """After how many judgments the verdict stays that of all."""
         random = np.random.default_rng(0)
-        own, coefficients = self._pair.topics, self._model.draw_coefficients(random, DRAWS)
+        own, shared = self._pair.topics, self._model.draw_shared(random, DRAWS)
         grades = [
-            draw_grades(one, topic, self._model, coefficients, random)
+            draw_grades(one, topic, self._model, shared, random)
             if filled == "expected"
             else one.zero_filled[np.newaxis]
             for topic, one in enumerate(own)

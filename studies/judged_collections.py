@@ -24,6 +24,7 @@ FILES = {
     "TREC-COVID round 1": ("trec-covid-r1/qrels.txt", "trec-covid-r1/runs", "*.gz"),
     "TREC DL 2019": ("trec-dl-2019/qrels.txt", "trec-dl-2019/runs", "*.gz"),
     "TREC Web 2012": ("trec-web-2012/qrels.adhoc.txt", "trec-web-2012", "*.run.gz"),
+    "CODEC": ("codec/qrels.txt", "codec", "*.run.gz"),
 }
 
 
@@ -46,7 +47,7 @@ def read_rankings(folder: Path, pattern: str, known: Grades) -> Rankings:
     """The judged documents of each run's first 100, in their order: condensed, so that all grades are known."""
     rankings = {}
     for path in sorted(folder.glob(pattern)):
-        run = read_run(path)
+        run = read_run(path, duplicates="first")
         rankings[run.name] = {
             topic: [document for document in list(run.of_topic(topic))[:DEPTH] if document in own]
             for topic, own in known.items()

@@ -1,50 +1,42 @@
-"""The model of unjudged grades: its gradient, what it recovers, and its draws."""
+"""The model of unjudged grades: votes, draws, and the rest."""
 
 import numpy as np
-from scipy.optimize import check_grad
 
-from surefoot.judgments.unjudged import GradeModel, _OrdinalFit
+from surefoot.judgments.judged_runs import JudgedRuns
+from surefoot.judgments.unjudged import GradeModel
 from tests.judgments.collection import read_random
 
 
-def simulated(seed=0, topics=30, size=60):
-    """Grades of documents by three votes of which the first counts most."""
-    random = np.random.default_rng(seed)
-    topic = np.repeat(np.arange(topics), size)
-    features = random.random((topics * size, 3))
-    effects = random.normal(0, 1, topics)
-    latent = features @ [3, 0, 1] + effects[topic] + random.logistic(size=topics * size)
-    return features, np.searchsorted([1.5, 3.0], latent), topic, effects
-
-
-def test_the_gradient_is_that_of_the_objective():
-    features, grades, topics, _ = simulated(topics=3, size=8)
-    fit = _OrdinalFit(features, grades, topics, 3, 3)
-    at = np.random.default_rng(1).normal(0, 0.5, 2 + 3 + 3)
-    assert check_grad(lambda x: fit._objective(x, 0.7)[0], lambda x: fit._objective(x, 0.7)[1], at) < 1e-4
-
-
-def test_it_recovers_what_grades_were_made_of():
-    features, grades, topics, effects = simulated(topics=60)
-    fit = _OrdinalFit(features, grades, topics, 3, 60)
-    thresholds, coefficients, covariance, found, errors = fit.solve()
-    np.testing.assert_allclose(thresholds[1] - thresholds[0], 1.5, atol=0.2)
-    np.testing.assert_allclose(coefficients, [3, 0, 1], atol=0.5)
-    assert (np.abs(coefficients - [3, 0, 1]) < 3 * np.sqrt(np.diag(covariance))).all()
-    assert np.mean(np.abs(found - found.mean() - effects + effects.mean()) < 2 * errors) > 0.9
-
-
-def test_draws_have_the_probabilities_but_for_the_doubt_about_the_topic(tmp_path):
-    runs = read_random(tmp_path, seed=4)
+def test_probabilities_add_up_and_follow_the_votes(tmp_path):
+    runs = read_random(tmp_path, seed=4, topics=30)
     model = GradeModel.fit(runs)
     codes = model.pools[2].codes
     probabilities = model.probabilities(2, codes)
+    assert probabilities.shape == (codes.size, runs.levels)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    sure = GradeModel(**{**vars(model), "errors": np.zeros_like(model.errors)})
-    coefficients = np.repeat(sure.coefficients[np.newaxis], 20_000, axis=0)
-    drawn = sure.draw(2, codes, coefficients, np.random.default_rng(0))
-    rates = (drawn[..., np.newaxis] == np.arange(runs.levels)).mean(axis=0)
-    np.testing.assert_allclose(rates, probabilities, atol=0.02)
+    drawn = model.draw(2, codes, model.draw_shared(np.random.default_rng(0), 4000), np.random.default_rng(1))
+    means = probabilities @ np.arange(runs.levels)
+    assert np.corrcoef(drawn.mean(axis=0), means)[0, 1] > 0.95
+
+
+def test_runs_that_find_nothing_are_not_believed(tmp_path):
+    """Documents that only a bad run has get lower grades than those that only a good run has."""
+    random = np.random.default_rng(0)
+    topics = [f"t{number}" for number in range(40)]
+    runs = {
+        "good": {t: {f"g{n}": 9.0 - n for n in range(8)} for t in topics},
+        "bad": {t: {f"b{n}": 9.0 - n for n in range(8)} for t in topics},
+    }
+    qrels = {
+        t: {f"{k}{n}": int(k == "g" and random.random() < 0.8) for k in "gb" for n in range(0, 8, 2)} for t in topics
+    }
+    model = GradeModel.fit(JudgedRuns.read(runs, qrels, "nDCG@5"))
+    relevant = {}
+    for name in ("good", "bad"):
+        codes = JudgedRuns.read({name: runs[name]}, qrels, "nDCG@5").ranking(name).codes(0, 8)
+        relevant[name] = model.probabilities(0, np.sort(codes))[:, 1]
+    assert relevant["good"].min() > 0.6
+    assert relevant["bad"].max() < 0.1
 
 
 def test_documents_that_no_run_has_among_its_first_100_get_no_votes(tmp_path):
@@ -60,10 +52,3 @@ def test_the_rest_is_counted_whole(tmp_path):
         for grade, number, _ in model.rest(topic, own):
             counts[grade] += number
         assert counts.tolist() == own.rest.tolist()
-
-
-def test_coefficients_are_drawn_around_the_fitted_ones(tmp_path):
-    model = GradeModel.fit(read_random(tmp_path, seed=4))
-    drawn = model.draw_coefficients(np.random.default_rng(0), 20_000)
-    np.testing.assert_allclose(drawn.mean(axis=0), model.coefficients, atol=0.1)
-    np.testing.assert_allclose(np.cov(drawn.T), model.covariance, atol=0.5)

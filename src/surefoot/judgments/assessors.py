@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from surefoot._scipy import optimize, special
 from surefoot._typing import FloatArray, IntArray
@@ -16,41 +17,52 @@ from surefoot.effectiveness.sources import load_qrels
 from surefoot.errors import SurefootError
 from surefoot.io.document_lists import Qrels
 from surefoot.judgments.judged_runs import JudgedRuns
+from surefoot.judgments.mixed_odds import GradedDocuments, MixedOdds, draw_student
 from surefoot.judgments.unjudged import GradeModel
 
 SHIPPED = "dl2019"
-ROUNDS = 5
-"""Rounds in which the spreads are estimated from the topics' own traits."""
-PRECISION = 0.01
-"""That of the prior of the matrix's logarithms, so small that it matters only for grades that never met."""
+
+
+class Spreads(NamedTuple):
+    """Standard deviations of what differs from assessor to assessor.
+
+    On each topic anew: how lenient he is, how far he trusts the votes, and his taste, a weight of each run in a
+    document's profile, so that he differs alike on documents that the same runs found. On all topics alike: ``bias``,
+    the same as taste.
+    """
+
+    leniency: float = 0.0
+    trust: float = 0.0
+    taste: float = 0.0
+    bias: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Disagreement:
-    """A confusion matrix of grades, tilted by the votes for a document and by the assessor's traits on the topic.
+    """A confusion matrix of grades, tilted by the votes for a document and by the assessor's traits.
 
-    Row i of ``matrix`` holds the probabilities of another assessor's grades where the first gave the grade i. They are
-    multiplied by exp((leniency + ease · f + (votes + trust) · e + taste) j / highest grade) for grade j, and
-    normalised. e is the document's excess: how much more likely relevant, in log odds, the runs' votes make it than
-    documents of grade i are. f is the same of the topic, as the first assessor judged it. Leniency and trust of the
-    other assessor on a topic are normal around 0 with the standard deviations ``spreads``. So is his taste, the third:
-    a weight of each run's votes, so that he differs alike on documents that the same runs retrieved.
+    ``log_odds[i, g - 1]`` are the log odds that another assessor gives at least grade g where the first gave i. To them
+    is added leniency + ease · f + (votes + trust) · e + (taste + bias) · profile. e is the document's excess: how much
+    more likely relevant, in log odds, the runs' votes make it than documents of grade i are. f is the same of the
+    topic, as the first assessor judged it. The other terms are normal around 0; see `Spreads`. ``covariance`` is the
+    doubt about the log odds, votes and ease, which holds for all topics alike.
 
     >>> Disagreement.of_rate(0.2, [3, 1]).matrix.round(2)
     array([[0.8, 0.2],
            [0.2, 0.8]])
     """
 
-    matrix: FloatArray
+    log_odds: FloatArray
     votes: float
     ease: float
-    spreads: tuple[float, float, float]
+    spreads: Spreads
+    covariance: FloatArray
     source: str
 
     @property
-    def levels(self) -> int:
-        """The number of grades."""
-        return len(self.matrix)
+    def matrix(self) -> FloatArray:
+        """Row i holds the probabilities of another assessor's grades where the first gave the grade i."""
+        return np.asarray(-np.diff(expit(self.log_odds), axis=1, prepend=1.0, append=0.0))
 
     @classmethod
     def of_rate(cls, rate: float, grades: Sequence[int] | IntArray) -> Disagreement:
@@ -73,11 +85,12 @@ class Disagreement:
         others = np.tile(np.asarray(grades, np.float64) + 1.0, (len(grades), 1))
         np.fill_diagonal(others, 0.0)
         matrix = (1 - rate) * np.eye(len(grades)) + rate * others / others.sum(axis=1, keepdims=True)
-        return cls(matrix, 0.0, 0.0, (0.0, 0.0, 0.0), f"{rate:g}")
+        log_odds = logit(np.clip(1 - np.cumsum(matrix, axis=1)[:, :-1], 0.0, 1.0))
+        return cls(log_odds, 0.0, 0.0, Spreads(), np.zeros((log_odds.size + 2,) * 2), f"{rate:g}")
 
     @classmethod
     def fit(cls, runs: JudgedRuns, others: Iterable[object], model: GradeModel | None = None) -> Disagreement:
-        """Fit to double judgments.
+        """Fit to double judgments: `MixedOdds` of the other assessors' grades.
 
         Parameters
         ----------
@@ -94,14 +107,47 @@ class Disagreement:
             The most likely one.
         """
         votes = GradeModel.fit(runs) if model is None else model
-        read = [load_qrels(other) for other in others]
-        parts = [part for other in read for part in _double_judgments(runs, other, votes) if part[0].size]
+        parts = [part for other in others for part in _double_judgments(runs, load_qrels(other), votes)]
         if not parts:
             raise SurefootError(
                 f"no retrieved document of {runs.qrels.path} is judged twice; give qrels of the same documents"
             )
-        sample = DoubleJudgments.of(parts)
-        return _Fit(sample).solve(f"fit({sample.first.size})")
+        return cls.of_judgments(parts)
+
+    @classmethod
+    def of_judgments(cls, parts: Sequence[DoubleJudgments]) -> Disagreement:
+        """Fit to the double judgments of topics, each of one other assessor."""
+        first, second, excess, profiles = (np.concatenate(column) for column in list(zip(*parts, strict=True))[:4])
+        effects = np.repeat([part.effect for part in parts], [part.first.size for part in parts])
+        levels, voters = max(1, int(first.max()), int(second.max())) + 1, profiles.shape[1]
+        steps = first[:, np.newaxis] >= np.arange(1, levels)
+        documents = GradedDocuments(
+            np.column_stack([profiles, steps, excess, effects]),
+            np.repeat([0, -1], [voters, levels + 1]),
+            np.column_stack([np.ones(first.size), excess, profiles]),
+            np.repeat([0, 1, 2], [1, 1, voters]),
+            second,
+            np.cumsum([0, *(part.first.size for part in parts)]),
+            levels,
+        )
+        return cls._of(MixedOdds.fit(documents), voters, f"fit({first.size})")
+
+    @classmethod
+    def _of(cls, odds: MixedOdds, voters: int, source: str) -> Disagreement:
+        """From thresholds, and coefficients of profiles, of the first grade being at least 1, 2, ..., votes, ease."""
+        cuts, estimated = odds.cuts, odds.thresholds.size
+        levels, shared = cuts.size + 1, estimated + odds.coefficients.size
+        cells = np.zeros((levels, levels - 1, shared))
+        for grade in range(levels):
+            cells[grade, :, estimated + voters : estimated + voters + grade] = 1
+            cells[grade, cuts < estimated, cuts[cuts < estimated]] = -1
+        design = np.zeros((cells[..., 0].size + 2, shared))
+        design[:-2], design[-2:, -2:] = cells.reshape(-1, shared), np.eye(2)
+        found = design @ np.concatenate([odds.thresholds, odds.coefficients])
+        log_odds = np.where(cuts < estimated, found[:-2].reshape(levels, -1), -np.inf)
+        spreads = Spreads(*np.sqrt([*odds.random_variances, *odds.fixed_variances]).tolist())
+        votes, ease = found[-2:].tolist()
+        return cls(log_odds, votes, ease, spreads, design @ odds.covariance @ design.T, source)
 
     @classmethod
     def shipped(cls, levels: int) -> Disagreement:
@@ -111,29 +157,69 @@ class Disagreement:
         three they are one; grades above 3 are confused as 3 is.
         """
         stored = json.loads(files("surefoot.judgments").joinpath("dl2019.json").read_text(encoding="utf-8"))
-        joint = np.asarray(stored["joint"])
-        groups = np.array({2: [0, 0, 1, 1], 3: [0, 1, 2, 2]}.get(levels, [0, 1, 2, 3]))
-        merged = np.zeros((groups[-1] + 1, groups[-1] + 1))
-        np.add.at(merged, (groups[:, np.newaxis], groups), joint)
-        matrix = np.zeros((levels, levels))
-        matrix[: len(merged), : len(merged)] = merged / merged.sum(axis=1, keepdims=True)
-        for grade in range(len(merged), levels):
-            matrix[grade, :3], matrix[grade, grade] = matrix[3, :3], matrix[3, 3]
-        return cls(matrix, stored["votes"], stored["ease"], tuple(stored["spreads"]), SHIPPED)
+        log_odds, moves = _rescaled(np.asarray(stored["log_odds"]), np.asarray(stored["shares"]), levels)
+        design = np.zeros((log_odds.size + 2, moves.shape[-1] + 2))
+        design[:-2, :-2], design[-2:, -2:] = moves.reshape(log_odds.size, -1), np.eye(2)
+        covariance = design @ np.asarray(stored["covariance"]) @ design.T
+        return cls(log_odds, stored["votes"], stored["ease"], Spreads(*stored["spreads"]), covariance, SHIPPED)
+
+    def draw(self, random: np.random.Generator, n: int, runs: int) -> DrawnAssessors:
+        """Other assessors, as far as they are alike on all topics, with so many runs."""
+        shifts = draw_student(self.covariance, random, n)
+        log_odds = self.log_odds + shifts[:, :-2].reshape(n, *self.log_odds.shape)
+        bias = self.spreads.bias * random.standard_normal((n, runs))
+        return DrawnAssessors(
+            np.minimum.accumulate(log_odds, axis=2),
+            self.votes + shifts[:, -2:-1],
+            self.ease + shifts[:, -1:],
+            bias,
+            self.spreads,
+        )
+
+
+def _rescaled(log_odds: FloatArray, shares: FloatArray, levels: int) -> tuple[FloatArray, FloatArray]:
+    """Log odds for grades 0 to 3 on another scale, and how they move with the former: an axis more."""
+    rows = {2: [[0, 1], [2, 3]], 3: [[0], [1], [2, 3]]}.get(levels, [[min(grade, 3)] for grade in range(levels)])
+    found, moves = np.full((levels, levels - 1), -np.inf), np.zeros((levels, levels - 1, *log_odds.shape))
+    for grade, merged in enumerate(rows):
+        weights = shares[merged] / shares[merged].sum()
+        for cut in range(levels - 1 if levels <= 3 or grade > 3 else 3):
+            if cut >= max(grade, 3):
+                continue
+            column = 1 if levels == 2 else min(cut, 2)
+            likely = expit(log_odds[merged, column])
+            mean = float(weights @ likely)
+            found[grade, cut] = logit(mean)
+            moves[grade, cut, merged, column] = weights * likely * (1 - likely) / (mean * (1 - mean))
+    return found, moves.reshape(levels, levels - 1, -1)
+
+
+class DrawnAssessors(NamedTuple):
+    """n assessors: log odds (n × grades × cuts), weights of votes and ease (each n × 1), biases (n × runs)."""
+
+    log_odds: FloatArray
+    votes: FloatArray
+    ease: FloatArray
+    bias: FloatArray
+    spreads: Spreads
+
+    @property
+    def levels(self) -> int:
+        """The number of grades."""
+        return int(self.log_odds.shape[1])
 
     def probabilities(self, first: IntArray, tilt: FloatArray) -> FloatArray:
-        """The other assessor's grades: an axis of grades is added to the arrays, which are broadcast."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.matrix)[first]
-        return np.asarray(special.softmax(logs + tilt[..., np.newaxis] * _steps(self.levels), axis=-1))
+        """P(grade >= 1, 2, ...) of documents with these grades of the first assessor, n × documents × cuts."""
+        odds = np.take_along_axis(self.log_odds, first[..., np.newaxis], axis=1)
+        return np.asarray(expit(odds + tilt[..., np.newaxis]))
 
-    def draw_traits(self, effect: float, runs: int, random: np.random.Generator, n: int) -> Traits:
-        """The traits of n assessors on a topic of this effect, with so many runs."""
-        leniency, trust, taste = self.spreads
+    def on_topic(self, effect: float, random: np.random.Generator) -> Traits:
+        """Their traits on a topic of this effect."""
+        n, spreads = len(self.votes), self.spreads
         return Traits(
-            self.ease * effect + leniency * random.standard_normal((n, 1)),
-            self.votes + trust * random.standard_normal((n, 1)),
-            taste * random.standard_normal((n, runs)) / np.sqrt(runs),
+            self.ease * effect + spreads.leniency * random.standard_normal((n, 1)),
+            self.votes + spreads.trust * random.standard_normal((n, 1)),
+            self.bias + spreads.taste * random.standard_normal(self.bias.shape),
         )
 
 
@@ -160,29 +246,17 @@ def replicate(qrels: Qrels, other: object) -> Qrels:
     )
 
 
-Judgments = tuple[IntArray, IntArray, FloatArray, FloatArray]
-"""The grades of two assessors on one topic; of each document its excess with the topic's effect, and its profile."""
-
-
-@dataclass(frozen=True, eq=False)
-class DoubleJudgments:
-    """Documents with the grades of two assessors and their covariates; each topic of each assessor has its number."""
+class DoubleJudgments(NamedTuple):
+    """The grades of two assessors on one topic; of each document its excess and profile; the topic's effect."""
 
     first: IntArray
     second: IntArray
-    covariates: FloatArray
+    excess: FloatArray
     profiles: FloatArray
-    topics: IntArray
-
-    @classmethod
-    def of(cls, parts: Sequence[Judgments]) -> DoubleJudgments:
-        """Those of several topics and assessors."""
-        first, second, covariates, profiles = (np.concatenate(column) for column in zip(*parts, strict=True))
-        topics = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
-        return cls(first, second, covariates, profiles, topics)
+    effect: float
 
 
-def _double_judgments(runs: JudgedRuns, other: Qrels, model: GradeModel) -> Iterator[Judgments]:
+def _double_judgments(runs: JudgedRuns, other: Qrels, model: GradeModel) -> Iterator[DoubleJudgments]:
     """Those of each topic of the other assessor, as far as the runs retrieved the documents."""
     index = {topic: number for number, topic in enumerate(runs.topics)}
     for number, topic in enumerate(other.topics):
@@ -191,94 +265,10 @@ def _double_judgments(runs: JudgedRuns, other: Qrels, model: GradeModel) -> Iter
         at, begin, end = index[topic], other.bounds[number], other.bounds[number + 1]
         pool = model.pools[at]
         _, rows, theirs = np.intersect1d(pool.codes[pool.judged], other.codes[begin:end], return_indices=True)
+        if not rows.size:
+            continue
         rows = pool.judged[rows]
-        first = np.maximum(pool.grades[rows], 0)
+        codes, first = pool.codes[rows], np.maximum(pool.grades[rows], 0)
         second = np.maximum(other.grades[begin:end][theirs], 0).astype(np.int64)
-        excess = model.excess(at, pool.codes[rows], first)
-        covariates = np.stack([excess, np.full(rows.size, model.effects[at])], axis=1)
-        yield first, second, covariates, model.profiles(at, pool.codes[rows])
-
-
-class _Fit:
-    """Maximum a posteriori by L-BFGS.
-
-    Parameters are the logarithms of the matrix, the weights of the covariates, then leniency and trust of each topic.
-    """
-
-    def __init__(self, sample: DoubleJudgments) -> None:
-        self._sample = sample
-        self._levels = max(1, int(sample.first.max()), int(sample.second.max())) + 1
-        self._topics = int(sample.topics.max()) + 1
-        self._cells = self._levels**2
-        self._traits = np.stack([np.ones(sample.first.size), sample.covariates[:, 0]], axis=1)
-
-    def solve(self, source: str) -> Disagreement:
-        """The most likely disagreement; the spreads are estimated from the topics' own traits."""
-        variances, parameters = np.ones(2), np.zeros(self._cells + 2 + 2 * self._topics)
-        for _ in range(ROUNDS):
-            parameters = optimize.minimize(
-                self._objective, parameters, args=(variances,), jac=True, method="L-BFGS-B"
-            ).x
-            errors = 1 / (self._information(parameters) + 1 / variances)
-            traits = parameters[self._cells + 2 :].reshape(-1, 2)
-            variances = np.maximum((traits**2 + errors).mean(axis=0), 1e-3)
-        matrix = special.softmax(parameters[: self._cells].reshape(self._levels, self._levels), axis=1)
-        votes, ease = parameters[self._cells : self._cells + 2].tolist()
-        leniency, trust = np.sqrt(variances).tolist()
-        return Disagreement(matrix, votes, ease, (leniency, trust, self._taste(parameters)), source)
-
-    def _taste(self, parameters: FloatArray) -> float:
-        """The spread of taste, from how far residuals of two documents agree that the same runs retrieved.
-
-        By moments, to the first order: too small where it is large.
-        """
-        sample, steps = self._sample, _steps(self._levels)
-        probabilities = np.exp(self._log_probabilities(parameters))
-        variances = probabilities @ steps**2 - (probabilities @ steps) ** 2
-        residuals = steps[sample.second] - probabilities @ steps
-        agreement, scale = 0.0, 0.0
-        for topic in range(self._topics):
-            own = sample.topics == topic
-            alike = sample.profiles[own] @ sample.profiles[own].T / sample.profiles.shape[1]
-            alike *= np.outer(variances[own], variances[own])
-            np.fill_diagonal(alike, 0.0)
-            agreement += float(residuals[own] @ alike @ residuals[own])
-            scale += float((alike**2).sum())
-        return max(agreement / scale, 0.0) ** 0.5 if scale else 0.0
-
-    def _log_probabilities(self, parameters: FloatArray) -> FloatArray:
-        sample, cells = self._sample, self._cells
-        logs = parameters[:cells].reshape(self._levels, self._levels)[sample.first]
-        traits = parameters[cells + 2 :].reshape(-1, 2)[sample.topics]
-        tilt = sample.covariates @ parameters[cells : cells + 2] + (self._traits * traits).sum(axis=1)
-        return np.asarray(special.log_softmax(logs + tilt[:, np.newaxis] * _steps(self._levels), axis=1))
-
-    def _by_topic(self, values: FloatArray) -> FloatArray:
-        """Sums over the documents of each topic, topics × traits."""
-        sums = np.zeros((self._topics, 2))
-        np.add.at(sums, self._sample.topics, values)
-        return sums
-
-    def _information(self, parameters: FloatArray) -> FloatArray:
-        probabilities, steps = np.exp(self._log_probabilities(parameters)), _steps(self._levels)
-        variances = probabilities @ steps**2 - (probabilities @ steps) ** 2
-        return self._by_topic(variances[:, np.newaxis] * self._traits**2)
-
-    def _objective(self, parameters: FloatArray, variances: FloatArray) -> tuple[float, FloatArray]:
-        sample, rows = self._sample, np.arange(self._sample.first.size)
-        logs = self._log_probabilities(parameters)
-        residual = np.exp(logs)
-        residual[rows, sample.second] -= 1
-        by_cell = np.zeros((self._levels, self._levels))
-        np.add.at(by_cell, sample.first, residual)
-        slope = residual @ _steps(self._levels)
-        by_topic = self._by_topic(slope[:, np.newaxis] * self._traits)
-        gradient = np.concatenate([by_cell.ravel(), slope @ sample.covariates, by_topic.ravel()])
-        precision = np.full(parameters.size, PRECISION)
-        precision[self._cells + 2 :] = np.tile(1 / variances, self._topics)
-        value = -logs[rows, sample.second].sum() + 0.5 * (precision * parameters**2).sum()
-        return float(value), gradient + precision * parameters
-
-
-def _steps(levels: int) -> FloatArray:
-    return np.arange(levels) / (levels - 1)
+        excess, effect = model.excess(at, codes, first), float(model.effects[at])
+        yield DoubleJudgments(first, second, excess, model.profiles(at, codes), effect)

@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot._typing import Columns, FloatArray, IntArray
 from surefoot.errors import SurefootError, counted
-from surefoot.judgments.assessors import SHIPPED, Disagreement, replicate
+from surefoot.judgments.assessors import SHIPPED, Disagreement, DrawnAssessors, replicate
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
@@ -173,22 +173,23 @@ def draw_deltas(
 ) -> FloatArray:
     """Differences under drawn grades, n × topics."""
     random = np.random.default_rng(seed)
-    coefficients, deltas = model.draw_coefficients(random, n), np.empty((n, len(pair.topics)))
+    shared, deltas = model.draw_shared(random, n), np.empty((n, len(pair.topics)))
+    others = None if disagreement is None else disagreement.draw(random, n, model.runs)
     for topic, own in enumerate(pair.topics):
-        grades, rest = draw_grades(own, topic, model, coefficients, random), np.repeat(own.rest[np.newaxis], n, axis=0)
-        if disagreement is not None:
-            grades, rest = judge_again(grades, own, topic, model, disagreement, random)
+        grades, rest = draw_grades(own, topic, model, shared, random), np.repeat(own.rest[np.newaxis], n, axis=0)
+        if others is not None:
+            grades, rest = judge_again(grades, own, topic, model, others, random)
         deltas[:, topic] = pair.deltas(own, grades, rest)
     return deltas
 
 
 def draw_grades(
-    own: TopicPair, topic: int, model: GradeModel, coefficients: FloatArray, random: np.random.Generator
+    own: TopicPair, topic: int, model: GradeModel, shared: FloatArray, random: np.random.Generator
 ) -> IntArray:
     """Grades of a pair's documents as the first assessor would give them to all of them, n × documents."""
-    grades = np.repeat(own.zero_filled[np.newaxis], len(coefficients), axis=0)
+    grades = np.repeat(own.zero_filled[np.newaxis], len(shared), axis=0)
     if own.unjudged.any():
-        grades[:, own.unjudged] = model.draw(topic, own.codes[own.unjudged], coefficients, random)
+        grades[:, own.unjudged] = model.draw(topic, own.codes[own.unjudged], shared, random)
     return grades
 
 
@@ -197,19 +198,19 @@ def judge_again(
     own: TopicPair,
     topic: int,
     model: GradeModel,
-    disagreement: Disagreement,
+    others: DrawnAssessors,
     random: np.random.Generator,
 ) -> tuple[IntArray, IntArray]:
     """What another assessor would give: grades (n × documents), and counts of the grades of the rest (n × levels)."""
-    n, levels = len(grades), max(disagreement.levels, own.rest.size)
-    traits = disagreement.draw_traits(float(model.effects[topic]), model.runs, random, n)
+    n, levels = len(grades), max(others.levels, own.rest.size)
+    traits = others.on_topic(float(model.effects[topic]), random)
     tilt = traits.tilt(model.excess(topic, own.codes, grades), model.profiles(topic, own.codes))
-    ends = np.cumsum(disagreement.probabilities(grades, tilt), axis=2)[..., :-1]
     counts = np.zeros((n, levels), np.int64)
     for grade, number, mean in model.rest(topic, own):
-        likely = disagreement.probabilities(np.array([grade]), traits.leniency + traits.trust * mean)[:, 0]
-        counts += random.multinomial(number, likely)
-    return (random.random(grades.shape)[..., np.newaxis] >= ends).sum(axis=2), counts
+        above = others.probabilities(np.full((n, 1), grade), traits.leniency + traits.trust * mean)[:, 0]
+        counts[:, : others.levels] += random.multinomial(number, -np.diff(above, axis=1, prepend=1.0, append=0.0))
+    chances = random.random(grades.shape)[..., np.newaxis]
+    return (chances < others.probabilities(grades, tilt)).sum(axis=2), counts
 
 
 def _notes(delta: FloatArray, verdict: FloatArray) -> tuple[str, ...]:

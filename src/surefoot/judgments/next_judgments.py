@@ -169,14 +169,14 @@ def priorities(
 ) -> tuple[dict[tuple[int, int], float], FloatArray]:
     """The priority of each unjudged document (topic, index), and the values of all topics under drawn grades."""
     random = np.random.default_rng(seed)
-    coefficients = model.draw_coefficients(random, n)
+    shared = model.draw_shared(random, n)
     drawn = np.repeat(value(pair.delta)[np.newaxis], n, axis=0)
     moves = {}
     for topic, own in enumerate(pair.topics):
         unjudged = np.flatnonzero(own.unjudged)
         if not unjudged.size:
             continue
-        grades = draw_grades(own, topic, model, coefficients, random)
+        grades = draw_grades(own, topic, model, shared, random)
         rest = np.repeat(own.rest[np.newaxis], n, axis=0)
         drawn[:, topic] = value(pair.deltas(own, grades, rest))
         for document in unjudged.tolist():

@@ -1,0 +1,261 @@
+"""A proportional odds model of grades with effects of topics, and the doubt that is left about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from surefoot._typing import FloatArray, IntArray
+
+MOST_STEPS = 30
+"""Newton steps; the variances are estimated anew after each."""
+DEGREES = 4
+"""Degrees of freedom of what all topics share: its variances are estimates, and its form is an assumption."""
+WEAK = 0.1
+"""The precision of the prior of coefficients that have no variance of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class GradedDocuments:
+    """Documents with grades, those of one topic after the other.
+
+    ``fixed`` are features whose coefficients all topics share, ``random`` those with a coefficient in each topic.
+    Coefficients of one group have one variance; the groups of ``fixed`` and ``random`` are numbered from 0 on, and -1
+    in ``fixed_groups`` is a coefficient of its own. ``starts`` holds the index of each topic's first document, and the
+    number of documents. Grades go from 0 to ``levels`` - 1.
+    """
+
+    fixed: FloatArray
+    fixed_groups: IntArray
+    random: FloatArray
+    random_groups: IntArray
+    grades: IntArray
+    starts: IntArray
+    levels: int
+
+    @property
+    def topics(self) -> list[slice]:
+        """The documents of each topic."""
+        return [slice(begin, end) for begin, end in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class MixedOdds:
+    """P(grade >= g) = logistic(fixed · coefficients + random · effects of the topic - threshold of g), as estimated.
+
+    ``cuts`` holds the index of the threshold of each grade from 1 on; one past the last is never reached.
+    ``covariance`` is that of thresholds and coefficients together. ``conditional`` are the covariances of each topic's
+    effects where these are known, ``response`` tells how the effects move with them. ``fixed_variances`` and
+    ``random_variances`` are those of the groups.
+    """
+
+    thresholds: FloatArray
+    cuts: IntArray
+    coefficients: FloatArray
+    effects: FloatArray
+    covariance: FloatArray
+    conditional: tuple[FloatArray, ...]
+    response: tuple[FloatArray, ...]
+    fixed_variances: FloatArray
+    random_variances: FloatArray
+
+    @classmethod
+    def fit(cls, documents: GradedDocuments) -> MixedOdds:
+        """By Newton's method; variances by expectation maximisation, doubt by Laplace's approximation.
+
+        A grade that nobody gave has the threshold of the next higher one that somebody gave: it is never drawn.
+        """
+        given = np.union1d(documents.grades, [0])
+        given = given if given.size > 1 else np.array([0, 1])
+        cuts = np.searchsorted(given, np.arange(1, documents.levels)) - 1
+        return _Newton(documents, np.searchsorted(given, documents.grades)).solve(cuts)
+
+    def draw_shared(self, random: np.random.Generator, n: int) -> FloatArray:
+        """How far thresholds and coefficients may be from their estimates, n × parameters: Student's t."""
+        return draw_student(self.covariance, random, n)
+
+    def draw_grades(
+        self, topic: int, fixed: FloatArray, varying: FloatArray, shared: FloatArray, random: np.random.Generator
+    ) -> IntArray:
+        """Grades of documents of a topic, n × documents, by drawn shared parameters; its effects are drawn here."""
+        spread = np.linalg.cholesky(self.conditional[topic])
+        effects = self.effects[topic] + shared @ self.response[topic].T
+        effects += random.standard_normal(effects.shape) @ spread.T
+        shifts, weights = np.split(shared, [self.thresholds.size], axis=1)
+        latent = (self.coefficients + weights) @ fixed.T + effects @ varying.T
+        latent += random.logistic(size=latent.shape)
+        return np.asarray((latent[..., np.newaxis] >= self.at_thresholds(shifts)[:, np.newaxis]).sum(axis=2))
+
+    def at_thresholds(self, shifts: FloatArray) -> FloatArray:
+        """The thresholds of all grades, in order, if the estimated ones move: n × grades."""
+        moved = np.sort(self.thresholds + shifts, axis=1)
+        return np.append(moved, np.full((len(moved), 1), np.inf), axis=1)[:, self.cuts]
+
+    def probabilities(self, topic: int, fixed: FloatArray, varying: FloatArray) -> FloatArray:
+        """The probability of each grade by the estimates, documents × grades."""
+        latent = fixed @ self.coefficients + varying @ self.effects[topic]
+        above = expit(latent[:, np.newaxis] - np.append(self.thresholds, np.inf)[self.cuts])
+        return np.asarray(-np.diff(above, axis=1, prepend=1.0, append=0.0))
+
+
+def draw_student(covariance: FloatArray, random: np.random.Generator, n: int) -> FloatArray:
+    """Deviations of Student's t with few degrees of freedom, n × parameters."""
+    values, vectors = np.linalg.eigh(covariance)
+    normal = random.standard_normal((n, len(covariance))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    return np.asarray(normal * np.sqrt(DEGREES / random.chisquare(DEGREES, (n, 1))))
+
+
+class _Curvature(NamedTuple):
+    """The posterior around the present parameters.
+
+    ``scores`` are the slopes of each topic's likelihood along the shared parameters, ``slope`` that of the posterior
+    along them, ``slopes`` those along each topic's effects; for the others see `MixedOdds`.
+    """
+
+    scores: FloatArray
+    slope: FloatArray
+    slopes: list[FloatArray]
+    covariance: FloatArray
+    conditional: list[FloatArray]
+    response: list[FloatArray]
+
+
+class _Newton:
+    """Maximum a posteriori: ``_shared`` are thresholds and coefficients, ``_effects`` those of topics."""
+
+    def __init__(self, documents: GradedDocuments, grades: IntArray) -> None:
+        self._documents, self._grades, self._cuts = documents, grades, max(int(grades.max()), 1)
+        above = np.array([np.mean(grades > cut) for cut in range(self._cuts)])
+        above = np.clip(above, 0.5 / grades.size, 1 - 0.5 / grades.size)
+        thresholds = np.maximum.accumulate(np.log(1 / above - 1)) + 1e-3 * np.arange(self._cuts)
+        self._shared = np.concatenate([thresholds, np.zeros(documents.fixed.shape[1])])
+        self._effects = np.zeros((len(documents.topics), documents.random.shape[1]))
+        self._fixed_variances = np.ones(int(documents.fixed_groups.max()) + 1)
+        self._random_variances = np.ones(int(documents.random_groups.max()) + 1)
+
+    def solve(self, cuts: IntArray) -> MixedOdds:
+        """The parameters, the shared ones with the doubt that topics have that are less alike than assumed."""
+        for _ in range(MOST_STEPS):
+            curvature = self._curvature()
+            if max(self._step(curvature) / 1e-3, self._estimate_variances(curvature) / 0.02) < 1:
+                break
+        found = self._curvature()
+        covariance = found.covariance * self._design_effect(found)
+        conditional, response = tuple(found.conditional), tuple(found.response)
+        thresholds, coefficients = np.split(self._shared, [self._cuts])
+        variances = self._fixed_variances, self._random_variances
+        return MixedOdds(thresholds, cuts, coefficients, self._effects, covariance, conditional, response, *variances)
+
+    def _precisions(self) -> tuple[FloatArray, FloatArray]:
+        """Those of the priors of the shared parameters, and of a topic's effects."""
+        groups = self._documents.fixed_groups
+        coefficients = np.where(groups < 0, WEAK, 1 / np.append(self._fixed_variances, np.inf)[groups])
+        thresholds = np.full(self._cuts, WEAK / 10)
+        return np.append(thresholds, coefficients), 1 / self._random_variances[self._documents.random_groups]
+
+    def _ends(self, shared: FloatArray, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """P(grade at least the observed one) and P(grade above it) of each document."""
+        documents = self._documents
+        ends = np.concatenate([[-np.inf], shared[: self._cuts], [np.inf]])
+        latent = documents.fixed @ shared[self._cuts :]
+        for own, effect in zip(documents.topics, effects, strict=True):
+            latent[own] += documents.random[own] @ effect
+        return expit(latent - ends[self._grades]), expit(latent - ends[self._grades + 1])
+
+    def _value(self, shared: FloatArray, effects: FloatArray) -> float:
+        at_least, above = self._ends(shared, effects)
+        priors = self._precisions()
+        penalty = 0.5 * ((priors[0] * shared**2).sum() + (priors[1] * effects**2).sum())
+        return float(penalty - np.log(np.maximum(at_least - above, 1e-300)).sum())
+
+    def _curvature(self) -> _Curvature:
+        documents, cuts, priors = self._documents, self._cuts, self._precisions()
+        at_least, above = self._ends(self._shared, self._effects)
+        density, weight, own = _by_threshold(self._grades, at_least, above, cuts)
+        pull = at_least + above - 1
+        scores = np.concatenate([density, pull[:, np.newaxis] * documents.fixed], axis=1)
+        bent = np.concatenate([-weight, weight.sum(axis=1, keepdims=True) * documents.fixed], axis=1)
+        curve = np.zeros((self._shared.size, self._shared.size))
+        curve[cuts:] = documents.fixed.T @ bent
+        curve[:cuts, cuts:], curve[:cuts, :cuts] = curve[cuts:, :cuts].T, own
+        curve += np.diag(priors[0])
+        conditional, response, slopes = [], [], []
+        for rows, effect in zip(documents.topics, self._effects, strict=True):
+            varying = documents.random[rows]
+            along = varying * weight[rows].sum(axis=1, keepdims=True)
+            conditional.append(np.linalg.inv(varying.T @ along + np.diag(priors[1])))
+            mixed = varying.T @ bent[rows]
+            response.append(-conditional[-1] @ mixed)
+            slopes.append(varying.T @ pull[rows] + priors[1] * effect)
+            curve += mixed.T @ response[-1]
+        by_topic = np.stack([scores[rows].sum(axis=0) for rows in documents.topics])
+        slope = by_topic.sum(axis=0) + priors[0] * self._shared
+        return _Curvature(by_topic, slope, slopes, np.asarray(np.linalg.inv(curve)), conditional, response)
+
+    def _step(self, at: _Curvature) -> float:
+        """A Newton step, halved until the posterior rises and the thresholds are in order; how far it went."""
+        reduced = at.slope + sum(move.T @ slope for move, slope in zip(at.response, at.slopes, strict=True))
+        shared = -at.covariance @ reduced
+        effects = np.stack(
+            [
+                move @ shared - own @ slope
+                for move, own, slope in zip(at.response, at.conditional, at.slopes, strict=True)
+            ]
+        )
+        value = self._value(self._shared, self._effects)
+        for size in 0.5 ** np.arange(12):
+            moved = self._shared + size * shared, self._effects + size * effects
+            if (np.diff(moved[0][: self._cuts]) > 0).all() and self._value(*moved) <= value + 1e-9:
+                self._shared, self._effects = moved
+                return float(np.abs(shared).max())
+        return 0.0
+
+    def _estimate_variances(self, at: _Curvature) -> float:
+        """The variances by the parameters and their errors; the largest change of a logarithm."""
+        errors = np.stack(
+            [
+                np.diag(own) + ((move @ at.covariance) * move).sum(axis=1)
+                for own, move in zip(at.conditional, at.response, strict=True)
+            ]
+        )
+        own = (self._shared**2 + np.diag(at.covariance))[self._cuts :]
+        before = np.append(self._fixed_variances, self._random_variances)
+        self._fixed_variances = _group_means(own, self._documents.fixed_groups, self._fixed_variances.size)
+        squares = (self._effects**2 + errors).mean(axis=0)
+        self._random_variances = _group_means(squares, self._documents.random_groups, self._random_variances.size)
+        now = np.append(self._fixed_variances, self._random_variances)
+        return float(np.abs(np.log(now / before)).max())
+
+    def _design_effect(self, at: _Curvature) -> float:
+        """By how much the topics' scores vary more than they should if the model were right; at least 1."""
+        expected = len(at.covariance) - (np.diag(at.covariance) * self._precisions()[0]).sum()
+        return max(1.0, float(((at.scores @ at.covariance) * at.scores).sum() / expected))
+
+
+def _by_threshold(
+    grades: IntArray, at_least: FloatArray, above: FloatArray, cuts: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Derivatives of the negative logarithm of the likelihood.
+
+    Along thresholds, along these and the linear predictor with the sign changed (each documents × thresholds), and
+    along two thresholds (thresholds × thresholds).
+    """
+    rows, likelihood = np.arange(grades.size), np.maximum(at_least - above, 1e-12)
+    lower, upper = at_least * (1 - at_least), above * (1 - above)
+    slope, weight = np.zeros((2, grades.size, cuts + 2))
+    weight[rows, grades], weight[rows, grades + 1] = lower, upper
+    slope[rows, grades], slope[rows, grades + 1] = lower / likelihood, -upper / likelihood
+    product = lower * upper / likelihood**2
+    twice = np.bincount(np.append(grades, grades + 1), np.tile(product, 2), cuts + 2)
+    own = np.diag(weight.sum(axis=0) + twice)
+    np.add.at(own, (grades, grades + 1), -product)
+    np.add.at(own, (grades + 1, grades), -product)
+    inner = slice(1, cuts + 1)
+    return slope[:, inner], weight[:, inner], own[inner, inner]
+
+
+def _group_means(values: FloatArray, groups: IntArray, size: int) -> FloatArray:
+    return np.array([max(values[groups == group].mean(), 1e-4) for group in range(size)])
