@@ -9,8 +9,8 @@ baseline of another group. All runs vote. p_loss and the intervals are those of 
 topics where the two rankings have an unjudged document.
 
 The form of `GradeModel` (profiles beside votes, effects of topics, the design effect, Student's t with 4 degrees of
-freedom) was chosen among 13 on TREC-COVID round 1, TREC DL 2019 and TREC Web 2012, with other seeds (100 to 105) than the
-one below. CODEC was not looked at before the form was fixed.
+freedom) was chosen among 13 on TREC-COVID round 1, TREC DL 2019 and TREC Web 2012, with other seeds (100 to 105) than
+the one below. CODEC was not looked at before the form was fixed.
 """
 
 from __future__ import annotations

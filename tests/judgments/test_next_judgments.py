@@ -8,7 +8,7 @@ import pytest
 from surefoot.cli import main
 from surefoot.errors import SurefootError
 from surefoot.judgments.judged_runs import JudgedRuns
-from surefoot.judgments.next_judgments import is_settled, next_judgments, verdict_of, verdicts_of
+from surefoot.judgments.next_judgments import Changes, is_settled, next_judgments, verdict_of, verdicts_of
 from surefoot.stats.inference import t_inference
 from tests.judgments.collection import random_collection, read_random, write_qrels, write_runs
 
@@ -48,8 +48,28 @@ def test_documents_at_the_same_rank_of_both_come_last(tmp_path):
     assert found["document"].tolist()[-1] == "same"
     assert found["priority"][-1] == pytest.approx(0)
     assert found["reason"].tolist()[-1] == "rank 1 of new, rank 1 of old"
-    assert (np.diff(found["priority"]) <= 0).all()
     assert sum(found.chances.values()) == pytest.approx(1)
+
+
+def test_documents_that_cancel_each_other_come_late():
+    """Three changes of 2 and one of -2: two of the former bring U_Risk there, the last two cancel."""
+    changes = Changes([(0, n) for n in range(4)], np.array([[-2.0, 2.0, 2.0, 2.0]]), np.array([4.0]), np.zeros((1, 1)))
+    order, gains = changes.order(4)
+    assert order[:2] == [1, 2]
+    np.testing.assert_allclose(gains[:2] ** 2, [12, 4])
+    assert changes.order(1)[0] == [1]
+
+
+def test_the_order_is_the_greedy_one_of_a_plain_simulation():
+    random = np.random.default_rng(3)
+    moves = random.normal(0, 1, (50, 6))
+    changes = Changes([(0, n) for n in range(6)], moves, moves.sum(axis=1), np.zeros((50, 1)))
+    expected, left = [], set(range(6))
+    while left:
+        distances = {n: np.mean(moves[:, sorted(left - {n})].sum(axis=1) ** 2) for n in left}
+        expected.append(min(left, key=distances.__getitem__))
+        left.remove(expected[-1])
+    assert changes.order(6)[0] == expected
 
 
 def test_a_settled_verdict_needs_no_judgments(tmp_path):

@@ -1,18 +1,18 @@
-"""What to judge next: the unjudged documents whose grades move the verdict most."""
+"""What to judge next: the unjudged documents whose grades bring U_Risk closest to what it is with all judged."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray
+from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError, counted
 from surefoot.judgments.bounds import delta_bounds
-from surefoot.judgments.credibility import draw_grades
+from surefoot.judgments.credibility import NO_CHANGE, draw_grades
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
@@ -59,8 +59,9 @@ def next_judgments(
     """The documents to judge next, so that the verdict on a candidate soon is what all judgments would make it.
 
     The verdict is "better" or "worse" where the interval of U_Risk (Student's t over topics) excludes 0, else "can't
-    tell". A document's priority is the root mean square by which its grade, drawn from `GradeModel`, moves U_Risk away
-    from its value with the document counted 0.
+    tell", unjudged documents counting 0. Grades of all of them are drawn from `GradeModel`; each next document is the
+    one whose judgment lowers most the mean square distance of U_Risk from its value once all are judged. So documents
+    whose changes cancel each other come late. Judge some, merge, and ask again: the model learns from them.
 
     Parameters
     ----------
@@ -80,7 +81,8 @@ def next_judgments(
     Returns
     -------
     NextJudgments
-        Columns ``topic, document, priority, reason``.
+        Columns ``topic, document, priority, reason``; the priority is the root of what the judgment takes off the mean
+        square distance.
 
     Examples
     --------
@@ -99,8 +101,9 @@ def next_judgments(
     bounds = delta_bounds(pair)
     current = verdict_of(value(pair.delta), level)
     settled = is_settled(current, value(bounds.low), value(bounds.high), level)
-    moves, drawn = priorities(pair, GradeModel.fit(runs), value, n_draws, seed)
-    first = sorted(moves, key=lambda document: (-moves[document], document))[: 0 if settled else budget]
+    found = Changes.draw(pair, GradeModel.fit(runs), value, n_draws, seed)
+    order, gains = found.order(0 if settled else budget)
+    first, drawn = [found.documents[index] for index in order], found.drawn
     verdicts, expected = verdicts_of(drawn, level), verdict_of(drawn.mean(axis=0), level)
     chances = {name: float(np.mean(verdicts == name)) for name in VERDICTS}
     options = {"level": level, "runs": len(runs.rankings), "budget": budget, "n_draws": n_draws, "seed": seed}
@@ -111,15 +114,15 @@ def next_judgments(
         columns={
             "topic": [runs.topics[topic] for topic, _ in first],
             "document": [_document(pair, *document) for document in first],
-            "priority": np.array([moves[document] for document in first]),
+            "priority": gains,
             "reason": [_reason(pair, *document) for document in first],
         },
-        notes=_notes(current, expected, chances, settled, len(moves)),
+        notes=_notes(current, expected, chances, settled, len(found.documents)),
         verdict=current,
         expected=expected,
         chances=chances,
         settled=settled,
-        unjudged=len(moves),
+        unjudged=len(found.documents),
     )
 
 
@@ -164,27 +167,57 @@ def _narrowest(low: FloatArray, high: FloatArray) -> float:
     return float(((np.clip(centre, low, high) - centre) ** 2).sum())
 
 
-def priorities(
-    pair: JudgedPair, model: GradeModel, value: Value, n: int, seed: int = 0
-) -> tuple[dict[tuple[int, int], float], FloatArray]:
-    """The priority of each unjudged document (topic, index), and the values of all topics under drawn grades."""
-    random = np.random.default_rng(seed)
-    shared = model.draw_shared(random, n)
-    drawn = np.repeat(value(pair.delta)[np.newaxis], n, axis=0)
-    moves = {}
-    for topic, own in enumerate(pair.topics):
-        unjudged = np.flatnonzero(own.unjudged)
-        if not unjudged.size:
-            continue
-        grades = draw_grades(own, topic, model, shared, random)
-        rest = np.repeat(own.rest[np.newaxis], n, axis=0)
-        drawn[:, topic] = value(pair.deltas(own, grades, rest))
-        for document in unjudged.tolist():
-            zeroed = grades.copy()
-            zeroed[:, document] = 0
-            change = drawn[:, topic] - value(pair.deltas(own, zeroed, rest))
-            moves[topic, document] = float(np.sqrt(np.mean(change**2))) / len(pair.topics)
-    return moves, drawn
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What the grades of unjudged documents change.
+
+    ``documents`` are pairs of a topic and an index in its pair, ``changes`` what U_Risk gains by the drawn grade of
+    each (draws × documents), ``distance`` what it gains by all of them, ``drawn`` the values of all topics.
+    """
+
+    documents: list[tuple[int, int]]
+    changes: FloatArray
+    distance: FloatArray
+    drawn: FloatArray
+
+    @classmethod
+    def draw(cls, pair: JudgedPair, model: GradeModel, value: Value, n: int, seed: int = 0) -> Changes:
+        """Those of n draws of all unjudged grades."""
+        random = np.random.default_rng(seed)
+        shared = model.draw_shared(random, n)
+        return cls.of(
+            pair, value, [draw_grades(own, topic, model, shared, random) for topic, own in enumerate(pair.topics)]
+        )
+
+    @classmethod
+    def of(cls, pair: JudgedPair, value: Value, grades: Sequence[IntArray]) -> Changes:
+        """Those of given grades, draws × documents for each topic."""
+        documents, changes, drawn = [], [], []
+        for topic, (own, given) in enumerate(zip(pair.topics, grades, strict=True)):
+            rest = np.repeat(own.rest[np.newaxis], len(given), axis=0)
+            drawn.append(value(pair.deltas(own, given, rest)))
+            for document in np.flatnonzero(own.unjudged).tolist():
+                zeroed = given.copy()
+                zeroed[:, document] = 0
+                documents.append((topic, document))
+                changes.append(drawn[-1] - value(pair.deltas(own, zeroed, rest)))
+        topics, by_topic = len(pair.topics), np.stack(drawn, axis=1)
+        moved = np.reshape(changes, (len(documents), len(by_topic))).T / topics
+        return cls(documents, moved, by_topic.mean(axis=1) - value(pair.delta).mean(), by_topic)
+
+    def order(self, budget: int) -> tuple[list[int], FloatArray]:
+        """The documents to judge, each the one that takes most off the mean square distance, and the roots of that."""
+        left, open_ = self.distance.copy(), np.ones(len(self.documents), np.bool_)
+        squares, order, gains = (self.changes**2).mean(axis=0), [], []
+        useless = np.where(squares > NO_CHANGE**2, np.inf, np.finfo(np.float64).min)
+        for _ in range(min(budget, len(self.documents))):
+            gain = np.minimum(2 * (left @ self.changes) / left.size - squares, useless)
+            gain[~open_] = -np.inf
+            order.append(int(np.argmax(gain)))
+            gains.append(max(float(gain[order[-1]]), 0.0) ** 0.5)
+            open_[order[-1]] = False
+            left -= self.changes[:, order[-1]]
+        return order, np.array(gains)
 
 
 def _document(pair: JudgedPair, topic: int, document: int) -> str:
