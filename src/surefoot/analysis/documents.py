@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -63,6 +63,12 @@ class DocumentMoves(Result):
     baseline: str
     measure: str
     depth: int
+
+    def with_topics(self, columns: Mapping[str, Mapping[str, object]]) -> DocumentMoves:
+        """The same with columns of its topics, which have all the same ones, repeated for each document."""
+        names = next(iter(columns.values()), {})
+        more = {name: [columns[topic][name] for topic in self.columns["topic"]] for name in names}
+        return replace(self, columns={**self.columns, **more})
 
 
 def document_moves(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
 from surefoot.cli.progress import progress
@@ -44,18 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what was ranked before and what now, and what each document's move cost; needs runs",
     )
     inputs.add_unjudged(parser)
-    parser.add_argument(
-        "--credible",
-        action="store_true",
-        help="add the probability that a loss is one for another assessor too, with all documents judged; needs runs",
-    )
-    parser.add_argument(
-        "--assessors",
-        nargs="+",
-        metavar="QRELS",
-        help="how assessors differ, for --credible: qrels of other assessors, the probability that another one gives "
-        "another grade, none, or dl2019 (default)",
-    )
+    inputs.add_credible(parser)
     inputs.add_texts(parser)
     inputs.add_output(parser)
 
@@ -73,10 +62,13 @@ def run(arguments: argparse.Namespace) -> int:
         value=inputs.value_function(arguments),
     )
     topics = _topics(result, arguments)
+    doubted = _with_doubts(result, arguments).select(topics)
     if arguments.documents:
-        _show_documents(topics, arguments)
+        names = [name for name in doubted.columns if name not in result.columns]
+        doubts = {row["topic"]: {name: row[name] for name in names} for row in doubted.rows()} if names else {}
+        _show_documents(topics, doubts, arguments)
     else:
-        inputs.show(_with_doubts(result, arguments).select(topics), arguments)
+        inputs.show(doubted, arguments)
     return 0
 
 
@@ -112,13 +104,11 @@ def _topics(result: Exploration, arguments: argparse.Namespace) -> list[str]:
     return arguments.topics or worst
 
 
-def _show_documents(topics: list[str], arguments: argparse.Namespace) -> None:
+def _show_documents(topics: list[str], doubts: dict[str, dict[str, Any]], arguments: argparse.Namespace) -> None:
     from surefoot.analysis.documents import document_moves
     from surefoot.io.texts import read_documents
     from surefoot.show.rankings import side_by_side
 
-    if arguments.credible or arguments.assessors or arguments.unjudged == "bounds":
-        raise SurefootError("--documents shows rankings; leave out --credible, --assessors and --unjudged bounds")
     runs = inputs.load_runs(arguments, (arguments.system, arguments.baseline))
     queries = inputs.load_queries(arguments)
     texts = None
@@ -134,11 +124,12 @@ def _show_documents(topics: list[str], arguments: argparse.Namespace) -> None:
         arguments.qrels,
         measure,
         topics=topics,
-        unjudged=arguments.unjudged,
+        unjudged="skip" if arguments.unjudged == "skip" else "zero",
         queries=queries,
         texts=texts,
-    )
+    ).with_topics(doubts)
     if arguments.format == "table":
-        sys.stdout.write(side_by_side(found, queries, texts, shutil.get_terminal_size((100, 24)).columns))
+        width = shutil.get_terminal_size((100, 24)).columns
+        sys.stdout.write(side_by_side(found, queries, texts, width, doubts))
     else:
         inputs.show(found, arguments)

@@ -93,6 +93,22 @@ def add_unjudged(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_credible(parser: argparse.ArgumentParser) -> None:
+    """Whether a loss is one for other assessors too."""
+    parser.add_argument(
+        "--credible",
+        action="store_true",
+        help="add the probability that a loss is one for another assessor too, with all documents judged; needs runs",
+    )
+    parser.add_argument(
+        "--assessors",
+        nargs="+",
+        metavar="QRELS",
+        help="how assessors differ, for --credible: qrels of other assessors, the probability that another one gives "
+        "another grade, none, or dl2019 (default)",
+    )
+
+
 def add_alpha(parser: argparse.ArgumentParser, several: bool) -> None:
     """The risk sensitivity: one, or a sweep; alpha-hat is ECIR 2020's way to write it."""
     read, default, more = (numbers, [1.0], "; several by comma") if several else (number, 1.0, "")

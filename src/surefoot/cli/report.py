@@ -11,6 +11,8 @@ from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
+    from surefoot.judgments.credibility import Credibility
+    from surefoot.scores import Scores
     from surefoot.show.report import Rankings
 
 EXAMPLES = """examples:
@@ -29,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_alpha(parser, several=False)
     parser.add_argument("--segments", metavar="FILE", help="CSV of topic,segment")
     parser.add_argument("--segment-by", metavar="COLUMN", help="the column of the segments file, if it has several")
+    inputs.add_credible(parser)
     inputs.add_texts(parser)
     parser.add_argument(
         "--size-limit",
@@ -47,17 +50,32 @@ def run(arguments: argparse.Namespace) -> int:
     from surefoot.show.report import report
 
     segments = read_segments(arguments.segments, arguments.segment_by) if arguments.segments else None
+    scores = inputs.load(arguments)
     page = report(
-        inputs.load(arguments),
+        scores,
         arguments.baseline,
         arguments.alpha,
         candidate=arguments.candidate,
         segments=segments,
         queries=inputs.load_queries(arguments),
         rankings=_rankings(arguments),
+        credible=_credible(arguments, scores),
     )
     write_text(arguments.output, page)
     return 0
+
+
+def _credible(arguments: argparse.Namespace, scores: list[Scores]) -> list[Credibility]:
+    """How credible the changes are that the page opens with, if that is asked for."""
+    if not arguments.credible and not arguments.assessors:
+        return []
+    from surefoot.judgments.credibility import credibility
+    from surefoot.show.report.payload import opening
+
+    system, baseline = opening(scores[0], arguments.baseline, arguments.candidate)
+    assessors = inputs.assessors(arguments.assessors)
+    judged = (inputs.load_judged(arguments, one.measure) for one in scores)
+    return [credibility(runs, system, baseline, arguments.alpha, assessors=assessors) for runs in judged]
 
 
 def _rankings(arguments: argparse.Namespace) -> Rankings | None:

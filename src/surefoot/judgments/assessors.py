@@ -213,6 +213,10 @@ class DrawnAssessors(NamedTuple):
         odds = np.take_along_axis(self.log_odds, first[..., np.newaxis], axis=1)
         return np.asarray(expit(odds + tilt[..., np.newaxis]))
 
+    def judge(self, first: IntArray, tilt: FloatArray, random: np.random.Generator) -> IntArray:
+        """The grades that they give, n × documents."""
+        return np.asarray((random.random(tilt.shape)[..., np.newaxis] < self.probabilities(first, tilt)).sum(axis=2))
+
     def on_topic(self, effect: float, random: np.random.Generator) -> Traits:
         """Their traits on a topic of this effect."""
         n, spreads = len(self.votes), self.spreads

@@ -11,15 +11,19 @@ from surefoot._typing import Columns, FloatArray, IntArray
 from surefoot.errors import SurefootError, counted
 from surefoot.judgments.assessors import SHIPPED, Disagreement, DrawnAssessors, replicate
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
+from surefoot.judgments.simulation import judged_deltas, simulated_deltas
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
 from surefoot.risk.alphas import validate_alpha
 from surefoot.risk.values import Linear
+from surefoot.scores import VIRTUAL
 
 Assessors = Disagreement | str | float | Sequence[object] | None
 LEVEL = 0.1
 """Intervals hold the central 90 %, so that a credible loss has a probability of at least 95 %."""
 N_DRAWS = 2000
+N_SIMULATED = 200
+"""Draws where all judgments are scored anew for each."""
 NO_CHANGE = 1e-9
 """Differences that are 0 but for rounding."""
 
@@ -28,6 +32,9 @@ NO_CHANGE = 1e-9
 class Credibility(Result):
     """A row for each topic; see `credibility` for the columns. ``draws`` are the differences, draws × topics."""
 
+    measure: str
+    system: str
+    baseline: str
     alpha: float
     level: float
     delta: FloatArray
@@ -63,19 +70,21 @@ def credibility(
     *,
     assessors: Assessors = SHIPPED,
     level: float = LEVEL,
-    n_draws: int = N_DRAWS,
+    n_draws: int | None = None,
     seed: int = 0,
 ) -> Credibility:
     r"""How likely is each topic's loss a loss for another assessor too, with every document judged?
 
-    Unjudged documents get a grade by `GradeModel`, then all grades are replaced by those of another assessor.
+    Unjudged documents get a grade by `GradeModel`, then all grades are replaced by those of another assessor. For
+    measures that Surefoot does not compute itself, and for MEAN, MEDIAN and MAX, each draw is scored as other judgments
+    are, which takes far longer.
 
     Parameters
     ----------
     runs
         Runs with judgments, read by `JudgedRuns.read`.
     system, baseline
-        The names of two of the runs.
+        The names of two of the runs; the baseline may be MEAN, MEDIAN or MAX of all runs on each topic.
     alpha
         The additional weight of losses in U_Risk.
     assessors
@@ -84,8 +93,10 @@ def credibility(
         or None if only unjudged documents are to be doubted.
     level
         Intervals hold the central 1 - level of the draws.
-    n_draws, seed
-        How many times all grades are drawn, and the seed.
+    n_draws
+        How many times all grades are drawn: by default 2,000, or 200 where each draw is scored.
+    seed
+        The seed.
 
     Returns
     -------
@@ -110,14 +121,14 @@ def credibility(
     alpha = validate_alpha(alpha)
     if not 0 < level < 1:
         raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
-    pair, model = runs.pair(system, baseline), GradeModel.fit(runs)
+    model = GradeModel.fit(runs)
     disagreement = resolve_assessors(assessors, runs, model)
-    draws = draw_deltas(pair, model, disagreement, n_draws, seed)
-    columns = {"topic": np.array(runs.topics), "delta": pair.delta, **_columns(draws, level)}
-    columns |= {"judged": runs.judged(system), "baseline_judged": runs.judged(baseline)}
+    delta, draws = _deltas(runs, system, baseline), _draws(runs, system, baseline, model, disagreement, n_draws, seed)
+    columns = {"topic": np.array(runs.topics), "delta": delta, **_columns(draws, level), "judged": runs.judged(system)}
+    if baseline not in VIRTUAL:
+        columns["baseline_judged"] = runs.judged(baseline)
     if isinstance(assessors, list | tuple):
-        columns["confirmed"] = confirmed(pair, assessors)
-    options = {"level": level, "n_draws": n_draws, "seed": seed}
+        columns["confirmed"] = confirmed(runs, system, baseline, assessors)
     told = signature(
         "credibility",
         measure=runs.measure,
@@ -127,12 +138,48 @@ def credibility(
         topics=len(runs.topics),
         runs=len(runs.rankings),
         assessors=disagreement and disagreement.source,
-        **options,
+        level=level,
+        n_draws=len(draws),
+        seed=seed,
     )
-    notes = _notes(pair.delta, columns["credible"])
     return Credibility(
-        signature=told, columns=columns, notes=notes, alpha=alpha, level=level, delta=pair.delta, draws=draws
+        signature=told,
+        columns=columns,
+        notes=_notes(delta, columns["credible"]),
+        measure=str(runs.measure),
+        system=system,
+        baseline=baseline,
+        alpha=alpha,
+        level=level,
+        delta=delta,
+        draws=draws,
     )
+
+
+def _is_simulated(runs: JudgedRuns, baseline: str) -> bool:
+    return runs.measure.kind is None or baseline in VIRTUAL
+
+
+def _deltas(runs: JudgedRuns, system: str, baseline: str) -> FloatArray:
+    """The difference of each topic as it is judged."""
+    if _is_simulated(runs, baseline):
+        return judged_deltas(runs, system, baseline, runs.qrels)
+    return runs.pair(system, baseline).delta
+
+
+def _draws(
+    runs: JudgedRuns,
+    system: str,
+    baseline: str,
+    model: GradeModel,
+    disagreement: Disagreement | None,
+    n: int | None,
+    seed: int,
+) -> FloatArray:
+    """Differences under drawn grades, n × topics, by the fast path if there is one."""
+    if _is_simulated(runs, baseline):
+        return simulated_deltas(runs, system, baseline, model, disagreement, n or N_SIMULATED, seed)
+    return draw_deltas(runs.pair(system, baseline), model, disagreement, n or N_DRAWS, seed)
 
 
 def _columns(draws: FloatArray, level: float) -> Columns:
@@ -156,16 +203,11 @@ def resolve_assessors(assessors: Assessors, runs: JudgedRuns, model: GradeModel)
     return Disagreement.fit(runs, assessors, model)
 
 
-def confirmed(pair: JudgedPair, others: Sequence[object]) -> IntArray:
+def confirmed(runs: JudgedRuns, system: str, baseline: str, others: Sequence[object]) -> IntArray:
     """How many other assessors see a difference of the same sign on each topic, if they replace the first."""
-    count = np.zeros(len(pair.topics), np.int64)
-    files = {
-        name: ranking.run for name, ranking in pair.runs.rankings.items() if name in (pair.candidate, pair.baseline)
-    }
-    for other in others:
-        again = JudgedRuns.read(files, replicate(pair.runs.qrels, other), pair.runs.measure)
-        count += np.sign(again.pair(pair.candidate, pair.baseline).delta) == np.sign(pair.delta)
-    return count
+    signs = np.sign(_deltas(runs, system, baseline))
+    again = [judged_deltas(runs, system, baseline, replicate(runs.qrels, other)) for other in others]
+    return np.asarray(sum(np.sign(delta) == signs for delta in again))
 
 
 def draw_deltas(
@@ -209,8 +251,7 @@ def judge_again(
     for grade, number, mean in model.rest(topic, own):
         above = others.probabilities(np.full((n, 1), grade), traits.leniency + traits.trust * mean)[:, 0]
         counts[:, : others.levels] += random.multinomial(number, -np.diff(above, axis=1, prepend=1.0, append=0.0))
-    chances = random.random(grades.shape)[..., np.newaxis]
-    return (chances < others.probabilities(grades, tilt)).sum(axis=2), counts
+    return others.judge(grades, tilt, random), counts
 
 
 def _notes(delta: FloatArray, verdict: FloatArray) -> tuple[str, ...]:

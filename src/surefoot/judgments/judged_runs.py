@@ -18,6 +18,7 @@ from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
 from surefoot.judgments.kernels import MeasurePlan, measure_both
+from surefoot.scores import VIRTUAL
 
 DEEPEST = 1000
 """How many documents of a ranking are looked at where the measure has no cutoff."""
@@ -124,7 +125,7 @@ class JudgedRuns:
         runs, qrels, names, duplicates
             As in `surefoot.score_runs`; each run is a vote for the documents that it ranks high.
         measure
-            A measure that Surefoot itself computes.
+            A measure; `pair`, and with it bounds and what to judge next, need one that Surefoot itself computes.
 
         Returns
         -------
@@ -132,8 +133,6 @@ class JudgedRuns:
             The runs.
         """
         chosen, judged = parse_measure(measure), load_qrels(qrels)
-        if chosen.kind is None:
-            raise SurefootError(f"{chosen} is left to ir_measures; judgments can be doubted for {listed(NATIVE)}")
         if not judged.are_whole:
             raise InputError(judged.path, "some grades are fractions; judgments can be doubted where grades are whole")
         refuse_high_grades(chosen, judged)
@@ -181,6 +180,12 @@ class JudgedRuns:
 
     def pair(self, candidate: str, baseline: str) -> JudgedPair:
         """Two of the runs, topic by topic."""
+        if self.measure.kind is None:
+            raise SurefootError(f"{self.measure} is left to ir_measures; bounds and orders are for {listed(NATIVE)}")
+        for name in (candidate, baseline):
+            if name in VIRTUAL:
+                raise SurefootError(f"{name} is made of all runs; bounds and orders are for two runs, so name one")
+            self.ranking(name)
         return JudgedPair(self, candidate, baseline)
 
 

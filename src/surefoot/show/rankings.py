@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from surefoot.analysis.documents import DocumentMoves, Move, TopicMoves
 from surefoot.io.text import one_line
@@ -15,10 +16,20 @@ Texts = Mapping[str, str]
 
 
 def side_by_side(
-    found: DocumentMoves, queries: Texts | None = None, texts: Texts | None = None, width: int = 100
+    found: DocumentMoves,
+    queries: Texts | None = None,
+    texts: Texts | None = None,
+    width: int = 100,
+    doubts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
-    """For each topic its change, the moves that cost and gained most, and both rankings."""
-    blocks = [_block(one, found, (queries or {}).get(one.topic, ""), texts or {}, width) for one in found.topics]
+    """For each topic its change, the moves that cost and gained most, and both rankings.
+
+    ``doubts`` has for topics the columns of `credibility` and `delta_bounds`, which follow the change in words.
+    """
+    blocks = [
+        _block(one, found, (queries or {}).get(one.topic, ""), texts or {}, width, (doubts or {}).get(one.topic, {}))
+        for one in found.topics
+    ]
     notes = [f"note: {note}" for note in found.notes]
     legend = f"grade {UNJUDGED}: not judged; a contribution stands where the document is now, or which place it left"
     return "\n".join([*blocks, legend, *notes, found.signature]) + "\n"
@@ -42,10 +53,28 @@ def describe(move: Move) -> str:
     return f"{move.document} ({grade}) {way}: {move.contribution:+.4f}"
 
 
-def _block(one: TopicMoves, found: DocumentMoves, query: str, texts: Texts, width: int) -> str:
+def describe_doubts(doubts: Mapping[str, Any]) -> list[str]:
+    """What the judgments can't tell about a topic, in words.
+
+    >>> describe_doubts({"p_loss": 0.725, "low": -0.31, "high": 0.04, "credible": "unclear"})
+    ['p_loss 0.72, unclear; for another assessor -0.3100 to 0.0400']
+    """
+    lines = []
+    if "p_loss" in doubts:
+        told = f"p_loss {doubts['p_loss']:.2f}, {doubts['credible']}"
+        others = f"; {doubts['confirmed']} of the assessors given agree" if "confirmed" in doubts else ""
+        lines.append(f"{told}; for another assessor {doubts['low']:.4f} to {doubts['high']:.4f}{others}")
+    if "delta_low" in doubts:
+        lines.append(f"over all grades of unjudged documents {doubts['delta_low']:.4f} to {doubts['delta_high']:.4f}")
+    return lines
+
+
+def _block(
+    one: TopicMoves, found: DocumentMoves, query: str, texts: Texts, width: int, doubts: Mapping[str, Any]
+) -> str:
     head = f"{one.topic}  {one_line(query)}".rstrip()
     change = f"{found.measure} {one.baseline_score:.4f} -> {one.system_score:.4f} ({one.delta:+.4f})"
-    lines = [_cut(head, width), f"  {change}", ""]
+    lines = [_cut(head, width), f"  {change}", *(f"  {line}" for line in describe_doubts(doubts)), ""]
     for sign, word in ((-1, "cost"), (1, "gained")):
         lines += _named(one.largest(sign), word, texts, width)
     return "\n".join([*lines, *_lists(one, found, width), ""])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from surefoot.errors import SurefootError
+from surefoot.judgments.credibility import Credibility
 from surefoot.scores import Scores
 from surefoot.show.html import self_contained
 from surefoot.show.report.payload import LARGEST_ALPHA, payload
@@ -14,8 +15,8 @@ from surefoot.show.report.rankings import Rankings
 __all__ = ["LARGEST_ALPHA", "Rankings", "report"]
 
 SCRIPTS = (
-    *("special", "model", "contributions", "words", "surefoot.show:dom", "tables", "charts", "sections", "details"),
-    *("moves", "rankings", "link", "page"),
+    *("special", "model", "contributions", "words", "surefoot.show:dom", "tables", "charts", "doubts", "sections"),
+    *("details", "moves", "rankings", "link", "page"),
 )
 """The parts of the page's script; each uses those before it."""
 
@@ -29,6 +30,7 @@ def report(
     segments: Mapping[Any, object] | None = None,
     queries: Mapping[str, str] | None = None,
     rankings: Rankings | None = None,
+    credible: Sequence[Credibility] = (),
 ) -> str:
     """An interactive HTML page that compares every system with any baseline at any alpha.
 
@@ -53,6 +55,9 @@ def report(
     rankings
         The runs behind the scores. Then the page shows for each query what was ranked before and what now, and what
         each document's move contributes to the change.
+    credible
+        The credibility of the comparison that the page opens with, of one or more of the measures. Then the page shows
+        how likely each query's loss is one for another assessor too.
 
     Returns
     -------
@@ -68,5 +73,5 @@ def report(
     several = [scores] if isinstance(scores, Scores) else list(scores)
     if not several:
         raise SurefootError("a report needs scores of at least one measure")
-    data = payload(several, baseline, candidate, alpha, segments, queries, rankings)
+    data = payload(several, baseline, candidate, alpha, segments, queries, rankings, credible)
     return self_contained("surefoot.show.report", SCRIPTS, data)

@@ -32,6 +32,7 @@ function topicsTable(go, file) {
             row.significant,
           ),
       },
+      ...doubtColumns(),
     ],
   });
 }

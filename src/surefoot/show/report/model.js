@@ -21,6 +21,8 @@ let values = null;
 let virtual = null;
 let totals = null;
 let margins = null;
+let judgedFractions = null;
+let credibility = null;
 const comparisons = new Map();
 
 function useMeasure(name) {
@@ -29,6 +31,11 @@ function useMeasure(name) {
   virtual = new Map(Object.entries(current.virtual).map(([each, text]) => [each, unpack(text)]));
   totals = systems.map((system) => sum(rowOf(system)));
   margins = expectations();
+  judgedFractions = current.judged && unpack(current.judged);
+  credibility = current.credible && {
+    ...current.credible,
+    ...Object.fromEntries(["p_loss", "low", "high"].map((name) => [name, unpack(current.credible[name])])),
+  };
   comparisons.clear();
 }
 

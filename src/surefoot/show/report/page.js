@@ -39,7 +39,7 @@ let moveMarker = () => {};
 /** What depends on alpha: drawn at every move of the slider. */
 function drawMeasures() {
   const it = standing(state.system, state.baseline, state.alpha);
-  const rows = topicMeasures(state.system, state.alpha, state.baseline);
+  const rows = withDoubts(topicMeasures(state.system, state.alpha, state.baseline), state);
   state.topic ??= byChange(rows)[0].topic;
   showVerdict(it);
   showSure(it);

@@ -14,6 +14,7 @@ from surefoot._typing import FloatArray
 from surefoot._version import __version__
 from surefoot.analysis.segments import group_topics
 from surefoot.errors import SurefootError
+from surefoot.judgments.credibility import Credibility
 from surefoot.risk import validate_alpha
 from surefoot.scores import VIRTUAL, Scores
 from surefoot.show.report.rankings import Rankings, rankings_payload
@@ -32,13 +33,14 @@ def payload(
     segments: Mapping[Any, object] | None,
     queries: Mapping[str, str] | None,
     rankings: Rankings | None,
+    credible: Sequence[Credibility],
 ) -> dict[str, Any]:
     """The data of the page, as values that JSON can hold; the first scores are those that it opens with."""
     first = scores[0]
     _refuse_others(scores)
     start = _start(first, baseline, candidate, alpha)
     return {
-        "measures": [_measure(one) for one in scores],
+        "measures": [_measure(one, credible) for one in scores],
         "systems": first.systems,
         "topics": first.topics,
         "texts": None if queries is None else [queries.get(topic, "") for topic in first.topics],
@@ -54,7 +56,7 @@ def payload(
     }
 
 
-def _measure(scores: Scores) -> dict[str, Any]:
+def _measure(scores: Scores, credible: Sequence[Credibility]) -> dict[str, Any]:
     return {
         "name": scores.measure,
         "values": packed(scores.values),
@@ -62,6 +64,8 @@ def _measure(scores: Scores) -> dict[str, Any]:
         "virtual": {name: packed(scores.baseline(name)) for name in VIRTUAL},
         "map": _map(scores),
         "notes": scores.notes,
+        "judged": None if scores.judged is None else packed(scores.judged),
+        "credible": next((_credible(found, scores) for found in credible if found.measure == scores.measure), None),
     }
 
 
@@ -90,11 +94,17 @@ def packed(values: FloatArray) -> str:
     return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
 
 
-def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: float) -> dict[str, Any]:
-    """The comparison that the page opens with; ``planned`` if the candidate was named, so there is one test."""
-    alpha = validate_alpha(alpha)
-    if alpha > LARGEST_ALPHA:
-        raise SurefootError(f"a report shows alpha from 0 to {LARGEST_ALPHA:g}; got {alpha:g}")
+def _credible(found: Credibility, scores: Scores) -> dict[str, Any]:
+    """The credibility of one comparison, in the order of the scores' topics."""
+    known = found["topic"].tolist()
+    order = [known.index(topic) for topic in scores.topics]
+    columns = {name: packed(found[name][order]) for name in ("p_loss", "low", "high")}
+    told = {"system": found.system, "baseline": found.baseline, "credible": found["credible"][order].tolist()}
+    return {**told, **columns}
+
+
+def opening(scores: Scores, baseline: str | None, candidate: str | None) -> tuple[str, str]:
+    """The system and the baseline that the page opens with."""
     baseline = "MEAN" if baseline is None else baseline
     scores.baseline(baseline)  # raises if there is no such system
     others = [system for system in scores.systems if system != baseline]
@@ -104,6 +114,15 @@ def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: f
         raise SurefootError(f"the candidate {candidate!r} is the baseline; name two that differ")
     system = max(others, key=lambda name: scores[name].mean()) if candidate is None else candidate
     scores.row(system)
+    return system, baseline
+
+
+def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: float) -> dict[str, Any]:
+    """The comparison that the page opens with; ``planned`` if the candidate was named, so there is one test."""
+    alpha = validate_alpha(alpha)
+    if alpha > LARGEST_ALPHA:
+        raise SurefootError(f"a report shows alpha from 0 to {LARGEST_ALPHA:g}; got {alpha:g}")
+    system, baseline = opening(scores, baseline, candidate)
     return {"system": system, "baseline": baseline, "alpha": alpha, "planned": candidate is not None}
 
 

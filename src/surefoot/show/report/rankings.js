@@ -58,7 +58,7 @@ function showRankings(table, it, topic) {
     return;
   }
   byId("documents-lead").textContent = changeWords(it, topic, found);
-  byId("documents-remark").textContent = remarkWords(found);
+  byId("documents-remark").textContent = [doubtWords(it, topic), remarkWords(found)].filter(Boolean).join(" ");
   drawLists(it, found);
   byId("all-moves").hidden = !found.paired;
   table.update(moveRows(topic, found.moves));

@@ -88,9 +88,11 @@ function showWorst(it, rows, go) {
     fixed(row.baseline_score, 3),
     fixed(row.system_score, 3),
     element("span", {}, signed(row.delta, 3), meter(-row.delta / most)),
+    ...(credibleOf(it) ? [fixed(row.p_loss, 2)] : []),
   ]);
   const caption = `Before: ${called(it.baseline)}. After: ${it.system}.`;
-  const table = plainTable(caption, ["query", "before", "after", "change"], cells);
+  const heads = ["query", "before", "after", "change", ...(credibleOf(it) ? ["p_loss"] : [])];
+  const table = plainTable(caption, heads, cells);
   byId("worst").replaceChildren(...(worst.length ? [table] : []));
 }
 
