@@ -5,8 +5,9 @@ judgments are reduced to the documents that the other assessor judged, so that b
 systems are split into halves at random; `Disagreement` is fitted to one half of the topics with the runs of one half of
 the systems, and predicts the other half of the topics for disjoint random pairs of the other systems, in both
 directions, for SPLITS splits. A pair's candidate is the one that loses on the topic by NIST's judgments. The fit on all
-topics is what Surefoot ships. The form of the model (among 11) was chosen with nDCG@10 on the first two splits of
-another seed, 2019; those reported have the seed below and were not looked at before, but the topics are the same 43.
+topics is what Surefoot ships. The form of the model (among 12) was chosen with nDCG@10 on the splits of
+other seeds, 2019 and 2025; those reported have the seed below and were not looked at before, but the topics are the
+same 43.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from surefoot.risk.values import Linear
 
 OTHERS = ("a", "b")
 MEASURES = ("nDCG@10", "ERR@10")
-SPLITS, DRAWS, SEED = 4, 500, 2025
+SPLITS, DRAWS, SEED = 4, 500, 2031
 ALPHAS = (0.0, 1.0, 5.0)
 
 

@@ -220,7 +220,7 @@ def draw_deltas(
     for topic, own in enumerate(pair.topics):
         grades, rest = draw_grades(own, topic, model, shared, random), np.repeat(own.rest[np.newaxis], n, axis=0)
         if others is not None:
-            grades, rest = judge_again(grades, own, topic, model, others, random)
+            grades, rest = judge_again(grades, own, topic, model, shared, others, random)
         deltas[:, topic] = pair.deltas(own, grades, rest)
     return deltas
 
@@ -240,13 +240,14 @@ def judge_again(
     own: TopicPair,
     topic: int,
     model: GradeModel,
+    shared: FloatArray,
     others: DrawnAssessors,
     random: np.random.Generator,
 ) -> tuple[IntArray, IntArray]:
     """What another assessor would give: grades (n × documents), and counts of the grades of the rest (n × levels)."""
     n, levels = len(grades), max(others.levels, own.rest.size)
     traits = others.on_topic(float(model.effects[topic]), random)
-    tilt = traits.tilt(model.excess(topic, own.codes, grades), model.profiles(topic, own.codes))
+    tilt = traits.tilt(model.excess(topic, own.codes, grades, shared), model.profiles(topic, own.codes))
     counts = np.zeros((n, levels), np.int64)
     for grade, number, mean in model.rest(topic, own):
         above = others.probabilities(np.full((n, 1), grade), traits.leniency + traits.trust * mean)[:, 0]

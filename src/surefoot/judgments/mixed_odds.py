@@ -84,14 +84,17 @@ class MixedOdds:
         spread = np.linalg.cholesky(self.conditional[topic])
         effects = self.effects[topic] + shared @ self.response[topic].T
         effects += random.standard_normal(effects.shape) @ spread.T
-        shifts, weights = np.split(shared, [self.thresholds.size], axis=1)
-        latent = (self.coefficients + weights) @ fixed.T + effects @ varying.T
+        latent = self.drawn_coefficients(shared) @ fixed.T + effects @ varying.T
         latent += random.logistic(size=latent.shape)
-        return np.asarray((latent[..., np.newaxis] >= self.at_thresholds(shifts)[:, np.newaxis]).sum(axis=2))
+        return np.asarray((latent[..., np.newaxis] >= self.drawn_thresholds(shared)[:, np.newaxis]).sum(axis=2))
 
-    def at_thresholds(self, shifts: FloatArray) -> FloatArray:
-        """The thresholds of all grades, in order, if the estimated ones move: n × grades."""
-        moved = np.sort(self.thresholds + shifts, axis=1)
+    def drawn_coefficients(self, shared: FloatArray) -> FloatArray:
+        """The coefficients by drawn shared parameters, n × features."""
+        return np.asarray(self.coefficients + shared[:, self.thresholds.size :])
+
+    def drawn_thresholds(self, shared: FloatArray) -> FloatArray:
+        """The thresholds of all grades by drawn shared parameters, in order, n × grades."""
+        moved = np.sort(self.thresholds + shared[:, : self.thresholds.size], axis=1)
         return np.append(moved, np.full((len(moved), 1), np.inf), axis=1)[:, self.cuts]
 
     def probabilities(self, topic: int, fixed: FloatArray, varying: FloatArray) -> FloatArray:

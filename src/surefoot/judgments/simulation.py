@@ -46,7 +46,7 @@ def simulated_deltas(
             grades[:, unjudged] = model.draw(topic, codes[unjudged], shared, random)
         if others is not None:
             traits = others.on_topic(float(model.effects[topic]), random)
-            tilt = traits.tilt(model.excess(topic, codes, grades), model.profiles(topic, codes))
+            tilt = traits.tilt(model.excess(topic, codes, grades, shared), model.profiles(topic, codes))
             grades = others.judge(grades, tilt, random)
         drawn[name] = ids, grades.tolist()
     again = (

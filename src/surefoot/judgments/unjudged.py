@@ -52,7 +52,7 @@ class GradeModel:
 
     A document's profile are its votes, scaled to length 1: which runs found it, in which proportion. All topics share a
     weight of each run's part in the profile, and of the mean and the highest vote. A topic has a constant and further
-    weights of the runs. ``centres`` are the mean votes, weighted, of the judged documents of each grade.
+    weights of the runs. ``centres`` are the mean features that all topics share, of the judged documents of each grade.
     """
 
     pools: tuple[Pool, ...]
@@ -72,8 +72,9 @@ class GradeModel:
         voters = features.shape[1] - 2
         groups = np.repeat([0, 1, -1], [voters, voters, 2]), np.repeat([0, 1], [1, voters])
         odds = MixedOdds.fit(GradedDocuments(fixed, groups[0], varying, groups[1], grades, starts, runs.levels))
-        given, votes = np.unique(grades), fixed @ odds.coefficients
-        centres = np.interp(np.arange(runs.levels), given, [votes[grades == grade].mean() for grade in given])
+        given = np.unique(grades)
+        means = np.stack([fixed[grades == grade].mean(axis=0) for grade in given], axis=1)
+        centres = np.stack([np.interp(np.arange(runs.levels), given, row) for row in means], axis=1)
         return cls(pools, odds, centres)
 
     @property
@@ -94,9 +95,17 @@ class GradeModel:
         """Which runs found documents of a topic, in which proportion: documents × runs."""
         return _profile(self._features(topic, codes))
 
-    def excess(self, topic: int, codes: Codes, grades: IntArray) -> FloatArray:
-        """How much higher the votes of documents are than those of documents of their grades on average."""
-        return np.asarray(self.votes(topic, codes) - self.centres[np.minimum(grades, len(self.centres) - 1)])
+    def excess(self, topic: int, codes: Codes, grades: IntArray, shared: FloatArray | None = None) -> FloatArray:
+        """How much higher the votes of documents are than those of documents of their grades on average.
+
+        Weighted by the estimates, or in each row of grades by shared parameters that were drawn.
+        """
+        weights = self.odds.coefficients if shared is None else self.odds.drawn_coefficients(shared)
+        votes, known = _fixed(self._features(topic, codes)) @ weights.T, np.minimum(grades, len(self.centres) - 1)
+        centres = self.centres @ weights.T
+        if shared is None:
+            return np.asarray(votes - centres[known])
+        return np.asarray(votes.T - np.take_along_axis(centres.T, known, axis=1))
 
     def draw_shared(self, random: np.random.Generator, n: int) -> FloatArray:
         """How far what all topics share may be from its estimate, n × parameters."""
@@ -128,7 +137,7 @@ class GradeModel:
         for grade, number in enumerate(own.rest.tolist()):
             ordered = np.sort(np.append(votes[grades == grade], np.zeros(number))[:number])
             for group in np.array_split(ordered, min(GROUPS, number)) if number else ():
-                yield grade, group.size, float(group.mean() - self.centres[grade])
+                yield grade, group.size, float(group.mean() - self.centres[grade] @ self.odds.coefficients)
 
 
 def _profile(features: FloatArray) -> FloatArray:
