@@ -112,18 +112,31 @@ def test_the_command_gives_rows_and_picks_topics(folder: Path, capsys: pytest.Ca
     assert len(explored(folder, capsys, "--topics", "q2,q1", "--format", "csv").splitlines()) == 3
 
 
+def test_documents_come_with_the_doubts_about_their_query(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = "--documents", "--credible", "--unjudged", "bounds", "--topics", "q1"
+    lines = explored(folder, capsys, *asked).splitlines()
+    assert lines[2].startswith("  p_loss ")
+    assert "for another assessor" in lines[2]
+    assert lines[3].startswith("  over all grades of unjudged documents ")
+    rows = json.loads(explored(folder, capsys, *asked, "--format", "json"))["rows"]
+    alone = json.loads(
+        explored(folder, capsys, "--credible", "--unjudged", "bounds", "--topics", "q1", "--format", "json")
+    )["rows"][0]
+    names = ("p_loss", "low", "high", "credible", "delta_low", "delta_high")
+    assert {tuple(row[name] for name in names) for row in rows} == {tuple(alone[name] for name in names)}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--documents", "--baseline", "MEAN"], "no run of MEAN; documents are those of two runs"),
-        (["--documents", "--topics", "q9"], "no judgments of topic q9"),
+        (["--documents", "--topics", "q9"], "no topic q9; there are q1, q2"),
         (["--topics", "q9"], "no topic q9; there are q1, q2"),
         (["--topics", "q1", "--top", "3"], "give --top or --topics, not both"),
         (["--top", "0"], "--top must be at least 1"),
         (["--documents", "--documents-text", "nowhere.tsv"], "nowhere.tsv: no such file"),
         (["--documents", "--measure", "Bpref"], "Bpref is computed by ir_measures"),
-        (["--documents", "--credible"], "--documents shows rankings; leave out --credible"),
-        (["--documents", "--unjudged", "bounds"], "leave out --credible, --assessors and --unjudged bounds"),
+        (["--documents", "--credible", "--unjudged", "skip"], "leave out --unjudged skip"),
     ],
 )
 def test_the_command_says_mistakes(

@@ -52,3 +52,14 @@ def test_the_rest_is_counted_whole(tmp_path):
         for grade, number, _ in model.rest(topic, own):
             counts[grade] += number
         assert counts.tolist() == own.rest.tolist()
+
+
+def test_votes_of_drawn_parameters_are_those_of_the_estimates_where_nothing_moved(tmp_path):
+    model = GradeModel.fit(read_random(tmp_path, seed=4))
+    codes = model.pools[1].codes
+    grades = np.random.default_rng(0).integers(0, 4, (3, codes.size))
+    still = np.zeros((3, len(model.odds.covariance)))
+    drawn = model.excess(1, codes, grades, still)
+    np.testing.assert_allclose(drawn, [model.excess(1, codes, row) for row in grades], atol=1e-12)
+    moved = model.excess(1, codes, grades, model.draw_shared(np.random.default_rng(1), 3))
+    assert np.abs(moved - drawn).max() > 0.01

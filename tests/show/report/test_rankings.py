@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from surefoot import Rankings, Scores, SurefootError, document_moves
+from surefoot import JudgedRuns, Rankings, Scores, SurefootError, credibility, document_moves
 from surefoot.show.report import report
+from surefoot.show.report.payload import packed, payload
 from tests.show.report.report_cases import HOSTILE, random_rankings
 from tests.show.report.test_browser import number, saved
 from tests.show.report.test_page import data_of
@@ -254,3 +255,32 @@ def test_rankings_of_other_systems_are_refused(case: tuple[Scores, Rankings]) ->
         report([scores, scores], "old")
     with pytest.raises(SurefootError, match="has other systems or topics"):
         report([scores, scores.select(["new", "old"])], "old")
+
+
+def test_the_payload_has_what_is_judged_and_how_credible_it_is(tmp_path: Path) -> None:
+    scores, rankings = random_rankings(tmp_path)
+    runs = JudgedRuns.read([tmp_path / "old.run", tmp_path / "new.run"], tmp_path / "qrels.txt", "nDCG@10")
+    found = credibility(runs, "new", "old", n_draws=50)
+    data = payload(scores, "old", "new", 1.0, None, None, rankings, [found])
+    (measure,) = data["measures"]
+    assert measure["judged"] == packed(scores[0].judged)
+    order = [found["topic"].tolist().index(topic) for topic in scores[0].topics]
+    assert measure["credible"]["p_loss"] == packed(found["p_loss"][order])
+    assert measure["credible"]["credible"] == found["credible"][order].tolist()
+    assert payload(scores, "old", "new", 1.0, None, None, rankings, [])["measures"][0]["credible"] is None
+
+
+def test_queries_show_how_credible_their_loss_is(open_report: Callable[..., Any], tmp_path: Path) -> None:
+    scores, rankings = random_rankings(tmp_path, systems=("old", "new", "other"))
+    files = [tmp_path / f"{name}.run" for name in ("old", "new", "other")]
+    found = credibility(JudgedRuns.read(files, tmp_path / "qrels.txt", "nDCG@10"), "new", "old", n_draws=50)
+    page = open_report(scores, "old", candidate="new", rankings=rankings, credible=[found]).page
+    heads = [text.strip("▴▾ ") for text in page.locator("#topics-table thead th").all_inner_texts()]
+    assert heads[-4:] == ["p_loss", "Credible", "Judged", "Baseline judged"]
+    assert "p_loss" in page.inner_text("#worst")
+    assert "p_loss is " in page.inner_text("#documents-remark")
+    assert "Judged are " in page.inner_text("#documents-remark")
+    page.select_option("#system", "other")
+    page.wait_for_function("document.title.startsWith('other')")
+    assert "p_loss" not in page.inner_text("#worst")
+    assert "p_loss is " not in page.inner_text("#documents-remark")
