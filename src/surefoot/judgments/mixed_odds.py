@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
+from surefoot._scipy import special
 from surefoot._typing import FloatArray, IntArray
 
 MOST_STEPS = 30
@@ -100,7 +100,7 @@ class MixedOdds:
     def probabilities(self, topic: int, fixed: FloatArray, varying: FloatArray) -> FloatArray:
         """The probability of each grade by the estimates, documents × grades."""
         latent = fixed @ self.coefficients + varying @ self.effects[topic]
-        above = expit(latent[:, np.newaxis] - np.append(self.thresholds, np.inf)[self.cuts])
+        above = special.expit(latent[:, np.newaxis] - np.append(self.thresholds, np.inf)[self.cuts])
         return np.asarray(-np.diff(above, axis=1, prepend=1.0, append=0.0))
 
 
@@ -166,7 +166,7 @@ class _Newton:
         latent = documents.fixed @ shared[self._cuts :]
         for own, effect in zip(documents.topics, effects, strict=True):
             latent[own] += documents.random[own] @ effect
-        return expit(latent - ends[self._grades]), expit(latent - ends[self._grades + 1])
+        return special.expit(latent - ends[self._grades]), special.expit(latent - ends[self._grades + 1])
 
     def _value(self, shared: FloatArray, effects: FloatArray) -> float:
         at_least, above = self._ends(shared, effects)

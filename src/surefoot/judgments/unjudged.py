@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot._scipy import optimize, special
 from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.kernels import UNJUDGED
 from surefoot.errors import SurefootError
