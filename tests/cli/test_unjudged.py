@@ -91,7 +91,7 @@ def test_what_makes_no_sense_gets_one_line(collection, capsys, tmp_path):
             ["explore", *arguments, "--system", "r1", "--baseline", "r0", "--credible", "--unjudged", "skip"],
             "leave out",
         ),
-        (["explore", *arguments, "--system", "r1", "--baseline", "MEAN", "--credible"], "no run 'MEAN'"),
+        (["explore", *arguments, "--system", "r1", "--baseline", "MEAN", "--unjudged", "bounds"], "MEAN is made of"),
         (["explore", *arguments, "--system", "r1", "--baseline", "r0", "--assessors", "no.qrels"], "no such file"),
         (["evaluate", *arguments, "--unjudged", "bounds"], "needs a run as the --baseline"),
     ):
