@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot import Linear, Scores, Smooth, SurefootError, cross, evaluate, explore, risk
-from surefoot import _numba as compiled
+from surefoot import Linear, Scores, Smooth, SurefootError, _bitcode, cross, evaluate, explore, risk
 from surefoot.cli import main
 from surefoot.io.files import read_bytes
 from surefoot.io.results import render
@@ -195,8 +194,8 @@ def test_a_single_name_is_not_taken_letter_by_letter() -> None:
 def test_kept_machine_code_expires_with_every_compiled_source() -> None:
     from surefoot.io import trec_kernels as kernels
 
-    stamp = kernels.parse_lines._cache._cache_file._source_stamp
-    assert stamp[1] == compiled._sources()
+    stamp = kernels.parse_lines.dispatcher._cache._cache_file._source_stamp  # type: ignore[attr-defined]
+    assert stamp[1] == _bitcode.digest_of_sources()
 
 
 def test_a_full_disk_and_a_plain_terminal_are_no_tracebacks(tmp_path: Path) -> None:
