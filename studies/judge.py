@@ -39,8 +39,9 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
         pools = (case for _ in range(10) for case in collection.shallow(random, 1))
         changing = (judging for judging in map(Judging, pools) if judging.changes)
         for judging in islice(changing, CASES // less):
+            orders = judging.orders(random)
             for filled in ("0", "expected"):
-                for order, documents in judging.orders(random).items():
+                for order, documents in orders.items():
                     counts.setdefault((filled, order), []).append(judging.needed(documents, filled))
         if counts:
             yield f"Judgments until the verdict is that of all: {name}, {collection.measure}", _table(counts)
