@@ -34,6 +34,7 @@ COUNTS = {25: 1000, 50: 1000, 200: 1000, 2000: 400}
 TOPICS, SYSTEMS, RESAMPLES, LEVEL = 200_000, 5, 999, 0.05
 ALPHAS = np.array([1.0, 5.0, 10.0])
 TAIL = 0.1
+ABOVE = "of these above 0 (2.5 expected)"
 MEASURES = ("urisk", "trisk", "zrisk", "georisk", f"tail_{TAIL:g}")
 NAMES = tuple(f"s{number}" for number in range(SYSTEMS))
 Rates = dict[str, float]
@@ -121,9 +122,9 @@ def false_alarms(scores: FloatArray, random: np.random.Generator, size: int, cou
             for name, found_p in tests.items():
                 p.setdefault(f"T_Risk recentred, alpha {alpha:g}, {name}", []).append(float(found_p))
                 above = float(found_p <= LEVEL and own.mean() > 0)
-                sides.setdefault(f"twice those above 0, alpha {alpha:g}, {name}", []).append(above)
+                sides.setdefault(f"{ABOVE}, alpha {alpha:g}, {name}", []).append(above)
     rates = {name: float(np.mean(np.array(own) <= LEVEL)) for name, own in p.items()}
-    return rates | {name: 2 * float(np.mean(own)) for name, own in sides.items()}
+    return rates | {name: float(np.mean(own)) for name, own in sides.items()}
 
 
 def coverage(scores: FloatArray, random: np.random.Generator, size: int, count: int) -> Rates:
@@ -232,7 +233,10 @@ def _table(study: Study, scores: FloatArray, less: int, nominal: float | None) -
         rates = study(scores, np.random.default_rng(size), size, count)
         columns.setdefault("of", list(rates))
         halved = study is coverage and size == 2000
-        columns[f"{size} topics"] = [_marked(rate, nominal, count // 2 if halved else count) for rate in rates.values()]
+        columns[f"{size} topics"] = [
+            _marked(rate, LEVEL / 2 if name.startswith(ABOVE) else nominal, count // 2 if halved else count)
+            for name, rate in rates.items()
+        ]
     note = "! too often wrong, + too seldom, beyond what chance explains (99 %)"
     return Result(signature(study.__name__, n=COUNTS[25] // less, level=LEVEL), columns, (note,) if nominal else ())
 

@@ -29,7 +29,7 @@ COMMANDS = {
     "train, XGBoost": f"{TRAIN} {VALID} --engine xgboost --param subsample=0.5",
     "train, bags and a guard": f"{TRAIN} --resume --bags 4 --early-stopping 20 --guard lean",
     "guard fit": "guard fit --baseline old.run --candidate new.run --qrels qrels.txt -o {output}/guard.json --force",
-    "tradeoff": f"tradeoff{TRAIN[5:]} --valid valid.txt --test test.txt --alpha 1,5 --n-resamples 50",
+    "tradeoff": f"tradeoff{TRAIN[5:]} --valid valid.txt --test test.txt --alpha 1,5 --n-resamples 50 --trees 15",
     "experiment": "experiment plan.toml -o {output}",
     "report": "report old.run new.run --qrels qrels.txt --measure nDCG@10 -o {output}/report.html --force",
     "data get": "data get thing",

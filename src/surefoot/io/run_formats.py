@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from surefoot._fork import uses_threads
 from surefoot._lazy import LazyModule
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
@@ -104,10 +105,12 @@ def _table(path: PathLike, data: bytes, numbers: Sequence[str]) -> Parsed | None
     """A frame of a Parquet file, or of a table whose header names the query, the document and the number."""
     try:
         if data.startswith(MAGIC):
+            uses_threads()
             validate_pages(path, data)
             return Parsed(polars.read_parquet(io.BytesIO(data)))
         if not _has_header(path, data, numbers):
             return None
+        uses_threads()
         separator = header_of(path, data.removeprefix(BYTE_ORDER_MARK)).separator
         return Parsed(polars.read_csv(io.BytesIO(data), separator=separator, infer_schema_length=0))
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:

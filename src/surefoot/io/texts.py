@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any
 
+from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, counted, listed
 from surefoot.io.files import BYTE_ORDER_MARK, open_bytes
@@ -191,6 +192,7 @@ def _parquet(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozens
     import polars
     from polars.exceptions import PanicException, PolarsError
 
+    uses_threads()
     validate_pages(path, file.read())
     file.seek(0)
     try:

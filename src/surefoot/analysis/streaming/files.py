@@ -13,6 +13,7 @@ from pathlib import Path
 import polars
 from polars.exceptions import PanicException, PolarsError
 
+from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.layouts import Layout, Wide, recognise, role_of
@@ -76,6 +77,7 @@ class ParquetFile:
             yield frame
 
     def _scan(self) -> polars.LazyFrame:
+        uses_threads()
         return polars.scan_parquet(self.path, hive_partitioning=False, glob=False)
 
 
