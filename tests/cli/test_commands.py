@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -313,3 +314,12 @@ def test_a_document_twice(tmp_path: Path, runs: list[str], capsys: pytest.Captur
     assert "or say which counts (duplicates: first, best)" in capsys.readouterr().err
     assert main(["scores", *runs, "--duplicates", "best"]) == 0
     assert "old: 1 repeated document left out, the best of each kept" in capsys.readouterr().err
+
+
+def test_resampling_many_topics_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr("surefoot.cli.evaluate.MANY_TOPICS", 3)
+    path = tmp_path / "scores.csv"
+    path.write_text("topic,a,b\n1,0.1,0.2\n2,0.3,0.2\n3,0.5,0.1\n")
+    for extra, told in (([], ""), (["--ci", "--n-resamples", "20"], "resampling 3 topics, which takes minutes\n")):
+        assert main(["evaluate", "--scores", str(path), "--baseline", "a", *extra]) == 0
+        assert capsys.readouterr().err == told

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
+from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot.analysis.evaluate import Evaluation
     from surefoot.results import Result
     from surefoot.scores import Scores
+
+MANY_TOPICS = 10_000
+"""From here on intervals and tests take long enough to be told of."""
 
 EXAMPLES = """examples:
   surefoot evaluate runs/*.run.gz --qrels qrels.txt --measure ERR@20 --baseline bm25 --alpha 0,1,5,10
@@ -103,11 +109,25 @@ def run(arguments: argparse.Namespace) -> int:
         inputs.show(found, arguments)
     else:
         scores = inputs.load(arguments)
-        result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, **options)
+        with _telling_of_resamples(scores, arguments):
+            result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, **options)
         if arguments.unjudged == "bounds":
             result = _with_bounds(result, arguments)
         inputs.show(_arranged(result, scores, arguments), arguments)
     return 0
+
+
+@contextmanager
+def _telling_of_resamples(scores: list[Scores], arguments: argparse.Namespace) -> Iterator[None]:
+    """Says what takes so long, where it does: intervals and tests of many topics."""
+    topics = max(len(one.topics) for one in scores)
+    if topics < MANY_TOPICS or not (arguments.ci or arguments.tests):
+        yield
+        return
+    message = f"resampling {topics:,} topics, which takes minutes"
+    with progress(message, log="each") as tell:
+        tell(0, None, message)
+        yield
 
 
 def _arranged(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Result:
