@@ -1,5 +1,7 @@
 """The bitcode that the package carries: it is that of the sources, gives what numba gives, and fits every platform."""
 
+import copy
+import pickle
 import subprocess
 import sys
 
@@ -91,6 +93,12 @@ def test_documents_are_ranked_by_score_then_row(scores):
     rankings = learn_kernels.Rankings(values, np.array([0, len(scores)]), order, values, empty, 0)
     learn_kernels.rank_queries(rankings, 0, 1, np.empty(1))
     assert order.tolist() == np.argsort(-values, kind="stable").tolist()
+
+
+def test_a_used_kernel_is_pickled_by_its_name():
+    risk_kernels.normal_cdf(np.zeros(1), np.zeros(1))
+    assert pickle.loads(pickle.dumps(risk_kernels.normal_cdf)) is risk_kernels.normal_cdf
+    assert copy.deepcopy(risk_kernels.normal_cdf) is risk_kernels.normal_cdf
 
 
 def test_lines_are_counted():

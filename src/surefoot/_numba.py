@@ -35,6 +35,9 @@ class Kernel:
         code = self.codes.find(_bitcode.types_of(leaves))
         return self.dispatcher(*arguments) if code is None else code(leaves)
 
+    def __reduce__(self) -> str:
+        return self.function.__qualname__  # of its module: machine code stays in its process
+
     @cached_property
     def dispatcher(self) -> Any:
         """The function as numba compiles it."""
