@@ -72,5 +72,5 @@ def test_a_topic_in_two_files_is_told_by_clusters_too(cluster, log, request, tmp
     with pytest.raises(SurefootError, match=r"again.parquet: topic 'q3-\d+' is in .*003.parquet too"):
         evaluate_parquet([log, again], "base", fold=fold)
     (tmp_path / "bad.parquet").write_bytes(b"no Parquet")
-    with pytest.raises(SurefootError, match=r"bad.parquet: can't be read as Parquet"):
+    with pytest.raises(SurefootError, match=r"bad.parquet: damaged Parquet file"):
         evaluate_parquet([log, tmp_path / "bad.parquet"], "base", fold=fold)

@@ -96,6 +96,12 @@ def test_scores_of_objects_and_files_agree(tmp_path):
         assert score_runs(run, qrels, measure).systems == ("run",)
 
 
+@pytest.mark.parametrize("grade", ["judgment", "judgement"])
+def test_a_column_of_grades_by_either_spelling(grade):
+    judged = polars.DataFrame({"topic": ["q"], "docno": ["d"], grade: [1]})
+    assert score_runs({"a": {"q": {"d": 1.0}}}, judged, "nDCG@2")["a"].tolist() == [1]
+
+
 def test_fractions_as_grades_are_gains():
     scores = score_runs({"a": {"q": {"d1": 2.0, "d2": 1.0}}}, {"q": {"d1": 0.25, "d2": 0.75}}, "nDCG@2")
     best, found = 0.75 + 0.25 / np.log2(3), 0.25 + 0.75 / np.log2(3)

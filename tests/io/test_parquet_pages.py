@@ -44,6 +44,15 @@ def test_files_of_pyarrow_are_valid(options):
     validate_pages("a.parquet", by_pyarrow(**options))
 
 
+def test_an_empty_group_of_rows_is_no_damage(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = FRAME.to_arrow()
+    with parquet.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
+        for part in (table[:100], table[:0], table[100:]):
+            writer.write_table(part)
+    assert surefoot.read_scores(tmp_path / "a.parquet").topics == tuple(FRAME["topic"])
+
+
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_no_bit_of_a_page_with_a_checksum_flips_unseen(version, tmp_path):
     data = by_pyarrow(write_page_checksum=True, data_page_version=version)

@@ -104,6 +104,17 @@ def test_tries_are_counted_once_each() -> None:
     assert "tries=37" in result.signature
 
 
+def test_a_candidate_that_comes_back_after_a_rollback_is_asked_anew() -> None:
+    accepted = accepted_of("old")
+    for candidate, before in (("new", "old"), ("old", "new")):
+        accepted, _ = accepted.ask([SCORES], candidate)
+        accepted = accept(SCORES, gate(SCORES, before, candidate=candidate), accepted)
+    accepted, question = accepted.ask([SCORES], "new")
+    assert question == Question(3, accepted=2)
+    assert question.part == 1 / 12 / 2
+    assert accepted.ask([SCORES], "new") == (accepted, question)
+
+
 def test_tries_are_counted_before_anything_is_accepted(tmp_path: Path) -> None:
     account, _ = Accepted("", "", {}).ask([SCORES], "bad")
     write_accepted(tmp_path / "accepted.json", account)

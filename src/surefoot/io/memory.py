@@ -20,7 +20,7 @@ from surefoot.io.layouts import NAMES, CellError, Table, find_column
 
 DOCUMENTS = ("document", "docno", "doc_id", "corpus_id", "document_id", "docid", "did", "pid", "passage_id", "_id")
 SCORES = ("score", "similarity", "value")
-GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgment", "score", "value")
+GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement", "score", "value")
 
 
 class Entries(NamedTuple):

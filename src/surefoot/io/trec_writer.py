@@ -54,7 +54,7 @@ def _whole_lines(run: Run, tag: bytes) -> bytes:
     from surefoot.io import run_kernels as kernels
 
     texts = [f"{topic} Q0 ".encode() for topic in run.topics]
-    sizes = np.array([len(text) for text in texts])
+    sizes = np.array([len(text) for text in texts], np.int64)
     heads = kernels.Ids(np.frombuffer(b"".join(texts), np.uint8), np.cumsum(sizes) - sizes, sizes)
     most = int(sizes @ np.diff(run.bounds) + run.length.sum())
     most += run.scores.size * (2 * kernels.LONGEST_NUMBER + len(tag) + 4)

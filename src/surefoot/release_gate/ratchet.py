@@ -61,14 +61,15 @@ class Accepted:
     def ask(self, scores: Sequence[Scores], candidate: str) -> tuple[Accepted, Question]:
         """The same with one more candidate asked about, and its question; who asks again asks the same question.
 
-        The accepted candidate itself is no question: it can't pass, since nothing changed.
+        The accepted candidate itself is no question: it can't pass, since nothing changed. What was asked before the
+        last acceptance is asked anew: its level belongs to the candidate that was accepted then.
         """
         rows = {part.measure: _by_topic(part, candidate) for part in scores}
         if rows == self.scores:
             return self, Question(len(self.asked) + 1, self.accepted_by)
         digest = digest_of(json.dumps([rows, self.scores], sort_keys=True), 8)
-        asked = self.asked if digest in self.asked else (*self.asked, digest)
-        return replace(self, asked=asked), Question(asked.index(digest) + 1, self.accepted_by)
+        asked = self.asked if digest in self.asked[self.accepted_by :] else (*self.asked, digest)
+        return replace(self, asked=asked), Question(asked.index(digest, self.accepted_by) + 1, self.accepted_by)
 
 
 def accept(
