@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from surefoot import SurefootError, evaluate
 from surefoot.cli import main
 from surefoot.research.atlas import doubts, rerankers, risk
-from surefoot.research.atlas.atlas import PARTS, make_atlas
+from surefoot.research.atlas.atlas import PARTS, _Store, make_atlas
 from surefoot.research.atlas.collections import FAMILIES, AtlasCollection, known_collections, load_collections
 
 TOPICS, DEPTH = 45, 20
@@ -147,6 +148,36 @@ def test_the_command_writes_tables_and_figures_and_goes_on(home: Path, capsys: p
     stored.write_text(json.dumps(changed))
     assert main([*words, "--part", "guards", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["tables"]["guards"]["notes"] == ["taken from the store"]
+
+
+def _rewrite(path: Path, old: str, new: str) -> None:
+    path.write_text(path.read_text().replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / "families.csv").unlink(),
+        lambda folder: _rewrite(folder / "families.csv", "ance,dense", "ance,learned sparse"),
+        lambda folder: _rewrite(folder / "first-stages.csv", "llm-b,bm25", "llm-b,ance"),
+        lambda folder: (folder / "runs" / "llm-b.run").rename(folder / "runs" / "llm-c.run"),
+    ],
+    ids=["no families", "another family", "another first stage", "another name"],
+)
+def test_a_kept_table_is_taken_for_the_same_collection_alone(home: Path, change: Callable[[Path], object]) -> None:
+    def made(folder: Path | None) -> list[dict[str, object]]:
+        return make_atlas(["trec-dl-2020"], parts=["runs"], folder=folder).tables["runs"].rows()
+
+    before = made(home / "atlas")
+    change(home / "trec-dl-2020")
+    assert made(home / "atlas") == made(None) != before
+
+
+def test_published_means_are_part_of_what_a_table_is_kept_for(one: AtlasCollection, tmp_path: Path) -> None:
+    store = _Store(tmp_path)
+    store.put("official", [one], risk.run_risks([one]))
+    assert store.get("official", [one]) is not None
+    assert store.get("official", [replace(one, published={"ance": 0.5})]) is None
 
 
 @pytest.mark.parametrize(

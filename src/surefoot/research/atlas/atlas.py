@@ -11,6 +11,7 @@ from surefoot._typing import PathLike, Progress
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, choose
 from surefoot.io.atomic import digest_of, write_text
+from surefoot.io.files import name_of
 from surefoot.io.results import render
 from surefoot.research.atlas import doubts, guarded, rerankers, risk
 from surefoot.research.atlas.collections import AtlasCollection, load_collections
@@ -96,7 +97,7 @@ def make_atlas(
     parts
         Some of the tables (`PARTS`); none is all.
     folder
-        Where finished tables are kept and taken from, if data and version are the same.
+        Where finished tables are kept and taken from, if data, families, first stages and version are the same.
     progress
         Called with what is done, of how much, and a message.
 
@@ -145,13 +146,13 @@ def _refuse_other_folder(folder: PathLike | None) -> None:
 
 @dataclass(frozen=True)
 class _Store:
-    """Finished tables as JSON; a name has the hash of data and version, so that nothing stale is taken."""
+    """Finished tables as JSON; a name has the hash of all that they are made of, so that nothing stale is taken."""
 
     folder: Path | None
 
     def _path(self, name: str, atlas: Collections) -> Path | None:
-        data = digest_of("".join([*(one.digest for one in atlas), __version__]))
-        return self.folder and self.folder / PARTS_FOLDER / f"{name}-{data}.json"
+        key = digest_of(json.dumps([__version__, *map(_described, atlas)]))
+        return self.folder and self.folder / PARTS_FOLDER / f"{name}-{key}.json"
 
     def get(self, name: str, atlas: Collections) -> Result | None:
         path = self._path(name, atlas)
@@ -167,6 +168,13 @@ class _Store:
             columns = {key: plain(list(column)) for key, column in table.columns.items()}
             write_text(path, json.dumps({"signature": table.signature, "columns": columns, "notes": table.notes}))
         return table
+
+
+def _described(one: AtlasCollection) -> list[object]:
+    """What a table takes from a collection: the content of its files, and what is said of them."""
+    names = [one.name, one.title, one.bm25, sorted(one.runs), [name_of(path) for path in one.assessors]]
+    said = [list(map(list, known.items())) for known in (one.families, one.first_stages, one.published)]
+    return [one.digest, *names, *said, one.queries is not None, one.is_complete]
 
 
 def write_tables(atlas: Atlas, folder: PathLike) -> None:

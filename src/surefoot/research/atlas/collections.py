@@ -33,7 +33,7 @@ UNKNOWN = FAMILIES[-1]
 EMBEDDED = "embedded"
 HERE = Path(__file__).parent
 FAMILIES_FILE = "families.csv"
-"""Beside the runs of another collection: run,family for each run."""
+"""Beside the runs of another collection: system,family for each run."""
 FIRST_STAGES_FILE = "first-stages.csv"
 """Beside the runs of another collection: system,baseline for each run that reranks another."""
 
