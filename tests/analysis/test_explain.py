@@ -178,6 +178,26 @@ def test_groups_are_tested_without_the_queries_of_those_before() -> None:
     np.testing.assert_allclose([one.p_adjusted for one in tested], np.minimum(2 * correct(expected, "holm"), 1))
 
 
+def test_groups_of_the_same_words_are_tested_apart() -> None:
+    random = np.random.default_rng(3)
+    first, second = random.random(300) < 0.2, random.random(300) < 0.2
+    loss = np.maximum(random.normal(0, 0.1, 300), 0) + 0.4 * first + 0.2 * second
+    apart, alike = (
+        Search(loss, [Condition(one, first), Condition(other, second)], QUICK, 0).tested()
+        for one, other in (("one", "other"), ("group", "group"))
+    )
+    assert len(apart) == 2
+    assert [(one.p, one.p_adjusted) for one in alike] == [(one.p, one.p_adjusted) for one in apart]
+
+
+def test_large_whole_numbers_are_told_in_full() -> None:
+    values = np.concatenate([np.full(10, 12_303.0), np.full(10, 12_307.0), np.full(80, 99_999.6)])
+    found = [one.words for one in conditions_of([Feature("at most {}", "{} or more", values)])]
+    assert found == ["at most 12,303", "at most 12,307"]
+    edge = np.concatenate([np.full(20, 999.4), np.full(20, 999.6), np.full(60, 2000.0)])
+    assert [one.words for one in conditions_of([Feature("{}", "{}", edge)])] == ["999", "1,000"]
+
+
 def test_what_adds_nothing_is_left_out() -> None:
     random = np.random.default_rng(8)
     group = random.random(200) < 0.3

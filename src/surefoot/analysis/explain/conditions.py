@@ -52,7 +52,16 @@ class Feature:
             last = np.searchsorted(np.cumsum(counts) / max(known.size, 1), QUANTILES, side="right") - 1
             for end in np.unique(found[last[last >= 0]]).tolist():
                 with np.errstate(invalid="ignore"):
-                    yield Condition(words.format(f"{side * end:.3g}"), side * self.values <= end)
+                    yield Condition(words.format(_told(side * end)), side * self.values <= end)
+
+
+def _told(end: float) -> str:
+    """A number in three digits, from 1,000 on in all of those before the point.
+
+    >>> _told(0.12345), _told(12_303.0)
+    ('0.123', '12,303')
+    """
+    return f"{end:,.0f}" if abs(end) >= 999.5 else f"{end:.3g}"
 
 
 def conditions_of(features: Iterable[Condition | Feature]) -> list[Condition]:

@@ -21,7 +21,7 @@ PROMISING = 1.5
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """A condition that one half or both proposed: which queries tested it, its p and its adjusted p."""
+    """A condition that one half or both proposed: the half that tested it (or both), its p and its adjusted p."""
 
     condition: Condition
     tested_on: BoolArray
@@ -56,11 +56,11 @@ class Search:
         """
         first = np.zeros(self.loss.size, np.bool_)
         first[generator(self.seed).permutation(self.loss.size)[::2]] = True
-        found: dict[str, Tested] = {}
+        found: dict[bytes, Tested] = {}
         for half in (first, ~first):
             for one in self._tested_on(~half, self._proposed_by(half)):
-                known = found.get(one.condition.words)
-                found[one.condition.words] = one if known is None else known.and_also(one)
+                key = one.condition.members.tobytes()
+                found[key] = found[key].and_also(one) if key in found else one
         return sorted(found.values(), key=lambda one: -one.excess(self.loss))
 
     def _proposed_by(self, half: BoolArray) -> list[Condition]:
