@@ -101,9 +101,10 @@ def explain(
     -------
     Explanation
         Columns ``group, queries, loss, topics, mean_loss, others, delta, p, p_adjusted, confirmed``: the group in
-        words, the fraction of queries and of all loss that it has on the queries it was tested on, how many topics it
-        has, the mean loss max(0, baseline - system) within and outside, the mean difference within, p, p adjusted (to
-        be compared with the level), and whether it is confirmed. The largest excess of loss over queries comes first.
+        words, its fraction of the queries and of the loss, how many topics it has in all, the mean loss max(0, baseline
+        - system) within and outside, the mean difference within, p, p adjusted (to be compared with the level), and
+        whether it is confirmed. Fractions and means are over all queries of the half that tested the group, or of both;
+        p alone leaves out the queries of groups before it. The largest excess of loss over queries comes first.
 
     Examples
     --------
@@ -184,7 +185,7 @@ def _rankings(runs: Any, names: tuple[str, str]) -> list[Run]:
 
 
 def _row(one: Tested, delta: FloatArray, level: float) -> dict[str, Any]:
-    """The figures of a group on the queries that tested it."""
+    """The figures of a group on the whole half that tested it, or on both; p is without the groups before it."""
     inside, own = one.condition.members[one.tested_on], delta[one.tested_on]
     loss = np.maximum(-own, 0.0)
     return {
