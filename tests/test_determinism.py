@@ -55,7 +55,7 @@ def output_of(folder: Path, command: str, runs: str, environment: dict[str, str]
     )  # fmt: skip
     found = subprocess.run(
         [sys.executable, "-m", "surefoot", *words.split()],
-        cwd=folder, env={**os.environ, **environment}, capture_output=True,
+        cwd=folder, env={**os.environ, **environment}, capture_output=True, timeout=300,
     )  # fmt: skip
     assert found.returncode == 0, found.stderr.decode()
     files = {path.name: path.read_bytes() for path in written.glob("*")}

@@ -138,7 +138,7 @@ def test_processes_that_compile_at_once_all_succeed(folder):
     code += "@kernel\ndef add(x):\n    return x.sum() + 1\nprint(add(np.ones(3)))"
     Path("script.py").write_text(code)
     jobs = [subprocess.Popen([sys.executable, "script.py"], env=environment, stdout=-1, stderr=-1) for _ in range(4)]
-    assert {job.communicate() for job in jobs} == {(b"4.0\n", b"")}
+    assert {job.communicate(timeout=300) for job in jobs} == {(b"4.0\n", b"")}
 
 
 def test_threads_score_and_train_side_by_side():
