@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from llvmlite import binding
 
@@ -108,7 +108,8 @@ def test_lines_are_counted():
 
 @given(st.floats(-1e6, 1e6), st.integers(1, 1_000_000))
 def test_student_agrees_with_scipy(t, df):
-    assert student_p(t, df) == pytest.approx(2 * scipy.special.stdtr(df, -abs(t)), rel=1e-9, abs=1e-8)
+    assume(not 0 < abs(t) < 1e-6)  # where scipy itself has fewer digits
+    assert student_p(t, df) == pytest.approx(2 * scipy.special.stdtr(df, -abs(t)), rel=1e-9, abs=1e-300)
 
 
 def test_student_at_the_ends():

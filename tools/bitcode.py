@@ -31,23 +31,23 @@ def main() -> None:
         other.options |= BARE
         other.cached = False
         vars(other).pop("dispatcher", None)
-    made = {f"{name}.bc": compiled(*call) for name, call in sorted(calls.items())}
+    made = {_bitcode.file_of(*name): compiled(*call) for name, call in sorted(calls.items())}
     for file in _bitcode.FOLDER.glob("*.bc"):
         file.unlink()
-    for name, bitcode in made.items():
-        (_bitcode.FOLDER / name).write_bytes(bitcode)
-        print(f"{len(bitcode):7,} bytes  {name}")
+    for file, bitcode in made.items():
+        file.write_bytes(bitcode)
+        print(f"{len(bitcode):7,} bytes  {file.name}")
     _bitcode.DIGEST.write_text(_bitcode.digest_of_sources() + "\n")
 
 
-def recorded(work: Any) -> dict[str, tuple[Kernel, tuple[types.Type, ...]]]:
+def recorded(work: Any) -> dict[tuple[str, str], tuple[Kernel, tuple[types.Type, ...]]]:
     """The kernels that the work calls from Python, by name and types of arguments, and numba's types."""
-    calls: dict[str, tuple[Kernel, tuple[types.Type, ...]]] = {}
+    calls: dict[tuple[str, str], tuple[Kernel, tuple[types.Type, ...]]] = {}
 
     def record(kernel: Kernel, *arguments: Any) -> Any:
         types_ = _bitcode.types_of([*_bitcode.leaves_of(arguments)])
         if "other" not in types_:
-            calls[f"{kernel.codes.name}.{types_}"] = kernel, tuple(map(typeof, arguments))
+            calls[kernel.codes.name, types_] = kernel, tuple(map(typeof, arguments))
         return kernel.dispatcher(*arguments)
 
     Kernel.__call__ = record  # type: ignore[method-assign]

@@ -1,6 +1,6 @@
 """The kernels' bitcode, which the package carries so that commands start without numba.
 
-``KERNEL.TYPES.bc`` in this folder is what numba made of a kernel for arguments of these types: optimised LLVM bitcode,
+``KERNEL.DIGEST.bc`` in this folder is what numba made of a kernel for certain types of arguments: optimised bitcode,
 the same for every 64-bit little-endian platform, which llvmlite turns into machine code in a few milliseconds. It does
 so in haste at first; a kernel that gets much work is translated once more, with care. Where a source has changed since,
 or llvmlite is too old for the bitcode, numba compiles the kernel instead. ``make bitcode`` makes the files.
@@ -52,7 +52,7 @@ class Codes:
         """The code for arguments of these types; None if it is not carried."""
         if types not in self._by_types:
             with _LOCK:
-                file = FOLDER / f"{self.name}.{types}.bc"
+                file = file_of(self.name, types)
                 self._by_types[types] = Code(types, file.read_bytes()) if file.exists() and is_usable() else None
         return self._by_types[types]
 
@@ -101,6 +101,11 @@ class Machine(NamedTuple):
             raise SystemError("a kernel failed")
         values = tuple(getattr(result, name) for name, _ in result._fields_)
         return values if len(values) > 1 else values[0] if values else None
+
+
+def file_of(name: str, types: str) -> Path:
+    """Where the bitcode of a kernel for arguments of these types is; types are too long for some file systems."""
+    return FOLDER / f"{name}.{sha256(types.encode()).hexdigest()[:8]}.bc"
 
 
 def leaves_of(arguments: Any) -> Iterator[Any]:
