@@ -192,6 +192,6 @@ def guards(pairs: Result) -> Axes:
             axes.set(xlabel="F_Risk against the first stage", ylabel="mean nDCG@10")
             axes.set_xlim(0, 1.06 * max(row["frisk"] for row in rows if row["collection"] == name))
         alone = Line2D([], [], color=QUIET, marker="o", markerfacecolor="white", linestyle="", markersize=4,
-                       label="left alone")  # fmt: skip
+                       label="left alone (filled: guarded)")  # fmt: skip
         _legend(axes, [row["family"] for row in rows], alone)
     return axes
