@@ -22,7 +22,6 @@ from studies.holes import Case, Collection
 from studies.judged_collections import FILES
 from surefoot._typing import FloatArray
 from surefoot.effectiveness.kernels import UNJUDGED
-from surefoot.judgments.credibility import draw_grades
 from surefoot.judgments.next_judgments import Changes, verdict_of
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
@@ -108,7 +107,7 @@ class Judging:
         random = np.random.default_rng(0)
         own, shared = self._pair.topics, self._model.draw_shared(random, DRAWS)
         grades = [
-            draw_grades(one, topic, self._model, shared, random)
+            self._model.fill(topic, one.codes, one.grades, shared, random)
             if filled == "expected"
             else one.zero_filled[np.newaxis]
             for topic, one in enumerate(own)

@@ -218,21 +218,12 @@ def draw_deltas(
     shared, deltas = model.draw_shared(random, n), np.empty((n, len(pair.topics)))
     others = None if disagreement is None else disagreement.draw(random, n, model.runs)
     for topic, own in enumerate(pair.topics):
-        grades, rest = draw_grades(own, topic, model, shared, random), np.repeat(own.rest[np.newaxis], n, axis=0)
+        grades = model.fill(topic, own.codes, own.grades, shared, random)
+        rest = np.repeat(own.rest[np.newaxis], n, axis=0)
         if others is not None:
             grades, rest = judge_again(grades, own, topic, model, shared, others, random)
         deltas[:, topic] = pair.deltas(own, grades, rest)
     return deltas
-
-
-def draw_grades(
-    own: TopicPair, topic: int, model: GradeModel, shared: FloatArray, random: np.random.Generator
-) -> IntArray:
-    """Grades of a pair's documents as the first assessor would give them to all of them, n × documents."""
-    grades = np.repeat(own.zero_filled[np.newaxis], len(shared), axis=0)
-    if own.unjudged.any():
-        grades[:, own.unjudged] = model.draw(topic, own.codes[own.unjudged], shared, random)
-    return grades
 
 
 def judge_again(

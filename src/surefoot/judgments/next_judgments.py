@@ -12,7 +12,7 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError, counted
 from surefoot.judgments.bounds import delta_bounds
-from surefoot.judgments.credibility import NO_CHANGE, draw_grades
+from surefoot.judgments.credibility import NO_CHANGE
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
@@ -185,9 +185,8 @@ class Changes:
         """Those of n draws of all unjudged grades."""
         random = np.random.default_rng(seed)
         shared = model.draw_shared(random, n)
-        return cls.of(
-            pair, value, [draw_grades(own, topic, model, shared, random) for topic, own in enumerate(pair.topics)]
-        )
+        drawn = [model.fill(topic, own.codes, own.grades, shared, random) for topic, own in enumerate(pair.topics)]
+        return cls.of(pair, value, drawn)
 
     @classmethod
     def of(cls, pair: JudgedPair, value: Value, grades: Sequence[IntArray]) -> Changes:

@@ -40,10 +40,7 @@ def simulated_deltas(
     drawn = {}
     for topic, name in enumerate(runs.topics):
         ids, codes, known = _documents(runs, names, topic)
-        grades = np.repeat(np.maximum(known, 0)[np.newaxis], n, axis=0)
-        unjudged = known == UNJUDGED
-        if unjudged.any():
-            grades[:, unjudged] = model.draw(topic, codes[unjudged], shared, random)
+        grades = model.fill(topic, codes, known, shared, random)
         if others is not None:
             traits = others.on_topic(float(model.effects[topic]), random)
             tilt = traits.tilt(model.excess(topic, codes, grades, shared), model.profiles(topic, codes))

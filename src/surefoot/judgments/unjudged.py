@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.kernels import UNJUDGED
@@ -114,6 +116,21 @@ class GradeModel:
         """Grades of documents of a topic, n × documents, by drawn shared parameters; the topic's own are drawn here."""
         features = self._features(topic, codes)
         return self.odds.draw_grades(topic, _fixed(features), _varying(features), shared, random)
+
+    def fill(
+        self,
+        topic: int,
+        codes: Codes,
+        known: npt.NDArray[np.integer[Any]],
+        shared: FloatArray,
+        random: np.random.Generator,
+    ) -> IntArray:
+        """Grades as the first assessor would give them to all documents, n × documents: drawn where nobody judged."""
+        grades = np.repeat(np.maximum(known, 0).astype(np.int64)[np.newaxis], len(shared), axis=0)
+        unjudged = known == UNJUDGED
+        if unjudged.any():
+            grades[:, unjudged] = self.draw(topic, codes[unjudged], shared, random)
+        return grades
 
     def probabilities(self, topic: int, codes: Codes) -> FloatArray:
         """The probability of each grade, documents × levels."""

@@ -24,7 +24,7 @@ from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.statistics import Comparison
 from surefoot.risk.values import Family, Linear, value_functions
-from surefoot.stats.inference import LEVEL, critical_value
+from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value
 
 METHODS = ("studentised", "bca", "percentile", "jackknife")
 
@@ -209,7 +209,7 @@ def bootstrap_test(
     True
 
     """
-    choose(alternative, ("two-sided", "worse"), "alternative")
+    choose(alternative, ALTERNATIVES, "alternative")
     sweep, base = validate_alphas(alpha), np.asarray(baseline, dtype=np.float64)
     rows = np.asarray(system, dtype=np.float64)
     baselines = np.broadcast_to(base, rows.shape)

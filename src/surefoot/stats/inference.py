@@ -19,6 +19,9 @@ from surefoot.risk.values import Family, Linear
 LEVEL = 0.05
 """The significance level used throughout, two-sided."""
 
+ALTERNATIVES = ("two-sided", "worse")
+"""What tests look for: a system that differs, or one that is worse."""
+
 
 @dataclass(frozen=True)
 class TInference:

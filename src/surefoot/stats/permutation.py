@@ -22,10 +22,9 @@ from surefoot.risk.alphas import validate_alphas
 from surefoot.risk.measures import GEORISK, Risk
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.values import Family, Linear, Value, value_functions
-from surefoot.stats.inference import t_inference
+from surefoot.stats.inference import ALTERNATIVES, t_inference
 from surefoot.stats.ranks import signed_rank_p
 
-ALTERNATIVES = ("two-sided", "worse")
 ROUNDING = 1e-12
 """Statistics that differ by less than this are taken to be equal."""
 
@@ -66,7 +65,7 @@ def t_test(
 
 
 def wilcoxon_test(system: npt.ArrayLike, baseline: npt.ArrayLike, alternative: str = "two-sided") -> FloatArray:
-    """The p of Wilcoxon's signed-rank test, by scipy: are the differences symmetric about 0?
+    """The p of Wilcoxon's signed-rank test: are the differences symmetric about 0?
 
     Topics without a difference are left out (Wilcoxon's own rule); differences that agree to 12 decimals share their
     rank. The null distribution is exact for up to 50 topics without ties, else normal with the correction for ties. NaN

@@ -17,6 +17,7 @@ from surefoot._typing import FloatArray
 from surefoot.effectiveness import score_runs
 from surefoot.effectiveness.scoring import Unjudged
 from surefoot.errors import SurefootError, choose, listed
+from surefoot.io.document_lists import Run
 from surefoot.io.files import name_of, read_bytes
 from surefoot.io.maps import read_map
 from surefoot.io.toml import read_toml
@@ -54,6 +55,7 @@ class AtlasCollection:
     queries: Path | None = None
     is_complete: bool = False
     """Whether the relevance of all documents is known, so that nothing is unjudged."""
+    _rankings: dict[str, Run] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def scores(self) -> Scores:
@@ -72,8 +74,13 @@ class AtlasCollection:
     @cached_property
     def judged(self) -> JudgedRuns:
         """The runs with their judgments."""
-        rankings = {name: read_run(path, duplicates="first") for name, path in self.runs.items()}
-        return JudgedRuns.read(rankings, self.qrels, MEASURE)
+        return JudgedRuns.read({name: self.ranking(name) for name in self.runs}, self.qrels, MEASURE)
+
+    def ranking(self, run: str) -> Run:
+        """The documents of a run, read once."""
+        if run not in self._rankings:
+            self._rankings[run] = read_run(self.runs[run], duplicates="first")
+        return self._rankings[run]
 
     @cached_property
     def further_scores(self) -> dict[str, Scores]:

@@ -10,7 +10,6 @@ import numpy as np
 from surefoot._typing import Progress
 from surefoot.errors import InputError
 from surefoot.guard.runs import fit_guard_to_runs
-from surefoot.io.trec import read_run
 from surefoot.research.atlas.collections import FAMILIES, MEASURE, AtlasCollection
 from surefoot.research.atlas.risk import table_of
 from surefoot.results import Result
@@ -24,9 +23,8 @@ def guarded_pairs(atlas: Sequence[AtlasCollection], progress: Progress | None = 
         for done, (run, first) in enumerate(pairs):
             if progress is not None:
                 progress(done, len(pairs), f"Guarding {one.name}: {run}")
-            baseline, candidate = (read_run(one.runs[name], duplicates="first") for name in (first, run))
             try:
-                fit = fit_guard_to_runs(baseline, candidate, one.qrels, measure=MEASURE)
+                fit = fit_guard_to_runs(one.ranking(first), one.ranking(run), one.qrels, measure=MEASURE)
             except InputError as error:
                 refused.append(f"{one.name}, {run}: {error.message}")
                 continue

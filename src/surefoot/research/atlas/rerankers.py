@@ -13,7 +13,6 @@ from surefoot._typing import BoolArray, FloatArray
 from surefoot.analysis.bias import partial_correlation
 from surefoot.analysis.explain.explanation import FEWEST_QUERIES, explain
 from surefoot.io.texts import read_queries
-from surefoot.io.trec import read_run
 from surefoot.judgments.bounds import delta_bounds
 from surefoot.research.atlas.collections import AtlasCollection
 from surefoot.research.atlas.risk import RESAMPLES, SEED, bootstrap_weights, table_of
@@ -140,7 +139,7 @@ def explained(atlas: Sequence[AtlasCollection]) -> Result:
             continue
         texts = read_queries(one.queries) if one.queries else None
         for run, first in one.reranked():
-            rankings = {name: read_run(one.runs[name], duplicates="first") for name in (run, first)}
+            rankings = {name: one.ranking(name) for name in (run, first)}
             found = explain(one.scores, run, first, queries=texts, runs=rankings, seed=SEED)
             rows.append(
                 {
