@@ -18,16 +18,17 @@ from surefoot.learn import kernels as learn_kernels
 from surefoot.learn.kernels import PairLoop
 from surefoot.learn.weight_kernels import GLOBAL, PER_QUERY, PairWeights
 from surefoot.risk import kernels as risk_kernels
-from surefoot.risk.distributions import normal_cdf, student_p
+from surefoot.risk.distributions import logistic, logit, normal_cdf, normal_quantile, student_p
 
 FILES = sorted(_bitcode.FOLDER.glob("*.bc"))
 PLATFORMS = ("x86_64-pc-windows-msvc", "aarch64-unknown-linux-gnu", "arm64-apple-macosx", "x86_64-apple-macosx")
 
-EVALUATE = """
+COMMAND = """
 import sys
 from surefoot.cli import main
-main(["evaluate", *sys.argv[1:]])
-print([name for name in ("numba", "polars", "scipy", "rich", "pandas", "matplotlib") if name in sys.modules])
+main(sys.argv[1:])
+heavy = ("numba", "polars", "scipy", "rich", "pandas", "matplotlib", "ir_measures", "pooch")
+print([name for name in heavy if name in sys.modules])
 """
 
 
@@ -35,13 +36,14 @@ def test_bitcode_is_that_of_the_sources():
     assert _bitcode.DIGEST.read_text().strip() == _bitcode.digest_of_sources(), "run make bitcode"
 
 
-def test_evaluating_runs_imports_nothing_heavy(tmp_path):
-    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+@pytest.mark.parametrize("command", ["evaluate", "gate"])
+def test_evaluating_runs_imports_nothing_heavy(command, tmp_path):
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\nq1 0 d3 0\n")
     for name, document in (("old", "d1"), ("new", "d2")):
         (tmp_path / f"{name}.run").write_text(f"q1 Q0 {document} 1 2.5 x\nq2 Q0 {document} 1 2.5 x\n")
-    command = ["old.run", "new.run", "--qrels", "qrels.txt", "--baseline", "old"]
+    words = [command, "old.run", "new.run", "--qrels", "qrels.txt", "--baseline", "old"]
     found = subprocess.run(
-        [sys.executable, "-c", EVALUATE, *command], capture_output=True, text=True, cwd=tmp_path, timeout=120
+        [sys.executable, "-c", COMMAND, *words], capture_output=True, text=True, cwd=tmp_path, timeout=120
     )
     assert found.stdout.splitlines()[-1] == "[]", found.stderr
 
@@ -121,6 +123,17 @@ def test_student_at_the_ends():
 @given(st.floats(-37, 37))
 def test_the_normal_distribution_agrees_with_scipy(x):
     assert normal_cdf(x) == pytest.approx(scipy.special.ndtr(x), rel=1e-12)
+
+
+@given(st.floats(1e-300, 1 - 1e-9))
+def test_the_normal_quantile_agrees_with_scipy(p):
+    assert normal_quantile(p) == pytest.approx(scipy.special.ndtri(p), rel=1e-13, abs=1e-15)
+
+
+@given(st.floats(-800, 800) | st.sampled_from([np.inf, -np.inf]), st.floats(0, 1))
+def test_logistic_and_logit_agree_with_scipy(x, p):
+    assert logistic(x) == pytest.approx(scipy.special.expit(x), rel=1e-14)
+    assert logit(p) == pytest.approx(scipy.special.logit(p), rel=1e-14)
 
 
 @pytest.mark.parametrize("form", range(6))

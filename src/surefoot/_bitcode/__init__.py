@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot._bitcode.machine_code import kept
+
 FOLDER = Path(__file__).parent
 DIGEST = FOLDER / "sources.sha256"
 MUCH = 1 << 24
@@ -28,7 +30,7 @@ NONE = "none"
 """What a kernel returns that returns nothing."""
 
 HASTY, CAREFUL = 0, 2
-MATHEMATICS = ("erfc", "exp", "exp2", "expf", "log1p", "log2", "sqrt", "sqrtf")
+MATHEMATICS = ("erfc", "exp", "exp2", "expf", "log", "log1p", "log2", "sqrt", "sqrtf")
 """The functions of the C library that kernels call."""
 
 SCALARS: dict[str, Any] = {
@@ -136,22 +138,37 @@ def _type_of(leaf: Any) -> str:
 
 
 def _translate(types: str, bitcode: bytes, effort: int) -> Machine:
-    """Machine code for this processor."""
+    """Machine code for this processor, from the user's cache if it is there."""
+    import llvmlite
     from llvmlite import binding
 
-    module = binding.parse_bitcode(bitcode)
-    target = binding.Target.from_default_triple()
-    features = binding.get_host_cpu_features().flatten()
-    machine = target.create_target_machine(binding.get_host_cpu_name(), features, effort, jit=True)
-    module.triple, module.data_layout = target.triple, str(machine.target_data)
-    engine = binding.create_mcjit_compiler(module, machine)
+    target, features = binding.Target.from_default_triple(), binding.get_host_cpu_features().flatten()
+    processor = binding.get_host_cpu_name()
+    machine = target.create_target_machine(processor, features, effort, jit=True)
+    origin = "\n".join((llvmlite.__version__, target.triple, processor, features, str(effort))).encode() + bitcode
+    name, _, code = kept(origin, lambda: _emit(bitcode, machine)).partition(b"\n")
+    engine = binding.create_mcjit_compiler(_for_machine(binding.parse_assembly(""), machine), machine)
+    engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    (entry,) = (one for one in module.functions if one.linkage.name == "external" and not one.is_declaration)
     words = [word for one in types.split("-") for word in _words_of(one)]
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *words)
-    returned = [(f"_{index}", SCALARS[one]) for index, one in enumerate(entry.name.split("-")) if one != NONE]
+    returned = [(f"_{index}", SCALARS[one]) for index, one in enumerate(name.decode().split("-")) if one != NONE]
     result = type("Result", (ctypes.Structure,), {"_fields_": returned})
-    return Machine(prototype(engine.get_function_address(entry.name)), result, engine)
+    return Machine(prototype(engine.get_function_address(name.decode())), result, engine)
+
+
+def _emit(bitcode: bytes, machine: Any) -> bytes:
+    """The name of the one function that can be called, in a line of its own, and an object file."""
+    from llvmlite import binding
+
+    module = _for_machine(binding.parse_bitcode(bitcode), machine)
+    (entry,) = (one for one in module.functions if one.linkage.name == "external" and not one.is_declaration)
+    return bytes(entry.name.encode() + b"\n" + machine.emit_object(module))
+
+
+def _for_machine(module: Any, machine: Any) -> Any:
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    return module
 
 
 def _words_of(leaf: str) -> list[Any]:

@@ -13,15 +13,19 @@ from surefoot.effectiveness import kernels
 from surefoot.errors import SurefootError, did_you_mean, listed
 from surefoot.io.measure_names import canonical
 
-NATIVE = ("ERR", "nDCG", "AP", "RR", "P", "R", "RBP")
-_KINDS = {
+PLAIN = {
     "ERR": kernels.ERR,
+    "nDCG": kernels.NDCG,
     "AP": kernels.AP,
     "RR": kernels.RR,
     "P": kernels.P,
     "R": kernels.R,
-    "RBP": kernels.RBP,
+    "RBP": kernels.RBP_GRADED,
 }
+"""The kernels of measures without parameters."""
+
+NATIVE = tuple(PLAIN)
+NEED_CUTOFF = ("P", "R")
 LARGEST_GRADE = {kernels.ERR: kernels.LARGEST_ERR_GRADE, kernels.NDCG_EXP: 62}
 """The largest grades for which a measure is defined, or its gains can be summed exactly."""
 
@@ -30,7 +34,7 @@ LARGEST_GRADE = {kernels.ERR: kernels.LARGEST_ERR_GRADE, kernels.NDCG_EXP: 62}
 class Measure:
     """An effectiveness measure; its name determines it.
 
-    ``kind`` is the number of the kernel that computes it, or None if ir_measures does.
+    ``kind`` is the number of the kernel that computes it, or None if ir_measures does, by its ``origin``.
 
     >>> parse_measure("NDCG@10").name, parse_measure("AP(rel=2)").rel
     ('nDCG@10', 2)
@@ -39,9 +43,9 @@ class Measure:
     name: str
     kind: int | None
     cutoff: int
-    rel: float
-    persistence: float
-    origin: Any
+    rel: float = 1
+    persistence: float = 0.8
+    origin: Any = None
 
     def __str__(self) -> str:
         return self.name
@@ -57,18 +61,30 @@ def parse_measure(measure: object) -> Measure:
     """
     if isinstance(measure, Measure):
         return measure
-    origin = measure if hasattr(measure, "validate_params") else _build(*_split(str(measure)))
-    return _measure_of(origin)
+    if hasattr(measure, "validate_params"):
+        return _measure_of(measure)
+    name, params, at = _split(str(measure))
+    return (None if params else _plain(name, at)) or _measure_of(_build(name, params, at))
+
+
+def _plain(name: str, at: object) -> Measure | None:
+    """A measure of Surefoot without parameters, which needs no ir_measures: its import takes as long as two runs."""
+    own = next((own for own in PLAIN if own.lower() == name.lower()), None)
+    if own is None:
+        return None
+    if isinstance(at, int) and at is not True and at > 0:
+        return Measure(f"{own}@{at}", PLAIN[own], min(at, kernels.ALL))
+    return Measure(own, PLAIN[own], kernels.ALL) if at is None and own not in NEED_CUTOFF else None
 
 
 def _measure_of(origin: Any) -> Measure:
     params = {name: origin.params[name] for name in origin.SUPPORTED_PARAMS if name in origin.params}
-    kind = _KINDS.get(origin.NAME)
-    if origin.NAME == "nDCG" and "gains" not in params:
-        kind = kernels.NDCG_EXP if params.get("dcg") == "exp-log2" else kernels.NDCG
-    if origin.NAME == "RBP" and "rel" not in params:
-        kind = kernels.RBP_GRADED
-    if params.get("judged_only"):
+    kind = PLAIN.get(origin.NAME)
+    if origin.NAME == "nDCG" and params.get("dcg") == "exp-log2":
+        kind = kernels.NDCG_EXP
+    if origin.NAME == "RBP" and "rel" in params:
+        kind = kernels.RBP
+    if "gains" in params or params.get("judged_only"):
         kind = None
     return Measure(
         repr(origin),
@@ -76,7 +92,7 @@ def _measure_of(origin: Any) -> Measure:
         min(params.get("cutoff", kernels.ALL), kernels.ALL),
         params.get("rel", 1),
         params.get("p", 0.8),
-        origin,
+        origin if kind is None else None,
     )
 
 

@@ -10,6 +10,16 @@ def cache_folder() -> Path:
     """The folder that SUREFOOT_CACHE names, or the operating system's folder for the user's caches."""
     if own := os.environ.get("SUREFOOT_CACHE"):
         return Path(own)
-    import pooch
+    import platformdirs
 
-    return Path(pooch.os_cache("surefoot"))
+    return Path(platformdirs.user_cache_dir("surefoot"))
+
+
+def evict(newest: Path, largest: int) -> None:
+    """Remove the files beside the newest that were used longest ago while all together have too many bytes."""
+    states = [(file, file.stat()) for file in newest.parent.iterdir() if file != newest]
+    room = largest - newest.stat().st_size
+    for file, state in sorted(states, key=lambda pair: pair[1].st_mtime_ns, reverse=True):
+        room -= state.st_size
+        if room < 0:
+            file.unlink(missing_ok=True)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import replacing
-from surefoot.io.cache import cache_folder
+from surefoot.io.cache import cache_folder, evict
 from surefoot.io.files import STDIN
 from surefoot.learn.data import RankingData
 
@@ -94,7 +94,7 @@ class Entry:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(self.file) as draft:
                 self._write(draft, _arrays(data), data.first_feature)
-            _evict(self.file)
+            evict(self.file, LARGEST)
         except OSError:
             return
 
@@ -126,16 +126,6 @@ def _pieces(array: npt.NDArray[Any]) -> list[memoryview | bytes]:
 def _sum(content: memoryview | bytes) -> int:
     """The sum of all 64-bit words: it finds each flipped bit, at the speed of memory."""
     return int(np.frombuffer(content, np.uint64).sum(dtype=np.uint64)) if len(content) else 0
-
-
-def _evict(newest: Path) -> None:
-    """Remove the entries that were used longest ago while all together are too large."""
-    states = [(file, file.stat()) for file in newest.parent.iterdir() if file != newest]
-    room = LARGEST - newest.stat().st_size
-    for file, state in sorted(states, key=lambda pair: pair[1].st_mtime_ns, reverse=True):
-        room -= state.st_size
-        if room < 0:
-            file.unlink(missing_ok=True)
 
 
 def _framed(head: bytes) -> bytes:

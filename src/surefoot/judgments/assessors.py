@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot._scipy import special
 from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.sources import load_qrels
 from surefoot.errors import SurefootError
@@ -18,6 +17,7 @@ from surefoot.io.document_lists import Qrels
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.judgments.mixed_odds import GradedDocuments, MixedOdds, draw_student
 from surefoot.judgments.unjudged import GradeModel
+from surefoot.risk.distributions import logistic, logit
 
 SHIPPED = "dl2019"
 
@@ -61,7 +61,7 @@ class Disagreement:
     @property
     def matrix(self) -> FloatArray:
         """Row i holds the probabilities of another assessor's grades where the first gave the grade i."""
-        return np.asarray(-np.diff(special.expit(self.log_odds), axis=1, prepend=1.0, append=0.0))
+        return np.asarray(-np.diff(logistic(self.log_odds), axis=1, prepend=1.0, append=0.0))
 
     @classmethod
     def of_rate(cls, rate: float, grades: Sequence[int] | IntArray) -> Disagreement:
@@ -84,7 +84,7 @@ class Disagreement:
         others = np.tile(np.asarray(grades, np.float64) + 1.0, (len(grades), 1))
         np.fill_diagonal(others, 0.0)
         matrix = (1 - rate) * np.eye(len(grades)) + rate * others / others.sum(axis=1, keepdims=True)
-        log_odds = special.logit(np.clip(1 - np.cumsum(matrix, axis=1)[:, :-1], 0.0, 1.0))
+        log_odds = logit(np.clip(1 - np.cumsum(matrix, axis=1)[:, :-1], 0.0, 1.0))
         return cls(log_odds, 0.0, 0.0, Spreads(), np.zeros((log_odds.size + 2,) * 2), f"{rate:g}")
 
     @classmethod
@@ -186,9 +186,9 @@ def _rescaled(log_odds: FloatArray, shares: FloatArray, levels: int) -> tuple[Fl
             if cut >= max(grade, 3):
                 continue
             column = 1 if levels == 2 else min(cut, 2)
-            likely = special.expit(log_odds[merged, column])
+            likely = logistic(log_odds[merged, column])
             mean = float(weights @ likely)
-            found[grade, cut] = special.logit(mean)
+            found[grade, cut] = logit(mean)
             moves[grade, cut, merged, column] = weights * likely * (1 - likely) / (mean * (1 - mean))
     return found, moves.reshape(levels, levels - 1, -1)
 
@@ -210,7 +210,7 @@ class DrawnAssessors(NamedTuple):
     def probabilities(self, first: IntArray, tilt: FloatArray) -> FloatArray:
         """P(grade >= 1, 2, ...) of documents with these grades of the first assessor, n × documents × cuts."""
         odds = np.take_along_axis(self.log_odds, first[..., np.newaxis], axis=1)
-        return np.asarray(special.expit(odds + tilt[..., np.newaxis]))
+        return logistic(odds + tilt[..., np.newaxis])
 
     def judge(self, first: IntArray, tilt: FloatArray, random: np.random.Generator) -> IntArray:
         """The grades that they give, n × documents."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surefoot._scipy import special
 from surefoot._typing import FloatArray, IntArray
+from surefoot.risk.distributions import logistic
 
 MOST_STEPS = 30
 """Newton steps; the variances are estimated anew after each."""
@@ -100,7 +100,7 @@ class MixedOdds:
     def probabilities(self, topic: int, fixed: FloatArray, varying: FloatArray) -> FloatArray:
         """The probability of each grade by the estimates, documents × grades."""
         latent = fixed @ self.coefficients + varying @ self.effects[topic]
-        above = special.expit(latent[:, np.newaxis] - np.append(self.thresholds, np.inf)[self.cuts])
+        above = logistic(latent[:, np.newaxis] - np.append(self.thresholds, np.inf)[self.cuts])
         return np.asarray(-np.diff(above, axis=1, prepend=1.0, append=0.0))
 
 
@@ -166,7 +166,7 @@ class _Newton:
         latent = documents.fixed @ shared[self._cuts :]
         for own, effect in zip(documents.topics, effects, strict=True):
             latent[own] += documents.random[own] @ effect
-        return special.expit(latent - ends[self._grades]), special.expit(latent - ends[self._grades + 1])
+        return logistic(latent - ends[self._grades]), logistic(latent - ends[self._grades + 1])
 
     def _value(self, shared: FloatArray, effects: FloatArray) -> float:
         at_least, above = self._ends(shared, effects)

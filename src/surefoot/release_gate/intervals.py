@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from surefoot import risk
-from surefoot._scipy import special
 from surefoot._typing import FloatArray
+from surefoot.risk.distributions import normal_quantile
 from surefoot.stats.mean_bounds import lower_mean_bound, upper_mean_bound
 from surefoot.stats.power import WANTED
 
@@ -91,7 +91,7 @@ class Interval:
         level = levels.accept if within else levels.fail
         if not 1e-9 < gap < room:
             return None
-        normal = (special.ndtri(1 - level) + special.ndtri(WANTED)) * self.values.std() / gap
+        normal = (normal_quantile(1 - level) + normal_quantile(WANTED)) * self.values.std() / gap
         return float(normal**2 + log(level) / log1p(-gap / room))
 
 

@@ -1,6 +1,8 @@
-"""The normal and Student's distribution, which every evaluation needs: scipy takes longer to import than both runs."""
+"""Distributions that evaluations and gates need: scipy takes longer to import than two runs take to be evaluated."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +17,42 @@ def normal_cdf(x: npt.ArrayLike) -> FloatArray:
     >>> normal_cdf([0.0, 1.96]).round(4)
     array([0.5  , 0.975])
     """
+    return _of_each(kernels.normal_cdf, x)
+
+
+def normal_quantile(p: float) -> float:
+    """The x that a normal variable is at most with probability p, strictly between 0 and 1.
+
+    >>> round(normal_quantile(0.975), 4)
+    1.96
+    """
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(p)
+
+
+def logistic(x: npt.ArrayLike) -> FloatArray:
+    """1 / (1 + exp(-x)), the probability of log odds.
+
+    >>> logistic([-np.inf, 0.0, 2.0]).round(4)
+    array([0.    , 0.5   , 0.8808])
+    """
+    return _of_each(kernels.logistic, x)
+
+
+def logit(p: npt.ArrayLike) -> FloatArray:
+    """log(p / (1 - p)) of a probability.
+
+    >>> logit([0.0, 0.5, 0.9]).round(4)
+    array([  -inf, 0.    , 2.1972])
+    """
+    return _of_each(kernels.logit, p)
+
+
+def _of_each(kernel: Callable[[FloatArray, FloatArray], None], x: npt.ArrayLike) -> FloatArray:
     values = np.asarray(x, np.float64, order="C")
     found = np.empty_like(values)
-    kernels.normal_cdf(values.reshape(-1), found.reshape(-1))
+    kernel(values.reshape(-1), found.reshape(-1))
     return found
 
 

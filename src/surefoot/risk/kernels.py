@@ -47,6 +47,24 @@ def normal_cdf(x: FloatArray, out: FloatArray) -> None:
 
 
 @kernel
+def logistic(x: FloatArray, out: FloatArray) -> None:
+    """Fill in 1 / (1 + exp(-x))."""
+    for index in range(x.size):
+        out[index] = 1.0 / (1.0 + math.exp(-x[index]))
+
+
+@kernel
+def logit(p: FloatArray, out: FloatArray) -> None:
+    """Fill in log(p / (1 - p)), near 1/2 by the distance from it, which is exact."""
+    for index in range(p.size):
+        if 0.3 <= p[index] <= 0.65:
+            distance = 2.0 * (p[index] - 0.5)
+            out[index] = math.log1p(distance) - math.log1p(-distance)
+        else:
+            out[index] = math.log(p[index] / (1.0 - p[index]))
+
+
+@kernel
 def student_p(t: FloatArray, df: FloatArray, out: FloatArray) -> None:
     """Fill in the two-sided p of t: the incomplete beta function I_x(df / 2, 1 / 2) at x = df / (df + t²)."""
     for index in range(t.size):

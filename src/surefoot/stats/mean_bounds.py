@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
+from surefoot.risk.distributions import normal_quantile
 from surefoot.stats.inference import LEVEL
 
 ITERATIONS = 50
@@ -54,7 +54,7 @@ def upper_mean_bound(values: npt.ArrayLike, highest: float, level: float = LEVEL
         raise SurefootError(f"the level of a bound must lie between 0 and 0.5; got {level:g}")
     found, counts = np.unique(np.append(sample, highest), return_counts=True)
     low, high = float(np.average(found, weights=counts)), float(highest)
-    wanted, position = -float(special.ndtri(level)), 0.5
+    wanted, position = -normal_quantile(level), 0.5
     precision = PRECISION * (high - low)
     bound = low + wanted * float(sample.std()) / np.sqrt(sample.size)
     while high - low > precision:

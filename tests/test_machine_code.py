@@ -1,0 +1,91 @@
+"""Machine code in the user's cache: it is that of the bitcode, and nothing depends on its being there."""
+
+import os
+
+import numpy as np
+import pytest
+
+from surefoot import _bitcode
+from surefoot._bitcode import machine_code
+from surefoot.risk import kernels
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("SUREFOOT_CACHE", str(tmp_path / "cache"))
+    machine_code._folder.cache_clear()
+    yield tmp_path / "cache" / "code"
+    machine_code._folder.cache_clear()
+
+
+def made(log, content=b"code"):
+    def make():
+        log.append(content)
+        return content
+
+    return make
+
+
+def probabilities():
+    """What a kernel that is translated or loaded here gives."""
+    leaves = [np.linspace(-4, 4, 1000), np.empty(1000)]
+    _bitcode.Codes(kernels.normal_cdf.function).find(_bitcode.types_of(leaves))(leaves)
+    return leaves[1].tobytes()
+
+
+def test_what_is_kept_is_made_once(folder):
+    log = []
+    assert [machine_code.kept(origin, made(log)) for origin in (b"a", b"a", b"b")] == [b"code"] * 3
+    assert len(log) == 2
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_a_damaged_file_is_made_anew(folder):
+    machine_code.kept(b"a", made([]))
+    (file,) = folder.iterdir()
+    whole = file.read_bytes()
+    damaged = [whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(len(whole))]
+    for content in (*damaged, whole[:-1], whole[:5], b"", whole + b"\0"):
+        file.write_bytes(content)
+        log = []
+        assert machine_code.kept(b"a", made(log)) == b"code"
+        assert log
+        assert file.read_bytes() == whole
+
+
+def test_a_loaded_kernel_gives_the_same_bits(folder, monkeypatch):
+    translated = probabilities()
+    assert list(folder.iterdir())
+    monkeypatch.setattr(_bitcode, "_emit", None)
+    assert probabilities() == translated
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no owners and modes")
+def test_a_folder_that_others_may_write_to_is_not_used(folder):
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    log = []
+    for _ in range(2):
+        machine_code.kept(b"a", made(log))
+    assert len(log) == 2
+    assert not list(folder.iterdir())
+
+
+def test_without_a_folder_kernels_are_translated(folder):
+    folder.parent.write_text("a file where the folder would be")
+    assert machine_code.kept(b"a", made([])) == b"code"
+    assert np.frombuffer(probabilities())[500] == pytest.approx(0.5, abs=0.01)
+
+
+def test_what_was_used_longest_ago_makes_room(folder, monkeypatch):
+    monkeypatch.setattr(machine_code, "LARGEST", 200)
+    for number, origin in enumerate((b"a", b"b")):
+        machine_code.kept(origin, made([], bytes(50)))
+        for file in folder.iterdir():
+            os.utime(file, (number, number))
+    machine_code.kept(b"a", made([], bytes(50)))  # used again, so b goes
+    machine_code.kept(b"c", made([], bytes(50)))
+    log = []
+    for origin in (b"a", b"c", b"b"):
+        machine_code.kept(origin, made(log, bytes(50)))
+    assert len(log) == 1
