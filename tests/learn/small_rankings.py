@@ -41,7 +41,7 @@ KINDS = {
     "random": settings(n_estimators=70, params={"bagging_fraction": 0.6, "bagging_freq": 1, "feature_fraction": 0.6}),
     "stopped early": settings(n_estimators=400, early_stopping_rounds=12),
     "saro": settings(objective="saro", alpha=5.0),
-    "xgboost": settings(**XGB, n_estimators=70, params={"subsample": 0.6}),
+    "xgboost": settings(**XGB, n_estimators=70, params={"subsample": 0.6, "colsample_bynode": 0.6}),
 }
 """Trainings that must go on to the same model."""
 

@@ -160,7 +160,8 @@ class BaggedRun:
     def _bags(self, checkpoint: Checkpoint, report: Report | None) -> Iterator[Bag]:
         """The bags, part by part, so that those of one part share its data and no other's are in memory.
 
-        Those that the checkpoint has are not trained again.
+        An engine's bins are those of the part's own queries, not of all: out-of-bag scores owe nothing to the queries
+        that were held out. Those that the checkpoint has are not trained again.
         """
         n_bags, parts, done = self.settings.n_bags, int(self.part_of_query.max()) + 1, 0
         for part in range(parts):

@@ -34,14 +34,6 @@ def validation_measures(own: Risk, has_baseline: bool = True) -> dict[str, Risk]
     return {name: measure for name, measure in known.items() if has_baseline or measure.needs is None}
 
 
-def _statistic(measure: Risk, x: FloatArray, baselines: FloatArray) -> Statistic:
-    if measure.needs is None:
-        return measure.source(x)
-    if measure.needs == "baseline":
-        return measure.source(x, VIRTUAL["MEAN"](baselines))
-    return measure.source(np.vstack([x, baselines]))[0]
-
-
 @dataclass(frozen=True, eq=False)
 class Validation:
     """Computes the measures of rankings of some queries against their baselines.
@@ -100,12 +92,20 @@ class Validation:
     def measures_of(self, values: FloatArray) -> dict[str, float]:
         """All measures of a ranking that has these values of the metric, on the queries that count."""
         wanted = self.measures
-        statistics = {
-            source: _statistic(measure, values, self._baseline_values)
-            for source, measure in m.sources(wanted.values()).items()
-        }
+        statistics = {source: self._statistic(one, values) for source, one in m.sources(wanted.values()).items()}
         found = m.compute_all(wanted.values(), statistics, np.asarray(self.alpha, dtype=np.float64))
         return {name: int(found[name]) if one.is_count else float(found[name]) for name, one in wanted.items()}
+
+    def _statistic(self, measure: Risk, values: FloatArray) -> Statistic:
+        if measure.needs is None:
+            return measure.source(values)
+        if measure.needs == "baseline":
+            return measure.source(values, self._mean_baseline)
+        return measure.source(np.vstack([values, self._baseline_values]))[0]
+
+    @cached_property
+    def _mean_baseline(self) -> FloatArray:
+        return VIRTUAL["MEAN"](self._baseline_values)
 
     def _in_risk_metric(self, found: Mapping[str, float], scores: FloatArray) -> dict[str, float]:
         if self.of_risk is None or "frisk" not in found:

@@ -83,14 +83,15 @@ class LightGBM:
         done = before + len(history.iterations)
         callbacks = [_OfOneTraining(callback, done, before + history.n_iterations) for callback in run.callbacks]
         while not history.finished:
-            after = _AfterIteration(run, before, random)
+            metric = None if run.validation is None else _Metric(run.validation)
+            after = _AfterIteration(run, before, random, metric)
             booster = lgb.train(
                 {**params, **_seeds(params, len(history.iterations)), "objective": run.objective},
                 training,
                 num_boost_round=history.n_iterations,
                 valid_sets=None if valid is None else [valid],
                 valid_names=None if valid is None else ["valid"],
-                feval=None if run.validation is None else _Feval(run.validation),
+                feval=metric,
                 init_model=booster,
                 callbacks=[*callbacks, after],
                 keep_training_booster=True,
@@ -247,15 +248,16 @@ class _ScoredDataset(lgb.Dataset):
         return self.set_init_score(self._scores)
 
 
-class _Feval:
-    """A validation as LightGBM calls it."""
+class _Metric:
+    """A validation as LightGBM calls it; its last ``measures`` are kept."""
 
     def __init__(self, validation: Validation) -> None:
         self.validation = validation
+        self.measures: dict[str, float] = {}
 
     def __call__(self, scores: Any, dataset: Any) -> list[tuple[str, float, bool]]:
-        found = self.validation(scores)
-        return [(name, value, self.validation.higher_is_better(name)) for name, value in found.items()]
+        self.measures = self.validation(scores)
+        return [(name, value, self.validation.higher_is_better(name)) for name, value in self.measures.items()]
 
 
 class _OfOneTraining:
@@ -275,15 +277,14 @@ class _OfOneTraining:
 class _AfterIteration:
     """Records each iteration, and ends `lgb.train` when training is over or the RNG is to be reseeded."""
 
-    def __init__(self, run: TrainingRun, before: int, random: bool) -> None:
-        self.run, self.before, self.random, self.ended = run, before, random, False
+    def __init__(self, run: TrainingRun, before: int, random: bool, metric: _Metric | None) -> None:
+        self.run, self.before, self.random, self.metric, self.ended = run, before, random, metric, False
         self.order = 100  # after the user's callbacks; LightGBM looks for it in the instance alone
 
     def __call__(self, env: Any) -> None:
         run, model = self.run, env.model
-        measures = {name: value for data, name, value, *_ in env.evaluation_result_list or () if data == "valid"}
         over = run.after_iteration(
-            measures or None,
+            None if self.metric is None else self.metric.measures,
             model.num_trees() - self.before,
             lambda trees: model.model_to_string(num_iteration=self.before + trees),
         )

@@ -125,7 +125,7 @@ ENGINE = XGBoost()
 
 
 def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], types: Any) -> Any:
-    """As `xgboost.train`, but counting on from the iterations that are done; reseeding takes a new booster."""
+    """As `xgboost.train`, but counting on from the iterations that are done."""
     history, validation = run.history, run.validation
     if not run.shared:
         run.shared["training"] = matrix_of(run.data, types)
@@ -136,16 +136,27 @@ def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], 
     container = xgboost.callback.CallbackContainer(callbacks, metric, output_margin=True)
     done, random = len(history.iterations), is_random(params)
     for iteration in range(done, history.n_iterations):
-        if iteration == done or (random and iteration % RESEED_EVERY == 0):
-            booster = xgboost.Booster(params, [training, *(matrix for matrix, _ in evals)], model_file=booster)
         if iteration == done:
+            booster = xgboost.Booster(params, [training, *(matrix for matrix, _ in evals)], model_file=booster)
             container.before_training(booster)
+        elif random and iteration % RESEED_EVERY == 0:
+            _reseed(booster)
         if container.before_iteration(booster, iteration, training, evals):
             break
         booster.update(training, iteration, fobj=run.objective)
         if container.after_iteration(booster, iteration, training, evals):
             break
     return container.after_training(booster)
+
+
+def _reseed(booster: Any) -> None:
+    """Have the booster draw features as a new one would, which takes a new updater of trees.
+
+    A new booster would have one too, but would predict all documents again with all trees so far: quadratic time.
+    """
+    for method in ("approx", LEAF_WISE["tree_method"]):
+        booster.set_param({"tree_method": method})
+        booster.save_config()  # only now XGBoost replaces the updater
 
 
 def is_random(params: Mapping[str, Any]) -> bool:
