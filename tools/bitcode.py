@@ -74,7 +74,7 @@ def compiled(kernel: Kernel, signature: tuple[types.Type, ...]) -> bytes:
     overload = kernel.dispatcher.overloads[signature]
     # What the optimiser may do with sums it has done; the rest would make figures depend on the processor.
     assembly = re.sub(r" (reassoc|contract)\b", "", str(overload.library._final_module))
-    assembly = re.sub(r'!"_Z[^"]*"', '!"scope"', assembly)  # inlined functions, by numbers of numba's
+    assembly = re.sub(r"(?<!@)\b(_ZN\w+?)B\d+v\d+B", r"\1B", assembly)  # numba's count of what it compiled before
     module = binding.parse_assembly(assembly)
     others = (one for one in (*module.functions, *module.global_variables) if not one.is_declaration)
     for number, other in enumerate(one for one in others if one.name != overload.fndesc.llvm_func_name):

@@ -101,7 +101,7 @@ class Scores:
         reserved = [system for system in self.systems if system in VIRTUAL]
         if reserved:
             raise SurefootError(f"{reserved[0]} names a virtual baseline; rename the system of that name")
-        if not np.abs(self.values).max() <= LARGEST:
+        if not (self.values.min() >= -LARGEST and self.values.max() <= LARGEST):
             row, column = np.argwhere(~(np.abs(self.values) <= LARGEST))[0]
             raise SurefootError(
                 f"the score of system {self.systems[row]!r} on topic {self.topics[column]!r} is "
@@ -221,8 +221,10 @@ class Scores:
         >>> Scores([[0.1, 0.2], [0.3, 0.4]], ["a", "b"], ["q1", "q2"]).select(["b"], ["q2"]).values
         array([[0.4]])
         """
-        chosen_systems = self.systems if systems is None else as_names(systems)
-        chosen_topics = self.topics if topics is None else as_names(topics)
+        chosen_systems = self.systems if systems is None else tuple(as_names(systems))
+        chosen_topics = self.topics if topics is None else tuple(as_names(topics))
+        if (chosen_systems, chosen_topics) == (self.systems, self.topics):
+            return self
         rows = _positions("system", self.systems, chosen_systems)
         columns = _positions("topic", self.topics, chosen_topics)
         cells = np.ix_(rows, columns)

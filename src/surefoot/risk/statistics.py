@@ -11,7 +11,7 @@ and the results are kept as ``branches``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -23,16 +23,13 @@ import numpy.typing as npt
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import SurefootError
 from surefoot.risk.distributions import normal_cdf
-from surefoot.risk.kernels import weighted_z
+from surefoot.risk.kernels import LARGE_LOSS, compare, sum_z, weighted_z
 from surefoot.risk.moments import Moments, Statistic, WeightedMoments, chunks, memoised
 from surefoot.risk.values import Value
 
 Values = Mapping[float, Value]
 LINEAR: Values = {}
 """No branches: linear values have closed forms in alpha."""
-
-LARGE_LOSS = 0.2 + 1e-9
-"""A loss of more than 20 % of the baseline's score; the margin keeps rounding from counting one of exactly 20 %."""
 
 
 @dataclass(frozen=True)
@@ -78,23 +75,17 @@ class Comparison(Statistic):
     def of(
         cls, system: FloatArray, baseline: FloatArray, weights: FloatArray | None = None, values: Values = LINEAR
     ) -> Comparison:
-        """Compare along the last axis (topics), by chunks."""
+        """Compare along the last axis (topics)."""
         if weights is not None:
             return cls._weighted(system, baseline, weights, values)
-        return reduce(add, (cls._of_chunk(*pair, values) for pair in _pairs(system, baseline)))
-
-    @classmethod
-    def _of_chunk(cls, system: FloatArray, baseline: FloatArray, values: Values) -> Comparison:
-        d = system - baseline
-        loss = d < 0
-        noise = rounding(system, baseline)
-        return cls(
-            gains=Moments.of(d, ~loss, noise),
-            losses=Moments.of(d, loss, noise),
-            wins=np.count_nonzero(d > 0, axis=-1).astype(np.float64),
-            loss20=np.count_nonzero(large_losses(d, baseline), axis=-1).astype(np.float64),
-            branches={alpha: Moments.of(value(d), noise=noise) for alpha, value in values.items()},
-        )
+        shape = np.broadcast_shapes(system.shape, baseline.shape)
+        found, noise = np.empty((*shape[:-1], 8)), rounding(system, baseline)
+        compare(_rows(system, shape), _rows(baseline, shape), found.reshape(-1, 8))
+        n, mean, m2, lost, loss, loss2, wins, loss20 = np.moveaxis(found, -1, 0)
+        branches: dict[float, Moments | WeightedMoments] = {
+            alpha: _moments(system, baseline, value, noise) for alpha, value in values.items()
+        }
+        return cls(Moments(n, mean, m2, noise), Moments(lost, loss, loss2, noise), wins, loss20, branches)
 
     @classmethod
     def _weighted(cls, system: FloatArray, baseline: FloatArray, weights: FloatArray, values: Values) -> Comparison:
@@ -181,17 +172,19 @@ class Expectation(Statistic):
             totals = matrix.sum(axis=-2, keepdims=True)
         if weights is not None:
             return cls._weighted(matrix, weights, totals.reshape(-1), values)
-        if shares is None:
-            shares = shares_of(matrix)
         total = matrix.sum(axis=-1)
-        gains, losses = np.zeros(total.shape), np.zeros(total.shape)
+        if shares is None:
+            shares = _fractions(total)
+        gains, losses = np.empty(total.shape), np.empty(total.shape)
+        totals = np.broadcast_to(totals, (*matrix.shape[:-2], 1, matrix.shape[-1]))
+        inverse_roots = 1 / _divisor(np.abs(totals))
+        for one in np.ndindex(matrix.shape[:-2]):
+            margins = np.ascontiguousarray(shares[one]), totals[one].reshape(-1), inverse_roots[one].reshape(-1)
+            sum_z(np.ascontiguousarray(matrix[one], np.float64), *margins, gains[one], losses[one])
         branches = {alpha: np.zeros(total.shape) for alpha in values}
-        for part in chunks(matrix.shape[-1], total.size):
-            x, expected = matrix[..., part], shares[..., np.newaxis] * totals[..., part]
-            difference, root = x - expected, _divisor(expected)
-            z = difference / root
-            gains += np.maximum(z, 0).sum(axis=-1)
-            losses += np.minimum(z, 0).sum(axis=-1)
+        for part in chunks(matrix.shape[-1], total.size) if values else ():
+            expected = shares[..., np.newaxis] * totals[..., part]
+            difference, root = matrix[..., part] - expected, _divisor(expected)
             for alpha, value in values.items():
                 branches[alpha] += (value(difference) / root).sum(axis=-1)
         return cls(_topics(matrix, total), total, gains, losses, branches)
@@ -296,8 +289,12 @@ def tail_count(topics: npt.ArrayLike, fraction: float) -> FloatArray:
 
 def shares_of(matrix: FloatArray) -> FloatArray:
     """S_i / N: the fraction of all scores that is the system's; 0 where all scores are 0."""
-    total = matrix.sum(axis=(-2, -1), keepdims=True)[..., 0]
-    return np.asarray(matrix.sum(axis=-1) / np.where(total > 0, total, 1.0))
+    return _fractions(matrix.sum(axis=-1))
+
+
+def _fractions(total: FloatArray) -> FloatArray:
+    grand = total.sum(axis=-1, keepdims=True)
+    return np.asarray(total / np.where(grand > 0, grand, 1.0))
 
 
 def zscores_of(matrix: FloatArray, expected: FloatArray) -> FloatArray:
@@ -307,7 +304,11 @@ def zscores_of(matrix: FloatArray, expected: FloatArray) -> FloatArray:
 
 def rounding(system: FloatArray, baseline: FloatArray) -> FloatArray:
     """An upper bound of the rounding in the differences: 1e-13 of the largest score."""
-    return np.asarray(1e-13 * np.maximum(np.abs(system).max(axis=-1), np.abs(baseline).max(axis=-1)))
+    return np.asarray(1e-13 * np.maximum(_largest(system), _largest(baseline)))
+
+
+def _largest(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.maximum(rows.max(axis=-1), -rows.min(axis=-1)))
 
 
 def _standardised(rows: FloatArray) -> FloatArray:
@@ -334,10 +335,18 @@ def large_losses(d: FloatArray, baseline: FloatArray) -> BoolArray:
     return (d < -LARGE_LOSS * baseline) & (baseline > 0)
 
 
-def _pairs(system: FloatArray, baseline: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _rows(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """The rows that are compared, contiguous: as many as there are in the shape, or one for all."""
+    if array.ndim > 1 and array.shape != shape:
+        array = np.broadcast_to(array, shape)
+    return np.ascontiguousarray(array, np.float64).reshape(-1, shape[-1])
+
+
+def _moments(system: FloatArray, baseline: FloatArray, value: Value, noise: FloatArray) -> Moments:
+    """The moments of values that are not linear, by chunks of topics."""
     topics = system.shape[-1]
-    for part in chunks(topics, system.size // max(topics, 1)):
-        yield system[..., part], baseline[..., part]
+    parts = chunks(topics, system.size // max(topics, 1))
+    return reduce(add, (Moments.of(value(system[..., part] - baseline[..., part]), noise=noise) for part in parts))
 
 
 def _weighted_counts(masks: BoolArray, weights: FloatArray) -> FloatArray:

@@ -149,6 +149,32 @@ def test_a_file_without_a_systems_column_lacks_its_scores(tmp_path) -> None:
         evaluate_parquet(tmp_path)
 
 
+def test_files_of_other_systems_count_0(tmp_path) -> None:
+    wide(SCORES.select(topics=["q0", "q1"])).write_parquet(tmp_path / "a.parquet")
+    polars.DataFrame({"topic": ["q2", "q3"], "other": [0.5, 0.5]}).write_parquet(tmp_path / "b.parquet")
+    systems = [*SYSTEMS, "other"]
+    values = np.zeros((5, 4))
+    values[:4, :2] = SCORES.select(topics=["q0", "q1"]).values
+    values[4, 2:] = 0.5
+    expected = evaluate(Scores(values, systems, ["q0", "q1", "q2", "q3"]), "base")
+    found = evaluate_parquet(tmp_path, "base", missing="zero")
+    for column in ("mean", "urisk", "georisk"):
+        np.testing.assert_allclose(found[column], expected[column], rtol=1e-12, atol=1e-15)
+
+
+def test_blanks_around_a_topic_are_no_part_of_it(tmp_path) -> None:
+    table = wide(SCORES.select(topics=["q0", "q1", "q2"]))
+    table.with_columns(polars.Series("topic", ["q0 ", "\u00a0q1", "q2"])).write_parquet(tmp_path / "a.parquet")
+    check(evaluate_parquet(tmp_path, "base"), evaluate(SCORES.select(topics=["q0", "q1", "q2"]), "base"))
+    table.with_columns(polars.Series("topic", ["q0", "q1", "q0 "])).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(SurefootError, match="topic 'q0' is twice"):
+        evaluate_parquet(tmp_path, "base")
+    for name, message in ((" ", "a row without its topic"), ("Mean", "topic 'Mean' is called like a summary")):
+        table.with_columns(polars.Series("topic", ["q0", "q1", name])).write_parquet(tmp_path / "a.parquet")
+        with pytest.raises(SurefootError, match=message):
+            evaluate_parquet(tmp_path, "base")
+
+
 def test_nothing_left(tmp_path) -> None:
     wide(SCORES).with_columns(one=polars.lit(None, polars.Float64)).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(SurefootError, match="no topic is left: 40 topics dropped"):

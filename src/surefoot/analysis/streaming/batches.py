@@ -15,6 +15,9 @@ from surefoot.io.layouts import SUMMARIES, Long, Wide, role_of
 from surefoot.io.measure_names import find_measure
 from surefoot.scores import LARGEST, VIRTUAL, FloatArray, Missing
 
+DOUBTFUL = rf"(?i)^(?:\s|$|(?:{'|'.join(sorted(SUMMARIES))})$)|\s$"
+"""Topics that are looked at more closely: blank, called like a summary, or with blanks around them."""
+
 
 @dataclass(frozen=True)
 class Header:
@@ -92,7 +95,10 @@ class Batch:
         if self.labels.dtype.is_float():
             problem = f"column {self.labels.name!r}: expected topics as text or whole numbers, found fractions"
             raise InputError(self.path, problem)
-        topics = self.labels.cast(polars.String).str.strip_chars()
+        topics = self.labels.cast(polars.String)
+        if not topics.null_count() and not topics.str.contains(DOUBTFUL).any():
+            return topics
+        topics = topics.str.strip_chars()
         if topics.null_count() or (topics == "").any():
             raise InputError(self.path, "a row without its topic")
         summary = topics.str.to_lowercase().is_in(SUMMARIES)
@@ -117,16 +123,31 @@ class Dataset:
         batches = self._wide(file) if isinstance(file.layout, Wide) else self._long(file, file.layout)
         return (_validate(batch, self.systems) for batch in batches)
 
+    def matrices(self, path: str) -> Iterator[FloatArray]:
+        """The scores of a file whose batches were read before, without the topics where these are not needed."""
+        file = ParquetFile(path)
+        if not isinstance(file.layout, Wide):
+            return (batch.values for batch in self.batches(path))
+        present = self._present(file)
+        return (self._values(frame, present) for frame in file.frames(present or [file.topic]))
+
     def _wide(self, file: ParquetFile) -> Iterator[Batch]:
-        present = [system for system in self.systems if system in file.schema]
+        present = self._present(file)
         _refuse_text(file, present)
-        rows = [self.systems.index(system) for system in present]
         for frame in file.frames([file.topic, *present]):
-            values = _numbers(frame.select(present)).T
-            if len(present) < len(self.systems):
-                some, values = values, np.full((len(self.systems), frame.height), np.nan)
-                values[rows] = some
-            yield Batch(file.path, frame[file.topic], values)
+            yield Batch(file.path, frame[file.topic], self._values(frame, present))
+
+    def _present(self, file: ParquetFile) -> list[str]:
+        return [system for system in self.systems if system in file.schema]
+
+    def _values(self, frame: polars.DataFrame, present: Sequence[str]) -> FloatArray:
+        """The scores of a wide table, NaN for systems that it lacks."""
+        some = _numbers(frame.select(present)).T
+        if len(present) == len(self.systems):
+            return some
+        values = np.full((len(self.systems), frame.height), np.nan)
+        values[[self.systems.index(system) for system in present]] = some
+        return values
 
     def _long(self, file: ParquetFile, layout: Long) -> Iterator[Batch]:
         system = file.column(layout.system or 0)

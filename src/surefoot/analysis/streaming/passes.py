@@ -23,8 +23,8 @@ def first_pass(dataset: Dataset, baseline: str | None, path: str) -> FirstPass:
 
 def second_pass(dataset: Dataset, shares: FloatArray, path: str) -> Expectation:
     """The sums of z over the topics of a file, given each system's share of all scores."""
-    batches = (Expectation.of(_complete(dataset, batch), shares=shares) for batch in dataset.batches(path))
-    return reduce(add, batches, Expectation.of(_nothing(dataset).values, shares=shares))
+    parts = (Expectation.of(_complete(dataset, matrix), shares=shares) for matrix in dataset.matrices(path))
+    return reduce(add, parts, Expectation.of(_nothing(dataset).values, shares=shares))
 
 
 def occurrences(dataset: Dataset, hashes: Hashes, path: str) -> list[tuple[str, str]]:
@@ -39,7 +39,7 @@ def _nothing(dataset: Dataset) -> Batch:
 
 
 def _first(dataset: Dataset, baseline: str | None, batch: Batch) -> FirstPass:
-    matrix = _complete(dataset, batch)
+    matrix = _complete(dataset, batch.values)
     return FirstPass.of(matrix, _baseline_row(dataset, matrix, baseline), _seen(dataset, batch))
 
 
@@ -49,19 +49,19 @@ def _baseline_row(dataset: Dataset, matrix: FloatArray, baseline: str | None) ->
     return VIRTUAL[baseline](matrix) if baseline in VIRTUAL else matrix[dataset.systems.index(baseline)]
 
 
-def _complete(dataset: Dataset, batch: Batch) -> FloatArray:
+def _complete(dataset: Dataset, matrix: FloatArray) -> FloatArray:
     """The scores without missing ones: filled with 0, or their topics left out."""
-    absent = np.isnan(batch.values)
+    absent = np.isnan(matrix)
     if not absent.any():
-        return batch.values
-    return np.where(absent, 0.0, batch.values) if dataset.missing == "zero" else batch.values[:, ~absent.any(axis=0)]
+        return matrix
+    return np.where(absent, 0.0, matrix) if dataset.missing == "zero" else matrix[:, ~absent.any(axis=0)]
 
 
 def _seen(dataset: Dataset, batch: Batch) -> Seen:
     topics, absent = batch.topics(), np.isnan(batch.values)
     first = np.argwhere(absent)[:EXAMPLES].tolist() if absent.any() else []
     return Seen(
-        (np.sort(topics.hash().to_numpy()),),
+        (topics.hash().sort().to_numpy(),),
         int(np.count_nonzero(absent)),
         int(np.count_nonzero(absent.any(axis=0))),
         tuple(f"{dataset.systems[row]} on {topics[column]}" for row, column in first),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import polars
 
 from surefoot._typing import FloatArray
 from surefoot.risk.statistics import Comparison, Mean
@@ -52,7 +53,7 @@ class Seen:
         found = []
         for piece in range(PIECES):
             some = [own[at[piece] : at[piece + 1]] for own, at in zip(self.hashes, cuts, strict=True)]
-            together = np.sort(np.concatenate(some))
+            together = polars.Series(np.concatenate(some)).sort().to_numpy()
             found.append(np.unique(together[1:][together[1:] == together[:-1]]))
         return np.concatenate(found)
 
