@@ -8,6 +8,7 @@ import os
 import sys
 
 import lz4.frame
+import numpy as np
 import pytest
 import zstandard
 
@@ -78,3 +79,38 @@ def test_what_is_no_file(tmp_path, name, message):
 )
 def test_name_of(path, name):
     assert name_of(path) == name
+
+
+GZIP = {
+    "empty": gzip.compress(b""),
+    "short": gzip.compress(b"q1 Q0 d1 1 2.5 x\n"),
+    "long": gzip.compress(b"".join(b"q%d Q0 d%d 1 %d x\n" % (n % 97, n, n * n) for n in range(20_000)), 6),
+    "stored": gzip.compress(bytes(range(256)) * 300, 0),
+    "two members": gzip.compress(b"one\n", 9) + gzip.compress(b"two\n", 1),
+    "padded": gzip.compress(b"one\n") + b"\0" * 512,
+}
+
+
+@pytest.mark.parametrize("archive", GZIP.values(), ids=GZIP)
+def test_isal_unpacks_what_zlib_does(archive, tmp_path):
+    igzip = pytest.importorskip("isal.igzip", reason="isal is not installed")
+    (tmp_path / "a.gz").write_bytes(archive)
+    assert read_bytes(tmp_path / "a.gz") == gzip.decompress(archive) == igzip.decompress(archive)
+
+
+def test_an_archive_is_damaged_alike_with_and_without_isal(tmp_path, monkeypatch):
+    random, whole = np.random.default_rng(0), GZIP["long"]
+    for number in range(60):
+        damaged = bytearray(whole[: len(whole) - number % 3 * 7])
+        damaged[random.integers(len(damaged))] ^= 1 << random.integers(8)
+        (tmp_path / "a.gz").write_bytes(damaged)
+        outcomes = []
+        for isal in (None, "isal"):
+            with monkeypatch.context() as patch:
+                if isal is None:
+                    patch.setitem(sys.modules, "isal", None)
+                try:
+                    outcomes.append(read_bytes(tmp_path / "a.gz"))
+                except InputError as error:
+                    outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1]

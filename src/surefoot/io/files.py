@@ -99,6 +99,16 @@ def _damaged(path: PathLike, kind: str, error: BaseException) -> InputError:
     return InputError(path, f"truncated or damaged {kind} archive ({error}); fetch it again")
 
 
+def _unpack_gzip(data: bytes) -> bytes:
+    """By ISA-L, nearly twice as fast as zlib, where it is installed and sees nothing wrong."""
+    try:
+        from isal import igzip
+
+        return bytes(igzip.decompress(data))
+    except Exception:  # not installed, or an archive about which zlib has the word
+        return gzip.decompress(data)
+
+
 def _unpack_lz4(data: bytes) -> bytes:
     import lz4.frame
 
@@ -134,7 +144,7 @@ _MAGIC = {
     b"\x28\xb5\x2f\xfd": "zstd",
 }
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.decompress,
+    "gzip": _unpack_gzip,
     "bzip2": lambda data: _unpack_frames(bz2.BZ2Decompressor, data),
     "xz": lambda data: _unpack_frames(lzma.LZMADecompressor, data),
     "lz4": _unpack_lz4,
