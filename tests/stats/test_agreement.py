@@ -241,6 +241,17 @@ def test_centred_axes_are_scikit_learns() -> None:
     np.testing.assert_allclose(np.abs(ours.coordinates[:, :3]), np.abs(theirs.transform(MATRIX)), atol=1e-10)
 
 
+@pytest.mark.parametrize("least", [1.0, 1e-5, 0.0])
+def test_axes_of_many_topics_are_those_of_the_singular_values(least) -> None:
+    x = np.random.default_rng(3).random((6, 200))
+    x[5] = x[4] + least * x[5]
+    axes = principal_axes(x)
+    _, s, v = np.linalg.svd(x, full_matrices=False)
+    np.testing.assert_allclose(axes.shares, s**2 / (s**2).sum(), rtol=1e-9, atol=1e-25)
+    np.testing.assert_allclose(np.abs(axes.loadings[:5]), np.abs(v[:5]), atol=1e-9)
+    np.testing.assert_allclose(axes.coordinates @ axes.loadings, x, atol=1e-12)
+
+
 @pytest.mark.parametrize("centred", [False, True])
 def test_axes_give_back_the_matrix_and_their_signs_are_settled(centred: bool) -> None:
     axes = principal_axes(MATRIX, centred=centred)

@@ -13,6 +13,12 @@ from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
 from surefoot.scores import VIRTUAL, Scores, ScoresLike
 
+LONG = 4
+"""Columns for each row from which on the product of the rows is decomposed."""
+
+LEAST = 1e-3
+"""The least singular value as a fraction of the largest, so that the product of the rows keeps ten digits of it."""
+
 
 @dataclass(frozen=True, eq=False)
 class PrincipalAxes:
@@ -43,12 +49,26 @@ def principal_axes(matrix: npt.ArrayLike, *, centred: bool = False) -> Principal
     if x.ndim != 2 or 0 in x.shape or not np.isfinite(x).all():
         raise SurefootError(f"principal axes need a matrix of systems × topics of finite scores; got shape {x.shape}")
     centre = x.mean(axis=0) if centred else np.zeros(x.shape[1])
-    u, s, v = np.linalg.svd(x - centre, full_matrices=False)
+    u, s, v = _decompose(x - centre)
     if not s[0] > 1e-13 * np.abs(x).max():
         raise SurefootError("there is nothing to explain: all scores are 0, or all systems alike")
     largest = np.take_along_axis(v, np.abs(v).argmax(axis=1, keepdims=True), axis=1)
     sign = np.where(largest < 0, -1.0, 1.0)
     return PrincipalAxes(np.square(s) / np.square(s).sum(), u * s * sign.T, v * sign, centre)
+
+
+def _decompose(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The singular value decomposition, of many columns by the eigenvectors of X X', which is far smaller.
+
+    That squares the singular values: where the least is so small that digits would be lost, X itself is decomposed.
+    """
+    if LONG * len(x) <= x.shape[1]:
+        squares, u = (part[..., ::-1] for part in np.linalg.eigh(x @ x.T))
+        if squares[-1] > LEAST**2 * squares[0]:
+            s = np.sqrt(squares)
+            return u, s, u.T @ x / s[:, np.newaxis]
+    u, s, v = np.linalg.svd(x, full_matrices=False)
+    return u, s, v
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
