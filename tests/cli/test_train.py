@@ -139,6 +139,7 @@ def test_the_recipe_needs_no_validation_queries_and_ranks_from_its_folder(folder
     typed = ["train", "--safe", "--train", "train.txt", "--baseline", "feature:1", "--trees", "5", "-o", "safe"]
     assert main(typed) == 0
     out = capsys.readouterr().out
+    assert " trees, lambdamart, from RankingData(" in out
     assert "  guard: " in out
     assert "on queries that neither it nor the bags saw:\n    nDCG(dcg='exp-log2')@10 0." in out
     assert main(["predict", "safe", "test.txt", "-o", "safe.run"]) == 0

@@ -128,15 +128,20 @@ def _print(card: Mapping[str, Any], output: Path) -> None:
     for note in card["notes"]:
         print(f"note: {note}", file=sys.stderr)
     size = ", ".join(counted(data[key], noun) for key, noun in SIZES.items())
-    objective = f"{settings['objective']} at alpha {settings['alpha']:g}"
     linear = card["engine"]["name"] == "linear"
     grown = f"{settings['learner']} in {counted(card['trees'], 'step')}" if linear else f"{card['trees']} trees"
-    print(f"{output}: {grown}, {objective}, from RankingData({size})")
+    print(f"{output}: {grown}, {_objective(settings)}, from RankingData({size})")
     if "unguarded" in card:
         _print_guard(card)
     elif "validation" in card:
         print(f"  validation: {describe(card['validation'], card['metric'])}")
     print(f"  rank with it: surefoot predict {output} TEST.txt -o {output.name}.run")
+
+
+def _objective(settings: Mapping[str, Any]) -> str:
+    """What was trained for; plain LambdaMART knows no alpha, and U-CRO at alpha 0 is the same."""
+    name, alpha = settings["objective"], settings["alpha"]
+    return "lambdamart" if name == "lambdamart" or (name, alpha) == ("ucro", 0) else f"{name} at alpha {alpha:g}"
 
 
 def _print_guard(card: Mapping[str, Any]) -> None:

@@ -187,8 +187,17 @@ def _certified(fit: GuardFit, judged: LabelledPair, held: IntArray, budget: Budg
         return judged.measured(guard.towards_baseline(safety))[held]
 
     certificate = certify(measure_at, judged.baseline[held], budget, seed)
-    certified = replace(guard, safety=certificate.safety, card={**guard.card, "certificate": certificate.to_card()})
-    return replace(fit, guard=certified, certificate=certificate)
+    why = _with_promise(fit.why, certificate.safety)
+    card = {**guard.card, "why": why, "certificate": certificate.to_card()}
+    return replace(fit, guard=replace(guard, safety=certificate.safety, card=card), why=why, certificate=certificate)
+
+
+def _with_promise(why: str, safety: float) -> str:
+    """Why the guard was chosen, and how far a promise moves it."""
+    if safety == 1:
+        return "nothing can be promised, so the baseline's own ranking is kept"
+    moved = f"it is moved {safety:g} of the way towards the baseline" if safety else "nothing more is needed"
+    return f"{why}; for the promise {moved}"
 
 
 def table_of(outcomes: Mapping[str, FloatArray], measure: str) -> dict[str, Column]:

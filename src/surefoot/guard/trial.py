@@ -79,7 +79,8 @@ class Trial:
     alpha: float
     seed: int
     progress: Progress | None = None
-    _fitted: dict[frozenset[int], FloatArray] = field(default_factory=dict)
+    _fitted: dict[frozenset[int], Guard] = field(default_factory=dict)
+    _measured: dict[frozenset[int], FloatArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.queries.size
@@ -132,8 +133,14 @@ class Trial:
 
     def second_stage(self, left_out: frozenset[int]) -> FloatArray:
         """The metric of each query under the second stage that was fitted without these folds."""
+        if left_out not in self._measured:
+            self._measured[left_out] = self.of(self.fitted_without(left_out))
+        return self._measured[left_out]
+
+    def fitted_without(self, left_out: frozenset[int]) -> Guard:
+        """The second stage of the queries of all folds but these."""
         if left_out not in self._fitted:
-            self._fitted[left_out] = self.of(self.fit_trees(self.queries[~np.isin(self.fold, list(left_out))]))
+            self._fitted[left_out] = self.fit_trees(self.queries[~np.isin(self.fold, list(left_out))])
             if self.progress is not None:
                 self.progress(len(self._fitted), FITS, f"Fitting guards: second stage {len(self._fitted)} of {FITS}")
         return self._fitted[left_out]
@@ -146,7 +153,7 @@ class Trial:
         alone, scores = self.of(Guard()), np.zeros((len(STRENGTHS), self.judged.labels.size))
         for fold in range(FOLDS):
             inside = self.fold == fold
-            fitted, own = self.fit_trees(self.queries[~inside]), self.judged.pair.select(self.queries[inside])
+            fitted, own = self.fitted_without(frozenset({fold})), self.judged.pair.select(self.queries[inside])
             rows = self.judged.pair.rows(self.queries[inside])
             for strength, of_strength in zip(STRENGTHS, scores, strict=True):
                 of_strength[rows] = fitted.at_strength(strength).ranking_scores(own)
@@ -197,7 +204,7 @@ class Trial:
             return Guard(), f"{counted(len(self), 'query')} can't tell guards apart; {FEWEST} or more are needed"
         row, selection = self.choose(self.values(), slice(None), self.eligible)
         if row == 0:
-            return Guard(), "no guard raises U_Risk, so the candidate is left alone"
+            return Guard(), "no guard raises U_Risk, so none is taken"
         guard = self.fit_trees(self.queries) if row == len(self.designs) else self.designs[row]
         return guard, (
             f"{guard} raises U_Risk at alpha {self.alpha:g} by {selection.gain:.4f} ± {selection.error:.4f} (standard "
