@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.risk import peak
-from benchmarks.timing import medians, show
+from benchmarks.timing import medians, show, with_before
 from surefoot.analysis.design import Design
 from surefoot.analysis.intervals import interval_columns
 from surefoot.scores import FloatArray, Scores
@@ -23,13 +23,14 @@ MEASURES = ("urisk", "trisk", "zrisk", "georisk")
 def main() -> None:
     scores = generated(TOPICS)
     contestants: dict[str, Callable[[], object]] = {
-        "surefoot, BCa": lambda: ours(scores, "bca"),
+        **with_before("surefoot, BCa", ours, scores, "bca"),
         "surefoot, percentile": lambda: ours(scores, "percentile"),
+        "limit: the products of weights and scores alone": lambda: products(scores.values),
         "scipy.stats.bootstrap, percentile, one call": lambda: scipys(scores.values),
     }
     ours(scores, "bca")
     title = f"{RESAMPLES:,} resamples, {SYSTEMS} × {TOPICS} topics, {len(ALPHAS)} alphas, {len(MEASURES)} measures"
-    show(title, medians(contestants, rounds=1, warm=True), "surefoot, BCa")
+    show(title, medians(contestants, rounds=1), "surefoot, BCa", "limit: the products of weights and scores alone")
     large = generated(MANY_TOPICS)
     begin = time.perf_counter()
     interval_columns(Design.of(large, "s0"), np.array([0.0, 1.0, 5.0]), MEASURES, BootstrapMethod("percentile"))
@@ -44,6 +45,14 @@ def generated(topics: int) -> Scores:
 
 def ours(scores: Scores, method: str) -> object:
     return interval_columns(Design.of(scores, "s0"), ALPHAS, MEASURES, BootstrapMethod(method, n_resamples=RESAMPLES))
+
+
+def products(x: FloatArray) -> None:
+    """Sums of scores, gains, losses and their squares over the topics of each resample, in numpy's GEMM."""
+    weights = np.random.default_rng(0).multinomial(x.shape[1], [1 / x.shape[1]] * x.shape[1], RESAMPLES).astype(float)
+    d = x - x[0]
+    for part in (x, np.maximum(d, 0), np.minimum(d, 0), np.maximum(d, 0) ** 2, np.minimum(d, 0) ** 2):
+        np.dot(part, weights.T)
 
 
 def scipys(x: FloatArray) -> None:

@@ -9,12 +9,14 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
 
-from benchmarks.timing import medians, show
+from benchmarks.timing import medians, show, with_before
 
+igzip: Any = importlib.import_module("isal.igzip") if importlib.util.find_spec("isal") else None
 TOPICS, DEPTH, JUDGED, RUNS, FEW = 250, 1000, 200, 50, 4
 LARGE_LINES = int(os.environ.get("SUREFOOT_BENCH_LINES", "10000000"))
 MEASURES = ["nDCG@20", "ERR@20"]
@@ -155,13 +157,17 @@ def _as_dict(frame: polars.DataFrame) -> dict[str, dict[str, float]]:
 
 def split_lines(paths: Sequence[Path]) -> None:
     for path in paths:
-        content = path.read_bytes()
-        (gzip.decompress(content) if path.suffix == ".gz" else content).splitlines()
+        path.read_bytes().splitlines()
 
 
-def unpack(paths: Sequence[Path]) -> None:
+def count_lines(paths: Sequence[Path]) -> None:
     for path in paths:
-        gzip.decompress(path.read_bytes())
+        path.read_bytes().count(b"\n")
+
+
+def unpack(paths: Sequence[Path], library: Any) -> None:
+    for path in paths:
+        library.decompress(path.read_bytes())
 
 
 def main() -> None:
@@ -205,7 +211,8 @@ def speed(title: str, paths: Sequence[Path], qrels: Path, rounds: int, warm: boo
     seconds = medians(
         {
             "Surefoot, parse, nDCG@20 and ERR@20, 2 workers": lambda: surefoot(paths, qrels, 2),
-            "Surefoot, parse, nDCG@20 and ERR@20, 1 worker": lambda: surefoot(paths, qrels, 1),
+            **with_before("Surefoot, parse, nDCG@20 and ERR@20, 1 worker", surefoot, paths, qrels, 1),
+            "limit: read, and count the line ends": lambda: count_lines(paths),
             "read and split the lines (bytes.splitlines, 1 thread)": lambda: split_lines(paths),
             "pytrec_eval, parse and nDCG@20": lambda: pytrec_eval(paths, qrels),
             **peers,
@@ -215,20 +222,20 @@ def speed(title: str, paths: Sequence[Path], qrels: Path, rounds: int, warm: boo
         rounds,
         warm,
     )
-    show(f"{title}, {size:.0f} MB", seconds, next(iter(seconds)))
+    show(f"{title}, {size:.0f} MB", seconds, next(iter(seconds)), "limit: read, and count the line ends")
 
 
 def packed_speed(title: str, paths: Sequence[Path], qrels: Path) -> None:
     seconds = medians(
         {
             "Surefoot, 2 workers": lambda: surefoot(paths, qrels, 2),
-            "Surefoot, 1 worker": lambda: surefoot(paths, qrels, 1),
-            "unpack, 1 thread": lambda: unpack(paths),
-            "unpack and split the lines, 1 thread": lambda: split_lines(paths),
+            **with_before("Surefoot, 1 worker", surefoot, paths, qrels, 1),
+            "unpack by zlib, 1 thread": lambda: unpack(paths, gzip),
+            **({"limit: unpack by ISA-L, 1 thread": lambda: unpack(paths, igzip)} if igzip else {}),
         },
         rounds=3,
     )
-    show(title, seconds, next(iter(seconds)))
+    show(title, seconds, next(iter(seconds)), list(seconds)[-1])
 
 
 def memory(folder: Path, qrels: Path) -> None:

@@ -1,24 +1,31 @@
-"""Commands from the shell, as users and CI run them: processor seconds of whole processes, beside Python and its peers.
+"""Commands from the shell, as users and CI run them: whole processes, beside Python and its peers.
 
-``SUREFOOT_BENCH_BEFORE`` may name the ``src`` folder of an earlier version, which then takes turns with this one.
+``SUREFOOT_BENCH_TREC_EVAL`` names trec_eval where it is not on the PATH.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 import surefoot
+from benchmarks.runs import TOPICS, write_qrels, write_run
+from benchmarks.timing import BEFORE, Times
 
-ROUNDS = 3
+Commands = list[list[str]]
+"""What clears the way for a command, and the command."""
+
+ROUNDS = 5
 PYTREC_EVAL = """
 import sys, pytrec_eval
 with open(sys.argv[1]) as file:
@@ -30,65 +37,94 @@ for path in sys.argv[2:]:
 """
 
 
+TREC_EVAL = os.environ.get("SUREFOOT_BENCH_TREC_EVAL") or shutil.which("trec_eval")
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         runs, qrels, letor = small_task(folder)
-        commands = {
-            "--help": ["--help"],
-            "evaluate, two runs": ["evaluate", *runs, "--qrels", qrels, "--baseline", "old"],
-            "gate, two runs": ["gate", *runs, "--qrels", qrels, "--baseline", "old", "--candidate", "new"],
-            "train, 5 trees": ["train", "--train", letor, "--baseline", "feature:1", "--n-estimators", "5"],
-        }
-        versions = {"": str(Path(surefoot.__file__).parents[1])}
-        if "SUREFOOT_BENCH_BEFORE" in os.environ:
-            versions[", before"] = os.environ["SUREFOOT_BENCH_BEFORE"]
-        contestants = {
-            "python -c pass": process(folder, "-c", "pass"),
-            "python -c 'import numpy'": process(folder, "-c", "import numpy"),
-            "pytrec_eval, two runs, nDCG@10 alone": process(folder, "-c", PYTREC_EVAL, qrels, *runs),
-        }
-        for title, words in commands.items():
-            for version, source in versions.items():
-                for first in (False, True) if title != "--help" else (False,):
-                    label = f"surefoot {title}{version}{', first use' * first}"
-                    contestants[label] = process(folder, "-m", "surefoot", *words, source=source, first=first)
-        show(medians(contestants))
+        small = peers(folder, runs, qrels)
+        small |= ours(folder, "evaluate, two runs", ["evaluate", *runs, "--qrels", qrels, "--baseline", "old"])
+        gate = ["gate", *runs, "--qrels", qrels, "--baseline", "old", "--candidate", "new"]
+        small |= ours(folder, "gate, two runs", gate)
+        small |= ours(
+            folder, "train, 5 trees", ["train", "--train", letor, "--baseline", "feature:1", "--n-estimators", "5"]
+        )
+        show("Commands from the shell, two runs of 50 topics × 200", medians(small))
+        runs, qrels = large_task(folder)
+        large = peers(folder, runs, qrels)
+        large["limit: reading the files (cat)"] = [["true"], ["cat", qrels, *runs]]
+        large |= ours(folder, "evaluate, two runs", ["evaluate", *runs, "--qrels", qrels, "--baseline", "system0"])
+        show("Two runs of 250 topics × 1,000, 27 MB", medians(large))
 
 
-def process(folder: Path, *words: str, source: str | None = None, first: bool = False) -> list[list[str]]:
-    """A command of Python; a first use finds no cache, and a training no model that it would overwrite."""
+def peers(folder: Path, runs: list[str], qrels: str) -> dict[str, Commands]:
+    """Others, and what any command in Python pays."""
+    found = {
+        "limit: python -c 'import numpy'": process(folder, "-c", "import numpy"),
+        "surefoot --help": process(folder, "-m", "surefoot", "--help"),
+        "pytrec_eval, nDCG@10 alone": process(folder, "-c", PYTREC_EVAL, qrels, *runs),
+    }
+    if TREC_EVAL:
+        both = " && ".join(f"'{TREC_EVAL}' -q -m ndcg_cut.10 '{qrels}' '{run}'" for run in runs)
+        found["trec_eval, nDCG@10 alone"] = [["true"], ["sh", "-c", both]]
+    else:
+        print("trec_eval is not on the PATH, and SUREFOOT_BENCH_TREC_EVAL names none: left out")
+    return found
+
+
+def ours(folder: Path, title: str, words: list[str]) -> dict[str, Commands]:
+    """A command, warm and with no cache, of this version and of the one before."""
+    versions = {"": str(Path(surefoot.__file__).parents[1]), **({", before": BEFORE} if BEFORE else {})}
+    return {
+        f"surefoot {title}{', first use' * first}{version}": process(
+            folder, "-m", "surefoot", *words, source=source, first=first
+        )
+        for first in (False, True)
+        for version, source in versions.items()
+    }
+
+
+def process(folder: Path, *words: str, source: str | None = None, first: bool = False) -> Commands:
+    """A command of Python, its modules compiled as by pip; a first use finds no cache, a training no model."""
     cache = tempfile.mkdtemp(dir=folder)
     environment = [f"NUMBA_CACHE_DIR={cache}", f"XDG_CACHE_HOME={cache}", *([f"PYTHONPATH={source}"] if source else [])]
+    environment += ["-u", "PYTHONDONTWRITEBYTECODE", "-u", "SUREFOOT_CACHE", f"PYTHONPYCACHEPREFIX={folder}/compiled"]
+    environment.sort(key=lambda word: "=" in word)  # options of env come first
     clear = ["rm", "-rf", f"{cache}/model", *([f"{cache}/{part}" for part in ("", "surefoot")] if first else [])]
     output = ["-o", f"{cache}/model"] if "train" in words else []
     return [clear, ["env", *environment, sys.executable, *words, *output]]
 
 
-def medians(contestants: Mapping[str, list[list[str]]]) -> dict[str, float]:
-    """The median processor seconds of each command over rounds in turn, after one that does not count.
-
-    Whoever pays for a first use in each round needs no round before.
-    """
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+def medians(contestants: Mapping[str, Commands]) -> dict[str, Times]:
+    """The median times of each command over rounds in turn, after one that does not count."""
+    taken: dict[str, list[Times]] = {name: [] for name in contestants}
     for turn in range(ROUNDS + 1):
         for name, (clear, command) in contestants.items():
-            if turn == 0 and name.endswith("first use"):
-                continue
             subprocess.run(clear, check=True)
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
             subprocess.run(command, capture_output=True)  # a gate may refuse
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            after, end = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             if turn:
-                used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-                seconds[name].append(used)
-    return {name: statistics.median(times) for name, times in seconds.items()}
+                taken[name].append(Times(end - begin, used))
+    return {name: Times(*map(statistics.median, zip(*times, strict=True))) for name, times in taken.items()}
 
 
-def show(seconds: Mapping[str, float]) -> None:
-    print("\nCommands from the shell, processor seconds")
-    for name, value in seconds.items():
-        print(f"  {name:<50} {value:7.3f} s")
+def show(title: str, times: Mapping[str, Times]) -> None:
+    print(f"\n{title:<60} {'clock':>9} {'processor':>11}")
+    for name, (wall, processor) in times.items():
+        print(f"  {name:<58} {wall:8.3f} s {processor:8.3f} s", flush=True)
+
+
+def large_task(folder: Path) -> tuple[list[str], str]:
+    """Two of the runs of the benchmark of runs."""
+    qrels, paths = folder / "large.qrels", [folder / f"system{number}.run" for number in range(2)]
+    write_qrels(qrels)
+    for number, path in enumerate(paths):
+        write_run(path, TOPICS, number)
+    return [str(path) for path in paths], str(qrels)
 
 
 def small_task(folder: Path) -> tuple[list[str], str, str]:

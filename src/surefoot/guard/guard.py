@@ -102,9 +102,13 @@ class Guard:
 
         A candidate that is left alone has no document that it did not return, and so has the baseline: minus infinity.
         """
+        return self.ranked(pair)[1]
+
+    def ranked(self, pair: Pair) -> tuple[IntArray, FloatArray]:
+        """The rows of each query's documents as by `rank`, and the numbers of `ranking_scores`."""
         scores, order = self.scores(pair), pair.candidate.order
         ranked = order[sorted_in_queries(-scores[order], pair.bounds)]
-        return falling_in_queries(scores, ranked, pair.bounds)
+        return ranked, falling_in_queries(scores, ranked, pair.bounds)
 
     @classmethod
     def fit(cls, baseline: object, candidate: object, qrels: object, **options: Any) -> Guard:

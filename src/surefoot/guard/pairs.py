@@ -174,7 +174,14 @@ def sorted_in_queries(keys: FloatArray, bounds: IntArray) -> IntArray:
         return keys.argsort(kind="stable")
     if keys.size < LONG * bounds.size:
         return np.lexsort((keys, np.repeat(np.arange(bounds.size - 1), np.diff(bounds))))
-    return np.concatenate([begin + keys[begin:end].argsort(kind="stable") for begin, end in pairwise(bounds.tolist())])
+    return np.concatenate([begin + _stable_order(keys[begin:end]) for begin, end in pairwise(bounds.tolist())])
+
+
+def _stable_order(keys: FloatArray) -> IntArray:
+    """Rising keys, equal ones as they come; numpy's other sort is several times faster, and the same without ties."""
+    order = keys.argsort()
+    ranked = keys[order]
+    return keys.argsort(kind="stable") if (ranked[1:] == ranked[:-1]).any() else order
 
 
 def falling_in_queries(scores: FloatArray, order: IntArray, bounds: IntArray) -> FloatArray:

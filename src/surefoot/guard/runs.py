@@ -97,8 +97,11 @@ class RunPair:
 
         Ties are in the order of the rows.
         """
-        order = Scored(scores, self.pair.bounds).order
-        order = order[scores[order] > -np.inf]
+        return self.run_of(Scored(scores, self.pair.bounds).order, scores, name)
+
+    def run_of(self, ranked: IntArray, scores: FloatArray, name: str) -> Run:
+        """The run of these rows, each topic's best first, without those with a score of minus infinity."""
+        order = ranked[scores[ranked] > -np.inf]
         topic = np.searchsorted(self.pair.bounds, order, side="right") - 1
         bounds = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(self.topics)))])
         ids = self.start[order], self.length[order], self.codes[order]
@@ -217,7 +220,7 @@ def apply_guard(guard: Guard, baseline: object, candidate: object) -> tuple[Run,
     The scores are falling whole numbers, so that every reader ranks the documents alike.
     """
     runs = RunPair.of(baseline, candidate)
-    guarded = runs.run_by(guard.ranking_scores(runs.pair), f"{runs.candidate.name}-guarded")
+    guarded = runs.run_of(*guard.ranked(runs.pair), f"{runs.candidate.name}-guarded")
     return guarded, runs.notes(runs.topics)
 
 
