@@ -33,6 +33,10 @@ The float64 ones are for the metrics with sums over ranks.
 """
 
 
+LANES = 8
+"""Weights are computed of a multiple of so many changes, zeros after the last: short lists fill SIMD units too."""
+
+
 class Rankings(NamedTuple):
     """The documents of all queries and how they are ranked.
 
@@ -57,7 +61,7 @@ class PairLoop(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Scratch space of one thread, overwritten for every query, as wide as the longest query."""
+    """Scratch space of one thread, overwritten for every query; as wide as the longest query, and `LANES`."""
 
     float32: Array
     float64: Array
@@ -166,7 +170,10 @@ def lambda_gradients(
                 change_ndcg(gain[rank], discounts[0, rank], discounts[1, rank], gains, outer, inner, change)
             else:
                 metric_change(metric, gain, discounts, sums, rank, change)
-            lambda_weights(weights.form, weights.per_query[query], weights.shared, change, weight)
+            padded = pad(scratch[16], end_at - at)
+            lambda_weights(
+                weights.form, weights.per_query[query], weights.shared, scratch[16][:padded], scratch[17][:padded]
+            )
             damping(high[rank], low[rank], highs, lows, damped, loss)
             own = power[rank]
             if sigmoid * spread > 2 * WIDEST:
@@ -246,6 +253,15 @@ def add_relevant(n: int, scratch: Array) -> None:
             scratch[6, rank] += scratch[COLUMNS + 6, found]
             scratch[7, rank] += scratch[COLUMNS + 7, found]
             found += 1
+
+
+@inlined
+def pad(values: Array, size: int) -> int:
+    """Overwrite what follows the first values with zeros, to the next multiple of `LANES`, which is returned."""
+    while size % LANES:
+        values[size] = 0
+        size += 1
+    return size
 
 
 @inlined

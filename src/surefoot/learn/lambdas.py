@@ -47,7 +47,7 @@ class LambdaGradients:
         self.chunks = list(zip([0, *cuts.tolist()], [*cuts.tolist(), sizes.size], strict=True))
         self.buffers = [
             kernels.Buffers(
-                np.zeros((kernels.FLOAT32_BUFFERS, longest), np.float32),
+                np.zeros((kernels.FLOAT32_BUFFERS, longest + kernels.LANES), np.float32),
                 np.zeros((kernels.FLOAT64_BUFFERS, max(longest, 2))),
             )
             for _ in self.chunks
