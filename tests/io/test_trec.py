@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import InputError, SurefootError
+from surefoot.io import trec
 from surefoot.io.trec import read_qrels, read_run
 
 
@@ -246,3 +247,47 @@ def test_reading_is_sorting(tmp_path_factory, entries, random):
     for topic, documents, _ in read_run(path).by_topic():
         own = [(score, document.encode()) for (t, document), score in entries.items() if t == topic]
         assert documents == [document.decode() for _, document in sorted(own, reverse=True)]
+
+
+LINES = [f"q{n // 7 % 9} Q0 d{n} {n} {n * 37 % 101 / 8} t\n" for n in range(400)]
+BLANK = ["\n", "# a comment\n", "  \t\n"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 399), st.sampled_from(BLANK)), max_size=12),
+    st.integers(2, 9),
+    st.booleans(),
+    st.sampled_from(["", "q1 Q0 d7\n", "q1 Q0 d7 1 x t\n", LINES[0]]),
+)
+def test_threads_change_nothing(tmp_path_factory, odd, workers, ended, wrong):
+    lines = list(LINES)
+    for place, line in odd:
+        lines.insert(place, line)
+    lines.insert(250, wrong)
+    file = tmp_path_factory.mktemp("runs") / "a.run"
+    file.write_text("".join(lines) if ended else "".join(lines).rstrip("\n"))
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trec, "LARGE", 1)
+        for threads in (1, workers):
+            try:
+                run = read_run(file, workers=threads)
+                found.append((run.topics, run.bounds.tolist(), run.start.tolist(), run.scores.tolist()))
+            except InputError as error:
+                found.append(str(error))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "# none\n", "\ufeff", "\ufeffq1 Q0 d1 1 2.5 t", "q1 Q0 d1 1 2.5 t\n" + "\n" * 50]
+)
+def test_threads_of_short_texts(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(trec, "LARGE", 0)
+    (tmp_path / "a.run").write_text(text, encoding="utf-8")
+    found = []
+    for workers in (1, 5):
+        try:
+            found.append(read_run(tmp_path / "a.run", workers=workers).documents)
+        except InputError as error:
+            found.append(str(error))
+    assert found[0] == found[1]

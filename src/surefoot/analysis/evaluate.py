@@ -12,8 +12,6 @@ import numpy.typing as npt
 from surefoot._typing import BoolArray, Columns, FloatArray
 from surefoot.analysis.columns import behind, derived, needs_all_systems
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
-from surefoot.analysis.intervals import interval_columns
-from surefoot.analysis.tests import run_tests
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import Highlights, Result
 from surefoot.risk.alphas import normalise_alphas
@@ -144,6 +142,8 @@ class EvaluateOptions:
             found = t_inference_of(statistics[URISK.source].at(alphas), self.level)  # type: ignore[union-attr]
             table |= {"urisk_low": found.low, "urisk_high": found.high}
         elif self.ci is not None:
+            from surefoot.analysis.intervals import interval_columns
+
             method = BootstrapMethod(self.ci, self.level, n_resamples=self.n_resamples, seed=self.seed)
             table |= interval_columns(design, alphas, [one for one in measures if one.has_interval], method)
         table |= compute_all(minus, statistics, alphas)
@@ -155,6 +155,8 @@ class EvaluateOptions:
     def _tests(self, design: Design, alphas: FloatArray, rows: Columns) -> Columns:
         if not self.tests:
             return {}
+        from surefoot.analysis.tests import run_tests
+
         found = run_tests(
             design.scores,
             design.baseline,

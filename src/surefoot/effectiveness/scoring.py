@@ -131,7 +131,8 @@ def score_runs_by(
     prepared = RunScorer(chosen, judged, choose(unjudged, UNJUDGED, "unjudged") == "skip")
     rows = []
     with compiling(will_compile()):
-        scored = _in_threads(lambda source: prepared.row(source.load(names, duplicates)), sources, workers)
+        threads = max(1, (workers or default_workers()) // len(sources))
+        scored = _in_threads(lambda source: prepared.row(source.load(names, duplicates, threads)), sources, workers)
         for done, row in enumerate(scored, start=1):
             rows.append(row)
             if progress is not None:

@@ -38,10 +38,10 @@ class Source:
             return name_of(self.run)  # type: ignore[arg-type]
         return self.name
 
-    def load(self, names: Names, duplicates: Duplicates) -> Run:
-        """The run."""
+    def load(self, names: Names, duplicates: Duplicates, workers: int | None = None) -> Run:
+        """The run; a large file is parsed by so many threads."""
         if isinstance(self.run, str | os.PathLike):
-            run = read_run(self.run, names, duplicates)
+            run = read_run(self.run, names, duplicates, workers)
         elif isinstance(self.run, Run):
             run = self.run
         else:

@@ -6,13 +6,16 @@ compressed, and ``-`` is standard input.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from itertools import accumulate, pairwise
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._cores import default_workers
 from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError, choose
 from surefoot.io import diagnostics, run_formats
@@ -33,10 +36,16 @@ from surefoot.io.files import IRDS, name_of, read_bytes
 from surefoot.io.memory import irds_qrels, qrels_in_memory, run_in_memory
 
 Names = Literal["file", "tag"]
+LARGE = 1 << 25
+"""Bytes from which on a text is parsed in threads."""
+
+_DTYPES = (np.int64, np.int32, np.uint64, np.float64)
 REMEDY = ", or say which counts (duplicates: first, best)"
 
 
-def read_run(path: PathLike, names: Names = "file", duplicates: Duplicates = "error") -> Run:
+def read_run(
+    path: PathLike, names: Names = "file", duplicates: Duplicates = "error", workers: int | None = None
+) -> Run:
     r"""Read a run: lines of ``topic Q0 document rank score tag``, or JSON, Parquet or a table with a header.
 
     Documents are ranked by score, ties by document id; the ranks in the file are ignored. JSON is
@@ -51,6 +60,8 @@ def read_run(path: PathLike, names: Names = "file", duplicates: Duplicates = "er
     duplicates
         What to do if a topic lists a document twice: ``"error"``, or keep the ``"first"`` in the file or the ``"best"``
         scored.
+    workers
+        The threads that parse a large file; by default one for each core.
 
     Returns
     -------
@@ -68,7 +79,7 @@ def read_run(path: PathLike, names: Names = "file", duplicates: Duplicates = "er
     """
     choose(names, ("file", "tag"), "names")
     text, name = read_bytes(path), name_of(path)
-    lists = run_formats.parse_run(path, text) or _parse_text(path, text, RUN)
+    lists = run_formats.parse_run(path, text) or _parse_text(path, text, RUN, workers)
     if not isinstance(lists, DocumentLists):
         return replace(run_in_memory(lists.source, str(path), duplicates), name=lists.name or name)
     run = as_run(lists, name, duplicates, partial(diagnostics.repeated, lists.path, text, remedy=REMEDY), is_trec=True)
@@ -109,13 +120,24 @@ def read_qrels(path: PathLike) -> Qrels:
     return as_qrels(lists, partial(diagnostics.repeated, lists.path, text))
 
 
-def _parse_text(path: PathLike, text: bytes, line_format: LineFormat) -> DocumentLists | run_formats.Parsed:
+def _parse_text(
+    path: PathLike, text: bytes, line_format: LineFormat, workers: int | None = None
+) -> DocumentLists | run_formats.Parsed:
     data = np.frombuffer(text, np.uint8)
-    line_ends, beyond_ascii = kernels.count_lines(data)
-    if beyond_ascii:
-        diagnostics.validate_utf8(path, text, line_format)
+    pieces = _pieces(text, (workers or default_workers()) if len(text) >= LARGE else 1)
+    with ThreadPoolExecutor(len(pieces)) as pool:
+        run = pool.map if len(pieces) > 1 else map
+        line_ends, beyond_ascii = zip(*run(lambda piece: kernels.count_lines(data[piece]), pieces), strict=True)
+        if any(beyond_ascii):
+            diagnostics.validate_utf8(path, text, line_format)
+        room = [*line_ends[:-1], line_ends[-1] + 1]
+        documents = kernels.Documents(*(np.empty(sum(room), dtype) for dtype in _DTYPES))
+        begins = [0, *accumulate(room)]
+        own = [kernels.Documents(*(column[slice(*pair)] for column in documents)) for pair in pairwise(begins)]
+        parts = list(run(partial(_parse, data, line_format), pieces, own))
+    documents, blocks, bad = _joined(text, documents, begins, parts)
     try:
-        documents, blocks = _parse(path, text, data, line_ends + 1, line_format)
+        _validate(path, text, documents, bad, line_format)
     except InputError:
         if (other := run_formats.parse_tab_separated(path, text, line_format)) is not None:
             return other
@@ -127,20 +149,64 @@ def _parse_text(path: PathLike, text: bytes, line_format: LineFormat) -> Documen
     return ranked_lists(str(path), text, topics, bounds, documents)
 
 
-def _parse(
-    path: PathLike, text: bytes, data: npt.NDArray[np.uint8], most: int, line_format: LineFormat
-) -> tuple[kernels.Documents, kernels.Blocks]:
-    """The documents and the blocks of lines of one topic; there are at most ``most`` lines."""
-    documents = kernels.Documents(*(np.empty(most, dtype) for dtype in (np.int64, np.int32, np.uint64, np.float64)))
-    blocks = kernels.Blocks(*(np.empty(most, np.int64) for _ in range(3)))
-    lines, count, bad = kernels.parse_lines(data, text_begin(text), line_format is RUN, documents, blocks)
-    documents = kernels.Documents(*(column[:lines] for column in documents))
+def _pieces(text: bytes, count: int) -> list[slice]:
+    """So many pieces of whole lines, about equally long; fewer where lines are that long."""
+    begin, size = text_begin(text), len(text)
+    cuts = [text.find(b"\n", begin + (size - begin) * piece // count) + 1 or size for piece in range(1, count)]
+    bounds = sorted({begin, *cuts, size}) if size > begin else [begin, size]
+    return [slice(*pair) for pair in pairwise(bounds)]
+
+
+class _Part(NamedTuple):
+    """A piece as it is parsed: its number of lines, its blocks, and the offset of its first malformed line or -1."""
+
+    lines: int
+    blocks: kernels.Blocks
+    bad: int
+
+
+def _parse(data: npt.NDArray[np.uint8], line_format: LineFormat, piece: slice, documents: kernels.Documents) -> _Part:
+    """Parse a piece into ``documents``, which has room for all its lines."""
+    blocks = kernels.Blocks(*(np.empty(documents.start.size, np.int64) for _ in range(3)))
+    lines, count, bad = kernels.parse_lines(data[: piece.stop], piece.start, line_format is RUN, documents, blocks)
+    return _Part(lines, kernels.Blocks(*(column[:count] for column in blocks)), bad)
+
+
+def _joined(
+    text: bytes, documents: kernels.Documents, begins: list[int], parts: list[_Part]
+) -> tuple[kernels.Documents, kernels.Blocks, int]:
+    """The parts up to the first malformed line as one: their documents, which are moved together, and their blocks.
+
+    A topic that goes on in the next part is one block.
+    """
+    wrong = next((number for number, part in enumerate(parts) if part.bad >= 0), len(parts) - 1)
+    blocks: list[kernels.Blocks] = []
+    lines, last = 0, b""
+    for begin, part in zip(begins, parts[: wrong + 1], strict=False):
+        goes_on = int(part.lines > 0 and _topic(text, part.blocks, 0) == last)
+        blocks.append(kernels.Blocks(*(column[goes_on:] for column in part.blocks)))
+        blocks[-1].line[:] += lines
+        for column in documents if begin > lines else ():  # there were blank lines or comments
+            column[lines : lines + part.lines] = column[begin : begin + part.lines]
+        lines += part.lines
+        last = _topic(text, part.blocks, -1) if part.lines else last
+    whole = blocks[0] if len(blocks) == 1 else kernels.Blocks(*map(np.concatenate, zip(*blocks, strict=True)))
+    return kernels.Documents(*(column[:lines] for column in documents)), whole, parts[wrong].bad
+
+
+def _topic(text: bytes, blocks: kernels.Blocks, index: int) -> bytes:
+    """The topic of a block."""
+    begin = int(blocks.start[index])
+    return text[begin : begin + int(blocks.length[index])]
+
+
+def _validate(path: PathLike, text: bytes, documents: kernels.Documents, bad: int, line_format: LineFormat) -> None:
+    """Parse what the kernel left open, and refuse what can't be read."""
     _parse_open_numbers(path, text, documents, line_format)
     if bad >= 0:
         raise diagnostics.malformed(path, text, bad, line_format)
-    if lines == 0:
+    if documents.start.size == 0:
         raise InputError(path, f"holds no lines; {line_format}")
-    return documents, kernels.Blocks(*(column[:count] for column in blocks))
 
 
 def _parse_open_numbers(path: PathLike, text: bytes, documents: kernels.Documents, line_format: LineFormat) -> None:
