@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
 
 from studies.collections import nominal_bounds
 from studies.coverage import STUDENTISED
+from studies.kept import Arrays, kept
 from surefoot import Rules, Scores, gate
 from surefoot._typing import FloatArray
 from surefoot.analysis.design import Design
@@ -33,23 +35,23 @@ SIZES = (25, 50, 200, 2000)
 COUNTS = {25: 1000, 50: 1000, 200: 1000, 2000: 400}
 TOPICS, SYSTEMS, RESAMPLES, LEVEL = 200_000, 5, 999, 0.05
 ALPHAS = np.array([1.0, 5.0, 10.0])
+EXTREMES = ALPHAS[[0, -1]]
+"""The alphas of intervals."""
 TAIL = 0.1
-ABOVE = "of these above 0 (2.5 expected)"
+ABOVE = "above 0, of T_Risk"
 MEASURES = ("urisk", "trisk", "zrisk", "georisk", f"tail_{TAIL:g}")
 NAMES = tuple(f"s{number}" for number in range(SYSTEMS))
 Rates = dict[str, float]
-Study = Callable[[FloatArray, np.random.Generator, int, int], Rates]
-"""The rates of a population, in so many draws of so many topics."""
 
 
-def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
-    for name, make in POPULATIONS.items():
-        null, changed = make(), risky(make())
-        yield f"False alarms of tests at 5 %, percent: {name}", _table(false_alarms, null, less, LEVEL)
-        yield f"Coverage of 95 % intervals, percent: {name}", _table(coverage, changed, less, 1 - LEVEL)
-        yield f"Power: how often the loss is found, percent: {name}", _table(power, weakened(null), 2 * less, None)
-        yield f"Promises broken at 90 %, percent: {name}", _table(certificates, changed, less, 0.1)
-        yield f"Gate rules whose limit is the truth, percent: {name}", _table(gate_rules, changed, 2 * less, LEVEL)
+@dataclass(frozen=True)
+class Study:
+    """What is asked of a population: how it is changed, and the rates in so many draws of so many topics."""
+
+    title: str
+    change: Callable[[FloatArray], FloatArray]
+    rates: Callable[[FloatArray, np.random.Generator, int, int], Rates]
+    nominal: float | None
 
 
 def additive() -> FloatArray:
@@ -130,17 +132,17 @@ def false_alarms(scores: FloatArray, random: np.random.Generator, size: int, cou
 def coverage(scores: FloatArray, random: np.random.Generator, size: int, count: int) -> Rates:
     truth = _truth(scores)
     held: dict[str, list[bool]] = {}
-    for seed, x in enumerate(_draws(scores, random, size, count if size < 2000 else count // 2)):
+    for seed, x in enumerate(_draws(scores, random, size, count)):
         design = Design.of(Scores(x, NAMES, range(size)), NAMES[0], [NAMES[1]])
-        t = t_inference(x[1], x[0], ALPHAS)
+        t = t_inference(x[1], x[0], EXTREMES)
         bounds = {("urisk", "t"): (t.low, t.high)}
         for method in METHODS:
-            found = interval_columns(design, ALPHAS, MEASURES, BootstrapMethod(method, LEVEL, RESAMPLES, seed))
+            found = interval_columns(design, EXTREMES, MEASURES, BootstrapMethod(method, LEVEL, RESAMPLES, seed))
             for measure in MEASURES:
                 if method != "studentised" or measure in STUDENTISED:
                     bounds[measure, method] = found[f"{measure}_low"][:, 0], found[f"{measure}_high"][:, 0]
         for (measure, method), (low, high) in bounds.items():
-            for index, alpha in enumerate(ALPHAS[: 1 if measure.startswith("tail") else None]):
+            for index, alpha in enumerate(EXTREMES[: 1 if measure.startswith("tail") else None]):
                 true = truth[measure][index] * {"trisk": np.sqrt(size), "zrisk": size}.get(measure, 1.0)
                 key = f"{measure}, {method}" if measure.startswith("tail") else f"{measure} at {alpha:g}, {method}"
                 held.setdefault(key, []).append(bool(low[index] <= true <= high[index]))
@@ -155,10 +157,10 @@ def _measure_order(key: str) -> tuple[int, float]:
 def _truth(scores: FloatArray) -> dict[str, list[float]]:
     """The measures of system 1 against system 0; T_Risk over the root of the topics, Z_Risk over the topics."""
     d = scores[1] - scores[0]
-    values = [value(d, alpha) for alpha in ALPHAS]
+    values = [value(d, alpha) for alpha in EXTREMES]
     expected = scores[1].sum() / scores.sum() * scores.sum(axis=0)
     z = np.divide(scores[1] - expected, np.sqrt(expected), out=np.zeros(TOPICS), where=expected > 0)
-    zrisk = [float(value(z, alpha).mean()) for alpha in ALPHAS]
+    zrisk = [float(value(z, alpha).mean()) for alpha in EXTREMES]
     return {
         "urisk": [float(x.mean()) for x in values],
         "trisk": [float(x.mean() / x.std()) for x in values],
@@ -181,16 +183,17 @@ def power(scores: FloatArray, random: np.random.Generator, size: int, count: int
         }
         for name, own in p.items():
             found.setdefault(name, []).append(bool(own <= LEVEL / 2))
-    return {
-        f"{name} (mean d {(scores[1] - scores[0]).mean():+.4f})": float(np.mean(own)) for name, own in found.items()
-    }
+    return {name: float(np.mean(own)) for name, own in found.items()}
 
 
 def certificates(scores: FloatArray, random: np.random.Generator, size: int, count: int) -> Rates:
     """Budgets that are exactly what is lost: each promise is broken."""
     budgets = [Budget(_lost(scores, of), of) for of in PROMISES]
     drawn = list(_draws(scores, random, size, count))
-    return {one.of: float(np.mean([one.p_value(x[1], x[0]) <= one.error for x in drawn])) for one in budgets}
+    return {
+        f"certificate of {one.of}": float(np.mean([one.p_value(x[1], x[0]) <= one.error for x in drawn]))
+        for one in budgets
+    }
 
 
 def _lost(scores: FloatArray, of: str) -> float:
@@ -215,8 +218,8 @@ def gate_rules(scores: FloatArray, random: np.random.Generator, size: int, count
         result = gate(Scores(x, NAMES[:2], range(size)), "s0", candidate="s1", rules=Rules(alpha=1.0, **limits))
         for one in result.findings:
             if truth[one.rule] >= 0:
-                wrong.setdefault(f"{one.rule}: fails", []).append(one.verdict == "fail")
-                wrong.setdefault(f"{one.rule}: passes", []).append(one.verdict == "pass")
+                wrong.setdefault(f"gate, {one.rule}: fails", []).append(one.verdict == "fail")
+                wrong.setdefault(f"gate, {one.rule}: passes", []).append(one.verdict == "pass")
     return {name: float(np.mean(own)) for name, own in wrong.items()}
 
 
@@ -225,27 +228,50 @@ def _draws(scores: FloatArray, random: np.random.Generator, size: int, count: in
         yield scores[:, random.integers(scores.shape[1], size=size)]
 
 
-def _table(study: Study, scores: FloatArray, less: int, nominal: float | None) -> Result:
+STUDIES = (
+    Study("False alarms of tests at 5 %, in percent", lambda scores: scores, false_alarms, LEVEL),
+    Study("Coverage of 95 % intervals, in percent", risky, coverage, 1 - LEVEL),
+    Study("Promises broken, in percent (10 % are allowed)", risky, certificates, 0.1),
+    Study("Gate rules whose limit is the truth, in percent (5 % are allowed)", risky, gate_rules, LEVEL),
+    Study("Power: how often a loss is found, in percent (2.5 % is chance)", weakened, power, None),
+)
+
+
+def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
+    populations = {name: make() for name, make in POPULATIONS.items()}
+    for study in STUDIES:
+        changed = {name: study.change(scores) for name, scores in populations.items()}
+        yield f"{study.title}: {' / '.join(populations)}", _table(study, changed, less)
+
+
+def _table(study: Study, populations: dict[str, FloatArray], less: int) -> Result:
+    """A row for each rate, a column for each number of topics; cells have the populations side by side."""
     columns: dict[str, Column] = {}
-    for size in SIZES:
-        count = max(COUNTS[size] // less, 10)
-        print(f"{study.__name__}, {size} topics, {count} draws", file=sys.stderr, flush=True)
-        rates = study(scores, np.random.default_rng(size), size, count)
-        columns.setdefault("of", list(rates))
-        halved = study is coverage and size == 2000
-        columns[f"{size} topics"] = [
-            _marked(rate, LEVEL / 2 if name.startswith(ABOVE) else nominal, count // 2 if halved else count)
-            for name, rate in rates.items()
-        ]
-    note = "! too often wrong, + too seldom, beyond what chance explains (99 %)"
-    return Result(signature(study.__name__, n=COUNTS[25] // less, level=LEVEL), columns, (note,) if nominal else ())
+    counts = [max(COUNTS[size] // less, 10) for size in SIZES]
+    for size, count in zip(SIZES, counts, strict=True):
+        found = [_rates(study, name, scores, size, count) for name, scores in populations.items()]
+        nominal = {of: LEVEL / 2 if of.startswith(ABOVE) else study.nominal for of in found[0]}
+        cells = [" / ".join(_marked(rates[of], nominal[of], count) for rates in found) for of in nominal]
+        columns |= {"of": list(nominal), f"{size:,} topics": cells}
+    note = "↑ above, ↓ below what chance explains (99 %)"
+    n = "+".join(map(str, counts))
+    return Result(signature(study.rates.__name__, n=n, level=LEVEL), columns, (note,) if study.nominal else ())
+
+
+def _rates(study: Study, population: str, scores: FloatArray, size: int, count: int) -> Rates:
+    name = f"calibration-{study.rates.__name__}-{population}-{size}-{count}"
+
+    def compute() -> Arrays:
+        print(name, file=sys.stderr, flush=True)
+        rates = study.rates(scores, np.random.default_rng(size), size, count)
+        return {of: np.array(rate) for of, rate in rates.items()}
+
+    return {of: float(rate) for of, rate in kept(name, compute).items()}
 
 
 def _marked(rate: float, nominal: float | None, count: int) -> str:
-    """A rate in percent; rates of being right are marked below the nominal one, rates of being wrong above it."""
+    """A rate in percent, marked where it lies beyond its bounds."""
     if nominal is None:
         return f"{100 * rate:.0f}"
     low, high = nominal_bounds(count, nominal)
-    right = nominal > 0.5
-    bad, good = (rate < low, rate > high) if right else (rate > high, rate < low)
-    return f"{100 * rate:.1f}{'!' if bad else '+' if good else ''}"
+    return f"{100 * rate:.1f}{'↑' if rate > high else '↓' if rate < low else ''}"

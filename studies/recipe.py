@@ -38,15 +38,13 @@ beside the recipe and not chosen from.
 
 from __future__ import annotations
 
-import io
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
+from studies.kept import Arrays, kept
 from studies.objectives import RESAMPLES, SEED
 from studies.splits import FOLDS, Split, names, splits
 from surefoot.guard.blends import FEATURES, Scale
@@ -55,7 +53,6 @@ from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import fit_second_stage
 from surefoot.guard.selection import ALPHA
 from surefoot.guard.trial import CHOICES, LabelledPair, Trial
-from surefoot.io.atomic import write_bytes
 from surefoot.learn.bagging import SEED_GAP, resolve_run
 from surefoot.learn.data import RankingData, concat
 from surefoot.learn.metrics import Metric
@@ -84,11 +81,6 @@ GROUPS = {
 }
 """Features of the second stage that are left out together."""
 
-FOLDER = "SUREFOOT_STUDIES"
-"""The environment variable of a folder that keeps what is done, so that a study that was stopped goes on."""
-
-Arrays = dict[str, FloatArray]
-
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     cases: list[dict[str, FloatArray]] = []
@@ -114,19 +106,6 @@ def outcomes(name: str, baseline: str, draws: int, folds: Sequence[int]) -> dict
             for way, values in fold_outcomes(name, baseline, draw, fold).items():
                 found.setdefault(way, [[] for _ in range(draws)])[draw].append(values)
     return {way: np.stack([np.concatenate(parts) for parts in of_draw]) for way, of_draw in found.items()}
-
-
-def kept(name: str, compute: Callable[[], Arrays]) -> Arrays:
-    """Arrays from the folder, or computed and kept there if there is one."""
-    path = Path(os.environ[FOLDER]) / f"{name}.npz" if FOLDER in os.environ else None
-    if path is not None and path.exists():
-        return dict(np.load(path, allow_pickle=False))
-    found = compute()
-    if path is not None:
-        text = io.BytesIO()
-        np.savez_compressed(text, **found)  # type: ignore[arg-type]
-        write_bytes(path, text.getvalue())
-    return found
 
 
 def fold_outcomes(name: str, baseline: str, draw: int, fold: int) -> Arrays:
