@@ -1,13 +1,16 @@
-"""The same bytes whatever the hash seed, the locale, the time zone, the threads, and the order of lines."""
+"""The same bytes whatever the hash seed, the locale, the time zone, the threads, and the order of lines and files."""
 
 import os
 import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+
+from surefoot.cli import main
 
 USUAL = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 OTHER = {"PYTHONHASHSEED": "7", "LC_ALL": "de_DE.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu",
@@ -69,17 +72,56 @@ def test_the_surroundings_change_no_byte(folder: Path, command: str) -> None:
     assert output_of(folder, command, "other", OTHER) == usual
 
 
-def test_another_order_of_topics_and_runs_changes_no_measure(folder: Path) -> None:
-    import surefoot
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Folders with the same runs, judgments and scores, lines in another order in each, and an unjudged topic."""
+    rng, found = np.random.default_rng(1), []
+    lines = {
+        f"{system}.run": [f"q{q} Q0 d{d} 0 {rng.normal():.4f} x" for q in range(23 - (system == "c")) for d in range(9)]
+        for system in "abcde"
+    }
+    lines["qrels.txt"] = [f"q{q} 0 d{d} {int(rng.random() < 0.3)}" for q in range(22) for d in range(9)]
+    scores = [f"q{q},{','.join(f'{rng.random():.3f}' for _ in range(5))}" for q in range(22)]
+    for order in range(3):
+        found.append(tmp_path_factory.mktemp("order"))
+        for name, own in lines.items():
+            shuffled = random.Random(f"{order} {name}").sample(own, len(own)) if order else own
+            (found[-1] / name).write_text("\n".join(shuffled) + "\n")
+        shuffled = random.Random(order).sample(scores, len(scores)) if order else scores
+        (found[-1] / "scores.csv").write_text("\n".join(["topic,e,d,c,b,a", *shuffled]) + "\n")
+    return found
 
-    runs = [folder / "usual" / f"{system}.run" for system in "abc"]
-    scores = surefoot.score_runs(runs, folder / "qrels.txt", "nDCG@10")
-    topics = list(scores.topics)
-    random.Random(1).shuffle(topics)
-    other = scores.select(["c", "a", "b"], topics=topics)
-    one, two = (surefoot.evaluate(each, "a", [1.0, 5.0]).to_frame().sort("system", "alpha") for each in (scores, other))
-    for name in one.columns:
-        if one[name].dtype.is_float():
-            np.testing.assert_allclose(one[name], two[name], rtol=1e-12, err_msg=name)
-        else:
-            assert name == "signature" or one[name].to_list() == two[name].to_list()
+
+ORDERED = {
+    "evaluate": "evaluate {runs} --baseline MEAN --ci --tests flip,swap,bootstrap,max --n-resamples 200 --format csv "
+    "--correct holm --tail 0.1 --alpha 1,5",
+    "table": "evaluate --scores scores.csv --baseline a --ci bca --n-resamples 100 --format csv",
+    "explore": "explore {runs} --system b --baseline a --format csv",
+    "cross": "cross {runs} --alpha 5 --format csv",
+    "gate": "gate {runs} --baseline a --candidate b --format json --undecided pass",
+    "guard": "guard fit --baseline a.run --candidate b.run --qrels qrels.txt --seed 3 -o out --force",
+    "report": "report {runs} --baseline a -o out --force",
+}
+
+
+def printed(folder: Path, command: str, systems: str, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> str:
+    """What a command prints or writes in this folder, with its runs in this order."""
+    monkeypatch.chdir(folder)
+    runs = " ".join(f"{system}.run" for system in systems) + " --qrels qrels.txt --measure nDCG@10"
+    assert main(ORDERED[command].format(runs=runs).split()) == 0
+    said = str(capfd.readouterr().out)
+    return Path("out").read_text() if "-o out" in ORDERED[command] else said
+
+
+@pytest.mark.parametrize("command", ORDERED)
+def test_no_order_of_lines_changes_a_byte(orders, command, monkeypatch, capfd) -> None:
+    usual, *others = (printed(folder, command, "abcde", monkeypatch, capfd) for folder in orders)
+    assert len(usual) > 100
+    assert set(others) == {usual}
+
+
+@pytest.mark.parametrize("command", ["evaluate", "explore", "cross", "gate"])
+def test_no_order_of_files_changes_more_than_the_order_of_rows(orders, command, monkeypatch, capfd) -> None:
+    """Five systems: BLAS rounds the rows of a product by their position, on many processors."""
+    usual, *others = (printed(orders[0], command, systems, monkeypatch, capfd) for systems in ("abcde", "dbeca"))
+    assert [sorted(other.splitlines()) for other in others] == [sorted(usual.splitlines())]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._order import natural_order
 from surefoot._typing import FloatArray as FloatArray
 from surefoot.errors import SurefootError, choose, counted, did_you_mean, listed
 
@@ -149,7 +150,7 @@ class Scores:
     def from_dict(
         cls, scores: Mapping[str, Mapping[Any, float]], measure: str = "score", missing: Missing = "error"
     ) -> Scores:
-        """Scores of ``{system: {topic: score}}``, topics in the order in which they first appear.
+        """Scores of ``{system: {topic: score}}``, topics in natural order: q2 before q10.
 
         >>> Scores.from_dict({"old": {"q1": 0.2, "q2": 0.4}, "new": {"q2": 0.1}}, missing="zero").notes
         ('1 missing score filled with 0: new on q1',)
@@ -174,6 +175,7 @@ class Scores:
     ) -> Scores:
         """Scores of rows ``(system, topics, values)``, each with its own topics in its own order.
 
+        The scores have the topics in natural order (q2 before q10), so that no order of lines changes a result.
         NaN counts as missing. ``missing="error"`` refuses topics that some system lacks, ``"zero"`` fills
         them with 0, ``"drop"`` leaves those topics out; what was done is said in ``notes``.
         """
@@ -184,7 +186,7 @@ class Scores:
             labels.append(tuple(own_topics))
             vectors.append(_numbers(system, own_values))
         _refuse_doubles("system", names)
-        everything = tuple(dict.fromkeys(topic for own in dict.fromkeys(labels) for topic in own))
+        everything = natural_order({topic for own in dict.fromkeys(labels) for topic in own})
         column = {topic: index for index, topic in enumerate(everything)}
         matrix = np.full((len(names), len(column)), np.nan)
         for target, own, vector, name in zip(matrix, labels, vectors, names, strict=True):
@@ -230,6 +232,15 @@ class Scores:
         cells = np.ix_(rows, columns)
         judged = None if self.judged is None else self.judged[cells]
         return Scores(self.values[cells], chosen_systems, chosen_topics, self.measure, self.notes, judged)
+
+    def by_name(self) -> Scores:
+        """The systems in the order of their names: sums over systems, and products by BLAS, round by position.
+
+        >>> Scores([[0.1], [0.2]], ["b", "a"], ["q1"]).by_name().systems
+        ('a', 'b')
+        """
+        names = tuple(sorted(self.systems))
+        return self if names == self.systems else self.select(names)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """The scores as ``{system: {topic: score}}``, which `from_dict` reads.
@@ -296,10 +307,10 @@ class Scores:
             raise SurefootError(
                 f"no baseline {name!r}{hint}; there are {listed(self.systems)}, and {', '.join(VIRTUAL)}"
             )
-        members = self.values if over is None else self.values[_positions("system", self.systems, over)]
-        if not len(members):
+        if over is not None and not (over := as_names(over)):
             raise SurefootError(f"the baseline {name} needs at least one system to be made of")
-        return VIRTUAL[name](members)
+        members = self if over is None else self.select(over)
+        return VIRTUAL[name](members.by_name().values)
 
 
 def _locked(values: npt.ArrayLike) -> FloatArray:

@@ -100,7 +100,7 @@ def test_each_system_may_have_its_own_baseline() -> None:
     assert row(result, "two")["baseline"] == "one"
     assert row(result, "two")["urisk"] == pytest.approx(float(risk.urisk(SCORES["two"], SCORES["one"], 1)))
     assert row(result, "three")["losses"] == int((SCORES["three"] < SCORES.values.max(axis=0)).sum())
-    with pytest.raises(SurefootError, match="no line for two, three"):
+    with pytest.raises(SurefootError, match="no line for three, two"):
         evaluate(SCORES, {"base": "MEAN", "one": "base"})
 
 
@@ -162,7 +162,7 @@ def test_notes_say_what_a_reader_must_know() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"baseline": "nobody"}, "no baseline 'nobody'; there are base, one, two, three, and MEAN, MEDIAN, MAX"),
+        ({"baseline": "nobody"}, "no baseline 'nobody'; there are base, one, three, two, and MEAN, MEDIAN, MAX"),
         ({"baseline": "base", "systems": ["nobody"]}, "no system nobody"),
         ({"population": "PAIR"}, "PAIR needs a baseline"),
         ({"correct": "holm"}, "need a baseline"),

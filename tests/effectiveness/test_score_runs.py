@@ -6,6 +6,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surefoot._order import natural_order
 from surefoot.effectiveness import score_runs, score_runs_by, will_compile
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.trec import read_qrels
@@ -52,7 +53,7 @@ def reference(qrels, run, level=1):
     # A judged document more changes nothing, and without it pytrec_eval crashes where all grades are negative.
     padded = {topic: {**own, "no document": 0} for topic, own in qrels.items()}
     found = pytrec_eval.RelevanceEvaluator(padded, asked, relevance_level=level).evaluate(run)
-    return {name: [found[topic][name] if topic in found else 0.0 for topic in qrels] for name in names}
+    return {name: [found[topic][name] if topic in found else 0.0 for topic in natural_order(qrels)] for name in names}
 
 
 @given(JUDGMENTS, RANKINGS, st.randoms(use_true_random=False))
@@ -66,7 +67,7 @@ def test_agrees_with_trec_eval(tmp_path_factory, qrels, run, random):
     scores = score_runs_by(files, judged, [*TREC_EVAL, *graded])
     for name, values in reference(qrels, run).items():
         mine = scores[next(own for own, theirs in TREC_EVAL.items() if theirs == name)]
-        assert mine.topics == tuple(qrels)
+        assert mine.topics == natural_order(qrels)
         np.testing.assert_allclose(mine["plain"], values, rtol=1e-12, atol=1e-12, err_msg=name)
     strict = reference(qrels, run, level=2)
     for own, theirs in zip(graded, ["map", "P_3", "recall_3", "recip_rank"], strict=True):
@@ -96,7 +97,8 @@ def test_agrees_with_the_definitions(tmp_path_factory, qrels, run):
     measures = ["nDCG(dcg='exp-log2')@4", "ERR@4", "RBP(rel=1)", "RBP(p=0.5)@3", "RR@2"]
     scores = score_runs_by(write_run(folder / "a.run", run), write_qrels(folder / "qrels", qrels), measures, workers=1)
     top = max(1, *(grade for own in qrels.values() for grade in own.values()))
-    for place, (topic, judged) in enumerate(qrels.items()):
+    for place, topic in enumerate(natural_order(qrels)):
+        judged = qrels[topic]
         ranking = sorted(run.get(topic, {}).items(), key=lambda item: (item[1], item[0].encode()), reverse=True)
         grades = [judged.get(document, 0) for document, _ in ranking]
         expected = (
@@ -117,11 +119,11 @@ def collection(tmp_path):
     return [one, two], qrels
 
 
-def test_topics_are_the_qrels_in_their_order(collection):
+def test_topics_are_the_qrels_in_natural_order(collection):
     scores = score_runs(*collection, "RR")
-    assert scores.topics == ("b", "a", "c")
+    assert scores.topics == ("a", "b", "c")
     assert scores.systems == ("one", "two")
-    np.testing.assert_array_equal(scores.values, [[0.5, 1, 0], [1, 0, 0]])
+    np.testing.assert_array_equal(scores.values, [[1, 0.5, 0], [0, 1, 0]])
 
 
 def test_notes_say_what_was_assumed(collection):
@@ -173,7 +175,7 @@ def test_the_second_use_is_compiled(collection):
 
 def test_a_single_path_and_qrels_at_hand(collection):
     (one, _), qrels = collection
-    assert score_runs(str(one), read_qrels(qrels), "RR")["one"].tolist() == [0.5, 1, 0]
+    assert score_runs(str(one), read_qrels(qrels), "RR")["one"].tolist() == [1, 0.5, 0]
 
 
 def test_names_by_tag_and_their_clashes(tmp_path, collection):
@@ -191,8 +193,8 @@ def test_ir_measures_does_the_rest_in_our_order(collection, tmp_path):
     _, qrels = collection
     tied = write_run(tmp_path / "tied.run", {"b": {"d1": 1, "d2": 1}, "a": {"d1": 1}})
     scores = score_runs_by([tied], qrels, ["Success@1", "Judged@10", "RR"])
-    assert scores["RR"]["tied"].tolist() == [0.5, 1, 0]
-    assert scores["Success@1"]["tied"].tolist() == [0, 1, 0]
+    assert scores["RR"]["tied"].tolist() == [1, 0.5, 0]
+    assert scores["Success@1"]["tied"].tolist() == [1, 0, 0]
     assert scores["Judged@10"]["tied"].tolist() == [1, 1, 0]
 
 
@@ -221,7 +223,7 @@ def test_grades_beyond_a_measure(collection, tmp_path):
 
 def test_a_run_of_other_topics(collection, tmp_path):
     other = write_run(tmp_path / "other.run", {"q7": {"d1": 1}})
-    with pytest.raises(InputError, match=r"none of its topics is judged in .*: it has q7, the qrels have b, a, c"):
+    with pytest.raises(InputError, match=r"none of its topics is judged in .*: it has q7, the qrels have a, b, c"):
         score_runs([other], collection[1], "AP")
 
 

@@ -127,7 +127,7 @@ def test_parquet(tmp_path):
 
 
 def test_topics_are_read_as_text(file):
-    assert read_scores(file("topic,a\n007,0.1\n7,0.2\nNA,0.3\n1e3,0.4\n")).topics == ("007", "7", "NA", "1e3")
+    assert read_scores(file("topic,a\n007,0.1\n7,0.2\nNA,0.3\n1e3,0.4\n")).topics == ("1e3", "007", "7", "NA")
 
 
 def test_trec_eval(file):

@@ -90,7 +90,7 @@ def test_ids_in_any_language(run, qrels):
 
 def test_qrels_by_grade(qrels):
     result = qrels("b 0 d1 -2\nb 1 d2 +3\na 0.5 d1 0\nb 0 d3 4\n")
-    assert result.to_frame().rows() == [("b", "d3", 4), ("b", "d2", 3), ("b", "d1", -2), ("a", "d1", 0)]
+    assert result.to_frame().rows() == [("a", "d1", 0), ("b", "d3", 4), ("b", "d2", 3), ("b", "d1", -2)]
     assert result.grades.dtype == np.int32
 
 

@@ -78,6 +78,7 @@ class Design:
     def matrices(self) -> Iterator[tuple[FloatArray, list[int], list[int]]]:
         """The populations of Z_Risk: a matrix, the rows of it that are shown, and their indices among the systems.
 
+        Members are in the order of their names; of a pair, the system comes first.
         None where a score is below 0: Z_Risk is undefined then.
         """
         if self.scores.values.min() < 0:
@@ -88,7 +89,7 @@ class Design:
                 if self.systems[index] != self.baseline_names[index]:
                     yield np.stack([row, baseline]), [0], [index]
         else:
-            members = self.scores if self.population is None else self.scores.select(self.population)
+            members = (self.scores if self.population is None else self.scores.select(self.population)).by_name()
             row_of = {name: row for row, name in enumerate(members.systems)}
             inside = [index for index, name in enumerate(self.systems) if name in row_of]
             yield members.values, [row_of[self.systems[index]] for index in inside], inside

@@ -275,10 +275,12 @@ def evaluate(
         fractions, geometric, minus, ci, tuple(tests), correct, n_resamples, seed, level, as_names(extra)
     )
     alphas = normalise_alphas(alpha)
-    chosen = None if systems is None else several[0].select(systems).systems
+    shown = several[0].systems if systems is None else several[0].select(systems).systems
     # p is corrected, and ranks run, over all systems, whichever are shown: selecting rows must not change a number.
-    whole = correct is not None or needs_all_systems(options.extra)
-    designs = [Design.of(one, baseline, None if whole else chosen, population, value) for one in several]
+    whole = systems is None or correct is not None or needs_all_systems(options.extra)
+    # The order of files must not either: systems are computed in the order of their names, and shown in theirs.
+    chosen = None if whole else sorted(shown)
+    designs = [Design.of(one.by_name(), baseline, chosen, population, value) for one in several]
     options.validate(designs[0])
     tables = [options.table(design, alphas) for design in designs]
     found = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
@@ -289,7 +291,7 @@ def evaluate(
     notes = (note for design, table in zip(designs, tables, strict=True) for note in _notes(design, alphas, table))
     signature = signature_of("evaluate", designs, alphas, **options.signature_fields())
     result = Evaluation(signature, found, tuple(dict.fromkeys(notes)), level)
-    return _shown(result, chosen, len(several)) if whole and chosen is not None else result
+    return _shown(result, shown, len(several))
 
 
 def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluation:
@@ -349,4 +351,4 @@ def caveats(
         untested = table["system"][np.isnan(table["trisk"]) & (table["system"] != table["baseline"])]
         if len(untested):
             reason = "all values are alike" if topics > 1 else "there is only one topic"
-            yield f"T_Risk and p are undefined where {reason}: {listed(dict.fromkeys(untested.tolist()))}"
+            yield f"T_Risk and p are undefined where {reason}: {listed(sorted(set(untested.tolist())))}"

@@ -166,9 +166,14 @@ def intervals(
 
     """
     scores = Scores.of(scores)
-    alphas, design = normalise_alphas(alpha), Design.of(scores, baseline, systems, population, value)
+    names = scores.systems if systems is None else scores.select(systems).systems
+    # Computed in the order of names, so that the order of files changes no bit.
+    alphas, design = normalise_alphas(alpha), Design.of(scores.by_name(), baseline, sorted(names), population, value)
     how = BootstrapMethod(method, level, n_resamples, seed)
-    return _result("intervals", Resampler.of(design, alphas, measures), design.systems, how)
+    result = _result("intervals", Resampler.of(design, alphas, measures), design.systems, how)
+    block = len(result) // len(names)
+    rows = np.add.outer([block * design.systems.index(name) for name in names], np.arange(block)).ravel()
+    return replace(result, columns={name: np.asarray(column)[rows] for name, column in result.columns.items()})
 
 
 def difference_intervals(

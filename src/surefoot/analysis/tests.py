@@ -73,8 +73,10 @@ def run_tests(
     for test in tests:
         choose(test, TESTS, "tests")
     alphas = normalise_alphas(alpha)
-    # Adjustment for other systems counts all of them, whichever are shown.
-    design = Design.of(scores, baseline, None if correct or "max" in tests else systems, population, value)
+    names = scores.systems if systems is None else scores.select(systems).systems
+    # Adjustment for other systems counts all of them, whichever are shown; the order of names is that of computation.
+    chosen = None if correct or "max" in tests else sorted(names)
+    design = Design.of(scores.by_name(), baseline, chosen, population, value)
     if design.baselines is None:
         raise SurefootError("tests need a baseline; name one")
     method: Method = {"alternative": alternative, "n_resamples": n_resamples, "seed": seed}
@@ -82,7 +84,7 @@ def run_tests(
     if correct is not None:
         found |= _corrected(found, design.family, correct)
     shape = (len(alphas), len(design.systems))
-    shown = [design.systems.index(name) for name in (scores if systems is None else scores.select(systems)).systems]
+    shown = [design.systems.index(name) for name in names]
     columns = {name: np.broadcast_to(column, shape).T[shown].ravel() for name, column in found.items()}
     fields = {"alternative": alternative, "correct": correct, "n_resamples": n_resamples, "seed": seed}
     signature = signature_of("tests", [design], alphas, **fields)
@@ -137,7 +139,7 @@ def _row_of_baseline(design: Design, index: int) -> int | None:
     """The row of a system's baseline in the population; None if the baseline is virtual or outside."""
     if design.population == "PAIR":
         return 1
-    members = list(design.population or design.scores.systems)
+    members = sorted(design.population or design.scores.systems)
     name = design.baseline_names[index]
     return members.index(name) if name in members else None
 

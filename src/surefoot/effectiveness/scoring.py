@@ -12,6 +12,7 @@ import numpy as np
 
 from surefoot._cores import default_workers
 from surefoot._numba import compiling, is_compiled
+from surefoot._order import natural_order
 from surefoot._typing import FloatArray, PathLike, Progress
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.foreign import ForeignMeasures
@@ -272,11 +273,12 @@ def refuse_high_grades(measure: Measure, qrels: Qrels) -> None:
 
 
 def _notes(rows: Sequence[_Row], qrels: Qrels) -> list[str]:
+    rows = sorted(rows, key=lambda row: row.name)
     notes = [note for row in rows for note in row.notes]
     gaps = [f"{row.name} on {listed(row.not_retrieved, most=5)}" for row in rows if row.not_retrieved]
     if gaps:
         notes.append(f"judged topics that were not retrieved count 0: {listed(gaps, most=5)}")
-    unjudged = dict.fromkeys(topic for row in rows for topic in row.not_judged)
+    unjudged = natural_order({topic for row in rows for topic in row.not_judged})
     if unjudged:
         where = counted(sum(bool(row.not_judged) for row in rows), "run")
         notes.append(

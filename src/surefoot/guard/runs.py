@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._order import natural_order
 from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.effectiveness.scoring import RunScorer
@@ -18,7 +19,7 @@ from surefoot.guard.certificate import Budget
 from surefoot.guard.fitting import GuardFit, fit_guard
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.selection import ALPHA
-from surefoot.io.document_lists import DocumentLists, Qrels, Run
+from surefoot.io.document_lists import Qrels, Run
 from surefoot.io.run_kernels import find_keys
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class RunPair:
         """Join two runs."""
         first, second = (_load(run, name) for run, name in ((candidate, "candidate"), (baseline, "baseline")))
         known = set(second.topics)
-        topics = tuple(topic for topic in first.topics if topic in known)
+        topics = natural_order(topic for topic in first.topics if topic in known)
         if not topics:
             raise InputError(
                 first.path,
@@ -63,7 +64,7 @@ class RunPair:
 
     @classmethod
     def _join(cls, baseline: Run, candidate: Run, topics: tuple[str, ...]) -> RunPair:
-        (c_row, c_topic), (b_row, b_topic) = (_rows(run, topics) for run in (candidate, baseline))
+        (c_row, c_topic), (b_row, b_topic) = (run.rows(topics) for run in (candidate, baseline))
         found = _find(keys(candidate.codes[c_row], c_topic), keys(baseline.codes[b_row], b_topic))
         alone = found < 0
         topic = np.concatenate([c_topic, b_topic[alone]])
@@ -109,7 +110,7 @@ class RunPair:
 
     def labels(self, qrels: Qrels) -> FloatArray:
         """The grade of each document, 0 if it is not judged or its grade is below 0."""
-        row, topic = _rows(qrels, self.topics)
+        row, topic = qrels.rows(self.topics)
         own = np.repeat(np.arange(len(self.topics)), np.diff(self.pair.bounds))
         found = _find(keys(self.codes, own), keys(qrels.codes[row], topic))
         labels = np.zeros(self.codes.size)
@@ -124,7 +125,7 @@ class RunPair:
         """Which topics of the runs are left out where these are kept, and how many documents only one run has."""
         kept, notes = set(topics), []
         for run in (self.candidate, self.baseline):
-            left = [topic for topic in run.topics if topic not in kept]
+            left = natural_order(topic for topic in run.topics if topic not in kept)
             if left:
                 notes.append(f"{counted(len(left), 'topic')} of {run.name} left out: {listed(left, 5)}")
         for run, scored in ((self.candidate, self.pair.candidate), (self.baseline, self.pair.baseline)):
@@ -242,15 +243,6 @@ def _find(known: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> IntA
     found = np.empty(wanted.size, np.int64)
     find_keys(known, wanted, np.empty(1 << (2 * known.size).bit_length(), np.int64), found)
     return found
-
-
-def _rows(lists: DocumentLists, topics: Sequence[str]) -> tuple[IntArray, IntArray]:
-    """The rows of these topics, and the number of each one's topic."""
-    index = {topic: number for number, topic in enumerate(lists.topics)}
-    wanted = np.array([index.get(topic, -1) for topic in topics])
-    sizes = np.where(wanted >= 0, np.diff(lists.bounds)[wanted], 0)
-    begin = lists.bounds[:-1][wanted] - (np.cumsum(sizes) - sizes)
-    return np.arange(sizes.sum()) + np.repeat(begin, sizes), np.repeat(np.arange(len(topics)), sizes)
 
 
 def _refuse_without_scores(run: Run) -> None:

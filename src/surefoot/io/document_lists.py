@@ -5,7 +5,7 @@ Readers of files and of objects in memory fill them alike, so that scoring knows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._order import natural_order
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import InputError, choose, counted
 from surefoot.io import diagnostics
@@ -32,9 +33,9 @@ Refuse = Callable[[int, int], InputError]
 class DocumentLists:
     """Documents by topic, each with a number, highest first; ties in descending order of the ids' bytes.
 
-    Topics are in the order in which the file first names them; the documents of topic ``t`` are those from index
-    ``bounds[t]`` to ``bounds[t + 1]``. An id is the ``length`` bytes from ``start`` of the file's content; ``codes``
-    are hashes of the ids.
+    Topics of a run are in the order in which the file first names them, those of judgments in natural order; the
+    documents of topic ``t`` are those from index ``bounds[t]`` to ``bounds[t + 1]``. An id is the ``length`` bytes from
+    ``start`` of the file's content; ``codes`` are hashes of the ids.
     """
 
     path: str
@@ -84,6 +85,13 @@ class DocumentLists:
         starts, lengths = self.start[first:end].tolist(), self.length[first:end].tolist()
         ids = [self.text[start : start + length].decode() for start, length in zip(starts, lengths, strict=True)]
         return dict(zip(ids, self.numbers[first:end].tolist(), strict=True))
+
+    def rows(self, topics: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """The rows of these topics, and the number of each one's topic."""
+        wanted = np.array([self._topic_index.get(topic, -1) for topic in topics])
+        sizes = np.where(wanted >= 0, np.diff(self.bounds)[wanted], 0)
+        begin = self.bounds[:-1][wanted] - (np.cumsum(sizes) - sizes)
+        return np.arange(sizes.sum()) + np.repeat(begin, sizes), np.repeat(np.arange(len(topics)), sizes)
 
     @cached_property
     def _topic_index(self) -> dict[str, int]:
@@ -208,13 +216,24 @@ def as_run(lists: DocumentLists, name: str, duplicates: Duplicates, refuse: Refu
 
 
 def as_qrels(lists: DocumentLists, refuse: Refuse) -> Qrels:
-    """Judgments of ranked lists, with a hash table of each topic's documents."""
+    """Judgments of ranked lists, topics in natural order, with a hash table of each topic's documents."""
+    lists = _in_natural_order(lists)
     sizes = table_sizes(lists.bounds)
     tables, slots = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1), np.empty(sizes.sum(), np.int32)
     earlier, again = _fill_tables(lists, tables, slots)
     if earlier >= 0:
         raise refuse(earlier, again)
     return Qrels(**vars(lists), tables=tables, slots=slots)
+
+
+def _in_natural_order(lists: DocumentLists) -> DocumentLists:
+    topics = natural_order(lists.topics)
+    if topics == lists.topics:
+        return lists
+    rows, topic_of = lists.rows(topics)
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(topic_of, minlength=len(topics)))])
+    columns = kernels.Documents(*(column[rows] for column in _documents(lists)))
+    return replace(lists, topics=topics, bounds=bounds, **columns._asdict())
 
 
 def table_sizes(bounds: IntArray) -> IntArray:
