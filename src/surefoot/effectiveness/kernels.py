@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot._numba import kernel
 from surefoot._typing import Array
-from surefoot.io.tokens import EMPTY, Token, Tokens, find, text_of
+from surefoot.io.tokens import CROWDED, EMPTY, Token, Tokens, find, text_of
 
 UNJUDGED = -(1 << 31)
 ALL = (1 << 62) - 1
@@ -292,9 +292,9 @@ def look_up(run: RunArrays, qrels: QrelsArrays, run_topic: int, topic: int, skip
     for item in range(run.bounds[run_topic], run.bounds[run_topic + 1]):
         if count == grades.size:
             break
-        found = table[find(table, Token(text, run.start[item], run.length[item], run.codes[item]), keys)]
-        if found != EMPTY:
-            grades[count] = qrels.grades[found]
+        slot = find(table, Token(text, run.start[item], run.length[item], run.codes[item]), keys)
+        if slot != CROWDED and table[slot] != EMPTY:
+            grades[count] = qrels.grades[table[slot]]
             count += 1
         elif not skip:
             grades[count] = UNJUDGED

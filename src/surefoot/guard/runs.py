@@ -19,7 +19,7 @@ from surefoot.guard.certificate import Budget
 from surefoot.guard.fitting import GuardFit, fit_guard
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.selection import ALPHA
-from surefoot.io.document_lists import Qrels, Run
+from surefoot.io.document_lists import COLLIDING, Qrels, Run
 from surefoot.io.run_kernels import find_keys
 
 if TYPE_CHECKING:
@@ -241,7 +241,8 @@ def _load(run: object, name: str) -> Run:
 def _find(known: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> IntArray:
     """The index of each wanted key among the known ones, -1 if it is not there."""
     found = np.empty(wanted.size, np.int64)
-    find_keys(known, wanted, np.empty(1 << (2 * known.size).bit_length(), np.int64), found)
+    if not find_keys(known, wanted, np.empty(1 << (2 * known.size).bit_length(), np.int64), found):
+        raise SurefootError(f"the documents of a run have {COLLIDING}")
     return found
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Duplicates = Literal["error", "first", "best"]
 DUPLICATES = ("error", "first", "best")
+COLLIDING = "ids that collide in hash tables, as if made to; give them other ids"
 Refuse = Callable[[int, int], InputError]
 """Makes the error of a repeated document of the offsets of its two occurrences in the text."""
 
@@ -243,7 +244,11 @@ def table_sizes(bounds: IntArray) -> IntArray:
 
 
 def _fill_tables(lists: DocumentLists, tables: IntArray, slots: npt.NDArray[np.int32]) -> tuple[int, int]:
-    return kernels.index_topics(lists.data, lists.bounds, _documents(lists), tables, slots)
+    earlier, again = kernels.index_topics(lists.data, lists.bounds, _documents(lists), tables, slots)
+    if earlier == again:
+        document = lists.document(int(np.flatnonzero(lists.start == again)[0]))
+        raise InputError(lists.path, f"document {document!r} and many others have {COLLIDING}")
+    return earlier, again
 
 
 def _without_repeated(

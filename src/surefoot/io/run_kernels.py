@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from surefoot._numba import inlined, kernel
 from surefoot._typing import Array
-from surefoot.io.tokens import EMPTY, NEWLINE, SPACE
+from surefoot.io.tokens import EMPTY, NEWLINE, REACH, SPACE, home_slot
 
 ZERO, MINUS = 48, 45
 LONGEST_NUMBER = 20
@@ -68,21 +66,30 @@ def write_lines(ids: Ids, bounds: Array, heads: Ids, scores: Array, tag: Array, 
     return at
 
 
+@inlined
+def slot_of(key: int, keys: Array, slots: Array) -> int:
+    """The slot of a key, or the empty one where it belongs; -1 if neither is within REACH."""
+    slot = home_slot(key, slots.size)
+    for _ in range(REACH):
+        if slots[slot] == EMPTY or keys[slots[slot]] == key:
+            return slot
+        slot = (slot + 1) & (slots.size - 1)
+    return -1
+
+
 @kernel
-def find_keys(known: Array, wanted: Array, slots: Array, found: Array) -> None:
-    """Fill in the index of each wanted key among the known ones, or EMPTY.
+def find_keys(known: Array, wanted: Array, slots: Array, found: Array) -> bool:
+    """Fill in the index of each wanted key among the known ones, or EMPTY; false if known keys collide.
 
     ``slots`` is overwritten: a hash table, a power of two of them, more than there are known keys.
     """
-    mask = np.uint64(slots.size - 1)
     slots[:] = EMPTY
     for item in range(known.size):
-        slot = known[item] & mask
-        while slots[slot] != EMPTY:
-            slot = (slot + np.uint64(1)) & mask
+        slot = slot_of(known[item], known, slots)
+        if slot < 0 or slots[slot] != EMPTY:
+            return False
         slots[slot] = item
     for item in range(wanted.size):
-        slot = wanted[item] & mask
-        while slots[slot] != EMPTY and known[slots[slot]] != wanted[item]:
-            slot = (slot + np.uint64(1)) & mask
-        found[item] = slots[slot]
+        slot = slot_of(wanted[item], known, slots)
+        found[item] = slots[slot] if slot >= 0 else EMPTY
+    return True

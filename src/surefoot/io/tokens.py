@@ -16,6 +16,9 @@ from surefoot._typing import Array
 NEWLINE, SPACE, HASH, POINT, MINUS, PLUS = 10, 32, 35, 46, 45, 43
 LETTER_E, SMALL_E = 69, 101
 EMPTY = -1
+CROWDED = -1
+REACH = 1024
+"""Slots within which a key is found or is not there; ids that need more were made to collide."""
 BAD_EXPONENT = 1 << 30
 
 HIGH_BITS = np.uint64(0x8080808080808080)
@@ -161,14 +164,21 @@ def same(text: Text, at: int, other: Text, other_at: int, size: int) -> bool:
 
 
 @inlined
+def home_slot(code: Any, size: int) -> int:
+    """The first slot of a hash in a table of so many, a power of two: high bits of a product, which depend on all."""
+    return np.int64((code * MIX) >> (np.uint64(64) - low_zeros(np.uint64(size))))  # type: ignore[return-value]
+
+
+@inlined
 def find(slots: Array, token: Token, keys: Tokens) -> int:
     """The slot of an open-addressing hash table whose key equals a token, or the empty slot where it belongs.
 
-    The slots hold indices of ``keys``, or EMPTY.
+    CROWDED if neither is within REACH: then the token is not in the table, and can't be put there. The slots hold
+    indices of ``keys``, or EMPTY.
     """
     mask: int = slots.size - 1
-    slot = int(token.code) & mask
-    while True:
+    slot = home_slot(token.code, slots.size)
+    for _ in range(REACH):
         item = slots[slot]
         if item == EMPTY or (
             keys.codes[item] == token.code
@@ -177,6 +187,7 @@ def find(slots: Array, token: Token, keys: Tokens) -> int:
         ):
             return slot
         slot = (slot + 1) & mask
+    return CROWDED
 
 
 @inlined

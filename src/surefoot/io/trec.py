@@ -22,6 +22,7 @@ from surefoot.io import diagnostics, run_formats
 from surefoot.io import trec_kernels as kernels
 from surefoot.io.diagnostics import QRELS, RUN, LineFormat
 from surefoot.io.document_lists import (
+    COLLIDING,
     DocumentLists,
     Duplicates,
     Qrels,
@@ -142,7 +143,7 @@ def _parse_text(
         if (other := run_formats.parse_tab_separated(path, text, line_format)) is not None:
             return other
         raise
-    topics, bounds, order = _group(text, data, documents.start.size, blocks)
+    topics, bounds, order = _group(path, text, data, documents.start.size, blocks)
     del blocks  # scattered topics make as many blocks as lines
     if order is not None:
         documents = kernels.Documents(*(column[order] for column in documents))
@@ -220,7 +221,7 @@ def _parse_open_numbers(path: PathLike, text: bytes, documents: kernels.Document
 
 
 def _group(
-    text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: kernels.Blocks
+    path: PathLike, text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: kernels.Blocks
 ) -> tuple[tuple[str, ...], IntArray, IntArray | None]:
     """The topics, where each one's documents end, and the order that brings them together if they are scattered."""
     start, length, first = blocks
@@ -228,6 +229,8 @@ def _group(
     codes, topic_of = np.empty(start.size, np.uint64), np.empty(start.size, np.int32)
     slots = np.full(table_sizes(np.array([0, start.size]))[0], -1, np.int32)
     count = kernels.number_topics(data, start, length, codes, slots, topic_of)
+    if count < 0:
+        raise InputError(path, f"its topics have {COLLIDING}")
     ends = (start + length)[:count].tolist()
     topics = tuple(text[a:b].decode() for a, b in zip(start[:count].tolist(), ends, strict=True))
     bounds = np.zeros(count + 1, np.int64)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from surefoot._numba import inlined, kernel
 from surefoot._typing import Array
 from surefoot.io.tokens import (
+    CROWDED,
     EMPTY,
     HASH,
     NEWLINE,
@@ -26,6 +27,8 @@ from surefoot.io.tokens import (
     text_of,
     token_end,
 )
+
+NONE = -1
 
 
 class Documents(NamedTuple):
@@ -135,6 +138,7 @@ def other_tag(data: Array, at: int) -> tuple[int, int, int]:
 def number_topics(data: Array, start: Array, length: Array, codes: Array, slots: Array, topics: Array) -> int:
     """Give each block of lines the number of its topic, by first appearance; returns how many topics there are.
 
+    CROWDED if their ids collide in the table, ``slots``.
     ``start``, ``length`` and ``codes``, the hashes, are overwritten with one entry for each topic.
     """
     text = text_of(data)
@@ -144,6 +148,8 @@ def number_topics(data: Array, start: Array, length: Array, codes: Array, slots:
         at, size = start[block], length[block]
         code = hash_of(text, at, size)
         slot = find(slots, Token(text, at, size, code), keys)
+        if slot == CROWDED:
+            return CROWDED
         if slots[slot] == EMPTY:
             start[count], length[count], codes[count] = at, size, code
             slots[slot] = count
@@ -229,17 +235,20 @@ def copy_document(source: Documents, item: int, target: Documents, index: int) -
 def index_topics(data: Array, bounds: Array, documents: Documents, tables: Array, slots: Array) -> tuple[int, int]:
     """Fill the hash table of each topic's documents: the ``tables[t, 1]`` slots from ``tables[t, 0]`` on.
 
-    Returns the offsets of the two occurrences of the first repeated document, or -1 and the end of the data.
+    Returns the offsets of the two occurrences of the first repeated document, or NONE and the end of the data; of a
+    document whose id collides with too many others, the offset twice.
     """
     text, start = text_of(data), documents.start
     keys = Tokens(text, start, documents.length, documents.codes)
-    earlier, again = -1, text.size
+    earlier, again = NONE, text.size
     for topic in range(bounds.size - 1):
         table = slots[tables[topic, 0] : tables[topic, 0] + tables[topic, 1]]
         for slot in range(table.size):
             table[slot] = EMPTY
         for item in range(bounds[topic], bounds[topic + 1]):
             slot = find(table, Token(text, start[item], keys.length[item], keys.codes[item]), keys)
+            if slot == CROWDED:
+                return start[item], start[item]
             if table[slot] != EMPTY:
                 low, high = start[item], start[table[slot]]
                 low, high = min(low, high), max(low, high)
@@ -265,7 +274,8 @@ def mark_repeated(
 ) -> None:
     """Set ``kept`` to false for all occurrences of a document in a topic but one.
 
-    Documents are in ranking order: the first that is met is the best, the one with the lowest offset the first given.
+    The tables have room for all documents, as `index_topics` found. Documents are in ranking order: the first that is
+    met is the best, the one with the lowest offset the first given.
     """
     text, start = text_of(data), documents.start
     keys = Tokens(text, start, documents.length, documents.codes)

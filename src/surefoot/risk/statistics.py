@@ -375,8 +375,10 @@ def _weighted_tail(d: FloatArray, weights: FloatArray, fraction: float) -> tuple
     """The same of each resample: topics in order, each as often as there is room for it."""
     topics = weights.sum(axis=1)
     count = tail_count(topics, fraction)
-    order = np.argsort(d, kind="stable")
-    drawn, ordered = weights[:, order], d[order]
+    order, width = np.argsort(d, kind="stable"), int(2 * count.max()) + 32
+    while width < d.size and (weights[:, order[:width]].sum(axis=1) < count).any():
+        width *= 2  # nearly always the tail is among twice as many topics as it has
+    drawn, ordered = weights[:, order[:width]], d[order[:width]]
     taken = np.clip(count[:, np.newaxis] - (np.cumsum(drawn, axis=1) - drawn), 0, drawn)
     last = taken.shape[1] - 1 - np.argmax(taken[:, ::-1] > 0, axis=1)
     mean = taken @ ordered / count
