@@ -146,7 +146,7 @@ def test_cross_prints_pairs_and_a_matrix(table: str, capsys: pytest.CaptureFixtu
         (["evaluate", "a.run"], "runs need judgments: give them with --qrels FILE"),
         (["evaluate", "a.run", "--scores", "b.csv"], "give runs with --qrels, or --scores; not both"),
         (["evaluate", "--scores", "nowhere.csv"], "nowhere.csv: no such file"),
-        (["evaluate", "--scores", "TABLE", "--baseline", "x"], "no baseline 'x'; there are old, new, other, and MEAN"),
+        (["evaluate", "--scores", "TABLE", "--baseline", "x"], "no baseline 'x'; there are new, old, other, and MEAN"),
         (["evaluate", "--scores", "TABLE", "--baseline", "old", "--baseline-map", "m"], "not both"),
         (["evaluate", "--scores", "TABLE", "--correct", "holm"], "need a baseline"),
         (["explore", "--scores", "TABLE", "--system", "x", "--baseline", "old"], "no system x; there are old, new"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot.errors import SurefootError
+from surefoot.errors import InputError, SurefootError
 from surefoot.learn.baseline import BELOW_ALL, baseline_for, baselines_of, names_any_set
 from surefoot.learn.data import RankingData
 from surefoot.learn.metrics import Metric, QueryMetric
@@ -176,11 +176,12 @@ def test_models_of_others(tmp_path: Path) -> None:
     heavy.save_model(tmp_path / "heavy.json")
     heavy.save_model(tmp_path / "heavy.ubj")
     expected = {"light.txt": light.predict(features), "heavy.json": heavy.predict(xgboost.DMatrix(features))}
-    expected["heavy.ubj"] = expected["heavy.json"]
     for name, scores in expected.items():
         found = baselines_of(f"model:{tmp_path / name}", numbers)
         assert found.names == (name,)
         np.testing.assert_array_equal(found.rows[0], np.float64(scores))
+    with pytest.raises(InputError, match=r"heavy\.ubj: is XGBoost's binary form; save it as JSON: booster"):
+        baselines_of(f"model:{tmp_path / 'heavy.ubj'}", numbers)
     several = baselines_of([light, heavy, First()], numbers)
     assert several.names == ("baseline1", "baseline2", "baseline3")
     np.testing.assert_array_equal(several.rows[0], expected["light.txt"])

@@ -7,6 +7,7 @@ without them a changed value is a value like any other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from mmap import mmap
 from typing import Any
 from zlib import crc32
 
@@ -17,11 +18,12 @@ MAGIC = b"PAR1"
 DEEPEST = 32
 """Structures within structures; a damaged file may seem to have any number."""
 
+Bytes = bytes | memoryview | mmap
 Fields = dict[int, Any]
 """A structure of Thrift's compact protocol: its values by the numbers of their fields."""
 
 
-def validate_pages(path: PathLike, data: bytes | memoryview) -> None:
+def validate_pages(path: PathLike, data: Bytes) -> None:
     """Refuse a Parquet file whose pages don't agree with their checksums, or with what the file says of them.
 
     Parameters
@@ -48,7 +50,7 @@ class _DamagedError(Exception):
     """What is wrong with a file."""
 
 
-def _validate(data: bytes | memoryview) -> None:
+def _validate(data: Bytes) -> None:
     if len(data) < 12 or bytes(data[-4:]) != MAGIC:
         raise _DamagedError("it does not end as one")
     footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
@@ -65,7 +67,7 @@ def _validate(data: bytes | memoryview) -> None:
         raise _DamagedError(f"it has {rows:,} rows instead of {metadata[3]:,}")
 
 
-def _validate_chunk(data: bytes | memoryview, footer: int, chunk: Fields) -> None:
+def _validate_chunk(data: Bytes, footer: int, chunk: Fields) -> None:
     """Validate the pages of one column."""
     values = inflated = 0
     for header, size, page in _pages(data, footer, chunk):
@@ -79,7 +81,7 @@ def _validate_chunk(data: bytes | memoryview, footer: int, chunk: Fields) -> Non
         raise _DamagedError(f"a column has {inflated:,} bytes instead of {chunk[6]:,}")
 
 
-def _pages(data: bytes | memoryview, footer: int, chunk: Fields) -> Iterator[tuple[Fields, int, bytes | memoryview]]:
+def _pages(data: Bytes, footer: int, chunk: Fields) -> Iterator[tuple[Fields, int, bytes | memoryview]]:
     """The header of each page of a column, the bytes it takes, and the page itself."""
     start = min(chunk[9], chunk.get(11) or chunk[9])
     end = start + chunk[7]
@@ -97,7 +99,7 @@ def _pages(data: bytes | memoryview, footer: int, chunk: Fields) -> Iterator[tup
 class _Reader:
     """Reads Thrift's compact protocol, in which Parquet keeps its metadata."""
 
-    def __init__(self, data: bytes | memoryview, position: int) -> None:
+    def __init__(self, data: Bytes, position: int) -> None:
         self.data, self.position = data, position
 
     def structure(self, depth: int = 0) -> tuple[Fields, int]:

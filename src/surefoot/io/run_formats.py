@@ -9,6 +9,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surefoot._fork import uses_threads
@@ -49,10 +50,13 @@ def parse_run(path: PathLike, data: bytes) -> Parsed | None:
     if not _is_json(data):
         return _table(path, data, SCORES)
     content = _json(path, data)
-    if isinstance(content, Mapping) and MTEB_MODEL in content:
-        return _mteb_run(path, content)
-    if isinstance(content, Mapping) and "details" in content:
-        return Parsed({query: _hits(detail["hits"]) for query, detail in content["details"].items()})
+    if not isinstance(content, Mapping):
+        return Parsed(content)
+    with _known_form(path):
+        if MTEB_MODEL in content:
+            return _mteb_run(path, content)
+        if "details" in content:
+            return Parsed({query: _hits(detail["hits"]) for query, detail in content["details"].items()})
     return Parsed(content)
 
 
@@ -63,12 +67,28 @@ def parse_qrels(path: PathLike, data: bytes) -> Parsed | None:
     [('1', '7555', '4')]
     """
     if _is_json(data):
-        return Parsed(_json_judgments(_json(path, data)))
+        content = _json(path, data)
+        with _known_form(path):
+            return Parsed(_json_judgments(content))
     if table := _table(path, data, GRADES):
         return table
-    lines = _LTR_LINE.findall(data) if b"qid:" in data[:10_000] else []
-    records = [(query.decode(), document.decode(), grade.decode()) for grade, query, document in lines]
-    return Parsed(records) if records else None
+    is_list = b"qid:" in data[:10_000] and _LTR_LINE.search(data) is not None
+    return Parsed([*_judgment_list(path, data)]) if is_list else None
+
+
+def _judgment_list(path: PathLike, data: bytes) -> Iterator[tuple[str, str, str]]:
+    """The lines of a judgment list of Elasticsearch LTR, without its comments."""
+    for number, line in enumerate(data.removeprefix(BYTE_ORDER_MARK).split(b"\n"), start=1):
+        if not line.strip() or line.lstrip().startswith(b"#"):
+            continue
+        found = _LTR_LINE.match(line)
+        if found is None:
+            raise InputError(path, "expected grade, qid:QUERY, and the document behind #", number)
+        try:
+            grade, query, document = (field.decode() for field in found.groups())
+        except UnicodeDecodeError:
+            raise InputError(path, "not UTF-8 text; save it with that encoding", number) from None
+        yield query, document, grade
 
 
 def parse_tab_separated(path: PathLike, data: bytes, line_format: LineFormat) -> Parsed | None:
@@ -85,6 +105,16 @@ def parse_tab_separated(path: PathLike, data: bytes, line_format: LineFormat) ->
     return Parsed([(row[0].strip(), row[2].strip(), row[number].strip()) for row in rows])
 
 
+@contextmanager
+def _known_form(path: PathLike) -> Iterator[None]:
+    """Refuse JSON that begins like a known form and goes on otherwise."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(path, f"its JSON has a known beginning, but not the known form ({reason[:80]})") from None
+
+
 def _is_json(data: bytes) -> bool:
     first = _FILLED.search(data.removeprefix(BYTE_ORDER_MARK)[:1000])
     return first is not None and first.group()[:1] in (b"{", b"[")
@@ -97,8 +127,10 @@ def _json(path: PathLike, data: bytes) -> Any:
         lines = [line for line in data.splitlines() if line.strip()]
         try:
             return [json.loads(line) for line in lines]
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InputError(path, f"damaged JSON ({whole})") from None
+    except RecursionError:
+        raise InputError(path, "damaged JSON (too deep)") from None
 
 
 def _table(path: PathLike, data: bytes, numbers: Sequence[str]) -> Parsed | None:

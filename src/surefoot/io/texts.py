@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from itertools import chain
+from mmap import ACCESS_READ, mmap
 from typing import IO, Any
 
 from surefoot._fork import uses_threads
@@ -179,7 +181,7 @@ def _json_lines(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[
     for number, line in _numbered(path, file, columns):
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InputError(path, "expected one JSON object on each line", number) from None
         name, texts = columns.find(list(row)) if isinstance(row, dict) else (None, [])
         if name is None or not texts:
@@ -193,7 +195,7 @@ def _parquet(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozens
     from polars.exceptions import PanicException, PolarsError
 
     uses_threads()
-    validate_pages(path, file.read())
+    validate_pages(path, _mapped(file))
     file.seek(0)
     try:
         frame = polars.scan_parquet(file)
@@ -208,6 +210,12 @@ def _parquet(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozens
             yield None, row[0], _joined(row[1:])
     except (PolarsError, PanicException) as error:
         raise damaged(path, error) from None
+
+
+def _mapped(file: IO[bytes]) -> bytes | mmap:
+    """The bytes of a file, mapped where they lie on disk as they are."""
+    raw = getattr(file, "raw", None)
+    return mmap(raw.fileno(), 0, access=ACCESS_READ) if isinstance(raw, FileIO) else file.read()
 
 
 def _joined(cells: Sequence[Any]) -> str:

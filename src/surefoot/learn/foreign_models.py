@@ -32,21 +32,22 @@ def read_model(path: str) -> Any:
 
 
 def _read_booster(path: Path) -> Any:
-    """A Booster of a plain model file: LightGBM's begins with "tree", XGBoost's is JSON or UBJSON."""
+    """A Booster of a plain model file: LightGBM's begins with "tree", XGBoost's is JSON.
+
+    XGBoost's binary form is not validated, and a damaged one ends the process.
+    """
     with path.open("rb") as file:
         head = file.read(5)
     name = "lightgbm" if head[:4] == b"tree" else "xgboost" if head[:1] == b"{" else None
     if name is None:
-        raise InputError(path, "is not a model of LightGBM (text) or XGBoost (.json, .ubj)")
+        raise InputError(path, "is not a model of LightGBM (text) or XGBoost (.json)")
+    if name == "xgboost" and head[1:2] not in b'" \t\r\n}':
+        raise InputError(path, "is XGBoost's binary form; save it as JSON: booster.save_model('model.json')")
     engine = engine_of(name)
     try:
-        if name == "lightgbm" or head[:2] in (b'{"', b"{ ", b"{\n"):  # else it is UBJSON
-            text = path.read_text("utf-8", errors="replace")
-            validate_text(name, text, path)
-            return engine.load(text)
-        import xgboost
-
-        return xgboost.Booster(model_file=path)
+        text = path.read_text("utf-8", errors="replace")
+        validate_text(name, text, path)
+        return engine.load(text)
     except (engine.error, ValueError):
         raise InputError(path, f"begins like a model of {name} but is not one, or is damaged") from None
 
