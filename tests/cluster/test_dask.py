@@ -22,6 +22,7 @@ from tests.cluster.cluster_cases import (
     furthest,
     killer,
     on_one_machine,
+    recorder,
     settings,
     table,
 )
@@ -256,3 +257,29 @@ def test_a_worker_that_dies_is_told_and_leaves_no_model(client, frame, spread_ou
     client.wait_for_workers(len(before), timeout=60)
     assert set(client.nthreads()) != before  # its nanny has started another in its place
     assert_same(dask.train(client, spread_out, "scores:old", settings()), on_one_machine(frame, settings()), frame)
+
+
+def test_a_killed_training_goes_on_from_its_checkpoint_to_the_same_model(client, spread_out, tmp_path) -> None:
+    if len(client.nthreads()) > 2:
+        pytest.skip("the same with two workers")
+    chosen, checkpoint = settings("georisk", n_estimators=12), tmp_path / "shared" / "checkpoint.json"
+    keeping = {"checkpoint": checkpoint, "checkpoint_every": 0.0}
+    whole = dask.train(client, spread_out, "scores:old", chosen)
+    workers = len(client.nthreads())
+    with pytest.raises(SurefootError, match="no model was made: train again"):
+        dask.train(client, spread_out, "scores:old", chosen, callbacks=[killer(5, tmp_path / "shot")], **keeping)
+    client.wait_for_workers(workers, timeout=60)
+    (tmp_path / "seen").mkdir()
+    with pytest.raises(SurefootError, match=r"checkpoint\.json: belongs to a training with another alpha"):
+        dask.train(client, spread_out, "scores:old", replace(chosen, alpha=3.0), **keeping)
+    doubled = spread_out.assign(old=spread_out["old"] * spread_out["label"])
+    with pytest.raises(SurefootError, match=r"belongs to a training with another .*rows of a worker"):
+        dask.train(client, doubled, "scores:old", chosen, **keeping)
+    trained = dask.train(client, spread_out, "scores:old", chosen, callbacks=[recorder(tmp_path / "seen")], **keeping)
+    seen = {tuple(map(int, path.name.split())) for path in (tmp_path / "seen").iterdir()}
+    first = min(iteration for _, iteration in seen)
+    assert 0 < first <= 5
+    assert seen == {(worker, iteration) for worker in range(workers) for iteration in range(first, 12)}
+    assert trained.model.text == whole.model.text
+    assert trained.history == whole.history
+    assert trained.model.card == whole.model.card

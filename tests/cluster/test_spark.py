@@ -22,6 +22,7 @@ from tests.cluster.cluster_cases import (
     furthest,
     killer,
     on_one_machine,
+    recorder,
     settings,
     table,
 )
@@ -158,6 +159,20 @@ def test_a_task_that_dies_is_started_again_with_all_others(rows, frame, tmp_path
     trained = spark.train(rows, "scores:old", chosen, workers=2, callbacks=[killer(3, shot)])
     assert shot.exists()
     assert_same(trained, on_one_machine(frame, chosen), frame)
+
+
+def test_tasks_that_start_again_go_on_from_the_checkpoint(rows, tmp_path) -> None:
+    chosen = settings("faro", n_estimators=12)
+    (tmp_path / "seen").mkdir()
+    trained = spark.train(
+        rows, "scores:old", chosen, workers=2, checkpoint=tmp_path / "checkpoint.json", checkpoint_every=0.0,
+        callbacks=[recorder(tmp_path / "seen"), killer(5, tmp_path / "shot")],
+    )  # fmt: skip
+    assert (tmp_path / "shot").exists()
+    begun = [path.name for path in (tmp_path / "seen").iterdir() if path.name.endswith(" 0")]
+    assert sorted(begun) == ["0 0", "1 0"]
+    assert [(tmp_path / "seen" / name).read_text() for name in begun] == ["x", "x"]  # once
+    assert trained.model.text == spark.train(rows, "scores:old", chosen, workers=2).model.text
 
 
 def test_a_task_that_dies_again_and_again_leaves_no_model(rows, tmp_path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot.cli.outputs import NewModel, add_file
 from surefoot.cli.progress import progress, time_left
 from surefoot.cli.training_options import PAIRS, TREES, add_baselines, add_settings, settings_from
-from surefoot.errors import SurefootError, counted
+from surefoot.errors import counted
 
 if TYPE_CHECKING:
     from surefoot.learn.early_stopping import Progress
@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_settings(parser.add_argument_group("objective"), OBJECTIVE)
     add_settings(parser.add_argument_group("trees"), (*TREES, *MODEL))
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the output folder")
+    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the output folder; "
+                        "with --cluster also to keep one, the folder being one that all workers see")  # fmt: skip
     parser.add_argument("--cluster", metavar="ADDRESS", help="train on the Dask cluster of this scheduler, as "
                         "tcp://10.0.0.1:8786; needs --engine xgboost")  # fmt: skip
     folder = "folder for the model and its card"
@@ -106,18 +107,21 @@ def _train(arguments: argparse.Namespace, settings: Settings) -> Trained:
 def _train_on_cluster(arguments: argparse.Namespace, settings: Settings) -> Trained:
     """The rows go to the workers from here; for tables that lie with the workers there is `surefoot.cluster.dask`."""
     from surefoot.cluster.dask import connect, train_data
+    from surefoot.io.atomic import remove
     from surefoot.io.letor import read_letor
+    from surefoot.learn.training import CHECKPOINT
 
-    if arguments.resume:
-        raise SurefootError("a training on a cluster has no checkpoint; train without --resume")
+    checkpoint = Path(arguments.output) / CHECKPOINT if arguments.resume else None
     data = read_letor(arguments.train)
     valid = read_letor(arguments.valid) if arguments.valid else None
     with connect(arguments.cluster) as client:
         trained = train_data(
             client, data, arguments.baseline, settings, valid=valid, valid_baseline=arguments.valid_baseline,
-            missing=arguments.missing,
+            missing=arguments.missing, checkpoint=checkpoint,
         )  # fmt: skip
     trained.model.save(arguments.output)
+    if checkpoint is not None:
+        remove(checkpoint)
     return trained
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import getitem
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from surefoot._typing import PathLike
 from surefoot.cluster.columns import Columns, Shard, query_ids
 from surefoot.cluster.dask_futures import gather, wait
 from surefoot.cluster.evaluation import concat_scores, evaluate_shard, features_of, predict_rows, validate_by_row
@@ -23,6 +25,7 @@ from surefoot.cluster.worker import (
 )
 from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
+from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.data import RankingData
 from surefoot.learn.feature_alignment import same_features
 from surefoot.learn.models import Model
@@ -78,6 +81,8 @@ def train(
     features: Sequence[str] | None = None,
     init_model: Model | None = None,
     callbacks: Sequence[Any] = (),
+    checkpoint: PathLike | None = None,
+    checkpoint_every: float = EVERY,
 ) -> Trained:
     """Train a ranker on all workers of a Dask cluster, as `surefoot.learn.train` does on one machine.
 
@@ -104,6 +109,12 @@ def train(
         A model whose trees stay; new ones are added.
     callbacks : sequence
         Callbacks of XGBoost, run on each worker.
+    checkpoint : path, optional
+        A file in a folder that all workers see. The first worker keeps the state of the training there, and a training
+        that finds it goes on from it to the same model; one with other rows, settings or workers is refused. Remove
+        the file when the model is saved.
+    checkpoint_every : float
+        Seconds between checkpoints.
 
     Returns
     -------
@@ -122,6 +133,8 @@ def train(
         None if valid is None else _partition(client, valid, columns, len(workers)),
         None if init_model is None else init_model.text,
         callbacks,
+        None if checkpoint is None else Path(checkpoint).absolute(),
+        checkpoint_every,
     )
     shards = _shards(client, frame, columns, request.partitioning, workers)
     held_out = None if request.valid is None else _shards(client, valid, columns, request.valid, workers)
@@ -137,6 +150,7 @@ def train_data(
     valid: RankingData | None = None,
     valid_baseline: Any = None,
     missing: Missing = "error",
+    checkpoint: PathLike | None = None,
 ) -> Trained:
     """Train on all workers from data that this process holds.
 
@@ -146,6 +160,8 @@ def train_data(
         The cluster.
     data, baseline, settings, valid, valid_baseline, missing
         As in `surefoot.learn.train`; the engine is XGBoost.
+    checkpoint : path, optional
+        As in `train`.
 
     Returns
     -------
@@ -159,7 +175,10 @@ def train_data(
     sets = [data] if valid is None else same_features([data, valid])
     partitionings = [partition_queries(np.arange(len(one)), one.sizes, len(workers)) for one in sets]
     request = WorkerRequest(
-        settings or Settings(engine="xgboost"), partitionings[0], None if valid is None else partitionings[1]
+        settings or Settings(engine="xgboost"),
+        partitionings[0],
+        None if valid is None else partitionings[1],
+        checkpoint=None if checkpoint is None else Path(checkpoint).absolute(),
     )
     given = [baseline] if valid is None else [baseline, baseline_for("validation", valid_baseline, baseline)]
     shards = []

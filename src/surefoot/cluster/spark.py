@@ -10,13 +10,16 @@ import json
 import pickle
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
+from surefoot._typing import PathLike
 from surefoot.cluster.columns import Columns, Shard
 from surefoot.cluster.evaluation import concat_scores, evaluate_shard, features_of, predict_rows, validate_by_row
 from surefoot.cluster.partitioning import Partitioning, partition_queries
 from surefoot.cluster.worker import ELSEWHERE, WorkerRequest, combine, start_tracker, train_worker
 from surefoot.errors import SurefootError
+from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
 from surefoot.learn.training_run import Trained
@@ -38,6 +41,8 @@ def train(
     features: Sequence[str] | None = None,
     init_model: Model | None = None,
     callbacks: Sequence[Any] = (),
+    checkpoint: PathLike | None = None,
+    checkpoint_every: float = EVERY,
 ) -> Trained:
     """Train a ranker on some tasks of a Spark cluster, as `surefoot.learn.train` does on one machine.
 
@@ -64,6 +69,12 @@ def train(
         A model whose trees stay; new ones are added.
     callbacks : sequence
         Callbacks of XGBoost, run in each task.
+    checkpoint : path, optional
+        A file in a folder that all executors see. The first task keeps the state of the training there, and a training
+        that finds it goes on from it to the same model; one with other rows, settings or workers is refused. Remove
+        the file when the model is saved.
+    checkpoint_every : float
+        Seconds between checkpoints.
 
     Returns
     -------
@@ -82,6 +93,8 @@ def train(
         None if valid is None else _partition(valid, columns, workers),
         None if init_model is None else init_model.text,
         callbacks,
+        None if checkpoint is None else Path(checkpoint).absolute(),
+        checkpoint_every,
     )
     rows = _with_shard(frame, columns, request.partitioning, 0)
     if request.valid is not None:

@@ -6,9 +6,11 @@ equally often, whatever its rows, even if it has none; so nothing here depends o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -18,6 +20,7 @@ from surefoot.cluster.columns import Shard
 from surefoot.cluster.partitioning import Partitioning
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.io.atomic import digest_of
+from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
 from surefoot.learn.comm import Comm
 from surefoot.learn.engines import engine_of
 from surefoot.learn.objectives import OBJECTIVES, LambdaMART, register
@@ -28,6 +31,9 @@ from surefoot.scores import FloatArray
 
 TIMEOUT = 300
 """Seconds that workers wait for each other at the beginning."""
+
+HASH_DIGITS = 12
+"""Of a request's hash, in hexadecimal: as many as a float64 keeps exactly."""
 
 ELSEWHERE = "another worker found a mistake"
 
@@ -94,6 +100,8 @@ class WorkerRequest:
     valid: Partitioning | None = None
     init_model: str | None = None
     callbacks: Sequence[Any] = ()
+    checkpoint: Path | None = None
+    checkpoint_every: float = EVERY
     comm: Comm = field(default_factory=Collective)
     objective: type[LambdaMART] = field(init=False)
 
@@ -150,9 +158,26 @@ def train_worker(
         _validate_totals(request.partitioning, shard)
         if request.valid is not None and valid is not None:
             _validate_totals(request.valid, valid)
-        trained = run.train()
+        trained = run.train_from(_checkpoint(request, run, rank))
     digest = digest_of(trained.model.text)
     return WorkerResult(digest, shard.data.fingerprint, None if rank else _with_totals(trained, request.partitioning))
+
+
+def _checkpoint(request: WorkerRequest, run: TrainingRun, rank: int) -> Checkpoint:
+    """Where all workers begin: the first one has the file, and alone writes to it.
+
+    Each worker's request names its own rows, so the file keeps a hash of each one's.
+    """
+    from xgboost import collective
+
+    if request.checkpoint is None:
+        return Checkpoint(None, {})
+    keys = request.comm.gather(np.array([[float(int(run.key[:HASH_DIGITS], 16))]]))
+    own = {**run.request, "rows of a worker": keys[0].tolist()}
+    with request.comm.raise_together():
+        found = Checkpoint.begin(None if rank else request.checkpoint, own, request.checkpoint_every, resume=True)
+    found.current = Stage(**json.loads(collective.broadcast(json.dumps(asdict(found.current)), 0)))
+    return found
 
 
 @contextmanager

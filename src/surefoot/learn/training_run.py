@@ -182,7 +182,12 @@ class TrainingRun:
         With ``checkpoint`` a killed training goes on with ``resume`` to the same model; the file is left to whoever
         named it.
         """
-        self.checkpoint = Checkpoint.begin(checkpoint, self.request if checkpoint else {}, checkpoint_every, resume)
+        request = self.request if checkpoint else {}
+        return self.train_from(Checkpoint.begin(checkpoint, request, checkpoint_every, resume), report)
+
+    def train_from(self, checkpoint: Checkpoint, report: Report | None = None) -> Trained:
+        """Train the model from where a checkpoint is."""
+        self.checkpoint = checkpoint
         self.history = History.of(self.settings, self.validation, report)
         self.objective.objective.state = {}
         text = self.boost()
