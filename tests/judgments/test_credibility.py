@@ -25,8 +25,8 @@ def test_complete_judgments_leave_no_doubt(tmp_path):
 
 
 def test_one_unjudged_document_wins_with_the_probability_of_its_grade(tmp_path):
-    files = write_runs(tmp_path, {"new": {"q": ["d1"], "p": ["d1"]}, "old": {"q": ["d2"], "p": ["d2"]}})
-    qrels = write_qrels(tmp_path / "qrels", {"q": {"d2": 0}, "p": {"d1": 1, "d2": 0, "d3": 0}})
+    files = write_runs(tmp_path, {"new": {"q": ["d1"], "r": ["d1"]}, "old": {"q": ["d2"], "r": ["d2"]}})
+    qrels = write_qrels(tmp_path / "qrels", {"q": {"d2": 0}, "r": {"d1": 1, "d2": 0, "d3": 0}})
     runs = JudgedRuns.read(files, qrels, "P@1")
     found = credibility(runs, "new", "old", assessors=None, n_draws=20_000)
     model, own = GradeModel.fit(runs), runs.pair("new", "old").topics[0]

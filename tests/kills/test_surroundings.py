@@ -120,6 +120,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(folder):
     Path("file").write_text("")
     assert "file/model: Not a directory" in told(f"{TRAIN.replace('-o model', '-o file/model')} 2")
     assert "file/a.csv: can't be written" in told("evaluate --scores scores.csv -o file/a.csv")
+    assert "file/demo: can't be written: Not a directory" in told("demo -o file/demo")
 
 
 def test_without_a_home_and_with_caches_that_cannot_be_written_results_are_right(folder):

@@ -38,13 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the task, rank, write and score the runs, print the commentary."""
+    from surefoot.io.atomic import make_folder, write_text
+
+    make_folder(arguments.output)
     with progress("Reading the standard library ...", log="none") as report_progress:
 
         def say(message: str) -> None:
             report_progress(0, None, f"{message} ...")
 
         from surefoot.effectiveness import score_runs
-        from surefoot.io.atomic import write_text
         from surefoot.research.demo.files import write
         from surefoot.research.demo.story import candidate_of, tell
         from surefoot.research.demo.task import collection

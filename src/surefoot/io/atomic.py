@@ -42,6 +42,20 @@ def write_bytes(path: PathLike, data: bytes) -> None:
         raise SurefootError(f"{path}: can't be written: {error.strerror}") from None
 
 
+def make_folder(path: PathLike) -> Path:
+    """Make a folder for what long work will write; refuse at once one that can't be written to."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft, lock = _create_draft(folder / "test")
+        draft.unlink()
+        if lock is not None:
+            os.close(lock)
+    except OSError as error:
+        raise SurefootError(f"{path}: can't be written: {error.strerror}") from None
+    return folder
+
+
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A file beside the target to write to, which replaces the target when the block ends without an error.
