@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from llvmlite import binding
 
 from surefoot import _bitcode
+from surefoot._numba import Kernel
+from surefoot.cli import main
 from surefoot.io import trec_kernels
 from surefoot.learn import kernels as learn_kernels
 from surefoot.learn.kernels import PairLoop
@@ -157,3 +159,44 @@ def test_gradients_are_the_same_bits_by_either_translation(form, monkeypatch):
         assert np.abs(out.gradient).sum() > 0
         found.append(out.gradient.tobytes() + out.hessian.tobytes())
     assert found[0] == found[1]
+
+
+@pytest.mark.filterwarnings("ignore:future versions will not create a writeable array")
+def test_no_kernel_writes_to_an_array_that_is_read_only(tmp_path, monkeypatch):
+    """Types of the carried kernels don't tell; each command that calls them gives them arrays of its own."""
+    call, names = Kernel.__call__, set()
+
+    def watched(self, *arguments):
+        locked = [leaf for leaf in _bitcode.leaves_of(arguments) if isinstance(leaf, np.ndarray)]
+        locked = [array for array in locked if not array.flags.writeable]
+        before = [array.tobytes() for array in locked]
+        found = call(self, *arguments)
+        assert [array.tobytes() for array in locked] == before, self.__name__
+        names.add(f"{self.__module__.removeprefix('surefoot.')}.{self.__name__}")
+        return found
+
+    monkeypatch.setattr(Kernel, "__call__", watched)
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for system in ("old", "new"):
+        lines = (f"q{q} Q0 d{d} 0 {rng.random()} {system}\n" for q in range(20) for d in range(9))
+        (tmp_path / f"{system}.run").write_text("".join(lines))
+    grades = [f"q{q} 0 d{d} {rng.integers(3)}\n" for q in range(20) for d in range(9 - q % 2)]
+    (tmp_path / "qrels").write_text("".join(grades))
+    rows = (f"{rng.integers(3)} qid:{q // 9} 1:{rng.random():.3f} 2:{rng.random():.3f}\n" for q in range(81))
+    (tmp_path / "train.txt").write_text("".join(rows))
+    (tmp_path / "twice.run").write_text("q1 Q0 d1 0 1 x\nq1 Q0 d1 0 2 x\n")
+    (tmp_path / "run.json").write_text('{"q1": {"d1": 0.5}}')
+    both = "old.run new.run --qrels qrels"
+    for command in (
+        f"evaluate {both} --measure nDCG@10 --names tag --baseline old --ci --n-resamples 50 -o a.csv",
+        "evaluate old.run twice.run run.json --qrels qrels --measure nDCG@10 --duplicates best -o b.csv",
+        f"judge {both} --baseline old --candidate new --budget 3 -o to-judge.csv",
+        "guard fit --baseline old.run --candidate new.run --qrels qrels --kinds z -o guard.json",
+        "guard apply guard.json --baseline old.run --candidate new.run -o guarded.run",
+        "train --train train.txt --baseline feature:1 --trees 2 --leaves 3 --docs-per-leaf 1 -o model",
+        "predict model train.txt -o predicted.run",
+    ):
+        assert main(command.split()) == 0, command
+    logit(np.broadcast_to(0.5, 3))
+    assert names >= {file.name.rsplit(".", 2)[0] for file in _bitcode.FOLDER.glob("*.bc")}
