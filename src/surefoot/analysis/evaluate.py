@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import BoolArray, Columns, FloatArray
+from surefoot._typing import BoolArray, Columns, FloatArray, Progress
 from surefoot.analysis.columns import behind, derived, needs_all_systems
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
 from surefoot.errors import SurefootError, choose, listed
@@ -104,6 +104,7 @@ class EvaluateOptions:
     seed: int = 0
     level: float = LEVEL
     extra: tuple[str, ...] = ()
+    progress: Progress | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
@@ -144,7 +145,7 @@ class EvaluateOptions:
         elif self.ci is not None:
             from surefoot.analysis.intervals import interval_columns
 
-            method = BootstrapMethod(self.ci, self.level, n_resamples=self.n_resamples, seed=self.seed)
+            method = BootstrapMethod(self.ci, self.level, self.n_resamples, self.seed, self.progress)
             table |= interval_columns(design, alphas, [one for one in measures if one.has_interval], method)
         table |= compute_all(minus, statistics, alphas)
         table |= derived(self.extra, design, alphas, table)
@@ -208,6 +209,7 @@ def evaluate(
     seed: int = 0,
     level: float = LEVEL,
     extra: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> Evaluation:
     """The risk of every system, for each alpha (and each effectiveness measure, if ``scores`` are several).
 
@@ -249,6 +251,8 @@ def evaluate(
     extra
         Adds columns by name: ``"correlation"`` with the baseline and any other measure that is not shown unasked,
         ``rank_NAME`` (1 for the best of an alpha, over all systems) and ``se_jackknife_NAME`` of any measure.
+    progress
+        Called with how many resamples of intervals are done, of how many, and a message.
 
     Returns
     -------
@@ -272,7 +276,7 @@ def evaluate(
     fractions = tuple(np.atleast_1d(tail).tolist())
     tests = [tests] if isinstance(tests, str) else tests
     options = EvaluateOptions(
-        fractions, geometric, minus, ci, tuple(tests), correct, n_resamples, seed, level, as_names(extra)
+        fractions, geometric, minus, ci, tuple(tests), correct, n_resamples, seed, level, as_names(extra), progress
     )
     alphas = normalise_alphas(alpha)
     shown = several[0].systems if systems is None else several[0].select(systems).systems

@@ -12,6 +12,7 @@ from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
+    from surefoot._typing import Progress
     from surefoot.analysis.evaluate import Evaluation
     from surefoot.results import Result
     from surefoot.scores import Scores
@@ -109,8 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
         inputs.show(found, arguments)
     else:
         scores = inputs.load(arguments)
-        with _telling_of_resamples(scores, arguments):
-            result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, **options)
+        with _telling_of_resamples(scores, arguments) as tell:
+            result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, progress=tell, **options)
         if arguments.unjudged == "bounds":
             result = _with_bounds(result, arguments)
         inputs.show(_arranged(result, scores, arguments), arguments)
@@ -118,16 +119,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _telling_of_resamples(scores: list[Scores], arguments: argparse.Namespace) -> Iterator[None]:
+def _telling_of_resamples(scores: list[Scores], arguments: argparse.Namespace) -> Iterator[Progress | None]:
     """Says what takes so long, where it does: intervals and tests of many topics."""
     topics = max(len(one.topics) for one in scores)
     if topics < MANY_TOPICS or not (arguments.ci or arguments.tests):
-        yield
+        yield None
         return
-    message = f"resampling {topics:,} topics, which takes minutes"
-    with progress(message, log="each") as tell:
-        tell(0, None, message)
-        yield
+    with progress(f"Resampling {topics:,} topics ...") as tell:
+        yield tell
 
 
 def _arranged(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Result:
