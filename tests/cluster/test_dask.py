@@ -187,8 +187,9 @@ def test_the_command_trains_on_a_cluster(client, frame, tmp_path, capsys) -> Non
     words = ["train", "--train", str(letor), "--objective", "faro", "--baseline", "feature:1", "--trees", "5"]
     words += ["--engine", "xgboost", "--leaves", "8", "--threads", "1"]
     assert main([*words, "-o", str(tmp_path / "here")]) == 0
-    there = [*words, "--cluster", client.scheduler.address, "-o", str(tmp_path / "there")]
+    there = [*words, "--cluster", client.scheduler.address, "-o", str(tmp_path / "there"), "--resume"]
     assert main(there) == 0
+    assert not (tmp_path / "there" / "checkpoint.json").exists()
     here, there = (load_model(tmp_path / name) for name in ("here", "there"))
     values = frame[FEATURES].to_numpy(np.float32)
     np.testing.assert_allclose(there.predict(values), here.predict(values), atol=BOUND)
