@@ -15,13 +15,21 @@ def natural_order(names: Iterable[str]) -> tuple[str, ...]:
     >>> natural_order(["q10", "q2", "q1b", "q1", "q01"])
     ('q01', 'q1', 'q1b', 'q2', 'q10')
     """
-    return tuple(sorted(names, key=_key))
+    given = tuple(names)
+    everything = "".join(given)
+    if everything.isascii() and everything.isdigit() and "" not in given:  # as most are: the same order, faster
+        return tuple(sorted(given, key=lambda name: (*_number(name), name)))
+    return tuple(sorted(given, key=_key))
 
 
 def _key(name: str) -> tuple[Key, str]:
-    """Texts and numbers in turn; a number by its size and digits, as int() refuses one of thousands of digits."""
+    """Texts and numbers in turn."""
     parts: list[str | tuple[int, str]] = list(DIGITS.split(name))
-    for index in range(1, len(parts), 2):
-        digits = str(parts[index]).lstrip("0")
-        parts[index] = len(digits), digits
+    parts[1::2] = map(_number, parts[1::2])  # type: ignore[arg-type]
     return tuple(parts), name
+
+
+def _number(digits: str) -> tuple[int, str]:
+    """A number by its size and digits: int() refuses one of thousands of digits."""
+    digits = digits.lstrip("0")
+    return len(digits), digits
