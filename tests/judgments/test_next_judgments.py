@@ -51,25 +51,45 @@ def test_documents_at_the_same_rank_of_both_come_last(tmp_path):
     assert sum(found.chances.values()) == pytest.approx(1)
 
 
+def changes_of(moves, drawn=None):
+    """Changes of documents in draws that all have another verdict: two topics, of equal values."""
+    way = np.repeat(moves.sum(axis=1, keepdims=True), 2, axis=1)
+    return Changes([(0, n) for n in range(moves.shape[1])], moves, way if drawn is None else drawn, np.zeros(2))
+
+
 def test_documents_that_cancel_each_other_come_late():
     """Three changes of 2 and one of -2: two of the former bring U_Risk there, the last two cancel."""
-    changes = Changes([(0, n) for n in range(4)], np.array([[-2.0, 2.0, 2.0, 2.0]]), np.array([4.0]), np.zeros((1, 1)))
+    changes = changes_of(np.array([[-2.0, 2.0, 2.0, 2.0]]))
     order, gains = changes.order(4)
     assert order[:2] == [1, 2]
-    np.testing.assert_allclose(gains[:2] ** 2, [12, 4])
+    np.testing.assert_allclose(gains[:2], 2)
     assert changes.order(1)[0] == [1]
 
 
 def test_the_order_is_the_greedy_one_of_a_plain_simulation():
-    random = np.random.default_rng(3)
-    moves = random.normal(0, 1, (50, 6))
-    changes = Changes([(0, n) for n in range(6)], moves, moves.sum(axis=1), np.zeros((50, 1)))
+    """What is left to go and what is left to change, both squared, fall by as much as they can."""
+    moves = np.random.default_rng(3).normal(0, 1, (50, 6))
     expected, left = [], set(range(6))
     while left:
-        distances = {n: np.mean(moves[:, sorted(left - {n})].sum(axis=1) ** 2) for n in left}
-        expected.append(min(left, key=distances.__getitem__))
+        others = {n: moves[:, sorted(left - {n})] for n in left}
+        costs = {n: np.mean(other.sum(axis=1) ** 2 + (other**2).sum(axis=1)) for n, other in others.items()}
+        expected.append(min(left, key=costs.__getitem__))
         left.remove(expected[-1])
-    assert changes.order(6)[0] == expected
+    assert changes_of(moves).order(6)[0] == expected
+
+
+def test_draws_with_the_same_verdict_do_not_count():
+    moves = np.array([[9.0, 0.0], [0.0, 1.0]])
+    drawn = np.array([[-1.0, 19.0], [1.0, 1.0]])
+    assert verdicts_of(drawn).tolist() == ["can't tell", "better"]
+    assert changes_of(moves, drawn).order(2)[0] == [1, 0]
+
+
+def test_where_no_draw_has_another_verdict_those_nearest_to_it_count():
+    moves = np.array([[9.0, 0.0], [0.0, 1.0]])
+    drawn = np.array([[-20.0, 38.0], [0.5, 1.5]])
+    assert verdicts_of(drawn).tolist() == ["can't tell", "can't tell"]
+    assert changes_of(moves, drawn).order(2)[0] == [1, 0]
 
 
 def test_a_settled_verdict_needs_no_judgments(tmp_path):

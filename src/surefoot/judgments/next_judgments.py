@@ -1,4 +1,4 @@
-"""What to judge next: the unjudged documents whose grades bring U_Risk closest to what it is with all judged."""
+"""What to judge next: the unjudged documents whose grades would soonest show that the verdict is another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray, IntArray
+from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.errors import SurefootError, counted
 from surefoot.judgments.bounds import delta_bounds
 from surefoot.judgments.credibility import NO_CHANGE
@@ -22,6 +22,8 @@ from surefoot.stats.inference import LEVEL, critical_value
 
 VERDICTS = ("worse", "can't tell", "better")
 N_DRAWS = 500
+NEAREST = 0.05
+"""The fraction of draws that counts as another verdict where fewer have one: those that come nearest to it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,9 +61,10 @@ def next_judgments(
     """The documents to judge next, so that the verdict on a candidate soon is what all judgments would make it.
 
     The verdict is "better" or "worse" where the interval of U_Risk (Student's t over topics) excludes 0, else "can't
-    tell", unjudged documents counting 0. Grades of all of them are drawn from `GradeModel`; each next document is the
-    one whose judgment lowers most the mean square distance of U_Risk from its value once all are judged. So documents
-    whose changes cancel each other come late. Judge some, merge, and ask again: the model learns from them.
+    tell", unjudged documents counting 0. Grades of all of them are drawn from `GradeModel`. Draws with the same verdict
+    need no judgment; in those with another one, each next document is the one whose grade goes furthest the way that
+    U_Risk has still to go. So documents whose changes cancel each other come late. Judge some, merge, and ask again:
+    the model learns from them.
 
     Parameters
     ----------
@@ -81,8 +84,8 @@ def next_judgments(
     Returns
     -------
     NextJudgments
-        Columns ``topic, document, priority, reason``; the priority is the root of what the judgment takes off the mean
-        square distance.
+        Columns ``topic, document, priority, reason``; the priority is how far the judgment takes U_Risk on its way to
+        another verdict, on average.
 
     Examples
     --------
@@ -102,7 +105,7 @@ def next_judgments(
     current = verdict_of(value(pair.delta), level)
     settled = is_settled(current, value(bounds.low), value(bounds.high), level)
     found = Changes.draw(pair, GradeModel.fit(runs), value, n_draws, seed)
-    order, gains = found.order(0 if settled else budget)
+    order, gains = found.order(0 if settled else budget, level)
     first, drawn = [found.documents[index] for index in order], found.drawn
     verdicts, expected = verdicts_of(drawn, level), verdict_of(drawn.mean(axis=0), level)
     chances = {name: float(np.mean(verdicts == name)) for name in VERDICTS}
@@ -126,12 +129,17 @@ def next_judgments(
     )
 
 
+def interval_of(x: FloatArray, level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
+    """The interval of the mean of each row of values, draws × topics."""
+    topics, mean = x.shape[1], x.mean(axis=1)
+    reach = critical_value(topics, level) * x.std(axis=1, ddof=1) / np.sqrt(topics) if topics > 1 else np.inf
+    return mean - reach, mean + reach
+
+
 def verdicts_of(x: FloatArray, level: float = LEVEL) -> npt.NDArray[Any]:
     """The verdict of each row of values, draws × topics."""
-    topics = x.shape[1]
-    mean = x.mean(axis=1)
-    reach = critical_value(topics, level) * x.std(axis=1, ddof=1) / np.sqrt(topics) if topics > 1 else np.inf
-    return np.select([mean + reach < 0, mean - reach > 0], [VERDICTS[0], VERDICTS[2]], VERDICTS[1])
+    low, high = interval_of(x, level)
+    return np.select([high < 0, low > 0], [VERDICTS[0], VERDICTS[2]], VERDICTS[1])
 
 
 def verdict_of(x: FloatArray, level: float = LEVEL) -> str:
@@ -172,13 +180,13 @@ class Changes:
     """What the grades of unjudged documents change.
 
     ``documents`` are pairs of a topic and an index in its pair, ``changes`` what U_Risk gains by the drawn grade of
-    each (draws × documents), ``distance`` what it gains by all of them, ``drawn`` the values of all topics.
+    each (draws × documents), ``drawn`` the values of all topics by all drawn grades, ``current`` those as judged.
     """
 
     documents: list[tuple[int, int]]
     changes: FloatArray
-    distance: FloatArray
     drawn: FloatArray
+    current: FloatArray
 
     @classmethod
     def draw(cls, pair: JudgedPair, model: GradeModel, value: Value, n: int, seed: int = 0) -> Changes:
@@ -200,23 +208,35 @@ class Changes:
                 zeroed[:, document] = 0
                 documents.append((topic, document))
                 changes.append(drawn[-1] - value(pair.deltas(own, zeroed, rest)))
-        topics, by_topic = len(pair.topics), np.stack(drawn, axis=1)
-        moved = np.reshape(changes, (len(documents), len(by_topic))).T / topics
-        return cls(documents, moved, by_topic.mean(axis=1) - value(pair.delta).mean(), by_topic)
+        by_topic = np.stack(drawn, axis=1)
+        moved = np.reshape(changes, (len(documents), len(by_topic))).T / len(pair.topics)
+        return cls(documents, moved, by_topic, value(pair.delta))
 
-    def order(self, budget: int) -> tuple[list[int], FloatArray]:
-        """The documents to judge, each the one that takes most off the mean square distance, and the roots of that."""
-        left, open_ = self.distance.copy(), np.ones(len(self.documents), np.bool_)
-        squares, order, gains = (self.changes**2).mean(axis=0), [], []
-        useless = np.where(squares > NO_CHANGE**2, np.inf, np.finfo(np.float64).min)
+    def order(self, budget: int, level: float = LEVEL) -> tuple[list[int], FloatArray]:
+        """The documents to judge, and how far each takes U_Risk on its way to another verdict.
+
+        Each next one takes most off the mean square of what U_Risk has still to go plus the squares of the changes
+        still to come: twice the mean product of its change and the way. Without the second term large changes that
+        cancel each other would come last, and the verdict would waver until then.
+        """
+        another = self._another_verdict(level)
+        changes, way = self.changes[another], self.drawn[another].mean(axis=1) - self.current.mean()
+        last = np.where((np.abs(changes) > NO_CHANGE).any(axis=0), np.inf, np.finfo(np.float64).min)
+        order, gains = [], []
         for _ in range(min(budget, len(self.documents))):
-            gain = np.minimum(2 * (left @ self.changes) / left.size - squares, useless)
-            gain[~open_] = -np.inf
+            gain = np.minimum(way @ changes, last)
             order.append(int(np.argmax(gain)))
-            gains.append(max(float(gain[order[-1]]), 0.0) ** 0.5)
-            open_[order[-1]] = False
-            left -= self.changes[:, order[-1]]
+            gains.append(max(float(gain[order[-1]]), 0.0) / max(np.sqrt(way.size) * np.linalg.norm(way), NO_CHANGE))
+            last[order[-1]] = -np.inf
+            way = way - changes[:, order[-1]]
         return order, np.array(gains)
+
+    def _another_verdict(self, level: float) -> BoolArray:
+        """The draws whose verdict is not the current one, or that come nearest to it."""
+        low, high = interval_of(self.drawn, level)
+        now = verdict_of(self.current, level)
+        margin = {"better": low, "worse": -high, "can't tell": np.minimum(-low, high)}[now]
+        return np.asarray(margin <= max(0.0, float(np.quantile(margin, NEAREST, method="lower"))))
 
 
 def _document(pair: JudgedPair, topic: int, document: int) -> str:
