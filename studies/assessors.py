@@ -22,6 +22,7 @@ from studies.judged_collections import (
     Rankings,
     as_qrels,
     as_runs,
+    coverage_table,
     data,
     read_grades,
     read_rankings,
@@ -30,7 +31,7 @@ from surefoot.judgments.assessors import Disagreement
 from surefoot.judgments.credibility import NO_CHANGE, draw_deltas
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.judgments.unjudged import GradeModel
-from surefoot.results import Result, signature
+from surefoot.results import Result
 from surefoot.risk.values import Linear
 
 OTHERS = ("a", "b")
@@ -113,9 +114,4 @@ class _Study:
 
     def coverage(self) -> Result:
         """How often the intervals held what the other assessor saw."""
-        columns = {
-            "interval": list(self._inside),
-            "n": [len(held) for held in self._inside.values()],
-            "held": [float(np.mean(held)) for held in self._inside.values()],
-        }
-        return Result(signature("assessors", measure=self._measure, level=0.1), columns)
+        return coverage_table("assessors", self._inside)

@@ -89,12 +89,24 @@ class Calibration:
             if not inside.any():
                 continue
             n, mean, rate = int(inside.sum()), float(predicted[inside].mean()), float(observed[inside].mean())
-            low, high = nominal_bounds(n, mean)
-            verdict = "below" if rate < low else "above" if rate > high else "within"
-            rows.append(
-                (f"{number / 10:.1f} to {(number + 1) / 10:.1f}", n, mean, rate, f"{low:.3f} to {high:.3f}", verdict)
-            )
+            rows.append((f"{number / 10:.1f} to {(number + 1) / 10:.1f}", n, mean, rate, *_against(n, mean, rate)))
         names = ("p_loss", "n", "predicted", "observed", "bounds", "verdict")
         brier = float(np.mean((predicted - observed) ** 2))
         columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         return Result(signature(kind, n=len(predicted)), columns, (note, f"Brier score {brier:.4f}"))
+
+
+def coverage_table(kind: str, inside: Mapping[str, Sequence[bool]]) -> Result:
+    """How often intervals of 90 % held the truth, and the bounds of the rate if they are right."""
+    rows = []
+    for name, held in inside.items():
+        rate = float(np.mean(held))
+        rows.append((name, len(held), int(np.sum(held)), rate, *_against(len(held), 0.9, rate)))
+    names = ("interval", "n", "held", "rate", "bounds", "verdict")
+    return Result(signature(kind, level=0.1), dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def _against(n: int, nominal: float, rate: float) -> tuple[str, str]:
+    """The bounds of a rate of n trials that should be the nominal one, and where it is."""
+    low, high = nominal_bounds(n, nominal)
+    return f"{low:.3f} to {high:.3f}", "below" if rate < low else "above" if rate > high else "within"

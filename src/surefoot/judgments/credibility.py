@@ -237,13 +237,12 @@ def judge_again(
 ) -> tuple[IntArray, IntArray]:
     """What another assessor would give: grades (n × documents), and counts of the grades of the rest (n × levels)."""
     n, levels = len(grades), max(others.levels, own.rest.size)
-    traits = others.on_topic(float(model.effects[topic]), random)
-    tilt = traits.tilt(model.excess(topic, own.codes, grades, shared), model.profiles(topic, own.codes))
+    again, traits = others.judge_topic(model, topic, own.codes, grades, shared, random)
     counts = np.zeros((n, levels), np.int64)
     for grade, number, mean in model.rest(topic, own):
         above = others.probabilities(np.full((n, 1), grade), traits.leniency + traits.trust * mean)[:, 0]
         counts[:, : others.levels] += random.multinomial(number, -np.diff(above, axis=1, prepend=1.0, append=0.0))
-    return others.judge(grades, tilt, random), counts
+    return again, counts
 
 
 def _notes(delta: FloatArray, verdict: FloatArray) -> tuple[str, ...]:

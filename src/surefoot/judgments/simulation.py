@@ -42,9 +42,7 @@ def simulated_deltas(
         ids, codes, known = _documents(runs, names, topic)
         grades = model.fill(topic, codes, known, shared, random)
         if others is not None:
-            traits = others.on_topic(float(model.effects[topic]), random)
-            tilt = traits.tilt(model.excess(topic, codes, grades, shared), model.profiles(topic, codes))
-            grades = others.judge(grades, tilt, random)
+            grades, _ = others.judge_topic(model, topic, codes, grades, shared, random)
         drawn[name] = ids, grades.tolist()
     again = (
         {topic: dict(zip(ids, grades[draw], strict=True)) for topic, (ids, grades) in drawn.items()}

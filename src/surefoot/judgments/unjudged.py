@@ -15,6 +15,8 @@ from surefoot.errors import SurefootError
 from surefoot.judgments.judged_runs import POOL, Codes, JudgedRuns, Ranking, TopicPair
 from surefoot.judgments.mixed_odds import GradedDocuments, MixedOdds
 
+HEAD = 10
+"""What one run alone has among so many first documents is told apart from what others have there too."""
 GROUPS = 4
 """Groups of documents of one grade that are in neither ranking."""
 
@@ -52,8 +54,11 @@ class GradeModel:
     """The grades of documents by the runs that retrieved them: `MixedOdds`.
 
     A document's profile are its votes, scaled to length 1: which runs found it, in which proportion. All topics share a
-    weight of each run's part in the profile, and of the mean and the highest vote. A topic has a constant and further
-    weights of the runs. ``centres`` are the mean features that all topics share, of the judged documents of each grade.
+    weight of each run's vote and part in the profile, of the mean and the highest vote, and of being among the first
+    documents of one run alone, for all runs and for each: what only one run finds is relevant more or less often than
+    its votes tell, and how much this differs from run to run is seen in those whose own documents are judged. A topic
+    has a constant and further weights of the runs. ``centres`` are the mean features that all topics share, of the
+    judged documents of each grade.
     """
 
     pools: tuple[Pool, ...]
@@ -71,7 +76,7 @@ class GradeModel:
         starts = np.cumsum([0, *(pool.judged.size for pool in pools)])
         fixed, varying = _fixed(features), _varying(features)
         voters = features.shape[1] - 2
-        groups = np.repeat([0, 1, -1], [voters, voters, 2]), np.repeat([0, 1], [1, voters])
+        groups = np.repeat([0, 1, 2, -1], [voters, voters, voters, 3]), np.repeat([0, 1], [1, voters])
         odds = MixedOdds.fit(GradedDocuments(fixed, groups[0], varying, groups[1], grades, starts, runs.levels))
         given = np.unique(grades)
         means = np.stack([fixed[grades == grade].mean(axis=0) for grade in given], axis=1)
@@ -162,8 +167,10 @@ def _profile(features: FloatArray) -> FloatArray:
 
 
 def _fixed(features: FloatArray) -> FloatArray:
-    """What all topics weigh alike: the profile, the mean and the highest vote."""
-    return np.concatenate([_profile(features), features], axis=1)
+    """What all topics weigh alike: the profile, who alone has it first, votes, their mean and highest, if alone."""
+    first = features[:, :-2] > 1 - np.log(HEAD + 0.5) / np.log(POOL)
+    alone = first.sum(axis=1, keepdims=True) == 1
+    return np.concatenate([_profile(features), first & alone, features, alone], axis=1)
 
 
 def _varying(features: FloatArray) -> FloatArray:
