@@ -5,8 +5,8 @@ removed as a shallower pool would: those stay that a random quarter of the runs 
 documents. Or as a pool without a group: of the documents among a candidate's first 10, those lose their judgments that
 no run of another group has among its first 10; runs belong to a group if their names begin with the same letters. Each
 of POOLS shallow pools serves PAIRS random pairs of the runs outside it; each of LEFT_OUT random candidates one random
-baseline of another group. All runs vote. p_loss and the intervals are those of `credibility` without assessors, on
-topics where the two rankings have an unjudged document.
+baseline of another group. All runs vote; in the last tables none, one or three beside the pair. p_loss and the
+intervals are those of `credibility` without assessors, on topics where the two rankings have an unjudged document.
 
 The form of `GradeModel` (profiles beside votes, effects of topics, the design effect, Student's t with 4 degrees of
 freedom) was chosen among 13 on TREC-COVID round 1, TREC DL 2019 and TREC Web 2012, with other seeds (100 to 105) than
@@ -44,7 +44,7 @@ from surefoot.results import Result
 from surefoot.risk.values import Linear
 
 POOLS, PAIRS, LEFT_OUT, DRAWS, SEED = 2, 8, 12, 300, 17
-DEPTH, HEAD = 3, 10
+DEPTH, HEAD, FEW = 3, 10, (0, 1, 3)
 U_RISK = "U_Risk, alpha 1"
 MEASURES = {"TREC-COVID round 1": "nDCG@10", "TREC DL 2019": "nDCG@10", "TREC Web 2012": "ERR@20", "CODEC": "nDCG@10"}
 
@@ -62,6 +62,21 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
             yield f"Intervals of 90 %, {kind}: {name}, {collection.measure}", coverage_table("holes", inside)
             together.setdefault(f"{U_RISK}, {kind}", []).extend(inside[U_RISK])
     yield "Intervals of 90 %: all collections", coverage_table("holes", together)
+    yield from _few_voters(less)
+
+
+def _few_voters(less: int) -> Iterator[tuple[str, Result]]:
+    """Shallower pools of TREC DL 2019 where no other run, or few, vote beside the pair."""
+    collection, inside = Collection.read("TREC DL 2019"), {}
+    for others in FEW:
+        random, losses = np.random.default_rng(SEED), Calibration([], [])
+        held: dict[str, list[bool]] = {"delta": [], U_RISK: []}
+        for case in collection.shallow(random, less, others):
+            _compare(case, losses, held)
+        inside |= {f"{interval}, {others} other runs": own for interval, own in held.items()}
+        title = f"p_loss, shallower pool: TREC DL 2019, {collection.measure}, {others} other runs vote"
+        yield title, losses.table("holes", "topics with unjudged documents; bounds of a right rate, 99 %")
+    yield "Intervals of 90 %, shallower pool: TREC DL 2019, few runs vote", coverage_table("holes", inside)
 
 
 def _compare(case: Case, losses: Calibration, inside: dict[str, list[bool]]) -> None:
@@ -104,13 +119,19 @@ class Collection:
         runs = as_runs(rankings, list(rankings))
         return cls(MEASURES[name], grades, rankings, runs, JudgedRuns.read(runs, as_qrels(grades), MEASURES[name]))
 
-    def shallow(self, random: np.random.Generator, less: int) -> Iterator[Case]:
-        """Pairs of runs with the judgments of a shallower pool."""
+    def shallow(self, random: np.random.Generator, less: int, voters: int | None = None) -> Iterator[Case]:
+        """Pairs of runs with the judgments of a shallower pool; all other runs vote, or only so many."""
         for _ in range(max(POOLS // less, 2)):
             members = random.choice(list(self.runs), max(len(self.runs) // 4, 2), replace=False).tolist()
             kept = self.pooled(members)
             others = random.permutation([name for name in self.runs if name not in members]).tolist()
-            yield from self.cases(kept, [(a, b) for a, b in zip(others[::2], others[1::2], strict=False)][:PAIRS])
+            pairs = list(zip(others[::2], others[1::2], strict=False))[:PAIRS]
+            if voters is None:
+                yield from self.cases(kept, pairs)
+                continue
+            for pair in pairs:
+                rest = [name for name in self.runs if name not in pair]
+                yield from self.cases(kept, [pair], [*pair, *random.choice(rest, voters, replace=False).tolist()])
 
     def without_group(self, random: np.random.Generator, less: int) -> Iterator[Case]:
         """Pairs of runs without the judgments of documents that only the candidate's group found."""
@@ -137,9 +158,10 @@ class Collection:
             for topic, own in self.grades.items()
         }
 
-    def cases(self, kept: Grades, pairs: list[tuple[str, str]]) -> Iterator[Case]:
-        """Pairs with some judgments."""
-        holed = JudgedRuns.read(self.runs, as_qrels(kept), self.measure)
+    def cases(self, kept: Grades, pairs: list[tuple[str, str]], names: list[str] | None = None) -> Iterator[Case]:
+        """Pairs with some judgments; all runs vote, or only those named."""
+        runs = {name: self.runs[name] for name in names or self.runs}
+        holed = JudgedRuns.read(runs, as_qrels(kept), self.measure)
         model = GradeModel.fit(holed)
         order = [self.full.topics.index(topic) for topic in holed.topics]
         for pair in pairs:

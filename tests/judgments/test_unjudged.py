@@ -1,8 +1,11 @@
 """The model of unjudged grades: votes, draws, and the rest."""
 
 import numpy as np
+import pytest
 
+from surefoot.judgments.credibility import credibility
 from surefoot.judgments.judged_runs import JudgedRuns
+from surefoot.judgments.next_judgments import next_judgments
 from surefoot.judgments.unjudged import GradeModel
 from tests.judgments.collection import read_random
 
@@ -37,6 +40,42 @@ def test_runs_that_find_nothing_are_not_believed(tmp_path):
         relevant[name] = model.probabilities(0, np.sort(codes))[:, 1]
     assert relevant["good"].min() > 0.6
     assert relevant["bad"].max() < 0.1
+
+
+def test_what_one_run_alone_finds_is_doubted_as_far_as_runs_differ_in_that():
+    """Each run has documents of its own; those of run 0 nobody judged, of the others half are relevant.
+
+    Whether it is the same half in every run, or all those of half of the runs, decides how far one may be off.
+    """
+    topics, doubt = [f"t{number}" for number in range(20)], {}
+    shared = {f"s{n}": 9.0 - n for n in range(4)}
+    runs = {f"r{r}": {t: shared | {f"r{r}-{n}": 4.0 - n for n in range(4)} for t in topics} for r in range(7)}
+    for kind in ("alike", "different"):
+        qrels = {
+            t: {d: n % 2 for n, d in enumerate(shared)}
+            | {f"r{r}-{n}": int(n % 2 if kind == "alike" else r > 3) for r in range(1, 7) for n in range(4)}
+            for t in topics
+        }
+        judged = JudgedRuns.read(runs, qrels, "nDCG@10")
+        model, random = GradeModel.fit(judged), np.random.default_rng(0)
+        own, among = model.draw_shared(random, 400), judged.ranking("r0")
+        drawn = [model.draw(t, np.sort(among.codes(t, 8)[4:]), own, random) for t in range(len(topics))]
+        doubt[kind] = float(np.mean(drawn, axis=(0, 2)).std())
+    assert doubt["different"] > 2 * doubt["alike"]
+
+
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_few_runs_may_vote(tmp_path, others):
+    """Beside the pair none, one or three: grades get probabilities by rank and topic, and what to judge an order."""
+    runs = read_random(tmp_path, seed=6, topics=12, runs=2 + others, holes=0.15)
+    found = credibility(runs, "r0", "r1", assessors=None, n_draws=200)
+    whole = np.array([not own.unjudged.any() for own in runs.pair("r0", "r1").topics])
+    assert 0 < whole.sum() < whole.size
+    assert np.isin(found["p_loss"][whole], [0, 1]).all()
+    assert (found["low"] <= found["high"]).all()
+    assert (found["low"] < found["high"])[~whole].any()
+    wanted = next_judgments(runs, "r0", "r1", budget=1000)
+    assert len(wanted) == wanted.unjudged == sum(own.unjudged.sum() for own in runs.pair("r0", "r1").topics)
 
 
 def test_documents_that_no_run_has_among_its_first_100_get_no_votes(tmp_path):
