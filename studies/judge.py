@@ -26,6 +26,7 @@ from studies.judged_collections import FILES
 from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.kernels import UNJUDGED
 from surefoot.judgments.next_judgments import Changes, verdict_of
+from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 
@@ -43,7 +44,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
         changing = (judging for judging in map(Judging, pools) if judging.changes)
         for judging in islice(changing, CASES // less):
             orders = judging.orders(random).items()
-            counts.pools.append(id(judging.model))
+            counts.pools.append(judging.model)
             for order, documents in orders:
                 for filled in ("0", "expected") if order == "judge" else ("0",):
                     counts.needed.setdefault((filled, order), []).append(judging.needed(documents, filled))
@@ -55,14 +56,14 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
 
 @dataclass
 class Counts:
-    """Judgments that each order needed in the cases of a collection, and the pool of each case."""
+    """Judgments that each order needed in the cases of a collection, and the model of each case: one for each pool."""
 
     needed: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    pools: list[int] = field(default_factory=list)
+    pools: list[GradeModel] = field(default_factory=list)
 
     def resample(self, random: np.random.Generator) -> list[int]:
         """Cases of pools that are drawn with replacement: cases of one pool depend on each other."""
-        members = [[case for case, pool in enumerate(self.pools) if pool == one] for one in dict.fromkeys(self.pools)]
+        members = [[case for case, pool in enumerate(self.pools) if pool is one] for one in dict.fromkeys(self.pools)]
         return [case for one in random.integers(len(members), size=len(members)) for case in members[one]]
 
 

@@ -105,7 +105,7 @@ class Disagreement:
         Disagreement
             The most likely one.
         """
-        votes = GradeModel.fit(runs) if model is None else model
+        votes = GradeModel.of(runs) if model is None else model
         parts = [part for other in others for part in _double_judgments(runs, load_qrels(other), votes)]
         if not parts:
             raise SurefootError(

@@ -121,7 +121,7 @@ def credibility(
     alpha = validate_alpha(alpha)
     if not 0 < level < 1:
         raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
-    model = GradeModel.fit(runs)
+    model = GradeModel.of(runs)
     disagreement = resolve_assessors(assessors, runs, model)
     delta, draws = _deltas(runs, system, baseline), _draws(runs, system, baseline, model, disagreement, n_draws, seed)
     columns = {"topic": np.array(runs.topics), "delta": delta, **_columns(draws, level), "judged": runs.judged(system)}

@@ -104,7 +104,7 @@ def next_judgments(
     bounds = delta_bounds(pair)
     current = verdict_of(value(pair.delta), level)
     settled = is_settled(current, value(bounds.low), value(bounds.high), level)
-    found = Changes.draw(pair, GradeModel.fit(runs), value, n_draws, seed)
+    found = Changes.draw(pair, GradeModel.of(runs), value, n_draws, seed)
     order, gains = found.order(0 if settled else budget, level)
     first, drawn = [found.documents[index] for index in order], found.drawn
     verdicts, expected = verdicts_of(drawn, level), verdict_of(drawn.mean(axis=0), level)

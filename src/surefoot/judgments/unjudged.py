@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -64,6 +65,13 @@ class GradeModel:
     pools: tuple[Pool, ...]
     odds: MixedOdds
     centres: FloatArray
+
+    @classmethod
+    def of(cls, runs: JudgedRuns) -> GradeModel:
+        """The model of runs, which is fitted once: many pairs of them may be asked about."""
+        if runs not in _FITTED:
+            _FITTED[runs] = cls.fit(runs)
+        return _FITTED[runs]
 
     @classmethod
     def fit(cls, runs: JudgedRuns) -> GradeModel:
@@ -159,6 +167,9 @@ class GradeModel:
             ordered = np.sort(np.append(votes[grades == grade], np.zeros(number))[:number])
             for group in np.array_split(ordered, min(GROUPS, number)) if number else ():
                 yield grade, group.size, float(group.mean() - self.centres[grade] @ self.odds.coefficients)
+
+
+_FITTED: WeakKeyDictionary[JudgedRuns, GradeModel] = WeakKeyDictionary()
 
 
 def _profile(features: FloatArray) -> FloatArray:
