@@ -220,9 +220,11 @@ def compared(found: Arrays, way: str) -> dict[str, str]:
 
 
 def averages(cases: dict[str, dict[str, Arrays]], ways: Sequence[str]) -> Result:
-    """Each way, over the cases of each collection and over all."""
+    """Each way, over the cases of each collection, of those that had no part in development, and of all."""
     groups = {name: list(found.values()) for name, found in cases.items()}
-    groups["all"] = [case for found in groups.values() for case in found]
+    groups["without mq2008"] = [case for name, found in groups.items() if name != "mq2008" for case in found]
+    groups["all"] = [case for found in cases.values() for case in found.values()]
+    groups = {name: found for name, found in groups.items() if found}
     return table([{"collections": name, **averaged(found, way)} for name, found in groups.items() for way in ways])
 
 
