@@ -94,6 +94,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     draws = [{name: cases_of(name, draw, SECOND[name], less) for name in known} for draw in range(2)]
     yield "the first draw of seeds, on the folds of the second", averages(draws[0], (RECIPE, FULL, LEAN))
     yield "the second draw of seeds", averages(draws[1], (RECIPE, FULL, LEAN, ANY))
+    yield "both draws, mean and F_Risk in %", table(list(beside(*draws)))
     if "mq2008" in known:
         yield "mq2008: the second stage, ablated", table(list(ablation(less)))
 
@@ -217,6 +218,15 @@ def compared(found: Arrays, way: str) -> dict[str, str]:
         "change of frisk": interval(loss - loss_before),
         "losses": f"{(loss_before > 0).sum()} → {(loss > 0).sum()}",
     }
+
+
+def beside(first: dict[str, dict[str, Arrays]], second: dict[str, dict[str, Arrays]]) -> Iterator[dict[str, str]]:
+    """Every case in both draws."""
+    for name, cases in second.items():
+        for baseline, case in cases.items():
+            ways = {"first draw": (first[name][baseline], RECIPE), "second draw": (case, RECIPE), "any": (case, ANY)}
+            told = {way: "{:+.2f} / {:+.1f}".format(*changes(*found)) for way, found in ways.items()}
+            yield {"collection": name, "baseline": baseline, **told}
 
 
 def averages(cases: dict[str, dict[str, Arrays]], ways: Sequence[str]) -> Result:
