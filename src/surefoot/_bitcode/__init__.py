@@ -23,6 +23,9 @@ from surefoot._bitcode.machine_code import kept
 
 FOLDER = Path(__file__).parent
 DIGEST = FOLDER / "sources.sha256"
+KEPT = (1 << 25) - (1 << 13)
+"""Bytes of a block just below 32 MiB: glibc keeps freed memory up to twice the largest such block that was released."""
+
 MUCH = 1 << 24
 """Bytes of arguments after which a kernel is worth the time of a careful translation."""
 
@@ -197,6 +200,7 @@ def is_usable() -> bool:
         binding.parse_bitcode(next(FOLDER.glob("*.bc")).read_bytes())
     except (AttributeError, OSError, RuntimeError):  # no such function; bitcode of a newer LLVM
         return False
+    np.empty(KEPT, np.uint8)  # else glibc gives each array back, and its pages cost half as much as parsing a run
     return True
 
 
