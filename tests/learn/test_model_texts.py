@@ -61,6 +61,20 @@ def test_a_text_that_lies_is_refused(texts, found, lie):
         validate_text("lightgbm", text, "m.txt")
 
 
+def test_white_space_that_is_no_blank_is_refused(texts):
+    text = re.sub(r"(internal_value=\S*)\d ", "\\1\f ", texts["lightgbm"], count=1)
+    assert text != texts["lightgbm"]
+    with pytest.raises(InputError, match="a model of lightgbm but is not one"):
+        validate_text("lightgbm", text, "m.txt")
+
+
+def test_leaves_of_many_numbers_are_refused(texts):
+    text = re.sub('"size_leaf_vector": ?"1"', '"size_leaf_vector":"3647,1"', texts["xgboost"])
+    assert text != texts["xgboost"]
+    with pytest.raises(InputError, match="a model of xgboost but is not one"):
+        validate_text("xgboost", text, "m.json")
+
+
 @pytest.mark.parametrize("name", ["left_children", "parents", "split_indices", "split_conditions", "id"])
 def test_a_json_that_lies_is_refused(texts, name):
     def lie(own):

@@ -60,7 +60,9 @@ def _require(holds: object) -> None:
 
 def _validate_lightgbm(text: str) -> None:
     begin, end = text.find("Tree=0\n"), text.find(f"{END}\n")
-    _require(text.startswith("tree\n") and end >= 0 and text[begin:end].isascii())  # sizes count bytes
+    trees = text[begin:end]
+    _require(text.startswith("tree\n") and end >= 0 and trees.isascii())  # sizes count bytes
+    _require(begin < 0 or trees.replace("\n", "").isprintable())  # other white space parts no numbers there
     header = _fields(text[: begin if begin >= 0 else end])
     features = int(header["max_feature_idx"]) + 1
     _require(int(header["num_class"]) == int(header["num_tree_per_iteration"]) == 1)
@@ -144,7 +146,9 @@ def _validate_xgboost(text: str) -> None:
     learner = json.loads(text)["learner"]
     booster = learner["gradient_booster"]
     model = booster["gbtree"]["model"] if "gbtree" in booster else booster["model"]
-    features, trees = int(learner["learner_model_param"]["num_feature"]), model["trees"]
+    shape = learner["learner_model_param"]
+    features, trees = int(shape["num_feature"]), model["trees"]
+    _require(int(shape.get("num_class", 0)) <= 1 == int(shape.get("num_target", 1)))
     _require(len(trees) == int(model["gbtree_model_param"]["num_trees"]) == len(model["tree_info"]))
     _require(all(group == 0 for group in model["tree_info"]))
     iterations = model.get("iteration_indptr", [0, len(trees)])
@@ -157,6 +161,7 @@ def _validate_xgboost(text: str) -> None:
 def _validate_xgboost_tree(tree: Mapping[str, Any], features: int) -> None:
     nodes = int(tree["tree_param"]["num_nodes"])
     _require(nodes > 0 and int(tree["tree_param"]["num_deleted"]) == 0)
+    _require(int(tree["tree_param"].get("size_leaf_vector", 0)) in (0, 1))  # how many numbers a leaf has
     arrays = {name: np.array(tree[name], dtype=np.float64) for name in XGBOOST_NODES}
     _require(all(array.shape == (nodes,) for array in arrays.values()))
     left, right = (np.array(tree[name], dtype=np.int64) for name in XGBOOST_NODES[:2])
