@@ -20,6 +20,8 @@ LIES = [
     ("threshold=", "threshold=1 2 "),
     ("tree_sizes=", "tree_sizes=9"),
     ("end of trees", "end of the trees"),
+    ("\nTree=0", "*Tree=0"),
+    ("num_class=1", "Tree=0\nnum_class=1"),
     ("max_feature_idx=", "max_feature_idx=9"),
     ("[learning_rate: ", "[learning_rate"),
     ("end of parameters", "end"),

@@ -59,12 +59,14 @@ def _require(holds: object) -> None:
 
 
 def _validate_lightgbm(text: str) -> None:
-    begin, end = text.find("Tree=0\n"), text.find(f"{END}\n")
+    begin, end = text.find("\nTree=0\n"), text.find(f"{END}\n")
+    begin += begin >= 0
     trees = text[begin:end]
     _require(text.startswith("tree\n") and end >= 0 and trees.isascii())  # sizes count bytes
     _require(begin < 0 or trees.replace("\n", "").isprintable())  # other white space parts no numbers there
     header = _fields(text[: begin if begin >= 0 else end])
     features = int(header["max_feature_idx"]) + 1
+    _require("Tree" not in header)
     _require(int(header["num_class"]) == int(header["num_tree_per_iteration"]) == 1)
     _require(0 < features == len(header["feature_names"].split()) == len(header["feature_infos"].split()))
     start = begin
