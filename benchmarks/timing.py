@@ -112,4 +112,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve()
+    importlib.import_module("benchmarks.timing").serve()  # whose `Times` are those of the benchmarks
