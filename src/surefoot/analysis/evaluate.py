@@ -145,8 +145,9 @@ class EvaluateOptions:
         elif self.ci is not None:
             from surefoot.analysis.intervals import interval_columns
 
-            method = BootstrapMethod(self.ci, self.level, self.n_resamples, self.seed, self.progress)
-            table |= interval_columns(design, alphas, [one for one in measures if one.has_interval], method)
+            method = BootstrapMethod(self.ci, self.level, n_resamples=self.n_resamples, seed=self.seed)
+            known = [one for one in measures if one.has_interval]
+            table |= interval_columns(design, alphas, known, method, self.progress)
         table |= compute_all(minus, statistics, alphas)
         table |= derived(self.extra, design, alphas, table)
         shape = (len(alphas), len(design.systems))

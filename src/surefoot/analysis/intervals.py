@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._cores import default_workers
-from surefoot._typing import Columns, FloatArray
+from surefoot._typing import Columns, FloatArray, Progress
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result
@@ -110,10 +110,14 @@ def _concatenate(parts: list[Statistic | None]) -> Statistic | None:
 
 
 def interval_columns(
-    design: Design, alphas: FloatArray, measures: Sequence[Measure], method: BootstrapMethod
+    design: Design,
+    alphas: FloatArray,
+    measures: Sequence[Measure],
+    method: BootstrapMethod,
+    progress: Progress | None = None,
 ) -> Columns:
     """Columns ``MEASURE_low`` and ``MEASURE_high``, alphas × systems."""
-    return _bounds(Resampler.of(design, alphas, measures), method)
+    return _bounds(Resampler.of(design, alphas, measures), method, progress)
 
 
 def intervals(
@@ -243,7 +247,7 @@ def _result(
     return Result(signature, columns, design.scores.notes)
 
 
-def _bounds(resampler: Resampler, method: BootstrapMethod) -> Columns:
+def _bounds(resampler: Resampler, method: BootstrapMethod, progress: Progress | None = None) -> Columns:
     """Systems are processed one at a time, in threads: numpy releases the interpreter lock while it computes."""
     topics = len(resampler.design.scores.topics)
     if topics < 2:
@@ -253,8 +257,8 @@ def _bounds(resampler: Resampler, method: BootstrapMethod) -> Columns:
         resampler = resampler.with_errors()
     estimates = resampler.estimates()
     left_out, drawn = (
-        None if weights is None else resampler.statistics(weights)
-        for weights in (method.jackknife(topics), method.bootstrap(topics))
+        None if weights is None else resampler.statistics(_counted(weights, total, progress))
+        for weights, total in ((method.jackknife(topics), topics), (method.bootstrap(topics), method.n_resamples))
     )
 
     def of_system(index: int) -> dict[str, Bounds]:
@@ -276,6 +280,15 @@ def _bounds(resampler: Resampler, method: BootstrapMethod) -> Columns:
         for name in names
         for end, side in enumerate(("low", "high"))
     }
+
+
+def _counted(weights: Iterator[FloatArray], total: int, progress: Progress | None) -> Iterator[FloatArray]:
+    done = 0
+    for rows in weights:
+        yield rows
+        done += len(rows)
+        if progress is not None:
+            progress(done, total, f"topics resampled {done:,} of {total:,} times")
 
 
 @dataclass(frozen=True)

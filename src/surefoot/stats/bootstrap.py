@@ -10,14 +10,14 @@ standard error in each of them, which U_Risk and tail risk have. Other measures 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._random import generator
 from surefoot._scipy import special
-from surefoot._typing import FloatArray, Progress
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose
 from surefoot.risk.alphas import validate_alphas
 from surefoot.risk.functions import value_moments
@@ -49,8 +49,6 @@ class BootstrapMethod:
         One minus the confidence: 0.05 for 95 % intervals.
     n_resamples, seed
         Of the bootstrap.
-    progress
-        Called with how many resamples are done, of how many, and a message.
 
     Examples
     --------
@@ -63,7 +61,6 @@ class BootstrapMethod:
     level: float = LEVEL
     n_resamples: int = 10_000
     seed: int = 0
-    progress: Progress | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         choose(self.method, METHODS, "method")
@@ -79,21 +76,11 @@ class BootstrapMethod:
 
     def bootstrap(self, topics: int) -> Iterator[FloatArray] | None:
         """The weights of the bootstrap's resamples; None if the method needs none."""
-        if self.method == "jackknife":
-            return None
-        return self._counted(bootstrap_weights(topics, self.n_resamples, self.seed), self.n_resamples, "resampled")
+        return None if self.method == "jackknife" else bootstrap_weights(topics, self.n_resamples, self.seed)
 
     def jackknife(self, topics: int) -> Iterator[FloatArray] | None:
         """The weights that leave out each topic in turn; None if the method needs none."""
-        return None if self.method == "percentile" else self._counted(jackknife_weights(topics), topics, "left out")
-
-    def _counted(self, weights: Iterator[FloatArray], total: int, what: str) -> Iterator[FloatArray]:
-        done = 0
-        for rows in weights:
-            yield rows
-            done += len(rows)
-            if self.progress is not None:
-                self.progress(done, total, f"topics {what} {done:,} of {total:,} times")
+        return None if self.method == "percentile" else jackknife_weights(topics)
 
     def interval(
         self,
