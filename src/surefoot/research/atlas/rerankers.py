@@ -15,7 +15,7 @@ from surefoot.analysis.explain.explanation import FEWEST_QUERIES, explain
 from surefoot.io.texts import read_queries
 from surefoot.judgments.bounds import delta_bounds
 from surefoot.research.atlas.collections import AtlasCollection
-from surefoot.research.atlas.risk import RESAMPLES, SEED, bootstrap_weights, table_of
+from surefoot.research.atlas.risk import RESAMPLES, SEED, table_of, topic_draws
 from surefoot.results import Result
 
 RERANKERS = ("LLM", "cross-encoder")
@@ -93,7 +93,7 @@ def contrast(atlas: Sequence[AtlasCollection]) -> Result:
 
 
 def _contrast(llm: FloatArray, cross: FloatArray) -> dict[str, Any]:
-    draws = bootstrap_weights(llm.shape[1])
+    draws = topic_draws(llm.shape[1])
     shown: dict[str, Any] = {"LLM": len(llm), "cross-encoders": len(cross)}
     losses = [np.maximum(-deltas, 0).mean(axis=0) for deltas in (llm, cross)]
     shown |= {"F_Risk, LLM": float(losses[0].mean()), "F_Risk, cross-encoders": float(losses[1].mean())}

@@ -13,6 +13,7 @@ from surefoot.analysis.evaluate import evaluate
 from surefoot.research.atlas.collections import FAMILIES, MEASURE, AtlasCollection
 from surefoot.results import Result, signature
 from surefoot.stats.agreement import kendall
+from surefoot.stats.bootstrap import bootstrap_weights
 
 RESAMPLES, SEED = 10_000, 0
 FEWEST_RUNS = 5
@@ -100,7 +101,7 @@ def family_risks(atlas: Sequence[AtlasCollection]) -> Result:
 def _family(deltas: Sequence[FloatArray]) -> dict[str, Any]:
     matrix = np.array(deltas)
     loss, gain = np.maximum(-matrix, 0).mean(axis=0), np.maximum(matrix, 0).mean(axis=0)
-    low, high = np.quantile(bootstrap_weights(loss.size) @ loss / loss.size, [0.025, 0.975])
+    low, high = np.quantile(topic_draws(loss.size) @ loss / loss.size, [0.025, 0.975])
     each = np.maximum(-matrix, 0).mean(axis=1)
     return {
         "runs": len(matrix),
@@ -116,9 +117,9 @@ def _family(deltas: Sequence[FloatArray]) -> dict[str, Any]:
     }
 
 
-def bootstrap_weights(topics: int, n: int = RESAMPLES) -> FloatArray:
-    """How often each topic is drawn, n × topics."""
-    return generator(SEED).multinomial(topics, np.full(topics, 1 / topics), n).astype(np.float64)
+def topic_draws(topics: int) -> FloatArray:
+    """How often each topic is drawn, RESAMPLES × topics."""
+    return np.concatenate(list(bootstrap_weights(topics, RESAMPLES, SEED)))
 
 
 def better_runs(one: AtlasCollection) -> list[str]:
