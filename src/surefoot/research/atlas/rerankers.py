@@ -17,6 +17,7 @@ from surefoot.judgments.bounds import delta_bounds
 from surefoot.research.atlas.collections import AtlasCollection
 from surefoot.research.atlas.risk import RESAMPLES, SEED, table_of, topic_draws
 from surefoot.results import Result
+from surefoot.stats.bootstrap import percentile_interval
 
 RERANKERS = ("LLM", "cross-encoder")
 
@@ -98,7 +99,7 @@ def _contrast(llm: FloatArray, cross: FloatArray) -> dict[str, Any]:
     losses = [np.maximum(-deltas, 0).mean(axis=0) for deltas in (llm, cross)]
     shown |= {"F_Risk, LLM": float(losses[0].mean()), "F_Risk, cross-encoders": float(losses[1].mean())}
     for name, own in (("F_Risk", losses[0] - losses[1]), ("mean", llm.mean(axis=0) - cross.mean(axis=0))):
-        low, high = np.quantile(draws @ own / own.size, [0.025, 0.975])
+        low, high = percentile_interval(draws @ own / own.size)
         shown[f"difference of {name}"] = f"{own.mean():+.4f} [{low:+.4f}, {high:+.4f}]"
     return shown
 

@@ -13,7 +13,7 @@ from surefoot.analysis.evaluate import evaluate
 from surefoot.research.atlas.collections import FAMILIES, MEASURE, AtlasCollection
 from surefoot.results import Result, signature
 from surefoot.stats.agreement import kendall
-from surefoot.stats.bootstrap import bootstrap_weights
+from surefoot.stats.bootstrap import bootstrap_weights, percentile_interval
 
 RESAMPLES, SEED = 10_000, 0
 FEWEST_RUNS = 5
@@ -101,7 +101,7 @@ def family_risks(atlas: Sequence[AtlasCollection]) -> Result:
 def _family(deltas: Sequence[FloatArray]) -> dict[str, Any]:
     matrix = np.array(deltas)
     loss, gain = np.maximum(-matrix, 0).mean(axis=0), np.maximum(matrix, 0).mean(axis=0)
-    low, high = np.quantile(topic_draws(loss.size) @ loss / loss.size, [0.025, 0.975])
+    low, high = percentile_interval(topic_draws(loss.size) @ loss / loss.size)
     each = np.maximum(-matrix, 0).mean(axis=1)
     return {
         "runs": len(matrix),
@@ -152,7 +152,7 @@ def trend(atlas: Sequence[AtlasCollection]) -> Result:
         gains = deltas.mean(axis=1)
         taus = np.array([_taus(deltas[:, drawn]) for drawn in _bootstrap(deltas.shape[1])])
         observed = _taus(deltas)
-        intervals = np.quantile(taus, [0.025, 0.975], axis=0).T
+        intervals = zip(*percentile_interval(taus.T), strict=True)
         names = ("tau of F_Risk", "tau of losses", "tau of tenth", "tau beyond the shift")
         rows.append(
             {
