@@ -31,7 +31,7 @@ What came out of the first draw of seeds: 30.9 % less at -0.42 %; the aim is met
 
 Then another line of risk and mean was looked for, on development queries alone, and not found: the number of trees
 common to all bags, the bags refitted on all queries, a second stage fitted on scores of as many bags as are served,
-some thirty settings (docs/recipe.md has them). So the rule stays. Added before the second draw was looked at: that draw
+some forty settings (docs/recipe.md has them). So the rule stays. Added before the second draw was looked at: that draw
 of the seeds of bags, parts, folds and second stage, in the same cases, of NFCorpus in two of its folds; and, in that
 draw alone, what `--guard any` takes (`Trial.chosen`), beside the recipe and not chosen from.
 """
