@@ -19,7 +19,7 @@ def test_demo_writes_files_and_tells(tmp_path, capsys):
 def test_a_file_in_the_way(tmp_path, capsys):
     (tmp_path / "taken").write_text("")
     assert main(["demo", "-o", str(tmp_path / "taken")]) == 2
-    assert "surefoot demo: can't write the demo to" in capsys.readouterr().err
+    assert "taken: can't be written: File exists" in capsys.readouterr().err
 
 
 def test_help(capsys):
