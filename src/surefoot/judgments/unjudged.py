@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray, IntArray
+from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.effectiveness.kernels import UNJUDGED
 from surefoot.errors import SurefootError
 from surefoot.judgments.judged_runs import POOL, Codes, JudgedRuns, Ranking, TopicPair
@@ -103,7 +103,7 @@ class GradeModel:
 
     def votes(self, topic: int, codes: Codes) -> FloatArray:
         """The weighted votes for documents of a topic."""
-        return np.asarray(_fixed(self._features(topic, codes)) @ self.odds.coefficients)
+        return np.asarray(_fixed(self._features(topic, codes)) @ self._vote_weights(self.odds.coefficients))
 
     def profiles(self, topic: int, codes: Codes) -> FloatArray:
         """Which runs found documents of a topic, in which proportion: documents × runs."""
@@ -114,12 +114,18 @@ class GradeModel:
 
         Weighted by the estimates, or in each row of grades by shared parameters that were drawn.
         """
-        weights = self.odds.coefficients if shared is None else self.odds.drawn_coefficients(shared)
+        drawn = self.odds.coefficients if shared is None else self.odds.drawn_coefficients(shared)
+        weights = self._vote_weights(drawn)
         votes, known = _fixed(self._features(topic, codes)) @ weights.T, np.minimum(grades, len(self.centres) - 1)
         centres = self.centres @ weights.T
         if shared is None:
             return np.asarray(votes - centres[known])
         return np.asarray(votes.T - np.take_along_axis(centres.T, known, axis=1))
+
+    def _vote_weights(self, coefficients: FloatArray) -> FloatArray:
+        """The coefficients without those of what one run alone has: that nobody else found it is no vote."""
+        is_vote = np.repeat([True, False, True, False], [self.runs, self.runs, self.runs + 2, 1])
+        return np.where(is_vote, coefficients, 0.0)
 
     def draw_shared(self, random: np.random.Generator, n: int) -> FloatArray:
         """How far what all topics share may be from its estimate, n × parameters."""
@@ -166,7 +172,11 @@ class GradeModel:
         for grade, number in enumerate(own.rest.tolist()):
             ordered = np.sort(np.append(votes[grades == grade], np.zeros(number))[:number])
             for group in np.array_split(ordered, min(GROUPS, number)) if number else ():
-                yield grade, group.size, float(group.mean() - self.centres[grade] @ self.odds.coefficients)
+                yield (
+                    grade,
+                    group.size,
+                    float(group.mean() - self.centres[grade] @ self._vote_weights(self.odds.coefficients)),
+                )
 
 
 _FITTED: WeakKeyDictionary[JudgedRuns, GradeModel] = WeakKeyDictionary()
