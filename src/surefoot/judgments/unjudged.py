@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import BoolArray, FloatArray, IntArray
+from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.kernels import UNJUDGED
 from surefoot.errors import SurefootError
 from surefoot.judgments.judged_runs import POOL, Codes, JudgedRuns, Ranking, TopicPair
