@@ -60,15 +60,56 @@ def test_a_loaded_kernel_gives_the_same_bits(folder, monkeypatch):
     assert probabilities() == translated
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no owners and modes")
-def test_a_folder_that_others_may_write_to_is_not_used(folder):
+has_owners = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this system has no owners and modes")
+
+
+@has_owners
+@pytest.mark.parametrize("place", ["code", "above it"])
+def test_a_folder_that_others_may_write_to_is_not_used(folder, place):
     folder.mkdir(parents=True)
-    folder.chmod(0o777)
+    (folder if place == "code" else folder.parent).chmod(0o777)
     log = []
     for _ in range(2):
         machine_code.kept(b"a", made(log))
     assert len(log) == 2
     assert not list(folder.iterdir())
+
+
+@has_owners
+def test_a_file_that_others_may_write_to_is_made_anew(folder):
+    machine_code.kept(b"a", made([], b"code of theirs"))
+    (file,) = folder.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o666)
+    for _ in range(2):
+        assert machine_code.kept(b"a", made([])) == b"code"
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_cache_that_cannot_be_written_to_is_read(folder, monkeypatch):
+    machine_code.kept(b"a", made([]))
+    monkeypatch.setattr(os, "utime", refuse)
+    log = []
+    assert machine_code.kept(b"a", made(log)) == b"code"
+    assert not log
+
+
+def refuse(*_):
+    raise PermissionError
+
+
+@has_owners
+def test_without_a_home_and_a_name_nothing_is_kept(folder, monkeypatch):
+    import pwd
+
+    monkeypatch.delenv("SUREFOOT_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", dict[int, object]().__getitem__)
+    log = []
+    for _ in range(2):
+        assert machine_code.kept(b"a", made(log)) == b"code"
+    assert len(log) == 2
 
 
 def test_without_a_folder_kernels_are_translated(folder):

@@ -8,15 +8,15 @@ from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from stat import S_ISVTX
 
-from surefoot.errors import SurefootError
 from surefoot.io.cache import cache_folder, evict
 
 LARGEST = 1 << 24
 """Bytes of all files together."""
 
 DIGEST_SIZE = sha256().digest_size
-WRITABLE_BY_OTHERS = 0o022
+WRITABLE_BY_OTHERS, ROOT = 0o022, 0
 
 
 def kept(origin: bytes, make: Callable[[], bytes]) -> bytes:
@@ -32,21 +32,28 @@ def kept(origin: bytes, make: Callable[[], bytes]) -> bytes:
 
 
 def _read(file: Path) -> bytes | None:
-    """The content of a file, if its digest is right."""
-    with suppress(OSError):
-        data = file.read_bytes()
-        content, digest = data[:-DIGEST_SIZE], data[-DIGEST_SIZE:]
-        if sha256(content).digest() == digest:
-            os.utime(file)
-            return content
-    return None
+    """The content of a file that nobody else can write to, if its digest is right."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read() if _is_own(os.fstat(opened.fileno())) else b""
+    except OSError:
+        return None
+    content, digest = data[:-DIGEST_SIZE], data[-DIGEST_SIZE:]
+    if sha256(content).digest() != digest:
+        return None
+    with suppress(OSError):  # a cache that can't be written to, as in an image
+        os.utime(file)
+    return content
 
 
 def _write(file: Path, content: bytes) -> None:
-    from surefoot.io.atomic import write_bytes
+    from surefoot.io.atomic import replacing
 
-    with suppress(OSError, SurefootError):
-        write_bytes(file, content + sha256(content).digest())
+    with suppress(OSError):
+        file.unlink(missing_ok=True)  # else the new file gets the mode of one that is not to be trusted
+        with replacing(file) as draft:
+            draft.chmod(0o600)
+            draft.write_bytes(content + sha256(content).digest())
         evict(file, LARGEST)
 
 
@@ -56,8 +63,13 @@ def _folder() -> Path | None:
     folder = cache_folder() / "code"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        state = folder.stat()
+        above = folder.parent.stat()
     except OSError:
         return None
-    is_own = not hasattr(os, "geteuid") or (state.st_uid == os.geteuid() and not state.st_mode & WRITABLE_BY_OTHERS)
-    return folder if is_own else None
+    is_shared = above.st_uid == ROOT and above.st_mode & S_ISVTX  # like /tmp, where nobody moves what is another's
+    return folder if _is_own(folder.stat()) and (_is_own(above) or is_shared) else None
+
+
+def _is_own(state: os.stat_result) -> bool:
+    """Whether this user owns it and nobody else can write to it; Windows keeps caches in the user's own folders."""
+    return not hasattr(os, "geteuid") or (state.st_uid == os.geteuid() and not state.st_mode & WRITABLE_BY_OTHERS)

@@ -7,12 +7,18 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """The folder that SUREFOOT_CACHE names, or the operating system's folder for the user's caches."""
+    """The folder that SUREFOOT_CACHE names, or the operating system's folder for the user's caches.
+
+    It need not exist, nor be possible to make.
+    """
     if own := os.environ.get("SUREFOOT_CACHE"):
         return Path(own)
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("surefoot"))
+    try:
+        return Path(platformdirs.user_cache_dir("surefoot"))
+    except RuntimeError:  # a user without a home and a name, as in containers: nothing can be kept
+        return Path(os.devnull) / "surefoot"
 
 
 def evict(newest: Path, largest: int) -> None:
