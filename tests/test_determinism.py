@@ -74,13 +74,13 @@ def test_the_surroundings_change_no_byte(folder: Path, command: str) -> None:
 
 @pytest.fixture(scope="module")
 def orders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Folders with the same runs, judgments and scores, lines in another order in each, and an unjudged topic."""
+    """Folders with the same runs, judgments and scores, lines in another order in each; of 9 documents 7 are judged."""
     rng, found = np.random.default_rng(1), []
     lines = {
         f"{system}.run": [f"q{q} Q0 d{d} 0 {rng.normal():.4f} x" for q in range(23 - (system == "c")) for d in range(9)]
         for system in "abcde"
     }
-    lines["qrels.txt"] = [f"q{q} 0 d{d} {int(rng.random() < 0.3)}" for q in range(22) for d in range(9)]
+    lines["qrels.txt"] = [f"q{q} 0 d{d} {int(rng.random() < 0.3)}" for q in range(22) for d in range(7)]
     scores = [f"q{q},{','.join(f'{rng.random():.3f}' for _ in range(5))}" for q in range(22)]
     for order in range(3):
         found.append(tmp_path_factory.mktemp("order"))
@@ -97,6 +97,8 @@ ORDERED = {
     "--correct holm --tail 0.1 --alpha 1,5",
     "table": "evaluate --scores scores.csv --baseline a --ci bca --n-resamples 100 --format csv",
     "explore": "explore {runs} --system b --baseline a --format csv",
+    "credible": "explore {runs} --system b --baseline a --credible --format csv",
+    "judge": "judge {runs} --candidate b --baseline a --budget 20 -o out --force",
     "cross": "cross {runs} --alpha 5 --format csv",
     "gate": "gate {runs} --baseline a --candidate b --format json --undecided pass",
     "guard": "guard fit --baseline a.run --candidate b.run --qrels qrels.txt --seed 3 -o out --force",
@@ -120,7 +122,7 @@ def test_no_order_of_lines_changes_a_byte(orders, command, monkeypatch, capfd) -
     assert set(others) == {usual}
 
 
-@pytest.mark.parametrize("command", ["evaluate", "explore", "cross", "gate"])
+@pytest.mark.parametrize("command", ["evaluate", "explore", "credible", "judge", "cross", "gate"])
 def test_no_order_of_files_changes_more_than_the_order_of_rows(orders, command, monkeypatch, capfd) -> None:
     """Five systems: BLAS rounds the rows of a product by their position, on many processors."""
     usual, *others = (printed(orders[0], command, systems, monkeypatch, capfd) for systems in ("abcde", "dbeca"))

@@ -200,8 +200,13 @@ def is_usable() -> bool:
         binding.parse_bitcode(next(FOLDER.glob("*.bc")).read_bytes())
     except (AttributeError, OSError, RuntimeError):  # no such function; bitcode of a newer LLVM
         return False
-    np.empty(KEPT, np.uint8)  # else glibc gives each array back, and its pages cost half as much as parsing a run
+    _keep_freed_memory()
     return True
+
+
+def _keep_freed_memory() -> None:
+    """Free a large array: glibc then keeps as much, else the pages of arrays cost half as much as parsing a run."""
+    np.empty(KEPT, np.uint8)
 
 
 @cache

@@ -138,7 +138,8 @@ class JudgedRuns:
         refuse_high_grades(chosen, judged)
         depth = max(min(chosen.cutoff, DEEPEST), POOL)
         loaded = (source.load(names, duplicates) for source in sources_of(runs))
-        return cls(chosen, judged, {run.name: Ranking.of(run, judged, depth) for run in loaded})
+        rankings = {run.name: Ranking.of(run, judged, depth) for run in loaded}
+        return cls(chosen, judged, dict(sorted(rankings.items())))  # models and draws go by position
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -100,6 +100,8 @@ def next_judgments(
     """
     if budget < 1:
         raise SurefootError(f"the budget must be at least 1; got {budget}")
+    if candidate == baseline:
+        raise SurefootError(f"candidate and baseline are both {baseline}; name two runs")
     value, pair = Linear(validate_alpha(alpha)), runs.pair(candidate, baseline)
     bounds = delta_bounds(pair)
     current = verdict_of(value(pair.delta), level)
@@ -262,8 +264,8 @@ def _reason(pair: JudgedPair, topic: int, document: int) -> str:
 
 
 def _notes(verdict: str, expected: str, chances: Mapping[str, float], settled: bool, unjudged: int) -> tuple[str, ...]:
-    notes = [f"the candidate's verdict is {verdict!r}; {counted(unjudged, 'document')} of the two rankings unjudged"]
+    notes = [f"the verdict on the candidate: {verdict}; {counted(unjudged, 'document')} of the two rankings unjudged"]
     if settled:
         return (*notes, "no judgment can change the verdict any more")
     likely = ", ".join(f"{name} {100 * chance:.0f} %" for name, chance in chances.items())
-    return (*notes, f"with the grades that they probably have it is {expected!r}; once all are judged: {likely}")
+    return (*notes, f"with the grades that they probably have: {expected}; once all are judged: {likely}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -84,7 +84,7 @@ class GradeModel:
         starts = np.cumsum([0, *(pool.judged.size for pool in pools)])
         fixed, varying = _fixed(features), _varying(features)
         voters = features.shape[1] - 2
-        groups = np.repeat([0, 1, 2, -1], [voters, voters, voters, 3]), np.repeat([0, 1], [1, voters])
+        groups = _of_blocks([group for group, _ in FIXED], voters), np.repeat([0, 1], [1, voters])
         odds = MixedOdds.fit(GradedDocuments(fixed, groups[0], varying, groups[1], grades, starts, runs.levels))
         given = np.unique(grades)
         means = np.stack([fixed[grades == grade].mean(axis=0) for grade in given], axis=1)
@@ -124,8 +124,7 @@ class GradeModel:
 
     def _vote_weights(self, coefficients: FloatArray) -> FloatArray:
         """The coefficients without those of what one run alone has: that nobody else found it is no vote."""
-        is_vote = np.repeat([True, False, True, False], [self.runs, self.runs, self.runs + 2, 1])
-        return np.where(is_vote, coefficients, 0.0)
+        return np.where(_of_blocks([is_vote for _, is_vote in FIXED], self.runs), coefficients, 0.0)
 
     def draw_shared(self, random: np.random.Generator, n: int) -> FloatArray:
         """How far what all topics share may be from its estimate, n × parameters."""
@@ -187,11 +186,20 @@ def _profile(features: FloatArray) -> FloatArray:
     return np.asarray(votes / np.maximum(np.linalg.norm(votes, axis=1, keepdims=True), 1e-9))
 
 
+FIXED = ((0, True), (1, False), (2, True), (-1, True), (-1, False))
+"""The blocks of `_fixed`: the group of coefficients that share a variance (-1: none), and whether it is a vote."""
+
+
 def _fixed(features: FloatArray) -> FloatArray:
     """What all topics weigh alike: the profile, who alone has it first, votes, their mean and highest, if alone."""
     first = features[:, :-2] > 1 - np.log(HEAD + 0.5) / np.log(POOL)
     alone = first.sum(axis=1, keepdims=True) == 1
     return np.concatenate([_profile(features), first & alone, features, alone], axis=1)
+
+
+def _of_blocks(values: Sequence[int], runs: int) -> IntArray:
+    """A value for each column of `_fixed` of one for each block."""
+    return np.repeat(values, [runs, runs, runs, 2, 1])
 
 
 def _varying(features: FloatArray) -> FloatArray:
