@@ -82,6 +82,7 @@ def compiled(kernel: Kernel, signature: tuple[types.Type, ...]) -> bytes:
     module.get_function(overload.fndesc.llvm_func_name).name = returned(overload.signature.return_type)
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
+    passes.add_strip_symbols_pass()  # names of values too differ from run to run
     options = binding.create_pipeline_tuning_options()
     machine = binding.Target.from_default_triple().create_target_machine()
     passes.run(module, binding.create_pass_builder(machine, options))
