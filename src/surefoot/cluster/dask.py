@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import getitem
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,7 +132,7 @@ def train(
         None if valid is None else _partition(client, valid, columns, len(workers)),
         None if init_model is None else init_model.text,
         callbacks,
-        None if checkpoint is None else Path(checkpoint).absolute(),
+        checkpoint,
         checkpoint_every,
     )
     shards = _shards(client, frame, columns, request.partitioning, workers)
@@ -178,7 +177,7 @@ def train_data(
         settings or Settings(engine="xgboost"),
         partitionings[0],
         None if valid is None else partitionings[1],
-        checkpoint=None if checkpoint is None else Path(checkpoint).absolute(),
+        checkpoint=checkpoint,
     )
     given = [baseline] if valid is None else [baseline, baseline_for("validation", valid_baseline, baseline)]
     shards = []

@@ -10,7 +10,6 @@ import json
 import pickle
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from surefoot._typing import PathLike
@@ -93,7 +92,7 @@ def train(
         None if valid is None else _partition(valid, columns, workers),
         None if init_model is None else init_model.text,
         callbacks,
-        None if checkpoint is None else Path(checkpoint).absolute(),
+        checkpoint,
         checkpoint_every,
     )
     rows = _with_shard(frame, columns, request.partitioning, 0)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._typing import PathLike
 from surefoot.cluster.columns import Shard
 from surefoot.cluster.partitioning import Partitioning
 from surefoot.errors import SurefootError, choose, counted
@@ -100,13 +101,15 @@ class WorkerRequest:
     valid: Partitioning | None = None
     init_model: str | None = None
     callbacks: Sequence[Any] = ()
-    checkpoint: Path | None = None
+    checkpoint: PathLike | None = None
     checkpoint_every: float = EVERY
     comm: Comm = field(default_factory=Collective)
     objective: type[LambdaMART] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", validate_cluster_settings(self.settings))
+        if self.checkpoint is not None:  # workers may run in other folders
+            object.__setattr__(self, "checkpoint", Path(self.checkpoint).absolute())
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +178,7 @@ def _checkpoint(request: WorkerRequest, run: TrainingRun, rank: int) -> Checkpoi
     keys = request.comm.gather(np.array([[float(int(run.key[:HASH_DIGITS], 16))]]))
     own = {**run.request, "rows of a worker": keys[0].tolist()}
     with request.comm.raise_together():
-        found = Checkpoint.begin(None if rank else request.checkpoint, own, request.checkpoint_every, resume=True)
+        found = Checkpoint.begin(None if rank else Path(request.checkpoint), own, request.checkpoint_every, resume=True)
     found.current = Stage(**json.loads(collective.broadcast(json.dumps(asdict(found.current)), 0)))
     return found
 
