@@ -24,7 +24,7 @@ docs: .venv/docs.done
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-bench: .venv/dev.done
+bench: .venv/bench.done
 	$(BIN)/python -m benchmarks
 
 # The same sources, numba and Python give the same bytes: who does not trust the files makes them again and compares.

@@ -11,4 +11,5 @@ lock() {
 }
 lock run.lock --extra learn --group build
 lock dev.lock --extra all --group dev
+lock bench.lock --extra all --group bench --constraint requirements/dev.lock
 lock docs.lock --extra learn --group build --group docs
