@@ -8,7 +8,7 @@ import pytest
 from surefoot import Scores, SurefootError, evaluate, risk
 from surefoot._typing import Columns
 from surefoot.analysis.design import Design
-from surefoot.analysis.intervals import Resampler, difference_intervals, intervals
+from surefoot.analysis.intervals import USUAL, Resampler, difference_intervals, intervals
 from surefoot.risk.values import Smooth
 from surefoot.stats.bootstrap import (
     bootstrap_weights,
@@ -62,6 +62,20 @@ def test_leaving_topics_out_is_a_resample_too() -> None:
     for topic in (0, 3, 29):
         for name, expected in direct(np.delete(VALUES, topic, axis=1), 5.0).items():
             np.testing.assert_allclose(found[name][topic, 2], expected, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_leaving_out_groups_moves_intervals_by_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred groups of topics instead of three hundred topics, by every method that needs the jackknife."""
+    scores = Scores(np.random.default_rng(7).beta(0.5, 2.0, (3, 300)), ["base", "one", "two"], range(300))
+    for method, tolerance in (("bca", 0.02), ("jackknife", 0.15)):
+        whole = intervals(scores, "base", ALPHAS, measures=USUAL, method=method, n_resamples=1000)
+        with monkeypatch.context() as patch:
+            patch.setattr("surefoot.stats.bootstrap.MOST_GROUPS", 100)
+            groups = intervals(scores, "base", ALPHAS, measures=USUAL, method=method, n_resamples=1000)
+        width = np.asarray(whole["high"]) - np.asarray(whole["low"])
+        for side in ("low", "high"):
+            moved = np.abs(np.asarray(groups[side]) - np.asarray(whole[side]))
+            assert np.nanmax(moved / np.where(width > 0, width, 1.0)) < tolerance, (method, side)
 
 
 def test_smooth_values_are_resampled_as_well() -> None:

@@ -40,6 +40,13 @@ def test_all_tests_of_all_systems() -> None:
     assert any("the same at every alpha" in note for note in result.notes)
 
 
+def test_progress_is_told_of_every_test_that_resamples() -> None:
+    told: list[tuple[int, int | None, str]] = []
+    tests = ["bootstrap", "t", "flip", "swap"]
+    run_tests(SCORES, "a", tests=tests, n_resamples=200, systems=["b"], progress=lambda *one: told.append(one))
+    assert sorted(told) == [*[(200, 200, "permutations: 200 of 200")] * 2, (200, 200, "resamples: 200 of 200")]
+
+
 def test_corrections_count_a_test_once() -> None:
     result = run_tests(SCORES, "a", [0, 5], correct="holm", n_resamples=99, tests=["trisk", "t", "flip", "max"])
     columns = {name: np.asarray(column).reshape(5, 2) for name, column in result.columns.items()}

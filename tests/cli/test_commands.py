@@ -321,7 +321,8 @@ def test_resampling_many_topics_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("surefoot.cli.progress.LOG_INTERVAL", 0.0)
     path = tmp_path / "scores.csv"
     path.write_text("topic,a,b\n1,0.1,0.2\n2,0.3,0.2\n3,0.5,0.1\n")
-    resampled = "topics resampled 3 of 3 times\ntopics resampled 20 of 20 times\n"
-    for extra, told in (([], ""), (["--ci", "--n-resamples", "20"], resampled)):
+    intervals = ["--ci", "--n-resamples", "20"], "jackknife samples: 3 of 3\nresamples: 20 of 20\n"
+    tests = ["--tests", "bootstrap", "--n-resamples", "5"], "permutations: 5 of 5\nresamples: 5 of 5\n"
+    for extra, told in (([], ""), intervals, tests):
         assert main(["evaluate", "--scores", str(path), "--baseline", "a", *extra]) == 0
         assert capsys.readouterr().err == told

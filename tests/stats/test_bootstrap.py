@@ -10,7 +10,10 @@ from surefoot.stats.bootstrap import (
     bca_interval,
     bootstrap_test,
     bootstrap_weights,
+    jackknife_error,
+    jackknife_groups,
     jackknife_interval,
+    jackknife_weights,
     percentile_interval,
 )
 
@@ -40,6 +43,28 @@ def test_jackknife_interval_of_a_mean() -> None:
     low, high = jackknife_interval(sample.mean(), (sample.sum() - sample) / 29)
     expected = stats.ttest_1samp(sample, 0).confidence_interval(0.95)
     np.testing.assert_allclose([low, high], [expected.low, expected.high], rtol=1e-9)
+
+
+@pytest.mark.parametrize("topics", [2, 5000, 5001, 12_345])
+def test_the_jackknife_leaves_out_groups_of_one_size(topics: int) -> None:
+    groups = jackknife_groups(topics)
+    size = groups.shape[1]
+    assert size == (1 if topics <= 5000 else -(-topics // 5000))
+    assert np.unique(groups).size == groups.size > topics - size
+    rows = next(jackknife_weights(topics))
+    np.testing.assert_array_equal(rows.sum(axis=1), topics - size)
+    np.testing.assert_array_equal(np.nonzero(rows == 0)[1].reshape(-1, size), np.sort(groups[: len(rows)], axis=1))
+
+
+@pytest.mark.parametrize("topics", [5001, 30_000])
+def test_groups_have_the_spread_and_the_skewness_of_topics(topics: int) -> None:
+    x = np.random.default_rng(topics).beta(0.3, 3.0, topics)
+    groups = jackknife_groups(topics)
+    alone, together = (x.sum() - x) / (topics - 1), (x.sum() - x[groups].sum(axis=1)) / (topics - groups.shape[1])
+    assert jackknife_error(together) == pytest.approx(x.std(ddof=1) / np.sqrt(topics), rel=0.03)
+    a, b = (stats.skew(-left_out) / 6 / np.sqrt(left_out.size) for left_out in (alone, together))
+    assert a > 0.001
+    assert a == pytest.approx(b, abs=0.0005)
 
 
 def test_studentised_intervals_are_those_of_the_textbook() -> None:

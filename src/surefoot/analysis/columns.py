@@ -11,7 +11,7 @@ from surefoot._typing import Columns, FloatArray
 from surefoot.analysis.design import Design
 from surefoot.errors import SurefootError
 from surefoot.risk.measures import Risk, compute_all, get_risk, registered
-from surefoot.stats.bootstrap import jackknife_weights
+from surefoot.stats.bootstrap import jackknife_error, jackknife_weights
 
 RANK, JACKKNIFE = "rank_", "se_jackknife_"
 
@@ -44,7 +44,7 @@ def derived(names: Sequence[str], design: Design, alphas: FloatArray, table: Col
     found: Columns = {}
     for name in names:
         if name.startswith(JACKKNIFE):
-            found[name] = jackknife_error(design, alphas, get_risk(name.removeprefix(JACKKNIFE)))
+            found[name] = _jackknife_error(design, alphas, get_risk(name.removeprefix(JACKKNIFE)))
         elif name.startswith(RANK):
             measure = get_risk(name.removeprefix(RANK))
             if measure.higher_is_better is None:
@@ -62,8 +62,8 @@ def _ranks(values: FloatArray) -> npt.NDArray[np.object_]:
     return ranks
 
 
-def jackknife_error(design: Design, alphas: FloatArray, measure: Risk) -> FloatArray:
-    """SE_J of a measure: sqrt((c - 1) / c) times the root of the squared deviations of the leave-one-out values."""
+def _jackknife_error(design: Design, alphas: FloatArray, measure: Risk) -> FloatArray:
+    """SE_J of a measure, alphas × systems."""
     topics = len(design.scores.topics)
     if topics < 2:
         raise SurefootError("the jackknife needs at least two topics")
@@ -74,5 +74,4 @@ def jackknife_error(design: Design, alphas: FloatArray, measure: Risk) -> FloatA
         ],
         axis=-1,
     )
-    deviations = left_out - left_out.mean(axis=-1, keepdims=True)
-    return np.asarray(np.sqrt((topics - 1) / topics * np.square(deviations).sum(axis=-1)))
+    return jackknife_error(left_out)

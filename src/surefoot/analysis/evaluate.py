@@ -170,6 +170,7 @@ class EvaluateOptions:
             correct=self.correct,
             n_resamples=self.n_resamples,
             seed=self.seed,
+            progress=self.progress,
         )
         return {name: found[name] for name in found.columns if name not in rows}
 
@@ -253,7 +254,7 @@ def evaluate(
         Adds columns by name: ``"correlation"`` with the baseline and any other measure that is not shown unasked,
         ``rank_NAME`` (1 for the best of an alpha, over all systems) and ``se_jackknife_NAME`` of any measure.
     progress
-        Called with how many resamples of intervals are done, of how many, and a message.
+        Called with how many resamples of an interval or a test are done, of how many, and a message.
 
     Returns
     -------

@@ -257,8 +257,8 @@ def _bounds(resampler: Resampler, method: BootstrapMethod, progress: Progress | 
         resampler = resampler.with_errors()
     estimates = resampler.estimates()
     left_out, drawn = (
-        None if weights is None else resampler.statistics(_counted(weights, total, progress))
-        for weights, total in ((method.jackknife(topics), topics), (method.bootstrap(topics), method.n_resamples))
+        None if weights is None else resampler.statistics(weights)
+        for weights in (method.jackknife(topics, progress), method.bootstrap(topics, progress))
     )
 
     def of_system(index: int) -> dict[str, Bounds]:
@@ -280,15 +280,6 @@ def _bounds(resampler: Resampler, method: BootstrapMethod, progress: Progress | 
         for name in names
         for end, side in enumerate(("low", "high"))
     }
-
-
-def _counted(weights: Iterator[FloatArray], total: int, progress: Progress | None) -> Iterator[FloatArray]:
-    done = 0
-    for rows in weights:
-        yield rows
-        done += len(rows)
-        if progress is not None:
-            progress(done, total, f"topics resampled {done:,} of {total:,} times")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import Columns, FloatArray
+from surefoot._typing import Columns, FloatArray, Progress
 from surefoot.analysis.design import Baseline, Design, Population, signature_of
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result
@@ -36,6 +36,7 @@ def run_tests(
     correct: str | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> Result:
     """Every system against the baseline by several tests, one row for each system and alpha.
 
@@ -54,6 +55,8 @@ def run_tests(
         them.
     n_resamples, seed
         Of the bootstrap and the permutation tests.
+    progress
+        Called with how many resamples of a test are done, of how many, and a message.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def run_tests(
     design = Design.of(scores.by_name(), baseline, chosen, population, value)
     if design.baselines is None:
         raise SurefootError("tests need a baseline; name one")
-    method: Method = {"alternative": alternative, "n_resamples": n_resamples, "seed": seed}
+    method: Method = {"alternative": alternative, "n_resamples": n_resamples, "seed": seed, "progress": progress}
     found = _columns(design, alphas, tests, method)
     if correct is not None:
         found |= _corrected(found, design.family, correct)
@@ -97,6 +100,7 @@ class Method(TypedDict):
     alternative: str
     n_resamples: int
     seed: int
+    progress: Progress | None
 
 
 def _columns(design: Design, alphas: FloatArray, tests: Sequence[str], method: Method) -> Columns:

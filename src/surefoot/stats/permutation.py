@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from surefoot._random import generator
 from surefoot._scipy import special
-from surefoot._typing import FloatArray
+from surefoot._typing import FloatArray, Progress
 from surefoot.errors import SurefootError, choose
 from surefoot.risk.alphas import validate_alphas
 from surefoot.risk.measures import GEORISK, Risk
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.values import Family, Linear, Value, value_functions
 from surefoot.stats.inference import ALTERNATIVES, t_inference
+from surefoot.stats.progress import counted
 from surefoot.stats.ranks import signed_rank_p
 
 ROUNDING = 1e-12
@@ -119,6 +120,7 @@ def flip_test(
     alternative: str = "two-sided",
     n_resamples: int = 10_000,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> FlipTest:
     """The sign-flip permutation test: U_Risk against all that it could be if d were as likely -d on each topic.
 
@@ -141,6 +143,8 @@ def flip_test(
         ``"two-sided"``, or ``"worse"`` for the system.
     n_resamples, seed
         How many flips are drawn if not all are counted, and from which seed.
+    progress
+        Called with how many flips are done, of how many, and a message.
 
     Returns
     -------
@@ -159,7 +163,7 @@ def flip_test(
     odd, even = _odd_and_even(d, sweep, value)
     # Linear values make the same test at every alpha, so one of them is enough.
     tested = odd.reshape(sweep.size, -1, d.shape[-1])[: 1 if value is Linear else None]
-    p, p_max, exact = _flipped(tested, alternative, n_resamples, seed)
+    p, p_max, exact = _flipped(tested, alternative, n_resamples, seed, progress)
     shape = odd.shape[:-1]
     return FlipTest(
         urisk=(odd + even).mean(axis=-1),
@@ -178,7 +182,9 @@ def _odd_and_even(d: FloatArray, alphas: FloatArray, value: Family) -> tuple[Flo
     return ((there - back) / 2).reshape(shape), ((there + back) / 2).reshape(shape)
 
 
-def _flipped(odd: FloatArray, alternative: str, n: int, seed: int) -> tuple[FloatArray, FloatArray, bool]:
+def _flipped(
+    odd: FloatArray, alternative: str, n: int, seed: int, progress: Progress | None
+) -> tuple[FloatArray, FloatArray, bool]:
     """Both p of each alpha and system of an array alphas × systems × topics."""
     alphas, systems, _ = odd.shape
     odd = odd.reshape(alphas * systems, -1)
@@ -187,7 +193,7 @@ def _flipped(odd: FloatArray, alternative: str, n: int, seed: int) -> tuple[Floa
     unit = unit[:, (unit != 0).any(axis=0)]
     observed = _extremity(unit.sum(axis=1), alternative) - ROUNDING
     single, largest, drawn = np.zeros(len(odd)), np.zeros(len(odd)), 0
-    for flips in _patterns(unit.shape[1], n, seed, len(odd)):
+    for flips in _patterns(unit.shape[1], n, seed, len(odd), progress):
         extremity = _extremity((1.0 - 2.0 * flips) @ unit.T, alternative)
         extremity[:, length == 0] = -np.inf  # what is no test is no rival either
         most = extremity.reshape(-1, alphas, systems).max(axis=2).repeat(systems, axis=1)
@@ -219,6 +225,7 @@ def swap_test(
     alternative: str = "two-sided",
     n_resamples: int = 10_000,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> SwapTest:
     """The topic-swap permutation test: do two systems of a population differ in GeoRisk?
 
@@ -239,6 +246,8 @@ def swap_test(
         ``"two-sided"``, or ``"worse"`` for the first system.
     n_resamples, seed
         If there are no more exchanges than ``n_resamples`` all are counted, else so many are drawn.
+    progress
+        Called with how many exchanges are done, of how many, and a message.
 
     Returns
     -------
@@ -263,7 +272,7 @@ def swap_test(
     count, drawn = np.zeros(sweep.size), 0
     difference = compared.difference(pair[:, np.newaxis])[:, 0]
     observed = _extremity(difference, alternative) - ROUNDING
-    for swaps in _patterns(int(differs.sum()), n_resamples, seed, 4 * x.shape[1]):
+    for swaps in _patterns(int(differs.sum()), n_resamples, seed, 4 * x.shape[1], progress):
         swapped = np.repeat(pair[:, np.newaxis], len(swaps), axis=1)
         swapped[..., differs] = np.where(swaps, swapped[::-1][..., differs], swapped[..., differs])
         count += (observed <= _extremity(compared.difference(swapped), alternative).T).sum(axis=0)
@@ -307,7 +316,9 @@ def _enumerable(topics: int, n_resamples: int) -> bool:
     return topics < 63 and 1 << topics <= n_resamples
 
 
-def _patterns(topics: int, n_resamples: int, seed: int, width: int) -> Iterator[npt.NDArray[np.bool_]]:
+def _patterns(
+    topics: int, n_resamples: int, seed: int, width: int, progress: Progress | None
+) -> Iterator[npt.NDArray[np.bool_]]:
     """Which topics to exchange: all patterns if they are no more than ``n_resamples``, else so many by chance.
 
     They come in chunks, bounded for work that needs ``width`` numbers a pattern.
@@ -318,12 +329,14 @@ def _patterns(topics: int, n_resamples: int, seed: int, width: int) -> Iterator[
     count = 1 << topics if exact else n_resamples
     at_once = max(1, CHUNK // max(topics, width))
     random = generator(seed)
-    for start in range(0, count, at_once):
-        codes = np.arange(start, min(start + at_once, count))
+
+    def drawn(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         if exact:
-            yield (codes[:, np.newaxis] >> np.arange(topics)) & 1 == 1
-        else:
-            yield random.integers(0, 2, (len(codes), topics), dtype=np.int8) == 1
+            return np.asarray((codes[:, np.newaxis] >> np.arange(topics)) & 1 == 1)
+        return np.asarray(random.integers(0, 2, (len(codes), topics), dtype=np.int8) == 1)
+
+    chunks = (drawn(np.arange(start, min(start + at_once, count))) for start in range(0, count, at_once))
+    return counted(chunks, count, progress, "permutations")
 
 
 def _p_of(count: FloatArray, drawn: int, exact: bool) -> FloatArray:
