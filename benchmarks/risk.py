@@ -21,6 +21,7 @@ def main() -> None:
     scores = generated(TOPICS)
     contestants = {
         **with_before("surefoot: U, T, p, Z, GeoRisk, wins, losses; 21 alphas", by_surefoot, TOPICS),
+        **with_before("the same, systems not in the order of their names", by_surefoot, TOPICS, True),
         "numpy and scipy: U, T, p, Z, GeoRisk; 1 alpha": lambda: by_the_formulas(scores.values, 5.0),
         "limit: reading the scores three times": lambda: read(scores.values),
     }
@@ -29,8 +30,8 @@ def main() -> None:
     measure_large()
 
 
-def by_surefoot(topics: int) -> None:
-    evaluate(generated(topics), "s0", ALPHAS)
+def by_surefoot(topics: int, shuffled: bool = False) -> None:
+    evaluate(generated(topics, shuffled), "s000", ALPHAS)
 
 
 def read(values: FloatArray) -> None:
@@ -44,7 +45,7 @@ def measure_large() -> None:
     scores = generated(MANY_TOPICS)
     before = peak()
     begin = time.perf_counter()
-    evaluate(scores, "s0", ALPHAS)
+    evaluate(scores, "s000", ALPHAS)
     seconds = time.perf_counter() - begin
     size = scores.values.nbytes / 2**30
     print(f"\n{SYSTEMS} systems × {MANY_TOPICS:,} topics ({size:.2f} GiB of scores), 21 alphas")
@@ -52,10 +53,11 @@ def measure_large() -> None:
 
 
 @cache
-def generated(topics: int) -> Scores:
+def generated(topics: int, shuffled: bool = False) -> Scores:
     values = np.random.default_rng(2016).random((SYSTEMS, topics))
     values.flags.writeable = False
-    return Scores(values, [f"s{i}" for i in range(SYSTEMS)], range(topics))
+    numbers = np.random.default_rng(0).permutation(SYSTEMS) if shuffled else range(SYSTEMS)
+    return Scores(values, [f"s{i:03}" for i in numbers], range(topics))
 
 
 def by_the_formulas(x: FloatArray, alpha: float) -> tuple[FloatArray, ...]:

@@ -134,6 +134,22 @@ def test_select_and_rename(scores):
     assert scores.note("more").notes == ("a note", "more")
 
 
+def test_by_name_moves_whole_rows():
+    judged = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
+    scores = Scores([[1, 2], [3, -4], [5, 6]], ["c", "a", "b"], ["q1", "q2"], "AP", ["said"], judged)
+    found = scores.by_name()
+    assert (found.systems, found.topics) == (("a", "b", "c"), scores.topics)
+    assert (found.measure, found.notes) == ("AP", ("said",))
+    for name in "abc":
+        np.testing.assert_array_equal(found[name], scores[name])
+        np.testing.assert_array_equal(found.judged[found.row(name)], scores.judged[scores.row(name)])
+    assert found.lowest == scores.lowest == -4
+    assert found.by_name() is found
+    for matrix in (found.values, found.judged):
+        with pytest.raises(ValueError, match=r"read-only|WRITEABLE"):
+            matrix.flags.writeable = True
+
+
 def test_repr(scores):
     assert repr(scores) == "Scores(2 systems × 3 topics of AP)"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -102,12 +103,17 @@ class Scores:
         reserved = [system for system in self.systems if system in VIRTUAL]
         if reserved:
             raise SurefootError(f"{reserved[0]} names a virtual baseline; rename the system of that name")
-        if not (self.values.min() >= -LARGEST and self.values.max() <= LARGEST):
+        if not (self.lowest >= -LARGEST and self.values.max() <= LARGEST):
             row, column = np.argwhere(~(np.abs(self.values) <= LARGEST))[0]
             raise SurefootError(
                 f"the score of system {self.systems[row]!r} on topic {self.topics[column]!r} is "
                 f"{self.values[row, column]:g}; scores must be finite numbers, at most {LARGEST:g}"
             )
+
+    @cached_property
+    def lowest(self) -> float:
+        """The lowest score."""
+        return float(self.values.min())
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copies and pickles are made anew, so that they are as immutable as the original."""
@@ -240,7 +246,15 @@ class Scores:
         ('a', 'b')
         """
         names = tuple(sorted(self.systems))
-        return self if names == self.systems else self.select(names)
+        if names == self.systems:
+            return self
+        rows = _positions("system", self.systems, names)
+        moved = {"values": _locked_rows(self.values, rows), "systems": names}
+        if self.judged is not None:
+            moved["judged"] = _locked_rows(self.judged, rows)
+        found = object.__new__(Scores)  # the same scores, so that there is nothing to check
+        found.__dict__.update(self.__dict__ | moved)
+        return found
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """The scores as ``{system: {topic: score}}``, which `from_dict` reads.
@@ -326,6 +340,13 @@ def _locked(values: npt.ArrayLike) -> FloatArray:
         matrix.flags.writeable = False
     locked: FloatArray = matrix.view()
     return locked
+
+
+def _locked_rows(values: FloatArray, rows: list[int]) -> FloatArray:
+    """These rows of a matrix, in memory of their own."""
+    chosen = values[rows]
+    chosen.flags.writeable = False
+    return chosen.view()
 
 
 def _is_locked(array: npt.NDArray[Any]) -> bool:

@@ -81,7 +81,7 @@ class Design:
         Members are in the order of their names; of a pair, the system comes first.
         None where a score is below 0: Z_Risk is undefined then.
         """
-        if self.scores.values.min() < 0:
+        if self.scores.lowest < 0:
             return
         if self.population == "PAIR" and self.baselines is not None:
             baselines = np.broadcast_to(self.baselines, self.rows.shape)

@@ -302,10 +302,11 @@ def evaluate(
 
 def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluation:
     """The rows of some systems, in their order within each measure."""
-    names: list[str] = result["system"].tolist()
-    index, block = {name: index for index, name in enumerate(systems)}, len(names) // measures
-    rows = [row for row, name in enumerate(names) if name in index]
-    return result.take(np.array(sorted(rows, key=lambda row: (row // block, index[names[row]])), dtype=np.intp))
+    index = {name: index for index, name in enumerate(systems)}
+    place = np.array([index.get(name, -1) for name in result["system"].tolist()])
+    rows = np.flatnonzero(place >= 0)
+    block = rows // (len(place) // measures)
+    return result.take(rows[np.lexsort((place[rows], block))])
 
 
 def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from surefoot._numba import inlined, kernel, vectorised
 from surefoot._typing import FloatArray
 
@@ -12,6 +14,9 @@ BLOCK = 2048
 
 LARGE_LOSS = 0.2 + 1e-9
 """A loss of more than 20 % of the baseline's score; the margin keeps rounding from counting one of exactly 20 %."""
+
+MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
+"""The bits of a float without its sign."""
 
 SMALLEST = 1e-300
 """Instead of 0, by which a continued fraction must not be divided."""
@@ -22,8 +27,10 @@ def compare(system: FloatArray, baseline: FloatArray, found: FloatArray) -> None
     """Fill in what `Comparison` keeps of each pair of rows; either may have one row for all.
 
     Columns: count, mean and squared deviations of the gains (ties among them), the same of the losses, the number of
-    wins, and that of large losses. Blocks of topics are combined as by Chan, Golub and LeVeque (1983).
+    wins, that of large losses, and the largest score of both rows, its sign left out. Blocks of topics are combined as
+    by Chan, Golub and LeVeque (1983).
     """
+    bits = found.view(np.int64)
     for row in range(len(found)):
         found[row] = 0.0
         own, base = system[min(row, len(system) - 1)], baseline[min(row, len(baseline) - 1)]
@@ -37,6 +44,7 @@ def compare(system: FloatArray, baseline: FloatArray, found: FloatArray) -> None
             add_moments(found[row, 3:6], losses, loss, below)
             found[row, 6] += wins
             found[row, 7] += large
+            bits[row, 8] = max(bits[row, 8], largest_bits(x, b))
 
 
 @vectorised
@@ -64,6 +72,16 @@ def squared_deviations(x: FloatArray, b: FloatArray, gain: float, loss: float) -
         above += 0.0 if d < 0.0 else from_gain * from_gain
         below += from_loss * from_loss if d < 0.0 else 0.0
     return above, below
+
+
+@vectorised
+def largest_bits(x: FloatArray, b: FloatArray) -> int:
+    """The bits of the largest number, signs left out: they are in the order of the numbers, and compared faster."""
+    own, base, largest = x.view(np.int64), b.view(np.int64), 0
+    for index in range(x.size):
+        either = max(own[index] & MAGNITUDE, base[index] & MAGNITUDE)
+        largest = max(largest, either)  # of two, not of three, which LLVM does not vectorise
+    return largest
 
 
 @inlined

@@ -30,6 +30,8 @@ from surefoot.risk.values import Value
 Values = Mapping[float, Value]
 LINEAR: Values = {}
 """No branches: linear values have closed forms in alpha."""
+ROUNDING = 1e-13
+"""Differences of scores may be wrong by this fraction of the largest one."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,10 @@ class Comparison(Statistic):
         if weights is not None:
             return cls._weighted(system, baseline, weights, values)
         shape = np.broadcast_shapes(system.shape, baseline.shape)
-        found, noise = np.empty((*shape[:-1], 8)), rounding(system, baseline)
-        compare(_rows(system, shape), _rows(baseline, shape), found.reshape(-1, 8))
-        n, mean, m2, lost, loss, loss2, wins, loss20 = np.moveaxis(found, -1, 0)
+        found = np.empty((*shape[:-1], 9))
+        compare(_rows(system, shape), _rows(baseline, shape), found.reshape(-1, 9))
+        n, mean, m2, lost, loss, loss2, wins, loss20, largest = np.moveaxis(found, -1, 0)
+        noise = ROUNDING * largest
         branches: dict[float, Moments | WeightedMoments] = {
             alpha: _moments(system, baseline, value, noise) for alpha, value in values.items()
         }
@@ -303,8 +306,8 @@ def zscores_of(matrix: FloatArray, expected: FloatArray) -> FloatArray:
 
 
 def rounding(system: FloatArray, baseline: FloatArray) -> FloatArray:
-    """An upper bound of the rounding in the differences: 1e-13 of the largest score."""
-    return np.asarray(1e-13 * np.maximum(_largest(system), _largest(baseline)))
+    """An upper bound of the rounding in the differences of scores."""
+    return np.asarray(ROUNDING * np.maximum(_largest(system), _largest(baseline)))
 
 
 def _largest(rows: FloatArray) -> FloatArray:
