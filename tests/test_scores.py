@@ -211,3 +211,25 @@ def test_a_notebook_shows_the_spread_of_each_system(scores):
     page = scores._repr_html_()
     assert "<code>scores|measure=" in page
     assert all(f">{name}<" in page for name in (*scores.systems, "mean", "lowest"))
+
+
+@pytest.mark.parametrize("name", [None, float("nan"), np.nan, "", "\ud800"])
+def test_what_is_missing_or_no_text_is_no_name(name):
+    for build in (
+        lambda: Scores([[0.5], [0.25]], ["old", name], ["q1"]),
+        lambda: Scores([[0.5, 0.25]], ["old"], ["q1", name]),
+        lambda: Scores.from_dict({"old": {"q1": 0.5, name: 0.25}}),
+        lambda: Scores.from_dict({"old": {"q1": 0.5}, name: {"q1": 0.25}}),
+    ):
+        with pytest.raises(SurefootError, match=r"can't name a|is not UTF-8 text"):
+            build()
+
+
+def test_a_system_may_be_called_none():
+    assert Scores([[0.5]], ["None"], ["nan"]).systems == ("None",)
+
+
+@pytest.mark.parametrize("row", [{"q1": 10**400}, {"q1": []}, {"q1": [1, 2]}, {"q1": 1j}, 0.5])
+def test_dictionaries_of_anything_else_than_numbers_are_refused(row):
+    with pytest.raises(SurefootError):
+        Scores.from_dict({"old": row})

@@ -44,12 +44,12 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
 
 
 def listed(names: Iterable[object], most: int = 10) -> str:
-    """Names for a message, at most ``most`` of them.
+    """Names for a message, at most ``most`` of them; what can't be printed in one line is escaped.
 
     >>> listed(range(12), most=3)
     '0, 1, 2 and 9 more'
     """
-    texts = [str(name) for name in names]
+    texts = [text if text.isprintable() else repr(text)[1:-1] for text in map(str, names)]
     if len(texts) <= most:
         return ", ".join(texts)
     return f"{', '.join(texts[:most])} and {len(texts) - most} more"

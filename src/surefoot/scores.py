@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._names import as_texts, refuse_doubles
 from surefoot._order import natural_order
 from surefoot._typing import FloatArray as FloatArray
 from surefoot.errors import SurefootError, choose, counted, did_you_mean, listed
@@ -81,8 +82,8 @@ class Scores:
         judged: npt.ArrayLike | None = None,
     ) -> None:
         object.__setattr__(self, "values", _locked(values))
-        object.__setattr__(self, "systems", tuple(str(system) for system in systems))
-        object.__setattr__(self, "topics", tuple(str(topic) for topic in topics))
+        object.__setattr__(self, "systems", as_texts("system", systems))
+        object.__setattr__(self, "topics", as_texts("topic", topics))
         object.__setattr__(self, "measure", measure)
         object.__setattr__(self, "notes", tuple(notes))
         object.__setattr__(self, "judged", None if judged is None else _locked(judged))
@@ -98,8 +99,8 @@ class Scores:
             raise SurefootError(f"the judged fractions have the shape {self.judged.shape}, the scores {expected}")
         if 0 in expected:
             raise SurefootError("scores need at least one system and one topic")
-        _refuse_doubles("system", self.systems)
-        _refuse_doubles("topic", self.topics)
+        refuse_doubles("system", self.systems)
+        refuse_doubles("topic", self.topics)
         reserved = [system for system in self.systems if system in VIRTUAL]
         if reserved:
             raise SurefootError(f"{reserved[0]} names a virtual baseline; rename the system of that name")
@@ -161,7 +162,13 @@ class Scores:
         >>> Scores.from_dict({"old": {"q1": 0.2, "q2": 0.4}, "new": {"q2": 0.1}}, missing="zero").notes
         ('1 missing score filled with 0: new on q1',)
         """
-        rows = ((system, [str(t) for t in row], list(row.values())) for system, row in scores.items())
+        if not all(isinstance(row, Mapping) for row in scores.values()):
+            raise SurefootError("expected {system: {topic: score}}; some system has no such dictionary")
+        systems = as_texts("system", scores)
+        rows = (
+            (system, as_texts("topic", row), list(row.values()))
+            for system, row in zip(systems, scores.values(), strict=True)
+        )
         return cls.align(rows, measure=measure, missing=missing)
 
     @classmethod
@@ -190,8 +197,8 @@ class Scores:
         for system, own_topics, own_values in rows:
             names.append(str(system))
             labels.append(tuple(own_topics))
-            vectors.append(_numbers(system, own_values))
-        _refuse_doubles("system", names)
+            vectors.append(_numbers(system, own_values, len(labels[-1])))
+        refuse_doubles("system", names)
         everything = natural_order({topic for own in dict.fromkeys(labels) for topic in own})
         column = {topic: index for index, topic in enumerate(everything)}
         matrix = np.full((len(names), len(column)), np.nan)
@@ -199,7 +206,7 @@ class Scores:
             if own == everything:
                 target[:] = vector
             else:
-                _refuse_doubles("topic", own, f" of system {name!r}")
+                refuse_doubles("topic", own, f" of system {name!r}")
                 target[[column[topic] for topic in own]] = vector
         matrix, topics, done = _resolve_missing(matrix, names, everything, missing)
         return cls(matrix, names, topics, measure, (*notes, *done))
@@ -335,7 +342,7 @@ def _locked(values: npt.ArrayLike) -> FloatArray:
     else:
         try:
             matrix = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
         matrix.flags.writeable = False
     locked: FloatArray = matrix.view()
@@ -365,19 +372,14 @@ def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _refuse_doubles(kind: str, names: Sequence[str], where: str = "") -> None:
-    if len(set(names)) == len(names):
-        return
-    seen: set[str] = set()
-    twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    raise SurefootError(f"{kind} {twice[0]!r}{where} occurs more than once; names must differ")
-
-
-def _numbers(system: str, values: npt.ArrayLike) -> FloatArray:
+def _numbers(system: str, values: npt.ArrayLike, count: int) -> FloatArray:
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        vector = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise SurefootError(f"the scores of system {system!r} must be numbers") from None
+    if vector.shape != (count,):
+        raise SurefootError(f"system {system!r} needs a number for each of {counted(count, 'topic')}")
+    return vector
 
 
 def _positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[int]:

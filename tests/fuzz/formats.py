@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,6 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+
+from tests.fuzz.slow_readers import slow_beir, slow_entry, slow_json, slow_letor, slow_qrels, slow_run, slow_wide
 
 RUN = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.5 tag\n\n# a comment\nq2 Q0 d1 1 -3e-2 tag\nq2\tQ0  d9 2 -4 tag\n"
 QRELS = b"q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 -1\nq2 0 d9 1\n"
@@ -23,6 +27,7 @@ LTR = b"4 qid:1 # d1 rambo\n0 qid:1 # d2\n3 qid:2 1:0.5 # d1\n"
 BEIR = b"query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\nq2\td9\t1\n"
 MTEB_RUN = b'{"mteb_model_meta": {"model_name": "org/name"}, "default": {"test": {"q1": {"d1": 0.5, "d2": 0.25}}}}\n'
 MTEB = b'{"task_name": "NFCorpus", "scores": {"test": [{"main_score": 0.25}, {"main_score": 0.5}]}}\n'
+KEPT = b"2 qid:a 1:0.5 2:7 #docid = d1\n0 qid:a 1:0.25 #docid = d2\n1 qid:b 2:3 #docid = d3\n"
 LETOR = b"2 qid:1 1:0.5 2:1e-3 #docid = a\n0 qid:1 1:0.25\n1 qid:x 2:7 3:NULL # b\n"
 WIDE = b'topic,old,new\nq1,0.5,0.25\nq2,1,0\n"q 3",.5,1e-1\n'
 LONG = b"system\ttopic\tvalue\nold\tq1\t0.5\nnew\tq1\t0.25\nold\tq2\t1\nnew\tq2\t0\n"
@@ -35,28 +40,8 @@ TEXTS = b"q1\tfirst query\nq2\tsecond\n"
 CORPUS = b'{"_id": "d1", "title": "Knots", "text": "A tie."}\n{"_id": "d2", "text": "A bow."}\n'
 
 
-def slow_lines(data: bytes) -> list[list[str]]:
-    """The fields of each line that is not blank or a comment."""
-    text = data.decode("utf-8").removeprefix("\ufeff")
-    rows = [line.split(None) for line in text.split("\n")]
-    return [row for row in rows if row and not row[0].startswith("#")]
-
-
-def slow_run(data: bytes) -> dict[tuple[str, str], float]:
-    return {(row[0], row[2]): float(row[4]) for row in slow_lines(data)}
-
-
-def slow_qrels(data: bytes) -> dict[tuple[str, str], float]:
-    return {(row[0], row[2]): float(row[3]) for row in slow_lines(data)}
-
-
 def slow_merged(data: bytes) -> dict[tuple[str, str], float]:
     return {**slow_qrels(QRELS), **slow_qrels(data)}
-
-
-def slow_json(data: bytes) -> dict[tuple[str, str], float]:
-    content = json.loads(data.decode("utf-8-sig"))
-    return {(query, document): float(number) for query, own in content.items() for document, number in own.items()}
 
 
 def read_run(path: Path) -> dict[tuple[str, str], float]:
@@ -89,20 +74,42 @@ def read_letor(path: Path) -> Any:
     return data.labels.tolist(), sorted(data.queries), data.features.shape[0]
 
 
-def slow_letor(data: bytes) -> Any:
-    text = data.decode("utf-8", errors="replace")  # comments may be in any encoding
-    rows = [line.split("#")[0].split() for line in text.removeprefix("\ufeff").split("\n")]
-    rows = [row for row in rows if row]
-    queries: dict[str, list[float]] = {}
-    for row in rows:
-        queries.setdefault(row[1].partition(":")[2], []).append(float(row[0]))
-    return [label for labels in queries.values() for label in labels], sorted(queries), len(rows)
+def good_entry() -> bytes:
+    """What the cache keeps of ranking data."""
+    import surefoot
+    from surefoot.io.letor_cache import Entry
+
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, SUREFOOT_CACHE=folder):
+        source = Path(folder, "train.txt")
+        source.write_bytes(KEPT)
+        os.utime(source, ns=(0, 0))
+        entry = Entry.of(source)
+        assert entry is not None
+        entry.save(surefoot.read_letor(source, cache=False))
+        return entry.file.read_bytes()
+
+
+def read_entry(path: Path) -> Any:
+    """The kept data; an entry that is not taken is made anew from the text."""
+    from surefoot.errors import SurefootError
+    from surefoot.io.letor_cache import Entry
+
+    data = Entry(path, "train.txt", len(KEPT), 0).load("train.txt")
+    if data is None or data.documents is None:
+        raise SurefootError("made anew")
+    return [data.labels.tolist(), *data.features.tolist(), data.queries, data.documents.to_list()]
 
 
 def read_scores(path: Path) -> Any:
     import surefoot
 
     return surefoot.read_scores(path).to_dict()
+
+
+def read_streamed(path: Path) -> Any:
+    import surefoot
+
+    return sorted(surefoot.evaluate_parquet(path, "old").to_frame()["mean"].to_list())
 
 
 def read_mteb(path: Path) -> Any:
@@ -272,6 +279,14 @@ def parquet(csv: bytes, checksums: bool) -> bytes:
     return out.getvalue()
 
 
+def pandas_parquet() -> bytes:
+    """A table whose topics are an index, which pandas keeps as metadata."""
+    import pandas
+
+    frame = pandas.DataFrame({"old": [0.5, 1.0], "new": [0.25, 0.0]}, pandas.RangeIndex(151, 153, name="topic"))
+    return bytes(frame.to_parquet())
+
+
 def read_values(path: Path) -> Any:
     """The scores without their names, which are in the metadata: that has no checksum."""
     import surefoot
@@ -305,15 +320,18 @@ FORMATS = {
     "qrels, response of `_rank_eval`": text(RANK_EVAL, "a.json", read_qrels),
     "qrels of OpenSearch": text(OPENSEARCH, "a.json", read_qrels),
     "qrels of Elasticsearch LTR": text(LTR, "a.txt", read_qrels),
-    "qrels of BEIR": text(BEIR, "a.tsv", read_qrels),
+    "qrels of BEIR": text(BEIR, "a.tsv", read_qrels, slow_beir),
     "saved by the judging page, merged": text(PAGE, "page.qrels", read_merged, slow_merged),
     "LETOR": text(LETOR, "a.txt", read_letor, slow_letor),
-    "wide table": text(WIDE, "a.csv", read_scores),
-    "long table": text(LONG, "a.tsv", read_scores),
+    "LETOR, kept in the cache": Format(good_entry, "entry", read_entry, slow_entry),
+    "wide table": text(WIDE, "a.csv", read_scores, slow_wide),
+    "long table": text(LONG, "a.tsv", read_scores, slow_wide),
     "table, Parquet": Format(lambda: parquet(WIDE, False), "a.parquet", read_scores),
     "table, Parquet with checksums": Format(
         lambda: parquet(WIDE, True), "a.parquet", read_values, lambda _: [[0.25, 0.0, 0.1], [0.5, 1.0, 0.5]]
     ),
+    "table, Parquet, streamed": Format(lambda: parquet(WIDE, False), "a.parquet", read_streamed),
+    "table, Parquet of pandas": Format(pandas_parquet, "a.parquet", read_scores),
     "output of trec_eval": text(TREC_EVAL, "a.eval", read_scores),
     "results of MTEB": text(MTEB, "Task.json", read_mteb),
     "options of the gate": text(GATE, "surefoot.toml", read_gate),

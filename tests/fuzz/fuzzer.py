@@ -1,19 +1,26 @@
-"""Damaged and random files for every reader: each is read rightly or refused in one line, never anything else.
+"""Damaged and random input for every reader: each is read rightly or refused in one line, never anything else.
 
-The tests run a few hundred files for each format; for more: ``python -m tests.fuzz.fuzzer 20000 [FORMAT ...]``.
+The tests run some hundred inputs of each kind; for more: ``python -m tests.fuzz.fuzzer 20000 [KIND ...]``.
 """
 
 import json
+import os
 import random
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from surefoot.errors import SurefootError
-from tests.fuzz.formats import FORMATS
+from tests.fuzz.commands import OPTIONS
+from tests.fuzz.formats import FORMATS, Format
+from tests.fuzz.objects import OBJECTS
+from tests.fuzz.subject import Subject
 
 PIECES = [
     "", " ", "\t", "\n", "\r\n", "\0", '"', "'", ",", ";", "#", "-", "nan", "inf", "1e999", "9" * 30, "q1", "Q0", "ä",
@@ -27,7 +34,7 @@ def mutated(good: bytes, seed: int) -> bytes:
     data = bytearray(good)
     for _ in range(rng.choice((0, 1, 1, 2, 4, 8))):
         at = rng.randrange(len(data) + 1)
-        kind = rng.randrange(6)
+        kind = rng.randrange(7)
         if kind == 0:
             data[at:at] = rng.choice(PIECES).encode()
         elif kind == 1:
@@ -39,6 +46,14 @@ def mutated(good: bytes, seed: int) -> bytes:
         elif kind == 4:
             begin = rng.randrange(len(data) + 1)
             data[at:at] = data[begin : begin + rng.randrange(40)]
+        elif kind == 5:
+            size, begin = rng.choice((1, 4, 8)), rng.randrange(len(data) + 1)
+            first, second = sorted((at // size * size, begin // size * size))
+            if first < second <= len(data) - size:
+                data[first : first + size], data[second : second + size] = (
+                    data[second : second + size],
+                    data[first : first + size],
+                )
         else:
             lines = bytes(data).split(b"\n")
             rng.shuffle(lines)
@@ -46,47 +61,85 @@ def mutated(good: bytes, seed: int) -> bytes:
     return bytes(data)
 
 
-def outcomes(name: str, inputs: int, folder: Path, seed: int = 0) -> Iterator[tuple[bytes, str]]:
-    """Each mutated file with what happened to it: ``right``, ``refused`` or what went wrong."""
-    form = FORMATS[name]
-    good, path = form.good(), folder / form.file
-    for number in range(inputs):
-        data = mutated(good, seed * 1_000_003 + number)
+def of_file(form: Format) -> Subject:
+    """A format with good files that are mutated."""
+    good = cache(form.good)
+
+    def read(data: bytes, folder: Path) -> Any:
+        path = folder / form.file
         path.write_bytes(data)
-        try:
-            found = form.read(path)
-        except SurefootError as error:
-            yield data, "refused" if "\n" not in str(error) else f"several lines: {error}"
-            continue
-        except Exception as error:
-            yield data, f"{type(error).__name__}: {error}"
-            continue
-        yield data, "right" if form.slow is None or is_right(found, form.slow, data) else f"wrong: {found}"
+        return form.read(path)
+
+    return Subject(lambda seed: mutated(good(), seed), read, form.slow)
 
 
-def is_right(found: Any, slow: Callable[[bytes], Any], data: bytes) -> bool:
+SUBJECTS = {**{name: of_file(form) for name, form in FORMATS.items()}, **OBJECTS, **OPTIONS}
+
+
+def outcomes(name: str, inputs: int, folder: Path, seed: int = 0) -> Iterator[tuple[Any, str]]:
+    """Each input with what happened to it: ``right``, ``refused`` or what went wrong."""
+    subject = SUBJECTS[name]
+    for number in range(inputs):
+        given = subject.make(seed * 1_000_003 + number)
+        with printed() as lines:
+            outcome = _outcome(subject, given, folder)
+        yield given, f"printed: {lines}" if lines else outcome
+
+
+def _outcome(subject: Subject, given: Any, folder: Path) -> str:
     try:
-        return bool(found == slow(data))
-    except (ValueError, IndexError):
+        found = subject.read(given, folder)
+    except SurefootError as error:
+        return "refused" if "\n" not in str(error) else f"several lines: {error}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "right" if subject.slow is None or is_right(found, subject.slow, given) else f"wrong: {found}"
+
+
+def is_right(found: Any, slow: Callable[[Any], Any], given: Any) -> bool:
+    try:
+        return bool(found == slow(given))
+    except (ValueError, IndexError, TypeError, OverflowError):
         return False
+
+
+@contextmanager
+def printed() -> Iterator[list[str]]:
+    """The lines that anybody, native code too, prints to the descriptor of standard error; warnings are errors."""
+    lines: list[str] = []
+    own = os.dup(2)
+    with tempfile.TemporaryFile() as file, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        os.dup2(file.fileno(), 2)
+        try:
+            yield lines
+        finally:
+            os.dup2(own, 2)
+            os.close(own)
+        file.seek(0)
+        lines += file.read().decode(errors="replace").splitlines()
 
 
 def main(inputs: int, names: list[str]) -> int:
     total: Counter[str] = Counter()
-    print("| format | files | refused | right | anything else |\n| --- | ---: | ---: | ---: | ---: |")
+    print("| input | number | refused | right | anything else |\n| --- | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
-        for name in names or FORMATS:
+        for name in names or SUBJECTS:
             found: Counter[str] = Counter()
-            for data, outcome in outcomes(name, inputs, Path(folder)):
+            for given, outcome in outcomes(name, inputs, Path(folder)):
                 kind = outcome if outcome in ("right", "refused") else "anything else"
                 found[kind] += 1
                 if kind == "anything else":
-                    wrong = {"format": name, "outcome": outcome[:300], "data": data.decode("latin-1")}
-                    print(json.dumps(wrong), file=sys.stderr)
+                    print(json.dumps({"input": name, "outcome": outcome[:300], "given": shown(given)}), file=sys.stderr)
             print(_row(name, found), flush=True)
             total.update(found)
     print(_row("**all**", total))
     return int(total["anything else"] > 0)
+
+
+def shown(given: Any) -> str:
+    """The input as a text; the own ones of frames are cut."""
+    return str(given.rows() if hasattr(given, "rows") else given.values if hasattr(given, "iloc") else given)
 
 
 def _row(name: str, found: Counter[str]) -> str:

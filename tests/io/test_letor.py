@@ -437,7 +437,7 @@ def empty(content):
 
 
 def other_version(content):
-    content[: len(letor_cache.MAGIC)] = letor_cache.MAGIC.replace(b"2", b"0")
+    content[: len(letor_cache.MAGIC)] = letor_cache.MAGIC.replace(b"3", b"0")
 
 
 def bad_length(content):
@@ -449,7 +449,14 @@ def flip_a_bit(content):
     content[len(content) * 2 // 3] ^= 16
 
 
-@pytest.mark.parametrize("damage", [damage_head, cut_off, empty, other_version, bad_length, flip_a_bit])
+def swap_words(content):
+    """Two words change places, so that their sum stays the same."""
+    first = len(content) - 4096
+    other = next(at for at in range(first, len(content), 8) if content[at : at + 8] != content[first : first + 8])
+    content[first : first + 8], content[other : other + 8] = content[other : other + 8], content[first : first + 8]
+
+
+@pytest.mark.parametrize("damage", [damage_head, cut_off, empty, other_version, bad_length, flip_a_bit, swap_words])
 def test_a_damaged_entry_is_replaced(source, parsed, cache, damage):
     expected = read_letor(source)
     (entry,) = (cache / "parsed").iterdir()

@@ -155,3 +155,20 @@ def test_unknown_collections_of_ir_datasets():
         irds_qrels("irds:nothing/such")
     with pytest.raises(InputError, match="has no judgments"):
         irds_qrels("irds:msmarco-passage")
+
+
+@pytest.mark.parametrize("name", [None, float("nan"), "", "\ud800"])
+def test_queries_and_documents_need_names(name):
+    for source in ({name: {"d1": 1}}, {"q1": {name: 1}}, [(name, "d1", 1)], [("q1", name, 1)]):
+        with pytest.raises(InputError, match=r"^mine: .*(can't name a|is not UTF-8 text)"):
+            run_in_memory(source, "mine")
+
+
+def test_queries_that_are_the_same_text_are_refused():
+    with pytest.raises(InputError, match="query '1' occurs more than once"):
+        run_in_memory({1: {"d1": 1}, "1": {"d2": 1}}, "mine")
+
+
+def test_numbers_beyond_all_are_refused():
+    with pytest.raises(InputError, match="expected a number for each document"):
+        run_in_memory({"q1": {"d1": 10**400}}, "mine")

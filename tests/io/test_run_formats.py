@@ -123,3 +123,18 @@ def test_bad_files(tmp_path, content, message):
     with pytest.raises(InputError, match=message) as error:
         read_run(path)
     assert "\n" not in str(error.value)
+
+
+def test_stray_quotes_do_not_swallow_lines(tmp_path):
+    path = tmp_path / "qrels.tsv"
+    path.write_text('query-id\tcorpus-id\tscore\nq1\t"d1\t2\nq1\td2"\t0\nq2\td9\t1\n')
+    with pytest.raises(InputError, match=r"qrels.tsv:2: .*a quote is not closed"):
+        read_qrels(path)
+
+
+@pytest.mark.parametrize(("line", "found"), [("q1\td1", 2), ("q1\td1\t2\t", 4), ("q1\td1\t2\tx", 4)])
+def test_ragged_lines_are_refused(tmp_path, line, found):
+    path = tmp_path / "qrels.tsv"
+    path.write_text(f"query-id\tcorpus-id\tscore\nq1\td0\t1\n{line}")
+    with pytest.raises(InputError, match=f"qrels.tsv:3: expected 3 columns as in the header, found {found}"):
+        read_qrels(path)

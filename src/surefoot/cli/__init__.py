@@ -183,6 +183,11 @@ class Parser(argparse.ArgumentParser):
         what = "option" if option.startswith("-") else "argument"
         self.error(f"unknown {what} {option}{did_you_mean(option, self._option_string_actions)}")
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        if action.option_strings and "--" in arg_strings:  # argparse would drop it, and leave no value
+            raise argparse.ArgumentError(action, "expected a value, got '--'")
+        return super()._get_values(action, arg_strings)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             hint = did_you_mean(value, action.choices)

@@ -26,8 +26,8 @@ LONGEST = 200
 
 
 def write_text(path: PathLike, text: str) -> None:
-    """Write a UTF-8 text file atomically."""
-    write_bytes(path, text.encode("utf-8"))
+    """Write a UTF-8 text file atomically; a byte of the command line that is no text becomes a question mark."""
+    write_bytes(path, text.encode("utf-8", "replace"))
 
 
 def write_bytes(path: PathLike, data: bytes) -> None:

@@ -13,6 +13,7 @@ from surefoot._lazy import LazyModule
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.csv_lines import cells_of, records
+from surefoot.io.files import BYTE_ORDER_MARK
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import Long, recognise
 from surefoot.io.score_file import ScoreFile
@@ -33,6 +34,26 @@ class Header:
     """The number of lines before the first row."""
     end: int
     """The offset of the first row."""
+
+
+def validate_text(path: PathLike, data: bytes) -> bytes:
+    """The data if it is UTF-8 text; if lines end in carriage returns alone, these become newlines."""
+    data = data.removeprefix(BYTE_ORDER_MARK)
+    if b"\0" in data:
+        raise InputError(path, "holds binary data, not a table as UTF-8 text")
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise InputError(path, "not UTF-8 text; save it with that encoding", line) from None
+    if b"\n" not in data:
+        return data.replace(b"\r", b"\n")
+    stray = re.search(rb"\r(?!\n)", data) if b"\r" in data else None
+    if stray:
+        line = data.count(b"\n", 0, stray.start()) + 1
+        raise InputError(path, "a carriage return inside the line; end all lines alike", line)
+    return data
 
 
 def header_of(path: PathLike, data: bytes) -> Header:
@@ -58,15 +79,20 @@ def read_delimited(path: PathLike, data: bytes) -> ScoreFile:
     if not re.compile(rb"\S").search(data, header.end):
         raise InputError(path, "there is a header but no row of scores")
     scores = layout.values if isinstance(layout, Long) else range(1, len(header.cells))
-    frame = _without_blank_lines(_parsed(path, data, header, set(scores)))
-    if _may_be_short(data, header, frame):
-        _refuse_other_widths(path, data, header)
     return ScoreFile(
         path,
-        PolarsTable(frame, header.cells),
+        PolarsTable(read_rows(path, data, header, set(scores)), header.cells),
         layout,
         line_of=lambda row: next(islice(_records(path, data, header), row + 1, None), (None,))[0],
     )
+
+
+def read_rows(path: PathLike, data: bytes, header: Header, numeric: Collection[int] = ()) -> polars.DataFrame:
+    """The rows below a header, as texts but for the numeric columns, if all of these are numbers."""
+    frame = _without_blank_lines(_parsed(path, data, header, numeric))
+    if _may_be_ragged(data, header, frame):
+        _refuse_other_widths(path, data, header)
+    return frame
 
 
 def _parsed(path: PathLike, data: bytes, header: Header, numeric: Collection[int]) -> polars.DataFrame:
@@ -109,11 +135,14 @@ def _quoted(path: PathLike, data: bytes, header: Header) -> polars.DataFrame:
     return polars.DataFrame(rows, dict.fromkeys(names, polars.String), orient="row")
 
 
-def _may_be_short(data: bytes, header: Header, frame: polars.DataFrame) -> bool:
-    """Whether some line may have too few cells, which polars silently fills with nulls."""
+def _may_be_ragged(data: bytes, header: Header, frame: polars.DataFrame) -> bool:
+    """Whether some line may have too few cells, which polars fills with nulls, or the last one an empty one more."""
+    mark = header.separator.encode()
+    if data.endswith(mark):
+        return True
     if not frame.to_series(-1).has_nulls():
         return False
-    marks = data.count(header.separator.encode(), header.end)
+    marks = data.count(mark, header.end)
     return marks != frame.height * (len(header.cells) - 1)
 
 

@@ -66,8 +66,8 @@ def name_of(path: PathLike, endings: tuple[str, ...] = RUN_ENDINGS) -> str:
     """
     if str(path) == STDIN:
         return "stdin"
-    name = _without(PurePath(path).name, COMPRESSED)
-    return _without(name, endings)
+    name = _without(_without(PurePath(path).name, COMPRESSED), endings)
+    return name.encode(errors="replace").decode()  # names of files are bytes, those of systems are text
 
 
 def _without(name: str, endings: tuple[str, ...]) -> str:

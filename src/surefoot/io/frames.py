@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from surefoot._fork import uses_threads
 from surefoot._lazy import LazyModule
+from surefoot._names import NAMELESS
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError
 from surefoot.io.layouts import CellError, Labels, Rows, Table, matrix_of, recognise, role_of
@@ -68,7 +69,7 @@ class PolarsTable:
     def __init__(self, frame: polars.DataFrame, columns: Sequence[str] | None = None) -> None:
         uses_threads()
         self.frame = frame
-        self.columns = tuple(frame.columns if columns is None else columns)
+        self.columns = tuple(_label(name) for name in frame.columns) if columns is None else tuple(columns)
         self.height = frame.height
 
     def labels(self, column: int) -> Labels:
@@ -106,14 +107,17 @@ class PandasTable:
         own = self.frame.iloc[:, column]
         if str(own.dtype) in STRINGS:
             return _series_labels(_series(own), self.columns[column])
-        codes, distinct = own.factorize()
+        try:
+            codes, distinct = own.factorize()
+        except TypeError:  # lists
+            raise _no_names(self.columns[column]) from None
         return _labels(np.asarray(codes), distinct, self.columns[column])
 
     def numbers(self, columns: Sequence[int], rows: Rows | None = None) -> FloatArray:
         chosen = self.frame.iloc[slice(None) if rows is None else rows, list(columns)]
         if not all(dtype.kind in "fiub" for dtype in set(chosen.dtypes)):
             parsed = (
-                _parsed(polars.Series([_text(item) for item in chosen.iloc[:, index]]), self.columns[column], rows)
+                _parsed(polars.Series(list(chosen.iloc[:, index]), dtype=polars.Object), self.columns[column], rows)
                 for index, column in enumerate(columns)
             )
             values = np.column_stack([series.to_numpy() for series in parsed])
@@ -125,11 +129,22 @@ class PandasTable:
         return _texts(_series(self.frame.iloc[:, column]), self.columns[column])
 
 
+def _as_text(series: polars.Series, column: str) -> polars.Series:
+    """A column of names as texts."""
+    try:
+        if series.dtype == polars.Object:
+            return polars.Series([_text(item) for item in series], dtype=polars.String)
+        return series.cast(polars.String)
+    except (polars.exceptions.PolarsError, UnicodeEncodeError):
+        raise _no_names(column) from None
+
+
+def _no_names(column: str) -> SurefootError:
+    return SurefootError(f"column {column!r}: expected names, as texts or numbers")
+
+
 def _series_labels(series: polars.Series, column: str) -> Labels:
-    if series.dtype == polars.Object:
-        text = polars.Series([None if item is None else str(item) for item in series], dtype=polars.String)
-    else:
-        text = series.cast(polars.String)
+    text = _as_text(series, column)
     # Most columns repeat a label many times in a row.
     repeats, first = text.rle().struct.unnest().get_columns()
     distinct = first.unique(maintain_order=True).drop_nulls()
@@ -148,15 +163,21 @@ def _series(column: Any) -> polars.Series:
         except ImportError:
             return polars.Series(column.tolist(), dtype=polars.String)
     values = column.to_numpy()
-    return polars.Series(values.tolist(), strict=False) if values.dtype == object else polars.Series(values)
+    if values.dtype != object:
+        return polars.Series(values)
+    try:
+        return polars.Series(values.tolist(), dtype=polars.String)
+    except (TypeError, ValueError, OverflowError):  # other things than texts, or no UTF-8
+        return polars.Series(values.tolist(), dtype=polars.Object)
 
 
 def _texts(series: polars.Series, column: str) -> tuple[bytes, IntArray]:
-    text = series.cast(polars.String)
-    if text.has_nulls():
-        raise CellError(int(text.is_null().arg_true()[0]), f"the {column} is empty")
+    text = _as_text(series, column)
+    lengths = text.str.len_bytes().cast(polars.Int64).fill_null(0)
+    if text.len() and not lengths.min():
+        raise CellError(int(lengths.arg_min() or 0), f"the {column} is empty")
     joined: bytes = text.str.join("").cast(polars.Binary).item()
-    return joined, text.str.len_bytes().cast(polars.Int64).to_numpy()
+    return joined, lengths.to_numpy()
 
 
 def _index_into_columns(frame: Any) -> Any:
@@ -169,7 +190,11 @@ def _index_into_columns(frame: Any) -> Any:
 
 
 def _label(name: object) -> str:
-    """A label as text: topic 151.0, from a column with missing values, is topic 151."""
+    """A label as text: topic 151.0, from a column with missing values, is topic 151; what is missing is empty."""
+    if name is None or name != name:
+        return ""
+    if isinstance(name, bytes):
+        return name.decode(errors="replace").strip()
     whole = isinstance(name, float | np.floating) and float(name).is_integer()
     return str(int(name)) if whole else str(name).strip()  # type: ignore[call-overload]
 
@@ -187,14 +212,17 @@ def _labels(codes: npt.NDArray[np.integer], names: Iterable[object], column: str
 
 
 def _text(item: object) -> str | None:
-    return None if item is None else str(item)
+    if isinstance(item, bytes):
+        return item.decode(errors="replace")
+    text = str(item)
+    return None if text in NAMELESS and not isinstance(item, str) else text
 
 
 def _parsed(series: polars.Series, column: str, rows: Rows | None) -> polars.Series:
     """A column as numbers, where it holds text."""
     if series.dtype.is_numeric() or series.dtype in (polars.Boolean, polars.Null):
         return series.cast(polars.Float64)
-    text = series.cast(polars.String).str.strip_chars()
+    text = _as_text(series, column).str.strip_chars()
     text = text.set(text.str.to_lowercase().is_in(MISSING_WORDS), None)
     numbers = text.cast(polars.Float64, strict=False)
     wrong = (numbers.is_null() & text.is_not_null()).arg_max()

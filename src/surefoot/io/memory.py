@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot._names import as_texts, refuse_doubles
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import InputError, listed
 from surefoot.io import trec_kernels as kernels
@@ -16,7 +17,8 @@ from surefoot.io.diagnostics import LARGEST_GRADE
 from surefoot.io.document_lists import DocumentLists, Duplicates, Qrels, Run, as_qrels, as_run, ranked_lists
 from surefoot.io.files import IRDS
 from surefoot.io.frames import is_frame, table_of
-from surefoot.io.layouts import NAMES, CellError, Table, find_column
+from surefoot.io.layouts import NAMES, Table, find_column
+from surefoot.io.score_file import in_file
 
 DOCUMENTS = ("document", "docno", "doc_id", "corpus_id", "document_id", "docid", "did", "pid", "passage_id", "_id")
 SCORES = ("score", "similarity", "value")
@@ -98,19 +100,19 @@ def _of_mapping(source: Mapping[Any, Any], name: str) -> Entries:
         raise InputError(name, "expected {query: {document: number}}; some query has no such dictionary")
     sizes = np.array([len(row) for row in inner], np.int64)
     numbers = _numbers(name, chain.from_iterable(row.values() for row in inner), int(sizes.sum()))
-    ids, length = _joined(list(chain.from_iterable(inner)))
-    topics = tuple(str(topic) for topic in source)
+    ids, length = _joined(name, list(chain.from_iterable(inner)))
+    with in_file(name):
+        topics = as_texts("query", source)
+        refuse_doubles("query", topics)
     return Entries(topics, np.repeat(np.arange(len(topics)), sizes), ids, length, numbers)
 
 
 def _of_table(table: Table, name: str, numbers: Sequence[str]) -> Entries:
     topic, document, number = _columns(name, table.columns, numbers)
-    try:
+    with in_file(name):
         labels = table.labels(topic)
         values = table.numbers([number])[:, 0]
         return Entries(labels.names, labels.codes.astype(np.int64), *table.texts(document), values)
-    except CellError as error:
-        raise InputError(name, str(error)) from None
 
 
 def _of_records(source: Iterable[Any], name: str, numbers: Sequence[str]) -> Entries:
@@ -119,7 +121,7 @@ def _of_records(source: Iterable[Any], name: str, numbers: Sequence[str]) -> Ent
     get: Any
     if isinstance(first, Mapping):
         names = list(first)
-        get = itemgetter(*(names[column] for column in _columns(name, names, numbers)))
+        get = itemgetter(*(names[column] for column in _columns(name, list(map(str, names)), numbers)))
     elif names := list(getattr(first, "_fields", ()) or getattr(first, "__dict__", ())):
         get = attrgetter(*(names[column] for column in _columns(name, names, numbers)))
     elif len(first) == 3 or not records:
@@ -128,11 +130,13 @@ def _of_records(source: Iterable[Any], name: str, numbers: Sequence[str]) -> Ent
         raise InputError(name, f"expected records of a query, a document and a number; found {first!r}")
     try:
         queries, documents, values = zip(*map(get, records), strict=True) if records else ((), (), ())
-    except (KeyError, AttributeError, ValueError):
+    except (KeyError, AttributeError, ValueError, TypeError):
         raise InputError(name, "expected records that all have the fields of the first") from None
+    with in_file(name):
+        texts = as_texts("query", queries)
     topics: dict[str, int] = {}
-    topic_of = np.array([topics.setdefault(str(query), len(topics)) for query in queries], np.int64)
-    return Entries(tuple(topics), topic_of, *_joined(documents), _numbers(name, values, len(records)))
+    topic_of = np.array([topics.setdefault(text, len(topics)) for text in texts], np.int64)
+    return Entries(tuple(topics), topic_of, *_joined(name, documents), _numbers(name, values, len(records)))
 
 
 def _columns(name: str, columns: Sequence[str], numbers: Sequence[str]) -> tuple[int, int, int]:
@@ -152,21 +156,23 @@ def _columns(name: str, columns: Sequence[str], numbers: Sequence[str]) -> tuple
 def _numbers(name: str, values: Iterable[Any], count: int) -> FloatArray:
     try:
         return np.fromiter(values, np.float64, count)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(name, f"expected a number for each document ({error})") from None
 
 
-def _joined(ids: Sequence[Any]) -> tuple[bytes, IntArray]:
+def _joined(name: str, ids: Sequence[Any]) -> tuple[bytes, IntArray]:
     """The ids one after another, as bytes, and the length of each."""
     try:
-        text = "".join(ids)
-    except TypeError:
-        ids = [str(one) for one in ids]
-        text = "".join(ids)
-    joined = text.encode()
-    if len(joined) == len(text):
-        return joined, np.fromiter(map(len, ids), np.int64, len(ids))
-    return joined, np.fromiter((len(one.encode()) for one in ids), np.int64, len(ids))
+        joined = "".join(ids).encode()
+        whole = all(ids)
+    except (TypeError, UnicodeEncodeError):
+        whole = False
+    if not whole:
+        with in_file(name):
+            ids = as_texts("document", ids)
+        joined = "".join(ids).encode()
+    lengths = map(len, ids) if joined.isascii() else (len(one.encode()) for one in ids)
+    return joined, np.fromiter(lengths, np.int64, len(ids))
 
 
 def _refuse_bad_numbers(entries: Entries, name: str) -> None:

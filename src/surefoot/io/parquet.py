@@ -11,7 +11,7 @@ from surefoot._lazy import LazyModule
 from surefoot._typing import PathLike
 from surefoot.io.frames import PolarsTable
 from surefoot.io.layouts import recognise, role_of
-from surefoot.io.parquet_pages import damaged, validate_pages
+from surefoot.io.parquet_pages import damaged, reading, validate_pages
 from surefoot.io.score_file import ScoreFile, in_file
 
 if TYPE_CHECKING:
@@ -24,12 +24,13 @@ def read_parquet(path: PathLike, data: bytes) -> ScoreFile:
     """Read a Parquet file."""
     uses_threads()
     validate_pages(path, data)
-    try:
+    with reading(path):
         frame = polars.read_parquet(io.BytesIO(data))
         metadata = polars.read_parquet_metadata(io.BytesIO(data))
-    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
-        raise damaged(path, error) from None
-    frame = _with_range_index(frame, metadata.get("pandas", "{}"))
+    try:
+        frame = _with_range_index(frame, metadata.get("pandas", "{}"))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise damaged(path, "its index of pandas can't be read") from None
     if frame.width and role_of(frame.columns[0]) is None and role_of(frame.columns[-1]) is not None:
         frame = frame.select(frame.columns[-1:] + frame.columns[:-1])
     with in_file(path):
@@ -40,6 +41,8 @@ def _with_range_index(frame: polars.DataFrame, pandas_metadata: str) -> polars.D
     """Topics 1, 2, 3... as the index of a pandas frame are written as a range and not as a column."""
     for index in json.loads(pandas_metadata).get("index_columns", []):
         if isinstance(index, dict) and index["kind"] == "range" and role_of(index["name"] or ""):
-            numbers = polars.int_range(index["start"], index["stop"], index["step"], eager=True)
-            frame = frame.insert_column(0, numbers.alias(index["name"]))
+            numbers = range(index["start"], index["stop"], index["step"])
+            if len(numbers) != frame.height:
+                raise ValueError
+            frame = frame.insert_column(0, polars.Series(index["name"], numbers))
     return frame

@@ -7,12 +7,20 @@ without them a changed value is a value like any other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from mmap import mmap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from surefoot._lazy import LazyModule
+from surefoot._native import quiet_failures
 from surefoot._typing import PathLike
 from surefoot.errors import InputError
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
 
 MAGIC = b"PAR1"
 DEEPEST = 32
@@ -44,6 +52,16 @@ def validate_pages(path: PathLike, data: Bytes) -> None:
 def damaged(path: PathLike, error: object) -> InputError:
     """The error of a file that can't be read."""
     return InputError(path, f"damaged Parquet file ({str(error).splitlines()[0]}); fetch it again")
+
+
+@contextmanager
+def reading(path: PathLike) -> Iterator[None]:
+    """Around a call by which polars reads a file: what it raises becomes one line, and what it prints is dropped."""
+    try:
+        with quiet_failures():
+            yield
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
+        raise damaged(path, error) from None
 
 
 class _DamagedError(Exception):

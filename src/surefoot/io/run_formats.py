@@ -16,12 +16,12 @@ from surefoot._fork import uses_threads
 from surefoot._lazy import LazyModule
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
-from surefoot.io.delimited import header_of
+from surefoot.io.delimited import header_of, read_rows, validate_text
 from surefoot.io.diagnostics import LineFormat
 from surefoot.io.files import BYTE_ORDER_MARK
 from surefoot.io.layouts import NAMES, find_column
 from surefoot.io.memory import DOCUMENTS, GRADES, SCORES
-from surefoot.io.parquet_pages import MAGIC, validate_pages
+from surefoot.io.parquet_pages import MAGIC, reading, validate_pages
 
 if TYPE_CHECKING:
     import polars
@@ -135,29 +135,31 @@ def _json(path: PathLike, data: bytes) -> Any:
 
 def _table(path: PathLike, data: bytes, numbers: Sequence[str]) -> Parsed | None:
     """A frame of a Parquet file, or of a table whose header names the query, the document and the number."""
-    try:
-        if data.startswith(MAGIC):
-            uses_threads()
-            validate_pages(path, data)
-            return Parsed(polars.read_parquet(io.BytesIO(data)))
-        if not _has_header(path, data, numbers):
-            return None
+    if data.startswith(MAGIC):
         uses_threads()
-        separator = header_of(path, data.removeprefix(BYTE_ORDER_MARK)).separator
-        return Parsed(polars.read_csv(io.BytesIO(data), separator=separator, infer_schema_length=0))
-    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
-        raise InputError(path, f"can't be read as a table: {str(error).splitlines()[0]}") from None
+        validate_pages(path, data)
+        with reading(path):
+            return Parsed(polars.read_parquet(io.BytesIO(data)))
+    columns = _header_columns(path, data, numbers)
+    if columns is None:
+        return None
+    data = validate_text(path, data)
+    header = header_of(path, data)
+    frame = read_rows(path, data, header)[:, columns]
+    return Parsed(frame.rename({name: header.cells[int(name)] for name in frame.columns}))
 
 
-def _has_header(path: PathLike, data: bytes, numbers: Sequence[str]) -> bool:
+def _header_columns(path: PathLike, data: bytes, numbers: Sequence[str]) -> list[int] | None:
+    """Where the first line names the query, the document and the number; None if it does not."""
     first = _FILLED.search(data[:10_000])
     if first is None or not any(mark in first.group() for mark in (b"\t", b",", b";")):
-        return False
+        return None
     try:
-        columns = header_of(path, first.group().removeprefix(BYTE_ORDER_MARK)).cells
+        names = header_of(path, first.group().removeprefix(BYTE_ORDER_MARK)).cells
     except (UnicodeDecodeError, InputError):
-        return False
-    return all(find_column(columns, known) is not None for known in (NAMES["topic"], DOCUMENTS, numbers))
+        return None
+    columns = [find_column(names, known) for known in (NAMES["topic"], DOCUMENTS, numbers)]
+    return [column for column in columns if column is not None] if None not in columns else None
 
 
 def _mteb_run(path: PathLike, content: Mapping[str, Any]) -> Parsed:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
-from surefoot.io.delimited import header_of, read_delimited
-from surefoot.io.files import BYTE_ORDER_MARK, STDIN, read_bytes
+from surefoot.io.delimited import header_of, read_delimited, validate_text
+from surefoot.io.files import STDIN, read_bytes
 from surefoot.io.layouts import ScoreMatrix, role_of
 from surefoot.io.measure_names import canonical
 from surefoot.io.mteb_results import read_mteb, refuse_single_result
@@ -130,7 +130,7 @@ def parse_score_file(path: PathLike) -> ScoreFile:
     data = read_bytes(path)
     if data.startswith(MAGIC):
         return read_parquet(path, data)
-    data = _validate_text(path, data)
+    data = validate_text(path, data)
     first = re.search(rb"[^\s][^\n]*", data)
     if not first:
         raise InputError(path, "is empty; a table of scores was expected")
@@ -143,26 +143,6 @@ def parse_score_file(path: PathLike) -> ScoreFile:
     if role_of(header_of(path, data).cells[0]) is None:
         refuse_other_files(path, line)
     return read_delimited(path, data)
-
-
-def _validate_text(path: PathLike, data: bytes) -> bytes:
-    """The data if it is UTF-8 text; if lines end in carriage returns alone, these become newlines."""
-    data = data.removeprefix(BYTE_ORDER_MARK)
-    if b"\0" in data:
-        raise InputError(path, "holds binary data, not a table of scores as UTF-8 text")
-    if not data.isascii():
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise InputError(path, "not UTF-8 text; save it with that encoding", line) from None
-    if b"\n" not in data:
-        return data.replace(b"\r", b"\n")
-    stray = re.search(rb"\r(?!\n)", data) if b"\r" in data else None
-    if stray:
-        line = data.count(b"\n", 0, stray.start()) + 1
-        raise InputError(path, "a carriage return inside the line; end all lines alike", line)
-    return data
 
 
 def _refuse_nameless(files: Sequence[ScoreFile]) -> None:

@@ -16,7 +16,7 @@ from surefoot.errors import InputError, counted, listed
 from surefoot.io.files import BYTE_ORDER_MARK, open_bytes
 from surefoot.io.layouts import NAMES, normalise_name
 from surefoot.io.memory import DOCUMENTS as DOCUMENT_IDS
-from surefoot.io.parquet_pages import MAGIC, damaged, validate_pages
+from surefoot.io.parquet_pages import MAGIC, reading, validate_pages
 
 _ANY_ID = ("_id", "id")
 _TEXTS = ("text", "contents", "content", "body", "passage", "abstract", "segment", "default_text")
@@ -192,24 +192,23 @@ def _json_lines(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[
 
 def _parquet(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozenset[str] | None) -> Iterator[Line]:
     import polars
-    from polars.exceptions import PanicException, PolarsError
 
     uses_threads()
     validate_pages(path, _mapped(file))
     file.seek(0)
-    try:
-        frame = polars.scan_parquet(file)
-        names = frame.collect_schema().names()
-        name, texts = columns.find(names)
-        if name is None or not texts:
-            raise InputError(path, f"{columns.expected}; found the columns {listed(names)}")
-        cells = frame.select(polars.col(name).cast(polars.String), *texts)
-        if wanted is not None:
-            cells = cells.filter(polars.col(name).is_in(list(wanted)))
-        for row in cells.collect(engine="streaming").iter_rows():
-            yield None, row[0], _joined(row[1:])
-    except (PolarsError, PanicException) as error:
-        raise damaged(path, error) from None
+    with reading(path):
+        table = polars.scan_parquet(file)
+        names = table.collect_schema().names()
+    name, texts = columns.find(names)
+    if name is None or not texts:
+        raise InputError(path, f"{columns.expected}; found the columns {listed(names)}")
+    cells = table.select(polars.col(name).cast(polars.String), *texts)
+    if wanted is not None:
+        cells = cells.filter(polars.col(name).is_in(list(wanted)))
+    with reading(path):
+        frame = cells.collect(engine="streaming")
+    for row in frame.iter_rows():
+        yield None, row[0], _joined(row[1:])
 
 
 def _mapped(file: IO[bytes]) -> bytes | mmap:

@@ -11,13 +11,12 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import polars
-from polars.exceptions import PanicException, PolarsError
 
 from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.layouts import Layout, Wide, recognise, role_of
-from surefoot.io.parquet_pages import validate_pages
+from surefoot.io.parquet_pages import reading, validate_pages
 from surefoot.io.score_file import in_file
 
 CELLS = 1 << 22
@@ -83,12 +82,12 @@ class ParquetFile:
 
 @contextmanager
 def _readable(path: str) -> Iterator[None]:
-    """Turn errors of polars into one line that names the file."""
+    """Turn errors into one line that names the file."""
     try:
-        yield
-    except (PolarsError, PanicException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(path, f"can't be read as Parquet ({reason}); fetch or write it again") from None
+        with reading(path):
+            yield
+    except OSError as error:
+        raise InputError(path, f"can't be read: {str(error).splitlines()[0]}") from None
 
 
 def find_files(paths: PathLike | Iterable[PathLike]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def second_pass(dataset: Dataset, shares: FloatArray, path: str) -> Expectation:
 
 def occurrences(dataset: Dataset, hashes: Hashes, path: str) -> list[tuple[str, str]]:
     """The topics of a file whose hash is among those given, and the file, as often as they occur."""
-    wanted = polars.Series(hashes, dtype=polars.UInt64)
+    wanted = polars.Series(hashes, dtype=polars.UInt64).implode()
     every = (batch.topics() for batch in dataset.batches(path))
     return [(topic, path) for topics in every for topic in topics.filter(topics.hash().is_in(wanted))]
 

@@ -14,6 +14,7 @@ import lightgbm as lgb
 import numpy as np
 from lightgbm.basic import _LIB, LightGBMError, _ConfigAliases  # type: ignore[attr-defined]
 
+from surefoot._native import quiet_failures
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
@@ -104,7 +105,8 @@ class LightGBM:
         return _complete(_first_trees(booster, before + history.best_trees).model_to_string())
 
     def load(self, text: str) -> Any:
-        return lgb.Booster(model_str=text)
+        with quiet_failures():
+            return lgb.Booster(model_str=text)
 
     def predict(self, booster: Any, features: Any) -> Any:
         return booster.predict(_rows(features))

@@ -1,0 +1,75 @@
+"""What native code prints when it fails, past Python: the error that it raises says it too, in one line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import IO
+
+STDERR = 2
+"""The descriptor of standard error, to which polars prints its panics and LightGBM its fatal errors."""
+
+
+@contextmanager
+def quiet_failures() -> Iterator[None]:
+    """Keep back what the block prints to the descriptor of standard error, and drop it if the block fails.
+
+    The descriptor is that of the whole process: what other threads print meanwhile comes late, or is dropped too. So
+    the block should be the one call that may fail. Where no file can be made to keep it, it is printed.
+
+    >>> with quiet_failures():
+    ...     _ = os.write(STDERR, b"")
+    """
+    _kept.begin()
+    try:
+        yield
+    except BaseException:
+        _kept.end(drop=True)
+        raise
+    _kept.end(drop=False)
+
+
+class _KeptOutput:
+    """Standard error in a file for as long as some thread has it kept back."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.blocks = 0
+        self.file: IO[bytes] | None = None
+        self.stderr = -1
+
+    def begin(self) -> None:
+        from tempfile import TemporaryFile
+
+        with self.lock:
+            self.blocks += 1
+            if self.blocks == 1:
+                with suppress(OSError):  # standard error is closed, or no file can be made
+                    self.stderr = os.dup(STDERR)
+                    self.file = TemporaryFile(buffering=0)  # noqa: SIM115
+                    os.dup2(self.file.fileno(), STDERR)
+
+    def end(self, drop: bool) -> None:
+        with self.lock:
+            self.blocks -= 1
+            if self.file is not None and drop:
+                self.file.seek(0)  # the descriptor of standard error shares its position
+                self.file.truncate()
+            if not self.blocks:
+                self._restore()
+
+    def _restore(self) -> None:
+        if self.file is not None:
+            os.dup2(self.stderr, STDERR)
+            self.file.seek(0)
+            with suppress(OSError):
+                os.write(STDERR, self.file.read())
+            self.file.close()
+        if self.stderr >= 0:
+            os.close(self.stderr)
+        self.file, self.stderr = None, -1
+
+
+_kept = _KeptOutput()

@@ -1,0 +1,74 @@
+"""Slow, obvious readers, which share nothing with those of the package."""
+
+import csv
+import json
+from typing import Any
+
+
+def slow_lines(data: bytes) -> list[list[str]]:
+    """The fields of each line that is not blank or a comment."""
+    text = data.decode("utf-8").removeprefix("\ufeff")
+    rows = [line.split(None) for line in text.split("\n")]
+    return [row for row in rows if row and not row[0].startswith("#")]
+
+
+def slow_run(data: bytes) -> dict[tuple[str, str], float]:
+    return {(row[0], row[2]): float(row[4]) for row in slow_lines(data)}
+
+
+def slow_qrels(data: bytes) -> dict[tuple[str, str], float]:
+    return {(row[0], row[2]): float(row[3]) for row in slow_lines(data)}
+
+
+def slow_json(data: bytes) -> dict[tuple[str, str], float]:
+    content = json.loads(data.decode("utf-8-sig"))
+    return {(query, document): float(number) for query, own in content.items() for document, number in own.items()}
+
+
+def slow_letor(data: bytes) -> Any:
+    text = data.decode("utf-8", errors="replace")  # comments may be in any encoding
+    rows = [line.split("#")[0].split() for line in text.removeprefix("\ufeff").split("\n")]
+    rows = [row for row in rows if row]
+    queries: dict[str, list[float]] = {}
+    for row in rows:
+        queries.setdefault(row[1].partition(":")[2], []).append(float(row[0]))
+    return [label for labels in queries.values() for label in labels], sorted(queries), len(rows)
+
+
+def slow_entry(_: bytes) -> Any:
+    return [[2.0, 0.0, 1.0], [0.5, 7.0], [0.25, 0.0], [0.0, 3.0], ("a", "b"), ["d1", "d2", "d3"]]
+
+
+def slow_cells(data: bytes, separator: str) -> list[list[str]]:
+    """The cells of a table, a line at a time."""
+    text = data.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
+    lines = text.split("\n") if "\n" in text else text.split("\r")
+    rows = [next(csv.reader([line], delimiter=separator, strict=True), []) for line in lines]
+    return [row for row in rows if any(cell.strip() for cell in row)]
+
+
+def slow_wide(data: bytes) -> Any:
+    mark = next((mark for mark in ("\t", ",", ";") if mark.encode() in data.strip().split(b"\n")[0]), ",")
+    header, *rows = ([cell.strip() for cell in row] for row in slow_cells(data, mark))
+    names = [name.lower() for name in header]
+    if {"system", "topic"} <= set(names):
+        system, topic = names.index("system"), names.index("topic")
+        (value,) = {0, 1, 2} - {system, topic}
+        cells = [(row[system], row[topic], row[value]) for row in rows]
+    else:
+        cells = [(name, row[0], row[column]) for column, name in enumerate(header) if column for row in rows]
+        if names[0] == "system":
+            cells = [(topic, system, cell) for system, topic, cell in cells]
+    found: dict[str, dict[str, float]] = {}
+    for system, topic, cell in cells:
+        found.setdefault(system, {})[topic] = float(cell)
+    return found
+
+
+def slow_beir(data: bytes) -> dict[tuple[str, str], float]:
+    header, *rows = slow_cells(data, "\t")
+    if len(header) == 4:
+        return slow_qrels(data)
+    if not {"id", "score"} <= {word for name in header for word in name.lower().split("-")}:
+        raise ValueError("no header")
+    return {(query.strip(), document): float(score) for query, document, score in rows}
