@@ -1,4 +1,4 @@
-"""From run files and qrels to scores per topic, beside pytrec_eval, ir_measures, ranx and the splitting of lines."""
+"""From run files and qrels to scores per topic, beside trec_eval, pytrec_eval, ir_measures, ranx and reading alone."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import importlib.util
 import multiprocessing
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars
 
-from benchmarks.timing import medians, show, with_before
+from benchmarks.timing import TREC_EVAL, Times, medians, show, timed_process, with_before
 
 igzip: Any = importlib.import_module("isal.igzip") if importlib.util.find_spec("isal") else None
 TOPICS, DEPTH, JUDGED, RUNS, FEW = 250, 1000, 200, 50, 4
@@ -62,6 +62,12 @@ def pytrec_eval(paths: Sequence[Path], qrels: Path) -> None:
     for path in paths:
         with path.open() as file:
             evaluator.evaluate(pytrec_eval.parse_run(file))
+
+
+def trec_eval(paths: Sequence[Path], qrels: Path) -> Times:
+    """A process for each run, as trec_eval is used."""
+    times = [timed_process([str(TREC_EVAL), "-q", "-m", "ndcg_cut.20", str(qrels), str(path)]) for path in paths]
+    return Times(*map(sum, zip(*times, strict=True)))
 
 
 def ir_measures(paths: Sequence[Path], qrels: Path) -> None:
@@ -205,7 +211,9 @@ def trec_covid(folder: Path) -> None:
 
 def speed(title: str, paths: Sequence[Path], qrels: Path, rounds: int, warm: bool = False) -> None:
     size = sum(path.stat().st_size for path in paths) / 1e6
-    peers = {}
+    peers: dict[str, Callable[[], object]] = {}
+    if TREC_EVAL:
+        peers["trec_eval in C, nDCG@20"] = lambda: trec_eval(paths, qrels)
     with qrels.open() as file:
         is_plain = len(file.readline().removesuffix("\n").split(" ")) == 4  # which both readers of tables expect
     if is_plain:

@@ -1,18 +1,11 @@
-"""Commands from the shell, as users and CI run them: whole processes, beside Python and its peers.
-
-``SUREFOOT_BENCH_TREC_EVAL`` names trec_eval where it is not on the PATH.
-"""
+"""Commands from the shell, as users and CI run them: whole processes, beside Python and its peers."""
 
 from __future__ import annotations
 
-import os
-import resource
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,7 +13,7 @@ import numpy as np
 
 import surefoot
 from benchmarks.runs import TOPICS, write_qrels, write_run
-from benchmarks.timing import BEFORE, Times
+from benchmarks.timing import BEFORE, TREC_EVAL, Times, timed_process
 
 Commands = list[list[str]]
 """What clears the way for a command, and the command."""
@@ -35,9 +28,6 @@ for path in sys.argv[2:]:
         found = evaluator.evaluate(pytrec_eval.parse_run(file))
     print(path, sum(row["ndcg_cut_10"] for row in found.values()) / len(found))
 """
-
-
-TREC_EVAL = os.environ.get("SUREFOOT_BENCH_TREC_EVAL") or shutil.which("trec_eval")
 
 
 def main() -> None:
@@ -103,12 +93,9 @@ def medians(contestants: Mapping[str, Commands]) -> dict[str, Times]:
     for turn in range(ROUNDS + 1):
         for name, (clear, command) in contestants.items():
             subprocess.run(clear, check=True)
-            begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(command, capture_output=True)  # a gate may refuse
-            after, end = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-            used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            times = timed_process(command)
             if turn:
-                taken[name].append(Times(end - begin, used))
+                taken[name].append(times)
     return {name: Times(*map(statistics.median, zip(*times, strict=True))) for name, times in taken.items()}
 
 

@@ -1,6 +1,7 @@
 """Contestants take turns, so that a busy machine slows all of them alike; medians are compared.
 
-``SUREFOOT_BENCH_BEFORE`` may name the ``src`` folder of an earlier version, which then takes turns with this one.
+``SUREFOOT_BENCH_BEFORE`` may name the ``src`` folder of an earlier version, which then takes turns with this one, each in
+a process of its own without the peers. ``SUREFOOT_BENCH_TREC_EVAL`` names trec_eval where it is not on the PATH.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import importlib
 import math
 import os
 import pickle
+import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -18,7 +21,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import surefoot
+
 BEFORE = os.environ.get("SUREFOOT_BENCH_BEFORE")
+TREC_EVAL = os.environ.get("SUREFOOT_BENCH_TREC_EVAL") or shutil.which("trec_eval")
 
 
 class Times(NamedTuple):
@@ -35,6 +41,14 @@ def timed(work: Callable[[], object]) -> Times:
     result = work()
     end = Times(time.perf_counter(), time.process_time())
     return result if isinstance(result, Times) else Times(end.wall - begin.wall, end.processor - begin.processor)
+
+
+def timed_process(command: list[str]) -> Times:
+    """The times of a process, whatever its exit code."""
+    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, capture_output=True)
+    after, end = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    return Times(end - begin, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def medians(contestants: Mapping[str, Callable[[], object]], rounds: int, warm: bool = False) -> dict[str, Times]:
@@ -90,12 +104,14 @@ class Version:
 
 
 def with_before(name: str, function: Callable[..., object], *arguments: object) -> dict[str, Callable[[], object]]:
-    """A contestant, and the same of the earlier version where there is one."""
-    both: dict[str, Callable[[], object]] = {name: lambda: function(*arguments)}
-    if BEFORE:
-        version = Version(BEFORE)
-        both[f"{name}, before"] = lambda: version.times(function, *arguments)
-    return both
+    """A contestant, and the same of the earlier version where there is one, both alone in their processes then."""
+    if not BEFORE:
+        return {name: lambda: function(*arguments)}
+    now, before = Version(str(Path(surefoot.__file__).parents[1])), Version(BEFORE)
+    return {
+        name: lambda: now.times(function, *arguments),
+        f"{name}, before": lambda: before.times(function, *arguments),
+    }
 
 
 def serve() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import InputError, SurefootError
-from surefoot.io import trec
+from surefoot.io import document_lists, trec
 from surefoot.io.trec import read_qrels, read_run
 
 
@@ -70,6 +70,14 @@ def test_a_run_is_a_small_value(run):
 def test_scores_rank_and_ties_go_to_the_later_id(run):
     result = run("t Q0 b 1 1 x\nt Q0 ab 2 1 x\nt Q0 é 3 1 x\nt Q0 a 4 1 x\nt Q0 c 5 7 x\n")
     assert result.documents == ["c", "é", "b", "ab", "a"]
+
+
+def test_topics_in_order_are_not_sorted(run, monkeypatch):
+    text = "q1 Q0 d1 1 2 t\nq1 Q0 d2 2 1 t\nq2 Q0 d1 1 9 t\nq2 Q0 d2 2 {} t\nq3 Q0 d1 1 10 t\n"
+    with monkeypatch.context() as patch:
+        patch.setattr(document_lists.np, "argsort", None)
+        run(text.format(8))
+    assert run(text.format(9.5)).documents == ["d1", "d2", "d2", "d1", "d1"]
 
 
 def test_close_scores_are_not_rounded_to_float32(run):

@@ -188,9 +188,10 @@ def _by_number(bounds: IntArray, documents: kernels.Documents) -> kernels.Docume
     """
     numbers = documents.numbers
     rises = np.flatnonzero(numbers[1:] > numbers[:-1]) + 1
-    if not rises.size:
-        return documents
     topic_of = np.searchsorted(bounds, rises, side="right") - 1
+    topic_of = topic_of[rises > bounds[topic_of]]  # not where a topic begins
+    if not topic_of.size:
+        return documents
     topics = topic_of[np.diff(topic_of, prepend=-1) > 0]  # not np.unique, which imports numpy.ma
     order = np.arange(numbers.size)
     for first, end in zip(bounds[topics].tolist(), bounds[topics + 1].tolist(), strict=True):
