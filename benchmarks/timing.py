@@ -1,7 +1,7 @@
 """Contestants take turns, so that a busy machine slows all of them alike; medians are compared.
 
-``SUREFOOT_BENCH_BEFORE`` may name the ``src`` folder of an earlier version, which then takes turns with this one, each in
-a process of its own without the peers. ``SUREFOOT_BENCH_TREC_EVAL`` names trec_eval where it is not on the PATH.
+``SUREFOOT_BENCH_BEFORE`` may name the ``src`` folder of an earlier version, which then takes turns with this one, each
+in a process of its own without the peers. ``SUREFOOT_BENCH_TREC_EVAL`` names trec_eval where it is not on the PATH.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from surefoot.risk.moments import CHUNK
 from surefoot.risk.statistics import Comparison
 from surefoot.risk.values import Family, Linear, value_functions
 from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value
+from surefoot.stats.kernels import count_draws
 from surefoot.stats.progress import counted
 
 METHODS = ("studentised", "bca", "percentile", "jackknife")
@@ -126,9 +127,9 @@ def bootstrap_weights(topics: int, n_resamples: int, seed: int) -> Iterator[Floa
     random = generator(seed)
     at_once = max(1, CHUNK // topics)
     for start in range(0, n_resamples, at_once):
-        rows = min(at_once, n_resamples - start)
-        drawn = random.integers(0, topics, (rows, topics)) + topics * np.arange(rows)[:, np.newaxis]
-        yield np.bincount(drawn.ravel(), minlength=rows * topics).reshape(rows, topics).astype(np.float64)
+        weights = np.zeros((min(at_once, n_resamples - start), topics))
+        count_draws(random.integers(0, topics, weights.shape, dtype=np.int32), weights)
+        yield weights
 
 
 def jackknife_groups(topics: int) -> IntArray:
