@@ -38,6 +38,7 @@ def main() -> None:
         report("documents of 100 topics, scored", list(deep), lambda n: score([deep[n]], qrels))
         report("topics of 50 systems, 21 alphas", [10_000, 40_000, 160_000], lambda n: risk(50, n))
         report("systems on 20,000 topics, 21 alphas", [25, 50, 100, 200], lambda n: risk(n, 20_000))
+        report("topics of 3 systems, BCa intervals", [5_000, 20_000, 80_000], intervals)
         for rows in (250_000, 1_000_000, 4_000_000):
             (folder / f"log{rows}").mkdir()
             logs.write(str(folder / f"log{rows}"), "wide", "2", str(rows // logs.PARTS))
@@ -67,6 +68,10 @@ def score(paths: Sequence[Path], qrels: Path) -> None:
 
 def risk(systems: int, topics: int) -> None:
     evaluate(generated(systems, topics), "s0", np.linspace(0, 10, 21))
+
+
+def intervals(topics: int) -> None:
+    evaluate(generated(3, topics), "s0", ci="bca", n_resamples=1000)
 
 
 @cache
