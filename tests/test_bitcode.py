@@ -18,6 +18,7 @@ from surefoot.cli import main
 from surefoot.io import trec_kernels
 from surefoot.learn import kernels as learn_kernels
 from surefoot.learn.kernels import PairLoop
+from surefoot.learn.lambdas import buffers_for
 from surefoot.learn.weight_kernels import GLOBAL, PER_QUERY, PairWeights
 from surefoot.risk import kernels as risk_kernels
 from surefoot.risk.distributions import logistic, logit, normal_cdf, normal_quantile, student_p
@@ -152,10 +153,8 @@ def test_gradients_are_the_same_bits_by_either_translation(form, monkeypatch):
         for kernel in (learn_kernels.rank_queries, learn_kernels.lambda_gradients):
             monkeypatch.setattr(kernel, "codes", _bitcode.Codes(kernel.function))
         out = learn_kernels.Gradients(np.zeros(200, np.float32), np.zeros(200, np.float32))
-        shapes = (learn_kernels.FLOAT32_BUFFERS, 130 + learn_kernels.LANES), (learn_kernels.FLOAT64_BUFFERS, 130)
-        buffers = learn_kernels.Buffers(np.zeros(shapes[0], np.float32), np.zeros(shapes[1]))
         learn_kernels.rank_queries(rankings, 0, 2, np.empty(2))
-        learn_kernels.lambda_gradients(rankings, weights, PairLoop(30, 1.0, True), 0, 2, buffers, out)
+        learn_kernels.lambda_gradients(rankings, weights, PairLoop(30, 1.0, True), 0, 2, buffers_for(130), out)
         assert np.abs(out.gradient).sum() > 0
         found.append(out.gradient.tobytes() + out.hessian.tobytes())
     assert found[0] == found[1]

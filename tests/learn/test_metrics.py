@@ -44,6 +44,14 @@ def test_a_metric_is_what_its_definition_says(name: str, seed: int, ties: bool) 
     np.testing.assert_allclose(Metric(name, max_label=4)(scores, labels, bounds), slow(name, scores, labels, bounds))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_metric_of_an_order_is_that_of_the_scores_behind_it(name: str) -> None:
+    scores, labels, bounds = queries(5, ties=True)
+    metric = Metric(name, max_label=4).bind(labels, bounds, "one")
+    order = np.concatenate([ranking(scores[begin:stop]) for begin, stop in pairwise(bounds)]).astype(np.int32)
+    np.testing.assert_array_equal(metric.of_order(order), metric(scores))
+
+
 @pytest.mark.parametrize("settings", [{"ideal": 3}, {"cutoff": 1}, {"cutoff": 5}, {"cutoff": 100}])
 def test_ndcg_with_a_cutoff_or_a_cut_ideal(settings: dict[str, int]) -> None:
     scores, labels, bounds = queries(7)

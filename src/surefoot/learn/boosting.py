@@ -136,7 +136,7 @@ class RiskObjective:
         x, b = self.x, self.baselines
         if self._reported is not None:
             metric, b = self._reported
-            x = metric(self._scores)
+            x = metric.of_order(self.lambdas.rankings.order)
         x, b = x[self.counted], b[:, self.counted]
         d = x - b.mean(axis=0) if b.shape[0] else np.zeros_like(x)
         sums = [x.size, x.sum(), np.maximum(d, 0).sum(), -np.minimum(d, 0).sum(), (d < 0).sum()]
@@ -151,8 +151,6 @@ class RiskObjective:
     def rank(self, scores: FloatArray) -> None:
         """Rank the training queries by these scores, for `training_measures`."""
         self.x = self.lambdas.rank(scores)
-        if self._reported is not None:
-            self._scores = scores.astype(np.float64)  # the engine overwrites its own
 
     def _started(self, scores: FloatArray) -> bool:
         """Whether any two documents' scores differ, on whichever worker they are.

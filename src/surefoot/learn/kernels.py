@@ -1,11 +1,11 @@
 """The gradients of LambdaMART, compiled: sums over all pairs of documents of every query.
 
-A query is walked rank by rank. For the document at a rank, short loops over those below it (for NDCG and a document
-without gain over those with gain alone) fill buffers that stay in the L1 cache: the signed change of the metric if the
-two documents swapped ranks; the weight that the objective gives to it; the gradient and hessian of the pair. None takes
-an exponential (one per document is enough: 1 / (1 + exp(a - b)) = B / (A + B)) and the numbers are float32, so SIMD
-units do most of the work. Differences of nearby numbers are taken of a float32 and its remainder, which loses no
-precision.
+A query is walked in stretches of ranks whose pairs fill buffers that stay in the L1 cache: the signed changes of the
+metric if the two documents of a pair swapped ranks; the weights that the objective gives to them; and, rank by rank,
+the gradients and hessians of the pairs. A document is paired with all those below it or, for NDCG and a document
+without gain, with those that have gain. No loop over pairs takes an exponential (one per document is enough:
+1 / (1 + exp(a - b)) = B / (A + B)) and the numbers are float32, so SIMD units do most of the work. Differences of
+nearby numbers are taken of a float32 and its remainder, which loses no precision.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot._numba import inlined, kernel, vectorised
-from surefoot.learn.metric_kernels import NDCG, change_ndcg, metric_change, prepare, ranking_metric
+from surefoot.learn.metric_kernels import NDCG, Stretch, change_ndcg, metric_change, prepare, ranking_metric
 from surefoot.learn.weight_kernels import PairWeights, lambda_weights
 
 Array = Any  # numpy arrays; numba finds the element types itself
@@ -23,18 +23,14 @@ Array = Any  # numpy arrays; numba finds the element types itself
 WIDEST = 40.0
 """Of an exponent on either side of the middle: float32 holds e^±80, and a pair that far apart has no gradient left."""
 
-COLUMNS = 8
-"""Rows of a block of documents, by rank: gain, power, score and its remainder, discount and its, gradient, hessian."""
+COLUMNS, RANK_COLUMNS, PAIR_COLUMNS, SUMS = 8, 2, 4, 3
+"""Rows of the scratch space: numbers and ranks of `Documents`, `PairColumns`, the sums over ranks of a metric."""
 
-FLOAT32_BUFFERS, FLOAT64_BUFFERS = 2 * COLUMNS + 4, 3
-"""Rows of scratch space: blocks of all documents and of those with gain, and four for the pairs of one document.
-
-The float64 ones are for the metrics with sums over ranks.
-"""
-
+PAIRS = 512
+"""The pairs of so many ranks are gathered that there are as many; SIMD units are then full on short lists too."""
 
 LANES = 8
-"""Weights are computed of a multiple of so many changes, zeros after the last: short lists fill SIMD units too."""
+"""Weights are computed of a multiple of so many changes, zeros after the last."""
 
 
 class Rankings(NamedTuple):
@@ -61,10 +57,40 @@ class PairLoop(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Scratch space of one thread, overwritten for every query; as wide as the longest query, and `LANES`."""
+    """Scratch space of one thread, overwritten for every query."""
 
-    float32: Array
-    float64: Array
+    documents: Array
+    ranks: Array
+    pairs: Array
+    sums: Array
+
+
+class Documents(NamedTuple):
+    """The documents of a query by rank; those with gain once more, by rank too, at the end of each column.
+
+    Scores and discounts are each a float32 and its remainder. ``below`` says where the documents begin that the one at
+    a rank is paired with, ``relevant`` at which ranks those with gain are.
+    """
+
+    gain: Array
+    power: Array
+    score: Array
+    score_rest: Array
+    discount: Array
+    discount_rest: Array
+    gradient: Array
+    hessian: Array
+    below: Array
+    relevant: Array
+
+
+class PairColumns(NamedTuple):
+    """The pairs of a stretch of ranks, ``loss`` and ``curvature`` of one rank alone."""
+
+    change: Array
+    weight: Array
+    loss: Array
+    curvature: Array
 
 
 class Gradients(NamedTuple):
@@ -93,9 +119,17 @@ def rank_queries(rankings: Rankings, first: int, end: int, values: Array) -> Non
     """
     for query in range(first, end):
         begin, stop = rankings.bounds[query], rankings.bounds[query + 1]
-        order = rankings.order[begin:stop]
-        sort(rankings.scores[begin:stop], order)
-        values[query] = ranking_metric(rankings.gains[begin:stop], order, rankings.discounts, rankings.metric)
+        sort(rankings.scores[begin:stop], rankings.order[begin:stop])
+    measure_queries(rankings, first, end, values)
+
+
+@kernel
+def measure_queries(rankings: Rankings, first: int, end: int, values: Array) -> None:
+    """Overwrite ``values`` with the metric of each query, whose order is up to date."""
+    for query in range(first, end):
+        begin, stop = rankings.bounds[query], rankings.bounds[query + 1]
+        gains, order = rankings.gains[begin:stop], rankings.order[begin:stop]
+        values[query] = ranking_metric(gains, order, rankings.discounts, rankings.metric)
 
 
 @inlined
@@ -139,56 +173,31 @@ def lambda_gradients(
     Normalisation, as LightGBM's lambdarank does it, uses the plain metric: the objective's weights must not be
     divided away again.
     """
-    scratch, sums = buffers.float32, buffers.float64
-    discounts, metric, sigmoid, norm = rankings.discounts, rankings.metric, loop.sigmoid, loop.norm
+    documents, pairs, sigmoid = documents_in(buffers, rankings.discounts), pairs_in(buffers), loop.sigmoid
     for query in range(first, end):
         begin, stop = rankings.bounds[query], rankings.bounds[query + 1]
         n = stop - begin
         if n == 0:
             continue
         order = rankings.order[begin:stop]
-        # Row by row: a slice of several rows would have no fixed stride, which prevents vectorisation.
-        gain, power, high, low = scratch[0][:n], scratch[1][:n], scratch[2][:n], scratch[3][:n]
-        gradient, hessian = scratch[6][:n], scratch[7][:n]
-        spread = by_rank(rankings.scores[begin:stop], order, rankings.gains[begin:stop], discounts, sigmoid, scratch)
-        relevant = gather_relevant(n, scratch)
-        if metric != NDCG:
-            prepare(gain, metric, sums)
-        damped = norm and spread > 0
-        total, above = 0.0, 0
-        for rank in range(min(n - 1, loop.truncation) if relevant > 0 else 0):
-            above += gain[rank] > 0
-            few = metric == NDCG and gain[rank] == 0
-            block, at, end_at = (COLUMNS, above, relevant) if few else (0, rank + 1, n)
-            if at == end_at:
-                continue
-            change, weight = scratch[16][: end_at - at], scratch[17][: end_at - at]
-            loss, curvature = scratch[18][: end_at - at], scratch[19][: end_at - at]
-            powers, highs, lows = scratch[block + 1][at:], scratch[block + 2][at:], scratch[block + 3][at:]
-            if metric == NDCG:
-                gains, outer, inner = scratch[block][at:], scratch[block + 4][at:], scratch[block + 5][at:]
-                change_ndcg(gain[rank], discounts[0, rank], discounts[1, rank], gains, outer, inner, change)
-            else:
-                metric_change(metric, gain, discounts, sums, rank, change)
-            padded = pad(scratch[16], end_at - at)
-            lambda_weights(
-                weights.form, weights.per_query[query], weights.shared, scratch[16][:padded], scratch[17][:padded]
-            )
-            damping(high[rank], low[rank], highs, lows, damped, loss)
-            own = power[rank]
-            if sigmoid * spread > 2 * WIDEST:
-                own = relative(high[rank], low[rank], highs, lows, sigmoid, powers[: end_at - at])
-            total += pair_losses(own, powers, change, loss, curvature)
-            own_sums = add_pairs(weight, loss, curvature, scratch[block + 6][at:], scratch[block + 7][at:])
-            gradient[rank] += own_sums[0]
-            hessian[rank] += own_sums[1]
+        spread = by_rank(rankings.scores[begin:stop], order, rankings.gains[begin:stop], sigmoid, documents)
+        relevant = gather_relevant(n, rankings.metric, documents)
+        if rankings.metric != NDCG:
+            prepare(documents.gain[:n], rankings.metric, buffers.sums)
+        total, rank, last = 0.0, 0, min(n - 1, loop.truncation) if relevant > 0 else 0
+        while rank < last:
+            start = rank
+            rank, size = gather_changes(rankings, documents, buffers.sums, n, start, last, pairs.change)
+            change, weight = pairs.change[:size], pairs.weight[:size]
+            lambda_weights(weights.form, weights.per_query[query], weights.shared, change, weight)
+            total += add_ranks(documents, pairs, n, start, rank, loop, spread)
         total *= 2 * sigmoid
-        scale = sigmoid * (np.log2(1 + total) / total if norm and total > 0 else 1.0)
-        add_relevant(n, scratch)
+        scale = sigmoid * (np.log2(1 + total) / total if loop.norm and total > 0 else 1.0)
+        add_relevant(relevant, documents)
         for rank in range(n):
             row = begin + order[rank]
-            out.gradient[row] = gradient[rank] * np.float32(scale)
-            out.hessian[row] = hessian[rank] * np.float32(scale * sigmoid)
+            out.gradient[row] = documents.gradient[rank] * np.float32(scale)
+            out.hessian[row] = documents.hessian[rank] * np.float32(scale * sigmoid)
 
 
 @kernel
@@ -199,7 +208,7 @@ def pair_weights(
 
     For losses of which others take the gradient; `lambda_gradients` walks the same pairs and keeps none.
     """
-    gain, sums = buffers.float32[0], buffers.float64
+    gain, sums = buffers.documents[0], buffers.sums
     for query in range(first, end):
         begin, stop = rankings.bounds[query], rankings.bounds[query + 1]
         n = stop - begin
@@ -214,81 +223,147 @@ def pair_weights(
 
 
 @inlined
-def by_rank(scores: Array, order: Array, gains: Array, discounts: Array, sigmoid: float, scratch: Array) -> float:
-    """Overwrite the block of all documents; returns the difference between the highest and lowest score."""
-    gain, power, high, low, gradient, hessian = scratch[0], scratch[1], scratch[2], scratch[3], scratch[6], scratch[7]
+def documents_in(buffers: Buffers, discounts: Array) -> Documents:
+    """The columns of documents, with the discounts of all ranks."""
+    rows, ranks = buffers.documents, buffers.ranks
+    for rank in range(discounts.shape[1]):
+        rows[4, rank], rows[5, rank] = discounts[0, rank], discounts[1, rank]
+    # Row by row: a slice of several rows would have no fixed stride, which prevents vectorisation.
+    return Documents(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], ranks[0], ranks[1])
+
+
+@inlined
+def pairs_in(buffers: Buffers) -> PairColumns:
+    """The columns of pairs."""
+    rows = buffers.pairs
+    return PairColumns(rows[0], rows[1], rows[2], rows[3])
+
+
+@inlined
+def by_rank(scores: Array, order: Array, gains: Array, sigmoid: float, documents: Documents) -> float:
+    """Overwrite the columns of all documents; returns the difference between the highest and lowest score."""
     best, worst = scores[order[0]], scores[order[order.size - 1]]
     middle = 0.5 * (best + worst)
     for rank in range(order.size):
         offset = order[rank]
         score = scores[offset] - middle
-        gain[rank] = gains[offset]
-        scratch[4, rank], scratch[5, rank] = discounts[0, rank], discounts[1, rank]
-        high[rank] = score
-        low[rank] = score - np.float64(high[rank])
-        power[rank] = np.exp(np.float32(min(max(sigmoid * score, -WIDEST), WIDEST)))
-        gradient[rank] = 0.0
-        hessian[rank] = 0.0
+        documents.gain[rank] = gains[offset]
+        documents.score[rank] = score
+        documents.score_rest[rank] = score - np.float64(documents.score[rank])
+        documents.power[rank] = np.exp(np.float32(min(max(sigmoid * score, -WIDEST), WIDEST)))
+        documents.gradient[rank] = 0.0
+        documents.hessian[rank] = 0.0
     return float(best - worst)
 
 
 @inlined
-def gather_relevant(n: int, scratch: Array) -> int:
-    """Overwrite the block of the documents with gain, by rank; returns how many there are."""
-    found = 0
-    for rank in range(n):
-        if scratch[0, rank] > 0:
-            for column in range(COLUMNS):
-                scratch[COLUMNS + column, found] = scratch[column, rank]
-            found += 1
-    return found
+def gather_relevant(n: int, metric: int, documents: Documents) -> int:
+    """Overwrite the columns of the documents with gain, and ``below``; returns how many have gain."""
+    width = documents.gain.size
+    front = width
+    for rank in range(n - 1, -1, -1):
+        documents.below[rank] = front if metric == NDCG and documents.gain[rank] == 0 else rank + 1
+        documents.relevant[front - 1] = rank  # overwritten by the next unless it has gain
+        front -= documents.gain[rank] > 0
+    for at in range(front, width):
+        rank = documents.relevant[at]
+        documents.gain[at] = documents.gain[rank]
+        documents.power[at] = documents.power[rank]
+        documents.score[at] = documents.score[rank]
+        documents.score_rest[at] = documents.score_rest[rank]
+        documents.discount[at] = documents.discount[rank]
+        documents.discount_rest[at] = documents.discount_rest[rank]
+        documents.gradient[at] = 0.0
+        documents.hessian[at] = 0.0
+    return int(width - front)
 
 
 @inlined
-def add_relevant(n: int, scratch: Array) -> None:
+def add_relevant(count: int, documents: Documents) -> None:
     """Add the gradients and hessians of the documents with gain to those of all documents."""
-    found = 0
-    for rank in range(n):
-        if scratch[0, rank] > 0:
-            scratch[6, rank] += scratch[COLUMNS + 6, found]
-            scratch[7, rank] += scratch[COLUMNS + 7, found]
-            found += 1
+    for at in range(documents.gain.size - count, documents.gain.size):
+        rank = documents.relevant[at]
+        documents.gradient[rank] += documents.gradient[at]
+        documents.hessian[rank] += documents.hessian[at]
 
 
 @inlined
-def pad(values: Array, size: int) -> int:
-    """Overwrite what follows the first values with zeros, to the next multiple of `LANES`, which is returned."""
+def stretch_below(documents: Documents, n: int, rank: int, at: Any) -> Stretch:
+    """The pairs of the document at a rank, the first of which is number ``at``."""
+    begin, width = documents.below[rank], documents.gain.size
+    size = (n if begin <= n else width) - begin
+    return Stretch(np.uint64(begin), np.uint64(size), np.uint64(at))
+
+
+@inlined
+def gather_changes(
+    rankings: Rankings, documents: Documents, sums: Array, n: int, rank: int, last: int, change: Array
+) -> tuple[int, Any]:
+    """Overwrite ``change`` for the next ranks, zeros after their pairs; returns the rank after them and the size."""
+    size = np.int64(0)
+    while rank < last and size < PAIRS:
+        stretch = stretch_below(documents, n, rank, size)
+        end = size + np.int64(stretch.size)
+        if rankings.metric == NDCG:
+            change_ndcg(documents.gain, documents.discount, documents.discount_rest, rank, stretch, change)
+        else:
+            metric_change(rankings.metric, documents.gain[:n], rankings.discounts, sums, rank, change[size:end])
+        rank, size = rank + 1, end
     while size % LANES:
-        values[size] = 0
+        change[size] = 0
         size += 1
-    return size
+    return rank, size
 
 
 @inlined
-def damping(own_high: Any, own_low: Any, high: Array, low: Array, damped: bool, divisor: Array) -> None:
+def add_ranks(
+    documents: Documents, pairs: PairColumns, n: int, rank: int, last: int, loop: PairLoop, spread: float
+) -> float:
+    """Add the pairs of these ranks to gradients and hessians; returns the sum of their |change| × loss."""
+    total, size = 0.0, np.int64(0)
+    while rank < last:
+        stretch = stretch_below(documents, n, rank, size)
+        damping(documents, rank, stretch, loop.norm and spread > 0, pairs.loss)
+        own = documents.power[rank]
+        if loop.sigmoid * spread > 2 * WIDEST:
+            own = relative(documents, rank, stretch, loop.sigmoid)
+        total += pair_losses(own, documents.power, stretch, pairs)
+        gradient, hessian = add_pairs(pairs, stretch, documents.gradient, documents.hessian)
+        documents.gradient[rank] += gradient
+        documents.hessian[rank] += hessian
+        rank, size = rank + 1, size + np.int64(stretch.size)
+    return total
+
+
+@inlined
+def damping(documents: Documents, rank: int, stretch: Stretch, damped: bool, divisor: Array) -> None:
     """Overwrite ``divisor`` with what normalisation divides each pair by: 0.01 + the score difference; else 1."""
     if not damped:
-        divisor[:] = np.float32(1.0)
+        divisor[: np.int64(stretch.size)] = np.float32(1.0)
         return
-    damp = np.float32(0.01)
-    for other in range(divisor.size):
-        divisor[other] = damp + ((own_high - high[other]) + (own_low - low[other]))
+    score, rest, damp = documents.score, documents.score_rest, np.float32(0.01)
+    own_score, own_rest = score[rank], rest[rank]
+    for at in range(stretch.size):
+        other = stretch.begin + at
+        divisor[at] = damp + ((own_score - score[other]) + (own_rest - rest[other]))
 
 
 @inlined
-def relative(own_high: Any, own_low: Any, high: Array, low: Array, sigmoid: float, power: Array) -> Any:
+def relative(documents: Documents, rank: int, stretch: Stretch, sigmoid: float) -> Any:
     """Overwrite ``power`` with exponentials relative to the document above them; returns its own, 1.
 
     For score differences so large that one exponential per document can't hold them all.
     """
-    for other in range(power.size):
-        difference = (own_high - high[other]) + (own_low - low[other])
-        power[other] = np.exp(-np.float32(min(sigmoid * difference, 2 * WIDEST)))
+    score, rest = documents.score, documents.score_rest
+    for at in range(stretch.size):
+        other = stretch.begin + at
+        difference = (score[rank] - score[other]) + (rest[rank] - rest[other])
+        documents.power[other] = np.exp(-np.float32(min(sigmoid * difference, 2 * WIDEST)))
     return np.float32(1.0)
 
 
 @vectorised
-def pair_losses(own: float, power: Array, change: Array, loss: Array, curvature: Array) -> Any:
+def pair_losses(own: float, power: Array, stretch: Stretch, pairs: PairColumns) -> Any:
     """The signed loss of each pair and its curvature, apart from the weight; returns the sum of |change| × loss.
 
     ``loss`` holds the divisors of `damping` and is overwritten, as is ``curvature``. Two loops over few arrays each,
@@ -296,28 +371,29 @@ def pair_losses(own: float, power: Array, change: Array, loss: Array, curvature:
     """
     zero, one = np.float32(0.0), np.float32(1.0)
     total = zero
-    for other in range(change.size):
-        theirs = power[other]
-        inverse = one / ((own + theirs) * loss[other])
-        up = change[other] > zero
+    for at in range(stretch.size):
+        theirs, change, divisor = power[stretch.begin + at], pairs.change[stretch.at + at], pairs.loss[at]
+        inverse = one / ((own + theirs) * divisor)
+        up = change > zero
         wrong = own if up else theirs
         right = theirs if up else own
-        pair_loss = wrong * inverse
-        total += abs(change[other]) * pair_loss
-        curvature[other] = pair_loss * right * inverse * loss[other]
-        loss[other] = pair_loss if up else -pair_loss
+        loss = wrong * inverse
+        total += abs(change) * loss
+        pairs.curvature[at] = loss * right * inverse * divisor
+        pairs.loss[at] = loss if up else -loss
     return total
 
 
 @vectorised
-def add_pairs(weight: Array, loss: Array, curvature: Array, gradient: Array, hessian: Array) -> Any:
+def add_pairs(pairs: PairColumns, stretch: Stretch, gradient: Array, hessian: Array) -> Any:
     """Add the pairs of one document to ``gradient`` and ``hessian`` of those below it; returns its own."""
     own_gradient, own_hessian = np.float32(0.0), np.float32(0.0)
-    for other in range(weight.size):
-        slope = weight[other] * loss[other]
-        curved = weight[other] * curvature[other]
+    for at in range(stretch.size):
+        weight = pairs.weight[stretch.at + at]
+        slope = weight * pairs.loss[at]
+        curved = weight * pairs.curvature[at]
         own_gradient += slope
         own_hessian += curved
-        gradient[other] -= slope
-        hessian[other] += curved
+        gradient[stretch.begin + at] -= slope
+        hessian[stretch.begin + at] += curved
     return own_gradient, own_hessian

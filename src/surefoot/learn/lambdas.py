@@ -45,13 +45,7 @@ class LambdaGradients:
         count = max(1, min(self.n_jobs * CHUNKS, most // FEWEST_PAIRS))
         cuts = np.searchsorted(pairs, np.linspace(0, most, count + 1)[1:-1])
         self.chunks = list(zip([0, *cuts.tolist()], [*cuts.tolist(), sizes.size], strict=True))
-        self.buffers = [
-            kernels.Buffers(
-                np.zeros((kernels.FLOAT32_BUFFERS, longest + kernels.LANES), np.float32),
-                np.zeros((kernels.FLOAT64_BUFFERS, max(longest, 2))),
-            )
-            for _ in self.chunks
-        ]
+        self.buffers = [buffers_for(longest) for _ in self.chunks]
         self._pool = self._new_pool()
 
     def rank(self, scores: FloatArray) -> FloatArray:
@@ -105,6 +99,16 @@ class LambdaGradients:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._pool = self._new_pool()
+
+
+def buffers_for(longest: int) -> kernels.Buffers:
+    """Scratch space for queries of up to so many documents."""
+    return kernels.Buffers(
+        documents=np.zeros((kernels.COLUMNS, 2 * longest), np.float32),
+        ranks=np.zeros((kernels.RANK_COLUMNS, 2 * longest), np.int64),
+        pairs=np.zeros((kernels.PAIR_COLUMNS, kernels.PAIRS + longest + kernels.LANES), np.float32),
+        sums=np.zeros((kernels.SUMS, max(longest, 2))),
+    )
 
 
 def will_compile() -> bool:

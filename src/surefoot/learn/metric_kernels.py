@@ -7,7 +7,7 @@ ranking would be better with the documents at rank ``rank`` and at each rank bel
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,17 @@ from surefoot._numba import inlined
 Array = Any  # numpy arrays; numba finds the element types itself
 
 NDCG, AP, RR, ERR = 0, 1, 2, 3
+
+
+class Stretch(NamedTuple):
+    """The pairs of one document: ``size`` others from ``begin`` on, and among all pairs those from ``at`` on.
+
+    The numbers are unsigned: signed ones may count from the end, for all the compiler knows, and hinder it.
+    """
+
+    begin: Any
+    size: Any
+    at: Any
 
 
 @inlined
@@ -72,8 +83,8 @@ def prepare(gains: Array, metric: int, sums: Array) -> None:
 def metric_change(metric: int, gains: Array, discounts: Array, sums: Array, rank: int, change: Array) -> None:
     """Overwrite ``change`` with the change of the metric for a swap with each rank below ``rank``."""
     if metric == NDCG:
-        high, low = discounts[0], discounts[1]
-        change_ndcg(gains[rank], high[rank], low[rank], gains[rank + 1 :], high[rank + 1 :], low[rank + 1 :], change)
+        stretch = Stretch(np.uint64(rank + 1), np.uint64(change.size), np.uint64(0))
+        change_ndcg(gains, discounts[0], discounts[1], rank, stretch, change)
     elif metric == AP:
         change_ap(gains, sums, rank, change)
     elif metric == RR:
@@ -83,10 +94,12 @@ def metric_change(metric: int, gains: Array, discounts: Array, sums: Array, rank
 
 
 @inlined
-def change_ndcg(gain: Any, high: Any, low: Any, gains: Array, highs: Array, lows: Array, change: Array) -> None:
+def change_ndcg(gains: Array, discounts: Array, rests: Array, rank: int, stretch: Stretch, change: Array) -> None:
     """Difference of gains times difference of discounts, which are each a float32 and its remainder."""
-    for other in range(change.size):
-        change[other] = (gains[other] - gain) * ((high - highs[other]) + (low - lows[other]))
+    gain, discount, rest = gains[rank], discounts[rank], rests[rank]
+    for at in range(stretch.size):
+        other = stretch.begin + at
+        change[stretch.at + at] = (gains[other] - gain) * ((discount - discounts[other]) + (rest - rests[other]))
 
 
 @inlined

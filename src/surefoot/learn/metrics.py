@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from surefoot.errors import SurefootError, choose
 from surefoot.learn import metric_kernels
-from surefoot.learn.kernels import Rankings, rank_queries
+from surefoot.learn.kernels import Rankings, measure_queries, rank_queries
 from surefoot.learn.settings import Empty, MetricName, PairOptions, Settings
 from surefoot.scores import FloatArray
 
@@ -155,6 +155,12 @@ class QueryMetric:
             order = self.first_order()
         rank_queries(self.rankings(given, order), 0, values.size, values)
         self._orders.append(order)
+        return self.fill_empty(values)
+
+    def of_order(self, order: npt.NDArray[np.int32]) -> FloatArray:
+        """The metric of each query, ranked already: the documents' offsets from the query's first, by rank."""
+        values = np.empty(self.bounds.size - 1)
+        measure_queries(self.rankings(np.zeros(0), order), 0, values.size, values)
         return self.fill_empty(values)
 
     def rankings(self, scores: FloatArray, order: npt.NDArray[np.int32]) -> Rankings:
