@@ -53,7 +53,8 @@ class Scores:
         What was assumed so far: topics dropped or filled, queries without judgments, and so on.
     judged
         Where scores come from runs, the fraction of each one's first k documents that is judged, k being the cutoff of
-        the measure: systems × topics, NaN where a system retrieved nothing.
+        the measure: systems × topics, NaN where a system retrieved nothing. None where relevant documents alone are
+        judged, which does not tell what was looked at.
 
     Examples
     --------

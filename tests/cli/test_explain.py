@@ -49,7 +49,7 @@ def test_runs_give_features_of_rankings(tmp_path: Path, capsys: pytest.CaptureFi
     """The candidate puts the relevant document last where its ranking has nothing in common with the baseline's."""
     old, new, judged = [], [], []
     for topic in range(60):
-        judged.append(f"q{topic} 0 d0 1\n")
+        judged.append(f"q{topic} 0 d0 1\nq{topic} 0 z 0\n")
         other = topic % 4 == 0
         for rank in range(12):
             old.append(f"q{topic} Q0 d{rank} {rank} {20 - rank + topic / 100} x\n")
@@ -59,5 +59,5 @@ def test_runs_give_features_of_rankings(tmp_path: Path, capsys: pytest.CaptureFi
         (tmp_path / name).write_text("".join(lines))
     runs = [str(tmp_path / "old.run"), str(tmp_path / "new.run"), "--qrels", str(tmp_path / "qrels.txt")]
     assert main(["explain", *runs, "--candidate", "new", "--baseline", "old", "--n-resamples", "199"]) == 0
-    assert "queries whose rankings share at most 0 of the first 10 documents" in capsys.readouterr().out
+    assert "queries whose rankings share none of the first 10 documents" in capsys.readouterr().out
     assert main(["explain", *runs, "--candidate", "new", "--baseline", "MEAN", "--n-resamples", "199"]) == 0

@@ -111,7 +111,7 @@ def _p_loss(arguments: argparse.Namespace, options: GateOptions, scores: Sequenc
     from surefoot.judgments.credibility import credibility
 
     qrels = load_qrels(arguments.qrels)
-    if not qrels.are_whole or qrels.numbers.min() > 0:
+    if not qrels.are_whole or qrels.are_relevant_only:
         return None
     candidate, found = options.candidate_of(scores[0]), {}
     for part in (part for part in scores if parse_measure(part.measure).kind is not None):

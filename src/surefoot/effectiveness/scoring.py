@@ -141,7 +141,7 @@ def score_runs_by(
     systems = [row.name for row in rows]
     _refuse_doubles(systems, sources)
     notes = _notes(rows, judged)
-    skipped = ["unjudged documents are left out of the rankings"] if unjudged == "skip" else []
+    skipped = _notes_on_skipping(judged) if unjudged == "skip" else []
     return {
         measure.name: Scores(
             np.stack([row.values[index] for row in rows]),
@@ -149,7 +149,7 @@ def score_runs_by(
             judged.topics,
             measure.name,
             [*notes, *_notes_on(measure, judged), *skipped],
-            np.stack([row.judged[index] for row in rows]),
+            None if judged.are_relevant_only else np.stack([row.judged[index] for row in rows]),
         )
         for index, measure in enumerate(chosen)
     }
@@ -285,6 +285,13 @@ def _notes(rows: Sequence[_Row], qrels: Qrels) -> list[str]:
             f"{counted(len(unjudged), 'topic')} of {where} left out, not judged in {PurePath(qrels.path).name}: "
             f"{listed(unjudged, most=5)}"
         )
+    return notes
+
+
+def _notes_on_skipping(qrels: Qrels) -> list[str]:
+    notes = ["unjudged documents are left out of the rankings"]
+    if qrels.are_relevant_only:
+        notes.append(f"{PurePath(qrels.path).name} judges relevant documents alone, so that these are all that is left")
     return notes
 
 

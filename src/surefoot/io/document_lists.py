@@ -165,6 +165,11 @@ class Qrels(DocumentLists):
         """Whether all grades are whole numbers."""
         return bool((self.numbers == np.rint(self.numbers)).all())
 
+    @cached_property
+    def are_relevant_only(self) -> bool:
+        """Whether no document is judged not relevant, as in MS MARCO: nothing then tells what was looked at."""
+        return bool(self.numbers.min() > 0)
+
     def to_frame(self) -> polars.DataFrame:
         """Columns topic, document and grade."""
         return self._frame(grade=self.grades)

@@ -81,6 +81,11 @@ class GradeModel:
         grades = np.maximum(np.concatenate([pool.grades[pool.judged] for pool in pools]), 0)
         if not grades.size:
             raise SurefootError(f"no retrieved document is judged in {runs.qrels.path}, so no grade can be expected")
+        if runs.qrels.are_relevant_only:
+            raise SurefootError(
+                f"{runs.qrels.path} judges relevant documents alone, so nothing tells how likely an unjudged one is "
+                "relevant; add judgments of some that are not (grade 0)"
+            )
         starts = np.cumsum([0, *(pool.judged.size for pool in pools)])
         fixed, varying = _fixed(features), _varying(features)
         voters = features.shape[1] - 2

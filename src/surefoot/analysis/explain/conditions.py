@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -52,7 +53,17 @@ class Feature:
             last = np.searchsorted(np.cumsum(counts) / max(known.size, 1), QUANTILES, side="right") - 1
             for end in np.unique(found[last[last >= 0]]).tolist():
                 with np.errstate(invalid="ignore"):
-                    yield Condition(words.format(_told(side * end)), side * self.values <= end)
+                    yield Condition(_worded(words, side * end), side * self.values <= end)
+
+
+def _worded(words: str, end: float) -> str:
+    """The number in its words; at most 0 is none.
+
+    >>> _worded("where at most {} % of them are judged", 0.0)
+    'where none of them are judged'
+    """
+    told = words.format(_told(end))
+    return re.sub(r"\bat most 0 (?:% )?of\b", "none of", told) if end == 0 else told
 
 
 def _told(end: float) -> str:

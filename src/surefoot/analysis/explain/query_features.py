@@ -66,7 +66,9 @@ def _rare_words(words: Sequence[Sequence[str]], documents: Iterable[str] | None)
     count = Counter(word for own in sources for word in wanted.intersection(own))
     rarest = np.array([min(count[word] for word in own) if own else np.nan for own in words], np.float64)
     yield Feature(
-        f"queries with a word that at most {{}} {among} have", f"queries all of whose words {{}} {among} have", rarest
+        f"queries with a word that at most {{}} {among} have",
+        f"queries all of whose words at least {{}} {among} have",
+        rarest,
     )
 
 
