@@ -38,6 +38,13 @@ def test_percentile_of_scipys_own_replicates_is_scipys_interval() -> None:
     )
 
 
+@pytest.mark.parametrize(("topics", "resamples"), [(1, 3), (7, 40), (1 << 20, 5)])
+def test_weights_count_the_draws(topics: int, resamples: int) -> None:
+    drawn = np.random.default_rng(4).integers(0, topics, (resamples, topics))
+    weights = np.concatenate(list(bootstrap_weights(topics, resamples, seed=4)))
+    np.testing.assert_array_equal(weights, [np.bincount(row, minlength=topics) for row in drawn])
+
+
 def test_jackknife_interval_of_a_mean() -> None:
     sample = VALUES[1]
     low, high = jackknife_interval(sample.mean(), (sample.sum() - sample) / 29)
