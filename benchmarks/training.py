@@ -35,7 +35,7 @@ WARM_UP = 40
 """Calls of an objective after which its kernels have been translated with care."""
 BUILT_IN, LIMIT = "LightGBM's lambdarank", "limit: gradients for nothing"
 TREES = {"num_leaves": 31, "learning_rate": 0.1, "verbosity": -1, "num_threads": 1}
-NFCORPUS = "NFCorpus, 554 queries × 70"
+MQ2008, NFCORPUS = "MQ2008, 784 queries × 19", "NFCorpus, 554 queries × 70"
 DENSE, SPARSE = (0.52, 0.84, 0.97, 0.99), (0.98, 0.995)
 
 
@@ -162,7 +162,7 @@ SHAPES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "60 queries × 1,000, 2 % relevant": partial(random_data, 60, 1000, 40, SPARSE),
 }
 if "SUREFOOT_DATA" in os.environ:
-    SHAPES |= {"MQ2008, 784 queries × 19": partial(real, "mq2008", 1), NFCORPUS: partial(real, "nfcorpus", 5)}
+    SHAPES |= {MQ2008: partial(real, "mq2008", 1), NFCORPUS: partial(real, "nfcorpus", 5)}
 """Data like MSLR, of short lists, with few relevant documents, of long lists with few; real data."""
 
 

@@ -1,4 +1,4 @@
-"""Whole trainings beside LightGBM and CatBoost, the recipe beside eight bags of LightGBM, and how time grows.
+"""Whole trainings beside LightGBM and CatBoost, bags and the recipe beside bags of LightGBM, and how time grows.
 
 Processor seconds of one thread. All train the same number of trees of as many leaves, binning included.
 """
@@ -9,21 +9,21 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import lightgbm as lgb
 import numpy as np
 
 from benchmarks.timing import BEFORE, Version, medians, slope
-from benchmarks.training import BUILT_IN, DENSE, SHAPES, TREES, random_data
-from surefoot.learn.bagging import BaggedRun
+from benchmarks.training import BUILT_IN, DENSE, MQ2008, SHAPES, TREES, random_data
+from surefoot.learn.bagging import PARTS, BaggedRun
 from surefoot.learn.data import RankingData
 from surefoot.learn.engines.lightgbm import BAGS
 from surefoot.learn.recipes import SAFE
 from surefoot.learn.settings import Settings
 from surefoot.learn.training_run import TrainingRun
 
-N_TREES, BAG_TREES, ROUNDS = 30, 50, 2
+N_TREES, ROUNDS = 30, 2
 CATBOOST = "CatBoost's YetiRank"
 OURS = ("lambdamart", "ucro", "georisk")
 FITTED = Settings(n_estimators=N_TREES, num_leaves=31, learning_rate=0.1, n_jobs=1)
@@ -40,12 +40,13 @@ def main() -> None:
         if before is not None:
             contestants["georisk, before"] = partial(before.times, surefoot, title, "georisk")
         show(title, contestants)
-    print(f"\neight bags of {BAG_TREES} trees of 15 leaves, validated on what each holds out, processor seconds")
-    for title in (next(iter(SHAPES)), *list(SHAPES)[4:]):
-        contestants = {BUILT_IN: partial(lightgbm_bags, title), "ours": partial(bags, title, None)}
+    print(f"\nbags of trees of {SAFE.num_leaves} leaves, validated on what each holds out, processor seconds")
+    for title in BAGGED:
+        contestants = {BUILT_IN: partial(lightgbm_bags, title), "ours": partial(bags, title)}
         if before is not None:
-            contestants["ours, before"] = partial(before.times, bags, title, None)
-        contestants["ours with the guard: --safe"] = partial(bags, title, SAFE.guard)
+            contestants["ours, before"] = partial(before.times, bags, title)
+        if BAGGED[title].bags > 1:
+            contestants["ours with the guard: --safe"] = partial(bags, title, SAFE.guard)
         show(title, contestants, warm=True)
     print("\nhow time grows: the exponent, LightGBM's lambdarank, ucro, georisk")
     grow("queries × 20 documents × 40 features", [500, 1000, 2000, 4000], lambda n: (n, 20, 40))
@@ -111,22 +112,47 @@ def catboost(title: str) -> None:
     ranker.fit(catboost.Pool(data.features, data.labels, group_id=queries))
 
 
-def bags(title: str, guard: str | None) -> None:
-    BaggedRun.of(shape_of(title), "feature:1", bag_settings(guard)).train()
+class Bagged(NamedTuple):
+    """How many bags of how many trees are trained on some data."""
+
+    data: Callable[[], RankingData]
+    bags: int
+    trees: int
+
+    def run(self, guard: str | None = None) -> BaggedRun:
+        settings = replace(SAFE, n_estimators=self.trees, early_stopping_rounds=None, guard=guard, n_jobs=1)
+        return BaggedRun.of(self.data(), "feature:1", settings)
 
 
-def bag_settings(guard: str | None) -> Settings:
-    return replace(SAFE, n_estimators=BAG_TREES, early_stopping_rounds=None, guard=guard, n_jobs=1)
+BAGGED = {"one bag of 300 trees, 300 + 100 queries × 120": Bagged(partial(data_of, 400, 120, 136), 1, 300)}
+if MQ2008 in SHAPES:
+    BAGGED["eight bags of 100 trees, MQ2008"] = Bagged(partial(shape_of, MQ2008), SAFE.n_bags, 100)
+
+
+def bags(title: str, guard: str | None = None) -> None:
+    bagged = BAGGED[title]
+    run = bagged.run(guard)
+    if bagged.bags > 1:
+        run.train()
+    else:
+        seen, held_out = parts(run, 0)
+        TrainingRun.of(seen, "feature:1", run.bag_settings(0), valid=held_out).train()
 
 
 def lightgbm_bags(title: str) -> None:
-    """Eight bags of the same trees, bagging and held-out queries, by LightGBM alone."""
-    data = shape_of(title)
-    parts = BaggedRun.of(data, "feature:1", bag_settings(None)).part_of_query
+    """The same trees, bagging and held-out queries, by LightGBM alone."""
+    bagged = BAGGED[title]
+    run = bagged.run()
     trees = {"num_leaves": SAFE.num_leaves, "learning_rate": SAFE.learning_rate, "min_child_samples": 50}
     params = {**TREES, **trees, **BAGS, "objective": "lambdarank", "metric": "ndcg", "eval_at": 10}
-    for bag in range(SAFE.n_bags):
-        train, valid = (data.select(np.flatnonzero(held)) for held in (parts != bag % 4, parts == bag % 4))
+    for bag in range(bagged.bags):
+        train, valid = parts(run, bag)
         dataset = lgb.Dataset(train.features, train.labels, group=train.sizes)
         held_out = lgb.Dataset(valid.features, valid.labels, group=valid.sizes, reference=dataset)
-        lgb.train({**params, "seed": bag}, dataset, BAG_TREES, valid_sets=[held_out])
+        lgb.train({**params, "seed": bag}, dataset, bagged.trees, valid_sets=[held_out])
+
+
+def parts(run: BaggedRun, bag: int) -> tuple[RankingData, RankingData]:
+    """The queries that a bag sees, and those that it holds out."""
+    held_out = run.part_of_query == bag % PARTS
+    return run.data.select(np.flatnonzero(~held_out)), run.data.select(np.flatnonzero(held_out))
