@@ -6,13 +6,17 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from surefoot.errors import SurefootError
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Validation
+from surefoot.learn.validation import Measures, Validation
 
 RESEED_EVERY = 50
 """The RNG of an engine is reseeded after so many iterations, so that a resumed run equals an uninterrupted one."""
+
+COMPLETE_EVERY = 50
+"""After so many iterations all their measures are computed: values of the metric are kept for no more."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class History:
     stop_on: str | None = None
     patience: int | None = None
     report: Report | None = None
-    iterations: list[dict[str, float]] = field(default_factory=list)
+    iterations: list[Any] = field(default_factory=list)
     finished: bool = False
     higher_is_better: bool = True
     _started: float = field(default_factory=time.monotonic)
@@ -64,13 +68,20 @@ class History:
             del self.iterations[len(iterations) - len(iterations) % RESEED_EVERY :]
         self._resumed = len(self.iterations)
 
-    def append(self, measures: Mapping[str, float], trees: int | None = None) -> bool:
+    def append(self, measures: dict[str, float] | Measures, trees: int | None = None) -> bool:
         """Record an iteration and the number of trees so far, if it has any; returns whether to stop."""
-        self.iterations.append({**measures} if trees is None else {**measures, "trees": trees})
+        self.iterations.append(measures | ({} if trees is None else {"trees": trees}))
+        if len(self.iterations) % COMPLETE_EVERY == 0:
+            self.complete()
         if self.report is not None:
             self.report(Progress(len(self.iterations), self.n_iterations, measures, self._seconds_left()))
         self.finished = len(self.iterations) >= self.n_iterations or self._gave_up()
         return self.finished
+
+    def complete(self) -> list[dict[str, float]]:
+        """All iterations, with all their measures."""
+        self.iterations[:] = map(dict, self.iterations)
+        return self.iterations
 
     def _gave_up(self) -> bool:
         return self.patience is not None and len(self.iterations) - self.best_iteration >= self.patience

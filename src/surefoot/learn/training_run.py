@@ -29,7 +29,7 @@ from surefoot.learn.models import Model
 from surefoot.learn.query_features import with_query_feature
 from surefoot.learn.requests import array_key, normalise_request, request_key
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Validation
+from surefoot.learn.validation import Measures, Validation
 from surefoot.scores import FloatArray
 
 
@@ -200,10 +200,12 @@ class TrainingRun:
     def boost(self) -> str:
         """Have the engine boost; an interrupt saves a checkpoint."""
         try:
-            return self.engine.train(self)
+            text = self.engine.train(self)
         except KeyboardInterrupt:
             self._save()
             raise
+        self.history.complete()
+        return text
 
     def resume(self, random: bool) -> str:
         """The model of the checkpoint, whose history and estimates are taken up; no text if there is none.
@@ -215,7 +217,9 @@ class TrainingRun:
         self.objective.objective.state = saved.state
         return saved.model
 
-    def after_iteration(self, measures: Mapping[str, float] | None, trees: int, text: Callable[[int], str]) -> bool:
+    def after_iteration(
+        self, measures: dict[str, float] | Measures | None, trees: int, text: Callable[[int], str]
+    ) -> bool:
         """Record an iteration, and save a checkpoint if it is time; returns whether to stop.
 
         ``measures`` are those of the validation queries, None without any; ``text`` gives the model's first trees.
@@ -229,7 +233,7 @@ class TrainingRun:
     def _save(self) -> None:
         if self._text is not None:
             state = self.objective.objective.state
-            self.checkpoint.save(Stage(self._text(self.history.trees), self.history.iterations, state))
+            self.checkpoint.save(Stage(self._text(self.history.trees), self.history.complete(), state))
 
 
 def request_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -89,9 +89,15 @@ class Validation:
         found = self.measures_of(self.values(scores))
         return found | self._in_risk_metric(found, scores)
 
-    def measures_of(self, values: FloatArray) -> dict[str, float]:
-        """All measures of a ranking that has these values of the metric, on the queries that count."""
-        wanted = self.measures
+    def lazily(self, scores: FloatArray) -> Measures:
+        """The same measures, computed when they are asked for."""
+        values = self.values(scores)
+        known = {} if self.of_risk is None else self.measures_of(values)
+        return Measures(self, values, known | self._in_risk_metric(known, scores))
+
+    def measures_of(self, values: FloatArray, names: Iterable[str] | None = None) -> dict[str, float]:
+        """Measures, by default all, of a ranking that has these values of the metric, on the queries that count."""
+        wanted = self.measures if names is None else {name: self.measures[name] for name in names}
         statistics = {source: self._statistic(one, values) for source, one in m.sources(wanted.values()).items()}
         found = m.compute_all(wanted.values(), statistics, np.asarray(self.alpha, dtype=np.float64))
         return {name: int(found[name]) if one.is_count else float(found[name]) for name, one in wanted.items()}
@@ -149,6 +155,36 @@ class Validation:
         counted = [query for query, counts in zip(self.data.queries, self.metric.counted, strict=True) if counts]
         rows = np.vstack([self.values(scores)[None], self._baseline_values])
         return Scores(rows, [name, *self.baselines.names], counted, str(self.metric.metric))
+
+
+class Measures(Mapping[str, float]):
+    """The measures of a ranking, computed when they are asked for, all at once for whoever walks them.
+
+    Few are needed while a training goes on, and between two trees each would take several times as long.
+    """
+
+    def __init__(self, validation: Validation, values: FloatArray, known: dict[str, float]) -> None:
+        self._validation, self._values, self._known = validation, values, known
+        self._names = dict.fromkeys((*validation.measures, *known))
+
+    def __or__(self, more: dict[str, float]) -> Measures:
+        return Measures(self._validation, self._values, self._known | more)
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._known and name in self._validation.measures:
+            self._known |= self._validation.measures_of(self._values, [name])
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        missing = [name for name in self._names if name not in self._known]
+        self._known |= self._validation.measures_of(self._values, missing)
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def describe(measures: Mapping[str, float], metric: str) -> str:

@@ -20,7 +20,7 @@ from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import RESEED_EVERY
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Validation
+from surefoot.learn.validation import Measures, Validation
 
 if TYPE_CHECKING:
     from surefoot.learn.training_run import TrainingRun
@@ -84,7 +84,7 @@ class LightGBM:
         done = before + len(history.iterations)
         callbacks = [_OfOneTraining(callback, done, before + history.n_iterations) for callback in run.callbacks]
         while not history.finished:
-            metric = None if run.validation is None else _Metric(run.validation)
+            metric = None if run.validation is None else _Metric(run.validation, bool(callbacks))
             after = _AfterIteration(run, before, random, metric)
             booster = lgb.train(
                 {**params, **_seeds(params, len(history.iterations)), "objective": run.objective},
@@ -251,15 +251,16 @@ class _ScoredDataset(lgb.Dataset):
 
 
 class _Metric:
-    """A validation as LightGBM calls it; its last ``measures`` are kept."""
+    """A validation as LightGBM calls it; its last ``measures`` are kept, and told where callbacks may look at them."""
 
-    def __init__(self, validation: Validation) -> None:
-        self.validation = validation
-        self.measures: dict[str, float] = {}
+    def __init__(self, validation: Validation, is_told: bool) -> None:
+        self.validation, self.is_told = validation, is_told
+        self.measures: Measures | None = None
 
     def __call__(self, scores: Any, dataset: Any) -> list[tuple[str, float, bool]]:
-        self.measures = self.validation(scores)
-        return [(name, value, self.validation.higher_is_better(name)) for name, value in self.measures.items()]
+        self.measures = self.validation.lazily(scores)
+        told = self.measures.items() if self.is_told else ()
+        return [(name, value, self.validation.higher_is_better(name)) for name, value in told]
 
 
 class _OfOneTraining:
