@@ -354,7 +354,8 @@ def _moments(system: FloatArray, baseline: FloatArray, value: Value, noise: Floa
 
 def _weighted_counts(masks: BoolArray, weights: FloatArray) -> FloatArray:
     """How many of the drawn topics each mask selects; single precision is exact for counts, and twice as fast."""
-    return (masks.astype(np.float32) @ weights.astype(np.float32).T).astype(np.float64)
+    rows = masks.reshape(-1, masks.shape[-1]).astype(np.float32)  # one product, not one for each mask
+    return (rows @ weights.astype(np.float32).T).astype(np.float64).reshape(*masks.shape[:-1], -1)
 
 
 def _weighted_values(
