@@ -23,8 +23,9 @@ from tests.fuzz.objects import OBJECTS
 from tests.fuzz.subject import Subject
 
 PIECES = [
-    "", " ", "\t", "\n", "\r\n", "\0", '"', "'", ",", ";", "#", "-", "nan", "inf", "1e999", "9" * 30, "q1", "Q0", "ä",
-    "\x1b[2J", "{", "[" * 50, "}", "\ufeff", "qid:", "1:", ":", "0x1p3", "1_0", "=1+1", "topic", "all",
+    "", " ", "\t", "\n", "\r\n", "\0", '"', "'", ",", ";", "#", "-", "nan", "inf", "1e999", "9" * 30, "9" * 5000, "q1",
+    "Q0", "ä", "\x1b[2J", "{", "[" * 50, "[" * 20_000, "}", "\ufeff", "qid:", "1:", ":", "0x1p3", "1_0", "=1+1",
+    "topic", "all",
 ]  # fmt: skip
 
 

@@ -115,6 +115,13 @@ def test_a_full_device_is_one_line(folder):
         assert "No space left on device" in told(f"{command} > /dev/full")
 
 
+@pytest.mark.parametrize("end", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+def test_messages_that_nobody_can_read_change_no_exit_code(folder, end):
+    for command, code in ((f"{TRAIN} 2 --force", 0), ("gate --scores scores.csv --baseline a --candidate b", 1)):
+        shell = f"{sys.executable} -m surefoot {command} {end}"
+        assert subprocess.run(["bash", "-c", shell], stdout=subprocess.DEVNULL, timeout=600).returncode == code
+
+
 def test_a_folder_that_cannot_be_written_is_one_line(folder):
     """A file in place of the folder: unlike missing permissions, this stops an administrator too."""
     Path("file").write_text("")

@@ -65,12 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return 0
-    if sys.stdout is None:  # it was closed; what a command decides must still reach its exit code
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 (pathlib is not loaded yet)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal whose encoding lacks a character shows ?
-        if sys.stdout is sys.__stdout__:
-            sys.stdout = _surviving(sys.stdout)
+    _outlive_readers()
     try:
         refuse_to_overwrite(arguments)
         code: int = _module(arguments.command).run(arguments)
@@ -107,15 +102,38 @@ def _join_negated(argv: Sequence[str]) -> list[str]:
     return joined
 
 
-def _surviving(output: TextIO) -> TextIO:
-    """Standard output that outlives its reader (`| head`): the command goes on to its exit code."""
-    raw = _Pipe(output.fileno(), "w", closefd=False)
-    return io.TextIOWrapper(
-        io.BufferedWriter(raw),
-        encoding=output.encoding,
-        errors="replace",
-        line_buffering=output.isatty(),
-    )
+def _outlive_readers() -> None:
+    """Whoever reads or keeps what is printed may be gone: what a command decides still reaches its exit code."""
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)  # so that no file gets a descriptor that native code prints to
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal whose encoding lacks a character shows ?
+        if sys.stdout is sys.__stdout__:
+            sys.stdout = _surviving(sys.stdout, _Pipe, sys.stdout.isatty())
+    if isinstance(sys.stderr, io.TextIOWrapper) and sys.stderr is sys.__stderr__:
+        sys.stderr = _surviving(sys.stderr, _Messages, line_buffering=True)
+
+
+def _nowhere() -> TextIO:
+    """In place of an output that was closed."""
+    return open(os.devnull, "w")  # noqa: PTH123 (pathlib is not loaded yet)
+
+
+def _surviving(output: TextIO, kind: type[io.FileIO], line_buffering: bool) -> TextIO:
+    raw = io.BufferedWriter(kind(output.fileno(), "w", closefd=False))
+    return io.TextIOWrapper(raw, encoding=output.encoding, errors=output.errors, line_buffering=line_buffering)
+
+
+class _Messages(io.FileIO):
+    """Standard error, which drops what can't be written: there is nowhere to tell it."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
 
 
 class _Pipe(io.FileIO):

@@ -16,6 +16,7 @@ from surefoot.errors import InputError, SurefootError, choose
 from surefoot.guard.blends import BLENDS, FEATURES, TREES, Scale, second_stage
 from surefoot.guard.pairs import Pair, Scored, falling_in_queries, sorted_in_queries
 from surefoot.guard.trees import Forest, Tree
+from surefoot.io.json_text import parse_json
 
 if TYPE_CHECKING:
     from surefoot._typing import PathLike
@@ -203,8 +204,8 @@ class Guard:
         from surefoot.io.files import read_bytes
 
         try:
-            content = json.loads(read_bytes(path).decode("utf-8"))
-        except (ValueError, RecursionError) as error:
+            content = parse_json(read_bytes(path).decode("utf-8"))
+        except ValueError as error:
             raise InputError(path, f"not a guard: {' '.join(str(error).split())}") from None
         digest = content.pop("digest", None) if isinstance(content, dict) else None
         try:

@@ -47,6 +47,9 @@ def validate_text(path: PathLike, data: bytes) -> bytes:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise InputError(path, "not UTF-8 text; save it with that encoding", line) from None
+        if BYTE_ORDER_MARK in data:
+            line = data.count(b"\n", 0, data.index(BYTE_ORDER_MARK)) + 1
+            raise InputError(path, "a byte order mark, as where files were joined; remove it", line)
     if b"\n" not in data:
         return data.replace(b"\r", b"\n")
     stray = re.search(rb"\r(?!\n)", data) if b"\r" in data else None

@@ -26,6 +26,7 @@ from surefoot.errors import SurefootError
 from surefoot.io.atomic import replacing
 from surefoot.io.cache import cache_folder, evict
 from surefoot.io.files import STDIN
+from surefoot.io.json_text import parse_json
 from surefoot.learn.data import RankingData
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _head(content: mmap.mmap) -> tuple[dict[str, Any], memoryview]:
     text = content[begin : begin + size]
     if content[: len(MAGIC)] != MAGIC or crc32(text) != checksum:
         raise ValueError("not an entry of this kind, or a damaged one")
-    head: dict[str, Any] = json.loads(text)
+    head: dict[str, Any] = parse_json(text)
     body = _padded(begin + size)
     if len(content) != body + head["bytes"]:
         raise ValueError("cut off")

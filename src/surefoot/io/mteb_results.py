@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import polars
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
 from surefoot.io.frames import PolarsTable
+from surefoot.io.json_text import parse_json
 from surefoot.io.layouts import recognise
 from surefoot.io.score_file import ScoreFile
 
@@ -89,6 +89,6 @@ def _is_result(content: Any) -> bool:
 
 def _parsed(path: PathLike, data: bytes) -> Any:
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
+        return parse_json(data)
+    except ValueError:
         raise InputError(path, "not JSON, or cut off; get it again, or take it out of the folder") from None

@@ -24,7 +24,7 @@ else:
 
 MAGIC = b"PAR1"
 DEEPEST = 32
-"""Structures within structures; a damaged file may seem to have any number."""
+"""Structures and lists within others; a damaged file may seem to have any number."""
 
 Bytes = bytes | memoryview | mmap
 Fields = dict[int, Any]
@@ -122,8 +122,6 @@ class _Reader:
 
     def structure(self, depth: int = 0) -> tuple[Fields, int]:
         """A structure, and the position after it."""
-        if depth > DEEPEST:
-            raise _DamagedError("its metadata can't be read")
         fields: Fields = {}
         number = 0
         while head := self._byte():
@@ -132,6 +130,8 @@ class _Reader:
         return fields, self.position
 
     def _value(self, kind: int, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise _DamagedError("its metadata can't be read")
         if kind in (1, 2):
             return kind == 1
         if kind == 3:
@@ -143,7 +143,7 @@ class _Reader:
         if kind == 8:
             return self._bytes(self._unsigned())
         if kind in (9, 10):
-            return self._list(depth)
+            return self._list(depth + 1)
         if kind == 12:
             return self.structure(depth + 1)[0]
         raise _DamagedError("its metadata can't be read")

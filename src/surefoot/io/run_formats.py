@@ -6,7 +6,6 @@ Each becomes what `surefoot.io.memory` takes: a dictionary, a frame or records.
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from surefoot.errors import InputError, listed
 from surefoot.io.delimited import header_of, read_rows, validate_text
 from surefoot.io.diagnostics import LineFormat
 from surefoot.io.files import BYTE_ORDER_MARK
+from surefoot.io.json_text import parse_json
 from surefoot.io.layouts import NAMES, find_column
 from surefoot.io.memory import DOCUMENTS, GRADES, SCORES
 from surefoot.io.parquet_pages import MAGIC, reading, validate_pages
@@ -122,15 +122,13 @@ def _is_json(data: bytes) -> bool:
 
 def _json(path: PathLike, data: bytes) -> Any:
     try:
-        return json.loads(data)
+        return parse_json(data)
     except ValueError as whole:
         lines = [line for line in data.splitlines() if line.strip()]
         try:
-            return [json.loads(line) for line in lines]
-        except (ValueError, RecursionError):
+            return [parse_json(line) for line in lines]
+        except ValueError:
             raise InputError(path, f"damaged JSON ({whole})") from None
-    except RecursionError:
-        raise InputError(path, "damaged JSON (too deep)") from None
 
 
 def _table(path: PathLike, data: bytes, numbers: Sequence[str]) -> Parsed | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from io import FileIO
@@ -14,6 +13,7 @@ from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, counted, listed
 from surefoot.io.files import BYTE_ORDER_MARK, open_bytes
+from surefoot.io.json_text import parse_json
 from surefoot.io.layouts import NAMES, normalise_name
 from surefoot.io.memory import DOCUMENTS as DOCUMENT_IDS
 from surefoot.io.parquet_pages import MAGIC, reading, validate_pages
@@ -180,8 +180,8 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
 def _json_lines(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[Line]:
     for number, line in _numbered(path, file, columns):
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
+            row = parse_json(line)
+        except ValueError:
             raise InputError(path, "expected one JSON object on each line", number) from None
         name, texts = columns.find(list(row)) if isinstance(row, dict) else (None, [])
         if name is None or not texts:

@@ -50,3 +50,5 @@ def read_toml(path: PathLike) -> TomlFile:
         message, _, where = str(error).partition(" (at ")
         line = re.match(r"line (\d+)", where)
         raise InputError(path, f"not valid TOML: {message}", int(line[1]) if line else None) from None
+    except ValueError as error:  # a number of thousands of digits
+        raise InputError(path, f"not valid TOML: {error}") from None

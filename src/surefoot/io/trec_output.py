@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +12,7 @@ from polars.exceptions import PolarsError
 from surefoot._typing import PathLike
 from surefoot.errors import InputError
 from surefoot.io.frames import PolarsTable
+from surefoot.io.json_text import parse_json
 from surefoot.io.layouts import Long, recognise, role_of
 from surefoot.io.measure_names import looks_like_measure
 from surefoot.io.score_file import ScoreFile, in_file
@@ -103,7 +103,7 @@ def _parse_in_python(path: PathLike, data: bytes) -> polars.DataFrame:
     records = []
     for number, line in _filled_lines(data):
         try:
-            record = json.loads(line)
+            record = parse_json(line)
         except ValueError:
             record = None
         if not isinstance(record, dict):

@@ -11,6 +11,7 @@ from typing import Any
 
 from surefoot.errors import InputError
 from surefoot.io.atomic import digest_of, remove, write_text
+from surefoot.io.json_text import parse_json
 from surefoot.learn.requests import refuse_other_request
 
 EVERY = 120.0
@@ -79,7 +80,7 @@ class Checkpoint:
             return
         if digest != digest_of(text):
             raise InputError(self.path, "is damaged, or no checkpoint of a training; remove it and train anew")
-        saved = json.loads(text)
+        saved = parse_json(text)
         refuse_other_request(
             self.path, saved.pop("request"), self.request, "give the same, or remove it and train anew"
         )

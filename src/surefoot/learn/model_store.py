@@ -23,6 +23,7 @@ from typing import Any
 
 from surefoot.errors import InputError
 from surefoot.io.atomic import remove, write_text
+from surefoot.io.json_text import parse_json
 from surefoot.io.locks import sole_writer
 from surefoot.learn.bagging import Run
 from surefoot.learn.checkpoint import EVERY
@@ -104,7 +105,7 @@ class ModelStore:
 
 def _read_request(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text("utf-8")))
+        return dict(parse_json(path.read_text("utf-8")))
     except (ValueError, TypeError):
         raise InputError(path, "is not the request of a training; remove the folder that it is in") from None
 

@@ -6,7 +6,6 @@ that exist, and children that make a tree.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from itertools import pairwise
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError
+from surefoot.io.json_text import parse_json
 
 END = "end of trees"
 INTEGERS = ("split_feature", "decision_type", "left_child", "right_child")
@@ -49,7 +49,7 @@ def validate_text(engine: str, text: str, path: PathLike) -> None:
         return
     try:
         validate(text)
-    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError):
         raise InputError(path, f"begins like a model of {engine} but is not one, or is damaged") from None
 
 
@@ -145,7 +145,7 @@ def _validate_linear(fields: Mapping[str, str], leaves: int, features: int) -> N
 
 
 def _validate_xgboost(text: str) -> None:
-    learner = json.loads(text)["learner"]
+    learner = parse_json(text)["learner"]
     booster = learner["gradient_booster"]
     model = booster["gbtree"]["model"] if "gbtree" in booster else booster["model"]
     shape = learner["learner_model_param"]

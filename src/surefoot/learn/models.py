@@ -23,6 +23,7 @@ from surefoot.guard.blends import Scale
 from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
 from surefoot.io.atomic import digest_of, write_text
+from surefoot.io.json_text import parse_json
 from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
 from surefoot.learn.data import RankingData, as_matrix, queries_of
 from surefoot.learn.engines import INSTALL, MODEL_FILES, UNGUARDED_FILES, engine_of
@@ -239,7 +240,7 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
 
 def _read_card(path: Path) -> dict[str, Any]:
     """The card of a model; raises a KeyError, TypeError or ValueError if it lacks what a model needs."""
-    card: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    card: dict[str, Any] = parse_json(path.read_text("utf-8"))
     _upgrade(card)
     data = card["data"]
     if not isinstance(data["features"], int) or not isinstance(data["first_feature"], int | None):

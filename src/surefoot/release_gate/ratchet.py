@@ -12,6 +12,7 @@ from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
 from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import read_bytes
+from surefoot.io.json_text import parse_json
 from surefoot.release_gate.intervals import Question
 from surefoot.release_gate.rules import RulesLike, resolve_rules
 from surefoot.release_gate.verdict import GateResult, as_list, gate_all, refuse_unprotected
@@ -272,8 +273,8 @@ def read_accepted(path: PathLike) -> Accepted:
         What was accepted; `write_accepted` has an example.
     """
     try:
-        found = json.loads(read_bytes(path).decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        found = parse_json(read_bytes(path).decode("utf-8"))
+    except ValueError as error:
         raise InputError(path, f"not a ratchet file: {' '.join(str(error).split())[:200]}; {_REMEDY}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError(path, f'not a ratchet file: expected "format": "{FORMAT}"; {_REMEDY}')

@@ -13,6 +13,7 @@ import numpy as np
 from surefoot._typing import FloatArray
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, choose
+from surefoot.io.json_text import parse_json
 from surefoot.learn.learners.line_search import ScaledQueries, weighted_sum
 from surefoot.learn.learners.linear import AFS, AdaRank, CoordinateAscent, LinearRanker
 from surefoot.learn.learners.scaling import Scaling, valid_columns
@@ -95,7 +96,7 @@ class Linear:
         return texts[history.best_trees - 1]
 
     def load(self, text: str) -> LinearModel:
-        arrays = {name: np.array(values, dtype=np.float64) for name, values in json.loads(text).items()}
+        arrays = {name: np.array(values, dtype=np.float64) for name, values in parse_json(text).items()}
         return LinearModel(arrays["weights"], Scaling(arrays["mean"], arrays["sd"]))
 
     def predict(self, booster: LinearModel, features: Any) -> FloatArray:

@@ -12,6 +12,7 @@ import numpy as np
 from surefoot._typing import PathLike
 from surefoot.errors import InputError
 from surefoot.io.atomic import write_text
+from surefoot.io.json_text import parse_json
 from surefoot.io.results import render
 from surefoot.io.tables import read_scores, scores_csv
 from surefoot.learn.model_store import HISTORY, read_history
@@ -83,7 +84,7 @@ def read_sweep(folder: PathLike) -> Sweep:
     """
     path = Path(folder)
     try:
-        card = json.loads((path / CARD).read_text("utf-8"))
+        card = parse_json((path / CARD).read_text("utf-8"))
         alphas = np.array([float(alpha) for alpha in card["alphas"]])
         return Sweep(
             card["objective"],
@@ -138,7 +139,7 @@ def read_choice(folder: PathLike) -> Choice:
     """
     path = Path(folder)
     try:
-        kept = json.loads((path / SEARCH).read_text("utf-8"))
+        kept = parse_json((path / SEARCH).read_text("utf-8"))
         columns = {name: np.array([row[name] for row in kept["rows"]]) for name in kept["rows"][0]}
         texts = (tuple(kept["notes"]), tuple(kept["recommendation"]), kept["measure"], kept["baseline"])
         return Choice(kept["signature"], columns, *texts)
