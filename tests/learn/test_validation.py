@@ -32,13 +32,13 @@ def test_one_measure_can_be_asked_for_alone(monkeypatch: pytest.MonkeyPatch) -> 
     valid, scores = validation(Settings("ucro"))
     eager, lazy = valid(scores), valid.lazily(scores) | {"trees": 7}
     asked: list[list[str]] = []
-    compute = Validation.measures_of
+    compute = Validation.measures_of_each
 
-    def recorded(self: Validation, values: np.ndarray, names: list[str]) -> dict[str, float]:
+    def recorded(self: Validation, rows: np.ndarray, names: list[str]) -> list[dict[str, float]]:
         asked.append(list(names))
-        return compute(self, values, names)
+        return compute(self, rows, names)
 
-    monkeypatch.setattr(Validation, "measures_of", recorded)
+    monkeypatch.setattr(Validation, "measures_of_each", recorded)
     assert "urisk" in lazy
     assert "recall" not in lazy
     assert (lazy["mean"], lazy["mean"], lazy["trees"]) == (eager["mean"], eager["mean"], 7)
@@ -53,7 +53,8 @@ def test_a_history_keeps_values_of_few_iterations_and_ends_as_plain_dictionaries
     valid, scores = validation(Settings("ucro"))
     history = History(COMPLETE_EVERY + 2, stop_on="mean")
     for trees in range(1, COMPLETE_EVERY + 2):
-        history.append(valid.lazily(scores), trees)
+        history.append(valid.lazily(scores * np.arange(trees, trees + scores.size)), trees)
         assert sum(isinstance(one, Measures) for one in history.iterations) == trees % COMPLETE_EVERY
-    assert history.complete()[-1] == valid(scores) | {"trees": COMPLETE_EVERY + 1}
+    for trees, measures in enumerate(history.complete(), 1):
+        assert measures == valid(scores * np.arange(trees, trees + scores.size)) | {"trees": trees}
     assert {type(one) for one in history.iterations} == {dict}

@@ -80,6 +80,7 @@ class History:
 
     def complete(self) -> list[dict[str, float]]:
         """All iterations, with all their measures."""
+        Measures.complete([one for one in self.iterations if isinstance(one, Measures)])
         self.iterations[:] = map(dict, self.iterations)
         return self.iterations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -97,17 +97,25 @@ class Validation:
 
     def measures_of(self, values: FloatArray, names: Iterable[str] | None = None) -> dict[str, float]:
         """Measures, by default all, of a ranking that has these values of the metric, on the queries that count."""
-        wanted = self.measures if names is None else {name: self.measures[name] for name in names}
-        statistics = {source: self._statistic(one, values) for source, one in m.sources(wanted.values()).items()}
-        found = m.compute_all(wanted.values(), statistics, np.asarray(self.alpha, dtype=np.float64))
-        return {name: int(found[name]) if one.is_count else float(found[name]) for name, one in wanted.items()}
+        (found,) = self.measures_of_each(values[np.newaxis], names)
+        return found
 
-    def _statistic(self, measure: Risk, values: FloatArray) -> Statistic:
+    def measures_of_each(self, rows: FloatArray, names: Iterable[str] | None = None) -> list[dict[str, float]]:
+        """The same of several rankings, a row of values each: they take little longer than one."""
+        wanted = self.measures if names is None else {name: self.measures[name] for name in names}
+        statistics = {source: self._statistic(one, rows) for source, one in m.sources(wanted.values()).items()}
+        found = m.compute_all(wanted.values(), statistics, np.asarray(self.alpha, dtype=np.float64))
+        kinds = {name: np.int64 if one.is_count else np.float64 for name, one in wanted.items()}
+        columns = [np.broadcast_to(found[name], len(rows)).astype(kind).tolist() for name, kind in kinds.items()]
+        return [dict(zip(wanted, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def _statistic(self, measure: Risk, rows: FloatArray) -> Statistic:
         if measure.needs is None:
-            return measure.source(values)
+            return measure.source(rows)
         if measure.needs == "baseline":
-            return measure.source(values, self._mean_baseline)
-        return measure.source(np.vstack([values, self._baseline_values]))[0]
+            return measure.source(rows, self._mean_baseline)
+        first, *others = (measure.source(np.vstack([row, self._baseline_values]))[:1] for row in rows)
+        return first.map(lambda *arrays: np.concatenate(arrays), *others)
 
     @cached_property
     def _mean_baseline(self) -> FloatArray:
@@ -167,11 +175,21 @@ class Measures(Mapping[str, float]):
         self._validation, self._values, self._known = validation, values, known
         self._names = dict.fromkeys((*validation.measures, *known))
 
+    @staticmethod
+    def complete(lazy: Sequence[Measures]) -> None:
+        """Compute what is missing of several rankings of the same queries, together."""
+        names = {name: None for one in lazy for name in one._names if name not in one._known}
+        if not names:
+            return
+        found = lazy[0]._validation.measures_of_each(np.stack([one._values for one in lazy]), names)
+        for one, measures in zip(lazy, found, strict=True):
+            one._known |= measures
+
     def __or__(self, more: dict[str, float]) -> Measures:
         return Measures(self._validation, self._values, self._known | more)
 
     def __getitem__(self, name: str) -> float:
-        if name not in self._known and name in self._validation.measures:
+        if name not in self._known and name in self._names:
             self._known |= self._validation.measures_of(self._values, [name])
         return self._known[name]
 
@@ -179,8 +197,7 @@ class Measures(Mapping[str, float]):
         return name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        missing = [name for name in self._names if name not in self._known]
-        self._known |= self._validation.measures_of(self._values, missing)
+        self.complete([self])
         return iter(self._names)
 
     def __len__(self) -> int:
