@@ -322,7 +322,7 @@ def test_resampling_many_topics_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     path = tmp_path / "scores.csv"
     path.write_text("topic,a,b\n1,0.1,0.2\n2,0.3,0.2\n3,0.5,0.1\n")
     intervals = ["--ci", "--n-resamples", "20"], "jackknife samples: 3 of 3\nresamples: 20 of 20\n"
-    tests = ["--tests", "bootstrap", "--n-resamples", "5"], "permutations: 5 of 5\nresamples: 5 of 5\n"
+    tests = ["--tests", "bootstrap", "--n-resamples", "5"], "resamples: 5 of 5\n"
     for extra, told in (([], ""), intervals, tests):
         assert main(["evaluate", "--scores", str(path), "--baseline", "a", *extra]) == 0
         assert capsys.readouterr().err == told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TypedDict
 
 import numpy as np
@@ -18,7 +19,7 @@ from surefoot.risk.values import Family, Linear
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import bootstrap_test
 from surefoot.stats.corrections import correct as corrected
-from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
+from surefoot.stats.permutation import flip_centre, flip_test, swap_test, t_test, wilcoxon_test
 
 TESTS = ("trisk", "bootstrap", "t", "wilcoxon", "flip", "max", "swap")
 
@@ -106,14 +107,14 @@ class Method(TypedDict):
 def _columns(design: Design, alphas: FloatArray, tests: Sequence[str], method: Method) -> Columns:
     rows, baselines = design.rows, np.broadcast_to(np.asarray(design.baselines), design.rows.shape)
     family, alternative = design.family, method["alternative"]
-    flips = flip_test(rows, baselines, alphas, family, **method)
+    flips = cache(lambda: flip_test(rows, baselines, alphas, family, **method))
     p: dict[str, Callable[[], FloatArray]] = {
         "trisk": lambda: t_test(rows, baselines, alphas, family, alternative),
         "bootstrap": lambda: bootstrap_test(rows, baselines, alphas, family, **method),
         "t": lambda: t_test(rows, baselines, 0.0, Linear, alternative),
         "wilcoxon": lambda: wilcoxon_test(rows, baselines, alternative),
-        "flip": lambda: flips.p,
-        "max": lambda: flips.p_max,
+        "flip": lambda: flips().p,
+        "max": lambda: flips().p_max,
         "swap": lambda: _swaps(design, alphas, method),
     }
     values = design.values([URISK, TRISK], alphas)
@@ -122,7 +123,7 @@ def _columns(design: Design, alphas: FloatArray, tests: Sequence[str], method: M
         "baseline": np.array(design.baseline_names),
         "alpha": alphas[:, np.newaxis],
         "urisk": values["urisk"],
-        "centre": flips.centre,
+        "centre": flip_centre(rows, baselines, alphas, family),
         "trisk": values["trisk"],
         **{f"p_{test}": p[test]() for test in tests},
     }

@@ -174,6 +174,18 @@ def flip_test(
     )
 
 
+def flip_centre(
+    system: npt.ArrayLike, baseline: npt.ArrayLike, alpha: npt.ArrayLike = 1.0, value: Family = Linear
+) -> FloatArray:
+    """What U_Risk would be without a system effect: its mean over all flips of `flip_test`.
+
+    >>> float(flip_centre([0.2, 0.5, 0.3, 0.7], [0.4, 0.1, 0.2, 0.4], alpha=5).round(6))
+    -0.625
+    """
+    _, even = _odd_and_even(_differences(system, baseline), validate_alphas(alpha), value)
+    return np.asarray(even.mean(axis=-1))
+
+
 def _odd_and_even(d: FloatArray, alphas: FloatArray, value: Family) -> tuple[FloatArray, FloatArray]:
     """The parts of v(d) that change their sign with d, and that don't; the axes of alpha lead."""
     families = [value(float(alpha)) for alpha in alphas.ravel()]
