@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, did_you_mean, listed
 
 NAMELESS = frozenset({"", "None", "nan", "NaN", "NaT", "<NA>"})
 """How what is missing is written as a text."""
@@ -39,3 +39,27 @@ def refuse_doubles(kind: str, names: Sequence[str], where: str = "") -> None:
     seen: set[str] = set()
     twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
     raise SurefootError(f"{kind} {twice[0]!r}{where} occurs more than once; names must differ")
+
+
+def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Names as a tuple; a single one may come bare.
+
+    >>> as_names("bm25"), as_names(["bm25", "dense"])
+    (('bm25',), ('bm25', 'dense'))
+    """
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[int]:
+    """Where names are among others.
+
+    >>> positions("topic", ["q1", "q2"], "q2")
+    [1]
+    """
+    index = {name: number for number, name in enumerate(names)}
+    chosen = as_names(wanted)
+    absent = [name for name in chosen if name not in index]
+    if absent:
+        hint = did_you_mean(absent[0], names)
+        raise SurefootError(f"no {kind} {listed(absent)}{hint}; there are {listed(names)}")
+    return [index[name] for name in chosen]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._names import as_texts, refuse_doubles
+from surefoot._names import as_names, as_texts, positions, refuse_doubles
 from surefoot._order import natural_order
 from surefoot._typing import FloatArray as FloatArray
 from surefoot.errors import SurefootError, choose, counted, did_you_mean, listed
@@ -241,8 +241,8 @@ class Scores:
         chosen_topics = self.topics if topics is None else tuple(as_names(topics))
         if (chosen_systems, chosen_topics) == (self.systems, self.topics):
             return self
-        rows = _positions("system", self.systems, chosen_systems)
-        columns = _positions("topic", self.topics, chosen_topics)
+        rows = positions("system", self.systems, chosen_systems)
+        columns = positions("topic", self.topics, chosen_topics)
         cells = np.ix_(rows, columns)
         judged = None if self.judged is None else self.judged[cells]
         return Scores(self.values[cells], chosen_systems, chosen_topics, self.measure, self.notes, judged)
@@ -256,7 +256,7 @@ class Scores:
         names = tuple(sorted(self.systems))
         if names == self.systems:
             return self
-        rows = _positions("system", self.systems, names)
+        rows = positions("system", self.systems, names)
         moved = {"values": _locked_rows(self.values, rows), "systems": names}
         if self.judged is not None:
             moved["judged"] = _locked_rows(self.judged, rows)
@@ -305,7 +305,7 @@ class Scores:
         >>> Scores([[0.1]], ["a"], ["q1"]).rename({"a": "bm25"}).systems
         ('bm25',)
         """
-        _positions("system", self.systems, names)
+        positions("system", self.systems, names)
         renamed = [names.get(system, system) for system in self.systems]
         return Scores(self.values, renamed, self.topics, self.measure, self.notes, self.judged)
 
@@ -364,15 +364,6 @@ def _is_locked(array: npt.NDArray[Any]) -> bool:
     return plain and owner.flags.owndata and not array.flags.writeable and not owner.flags.writeable
 
 
-def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Names as a tuple; a single one may come bare.
-
-    >>> as_names("bm25"), as_names(["bm25", "dense"])
-    (('bm25',), ('bm25', 'dense'))
-    """
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
 def _numbers(system: str, values: npt.ArrayLike, count: int) -> FloatArray:
     try:
         vector = np.asarray(values, dtype=np.float64)
@@ -381,16 +372,6 @@ def _numbers(system: str, values: npt.ArrayLike, count: int) -> FloatArray:
     if vector.shape != (count,):
         raise SurefootError(f"system {system!r} needs a number for each of {counted(count, 'topic')}")
     return vector
-
-
-def _positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[int]:
-    index = {name: number for number, name in enumerate(names)}
-    chosen = as_names(wanted)
-    absent = [name for name in chosen if name not in index]
-    if absent:
-        hint = did_you_mean(absent[0], names)
-        raise SurefootError(f"no {kind} {listed(absent)}{hint}; there are {listed(names)}")
-    return [index[name] for name in chosen]
 
 
 def _resolve_missing(

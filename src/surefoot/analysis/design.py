@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from surefoot._names import as_names
 from surefoot._typing import Columns, FloatArray
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import signature
@@ -17,7 +18,7 @@ from surefoot.risk.moments import Statistic
 from surefoot.risk.population import expected
 from surefoot.risk.statistics import Expectation, Mean
 from surefoot.risk.values import FITTED, VALUES, Family, Linear, Monotone, Smooth, Value, fences, value_functions
-from surefoot.scores import Scores, as_names
+from surefoot.scores import Scores
 
 Baseline = str | Mapping[str, str] | None
 Population = Literal["PAIR"] | Sequence[str] | None

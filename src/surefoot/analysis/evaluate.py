@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._names import as_names
 from surefoot._typing import BoolArray, Columns, FloatArray, Progress
 from surefoot.analysis.columns import behind, derived, needs_all_systems
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
@@ -17,7 +18,7 @@ from surefoot.results import Highlights, Result
 from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evaluated, registered, tail_risk
 from surefoot.risk.values import Family
-from surefoot.scores import Scores, ScoresLike, as_names
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import METHODS, BootstrapMethod
 from surefoot.stats.corrections import correct as corrected
 from surefoot.stats.inference import LEVEL, t_inference_of

@@ -174,7 +174,8 @@ def _scores(arguments: argparse.Namespace) -> Scores | None:
 
 def _population(scores: Scores, arguments: argparse.Namespace) -> Scores:
     """The systems of the population alone, which hold all that the figure names."""
-    from surefoot.scores import VIRTUAL, as_names
+    from surefoot._names import as_names
+    from surefoot.scores import VIRTUAL
 
     named = [as_names(getattr(arguments, option, None) or ()) for option in ("system", "systems", "baseline", "label")]
     outside = [name for names in named for name in names if name not in (*arguments.population, *VIRTUAL)]

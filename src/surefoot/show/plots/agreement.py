@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from surefoot._names import as_names
 from surefoot._typing import FloatArray
 from surefoot.analysis.bias import baseline_bias, partial_correlation
 from surefoot.analysis.cross import CrossTable, cross
 from surefoot.analysis.value_agreement import value_agreement
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result
-from surefoot.scores import VIRTUAL, Scores, ScoresLike, as_names
+from surefoot.scores import VIRTUAL, Scores, ScoresLike
 from surefoot.show.plots.labels import label_points, to_name, validate_rows
 from surefoot.show.plots.style import (
     BLUE,

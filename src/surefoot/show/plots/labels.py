@@ -12,9 +12,9 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
+from surefoot._names import as_names
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, listed
-from surefoot.scores import as_names
 from surefoot.show.plots.style import QUIET, label_text
 
 FEW = 6

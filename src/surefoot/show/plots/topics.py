@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from surefoot._names import as_names
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.analysis.changes import BIN_ENDS, change_counts
 from surefoot.errors import SurefootError, counted
 from surefoot.risk import normalise_alphas
 from surefoot.risk.values import Linear
-from surefoot.scores import Scores, ScoresLike, as_names
+from surefoot.scores import Scores, ScoresLike
 from surefoot.show.plots.labels import label_points
 from surefoot.show.plots.style import (
     FAINT,
