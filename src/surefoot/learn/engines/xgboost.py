@@ -22,7 +22,7 @@ from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import RESEED_EVERY
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Validation
+from surefoot.learn.validation import Measures, Validation
 
 if TYPE_CHECKING:
     from surefoot.learn.training_run import TrainingRun
@@ -131,7 +131,7 @@ def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], 
         run.shared["training"] = matrix_of(run.data, types)
         run.shared["evals"] = [] if validation is None else [(matrix_of(validation.data, types), "valid")]
     training, evals = run.shared["training"], run.shared["evals"]
-    metric = None if validation is None else _Metric(validation)
+    metric = None if validation is None else _Metric(validation, bool(run.callbacks))
     callbacks = [*run.callbacks, _AfterIteration(run, before, metric)]
     container = xgboost.callback.CallbackContainer(callbacks, metric, output_margin=True)
     done, random = len(history.iterations), is_random(params)
@@ -211,15 +211,18 @@ def _as_booster(model: Any) -> Any:
 
 
 class _Metric:
-    """A validation as XGBoost calls it. Its last ``measures`` are kept, as XGBoost rounds them to six decimals."""
+    """A validation as XGBoost calls it; its last ``measures`` are kept, and told where callbacks may look at them.
 
-    def __init__(self, validation: Validation) -> None:
-        self.validation = validation
-        self.measures: dict[str, float] = {}
+    XGBoost rounds what it is told to six decimals.
+    """
+
+    def __init__(self, validation: Validation, is_told: bool) -> None:
+        self.validation, self.is_told = validation, is_told
+        self.measures: Measures | None = None
 
     def __call__(self, scores: Any, matrix: Any) -> list[tuple[str, float]]:
-        self.measures = self.validation(np.ravel(np.asarray(scores, dtype=np.float64)))
-        return list(self.measures.items())
+        self.measures = self.validation.lazily(np.ravel(np.asarray(scores, dtype=np.float64)))
+        return list(self.measures.items()) if self.is_told else []
 
 
 class _AfterIteration(xgboost.callback.TrainingCallback):
