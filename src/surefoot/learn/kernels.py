@@ -135,7 +135,7 @@ def measure_queries(rankings: Rankings, first: int, end: int, values: Array) -> 
 @inlined
 def sort(scores: Array, order: Array) -> None:
     """Sort offsets in place by score, descending, then by offset; cheap if little has changed since the last time."""
-    if insertion_sort(scores, order, 1, 16 * order.size):
+    if insertion_sort(scores, order, 1, 32 * order.size):
         return
     gap = order.size  # far from sorted: Shell's sort, gaps by Gonnet and Baeza-Yates
     while gap > 1:
