@@ -213,15 +213,15 @@ def test_a_notebook_shows_the_spread_of_each_system(scores):
     assert all(f">{name}<" in page for name in (*scores.systems, "mean", "lowest"))
 
 
-@pytest.mark.parametrize("name", [None, float("nan"), np.nan, "", "\ud800"])
-def test_what_is_missing_or_no_text_is_no_name(name):
+@pytest.mark.parametrize("name", [None, float("nan"), np.nan, ""])
+def test_what_is_missing_is_no_name(name):
     for build in (
         lambda: Scores([[0.5], [0.25]], ["old", name], ["q1"]),
         lambda: Scores([[0.5, 0.25]], ["old"], ["q1", name]),
         lambda: Scores.from_dict({"old": {"q1": 0.5, name: 0.25}}),
         lambda: Scores.from_dict({"old": {"q1": 0.5}, name: {"q1": 0.25}}),
     ):
-        with pytest.raises(SurefootError, match=r"can't name a|is not UTF-8 text"):
+        with pytest.raises(SurefootError, match="can't name a"):
             build()
 
 

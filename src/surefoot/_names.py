@@ -11,7 +11,7 @@ NAMELESS = frozenset({"", "None", "nan", "NaN", "NaT", "<NA>"})
 
 
 def as_texts(kind: str, names: Iterable[object]) -> tuple[str, ...]:
-    """Names as texts; None and NaN are no names, nor is what can't be written to a file.
+    """Names as texts; None, NaN and the empty text are no names.
 
     >>> as_texts("topic", [151, "q2"])
     ('151', 'q2')
@@ -22,6 +22,16 @@ def as_texts(kind: str, names: Iterable[object]) -> tuple[str, ...]:
         for name, text in zip(given, texts, strict=True):
             if not text or (text in NAMELESS and not isinstance(name, str)):
                 raise SurefootError(f"{text or 'an empty text'} can't name a {kind}")
+    return texts
+
+
+def as_utf8(kind: str, names: Iterable[object]) -> tuple[str, ...]:
+    """Names as texts that can be written to a file.
+
+    >>> as_utf8("document", [7, "d2"])
+    ('7', 'd2')
+    """
+    texts = as_texts(kind, names)
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from surefoot.errors import SurefootError
@@ -13,6 +15,17 @@ def generator(seed: int) -> np.random.Generator:
     >>> int(generator(0).integers(100))
     85
     """
+    return np.random.default_rng(validate_seed(seed))
+
+
+def validate_seed(seed: int, largest: float = math.inf) -> int:
+    """The seed, if it is one, and not too large.
+
+    >>> validate_seed(7)
+    7
+    """
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise SurefootError(f"seed must be a whole number of 0 or more; got {seed!r}")
-    return np.random.default_rng(int(seed))
+    if seed > largest:
+        raise SurefootError(f"seed must be at most {largest}; got {seed}")
+    return int(seed)

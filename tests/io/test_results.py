@@ -259,3 +259,20 @@ def test_write_text_into_nowhere(tmp_path):
 
 def test_write_text_to_a_device():
     write_text(os.devnull, "x")
+
+
+HOSTILE = "\x1b[2J\x9b=1"
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "md", "latex"])
+def test_names_of_rows_and_columns_do_not_steer_a_terminal(format):
+    result = Result("x|y", {"system": [HOSTILE], HOSTILE: [0.5]})
+    out = Terminal()
+    print_result(result, format, out)
+    assert not set(out.getvalue()) & {"\x1b", "\x9b"}
+
+
+def test_names_of_columns_are_inert_in_tables_and_spreadsheets(monkeypatch):
+    result = Result("x|y", {"system": ["a"], HOSTILE: [0.5], "=1+1": [1.0]})
+    assert not set(render(result, "table")) & {"\x1b", "\x9b"}
+    assert ",'=1+1," in render(result, "csv")

@@ -55,3 +55,9 @@ def test_mistakes_are_told_where_they_are_made(change, message):
 def test_all_cores_is_minus_one_or_none():
     assert Settings(n_jobs=-1) == Settings(n_jobs=None)
     assert Settings(n_jobs=2).identity() == Settings().identity()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**31, 0.5])
+def test_seeds_that_an_engine_cannot_take_are_refused(seed):
+    with pytest.raises(SurefootError, match="seed must be"):
+        Settings(seed=seed)

@@ -26,7 +26,7 @@ from surefoot.show.plots.style import ENDINGS, label_text
 from surefoot.stats.agreement import pca
 from surefoot.stats.inference import critical_value, topic_inference
 
-HOSTILE = ["$x_1$", "<script>alert(1)</script>", "n" * 300, "_ünï 漢字 \\$\n\x1b[31m", "b$", "", "%s {x} ^_"]
+HOSTILE = ["$x_1$", "<script>alert(1)</script>", "n" * 300, "_ünï 漢字 \\$\n\x1b[31m", "b$", " ", "%s {x} ^_"]
 SMALL = {"n_resamples": 200}
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surefoot._names import as_texts, refuse_doubles
+from surefoot._names import as_utf8, refuse_doubles
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import InputError, listed
 from surefoot.io import trec_kernels as kernels
@@ -102,7 +102,7 @@ def _of_mapping(source: Mapping[Any, Any], name: str) -> Entries:
     numbers = _numbers(name, chain.from_iterable(row.values() for row in inner), int(sizes.sum()))
     ids, length = _joined(name, list(chain.from_iterable(inner)))
     with in_file(name):
-        topics = as_texts("query", source)
+        topics = as_utf8("query", source)
         refuse_doubles("query", topics)
     return Entries(topics, np.repeat(np.arange(len(topics)), sizes), ids, length, numbers)
 
@@ -133,7 +133,7 @@ def _of_records(source: Iterable[Any], name: str, numbers: Sequence[str]) -> Ent
     except (KeyError, AttributeError, ValueError, TypeError):
         raise InputError(name, "expected records that all have the fields of the first") from None
     with in_file(name):
-        texts = as_texts("query", queries)
+        texts = as_utf8("query", queries)
     topics: dict[str, int] = {}
     topic_of = np.array([topics.setdefault(text, len(topics)) for text in texts], np.int64)
     return Entries(tuple(topics), topic_of, *_joined(name, documents), _numbers(name, values, len(records)))
@@ -169,7 +169,7 @@ def _joined(name: str, ids: Sequence[Any]) -> tuple[bytes, IntArray]:
         whole = False
     if not whole:
         with in_file(name):
-            ids = as_texts("document", ids)
+            ids = as_utf8("document", ids)
         joined = "".join(ids).encode()
     lengths = map(len, ids) if joined.isascii() else (len(one.encode()) for one in ids)
     return joined, np.fromiter(lengths, np.int64, len(ids))

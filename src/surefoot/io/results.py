@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from surefoot.errors import choose, counted
 from surefoot.io.latex import UNDEFINED, latex_cell, latex_float, latex_head, latex_tabular
-from surefoot.io.text import markdown, one_line, spreadsheet
+from surefoot.io.text import markdown, one_line, spreadsheet, visible
 from surefoot.results import Arranged, Highlights, Result, plain
 
 Cells = dict[str, list[str]]
@@ -81,7 +81,9 @@ def print_result(result: Result, format: str = "table", stream: TextIO | None = 
     """
     stream = sys.stdout if stream is None else stream
     color = stream.isatty() and not os.environ.get("NO_COLOR")
-    stream.write(render(result, format, width=_terminal_width(stream), color=color, **options))
+    text = render(result, format, width=_terminal_width(stream), color=color, **options)
+    as_is = format in ("csv", "json")  # to programs; a terminal must not be steered
+    stream.write(visible(text) if as_is and stream.isatty() else text)
 
 
 def _terminal_width(stream: TextIO) -> int | None:
@@ -98,7 +100,7 @@ def _terminal_width(stream: TextIO) -> int | None:
 def _csv(result: Result) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*result.columns, "signature"])
+    writer.writerow([*map(spreadsheet, result.columns), "signature"])
     writer.writerows([*(_exact(*cell) for cell in row.items()), spreadsheet(result.signature)] for row in result.rows())
     return out.getvalue()
 
@@ -171,7 +173,7 @@ def _latex(result: Result) -> str:
         ]
     texts = dict(zip(result.columns, _text_columns(result), strict=True))
     groups = result.groups if isinstance(result, Arranged) else {}
-    head = latex_head({name: result.headings().get(name, latex_cell(name)) for name in cells}, groups)
+    head = latex_head({name: result.headings().get(name, latex_cell(one_line(name))) for name in cells}, groups)
     alignment = "".join("l" if texts[name] else "r" for name in cells)
     comments = [f"% {one_line(note)}" for note in (*_notes(result), result.signature)]
     return latex_tabular(alignment, head, list(zip(*cells.values(), strict=True)), comments)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
 
+from surefoot.io.text import one_line
+
 Columns = Mapping[str, Sequence[str]]
 
 GAP = 2
@@ -62,7 +64,7 @@ def _lines(
         if name in texts and text_cap:
             width = min(width, text_cap)
         marks = (True, *(best[name] if name in best else (False,) * len(column)))
-        styled = zip((name, *column), marks, strict=True)
+        styled = zip((one_line(name), *column), marks, strict=True)
         columns.append([_padded(text, width, name in texts, style if mark else str) for text, mark in styled])
         blanks.append(" " * width)
     for row in zip(*columns, strict=True):
@@ -124,7 +126,7 @@ def _natural_width(cells: Columns) -> int:
 def _lift_constants(cells: Columns, labels: set[str]) -> tuple[Columns, str]:
     constant = [name for name in list(cells)[1:] if name in labels and len(set(cells[name])) == 1]
     kept = {name: column for name, column in cells.items() if name not in constant}
-    return kept, ", ".join(f"{name} {cells[name][0]}" for name in constant)
+    return kept, ", ".join(f"{one_line(name)} {cells[name][0]}" for name in constant)
 
 
 def _panels(cells: Columns, labels: set[str], limit: int, text_cap: int) -> list[Columns]:

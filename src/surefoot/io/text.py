@@ -16,6 +16,15 @@ def one_line(text: str) -> str:
     return " ".join("".join(mark if mark.isprintable() or mark.isspace() else REPLACEMENT for mark in text).split())
 
 
+def visible(text: str) -> str:
+    r"""The text in its lines, without other control characters.
+
+    >>> visible("a\x1b[31m\nb\x9b")
+    'a�[31m\nb�'
+    """
+    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f]", REPLACEMENT, text)
+
+
 def markdown(text: str) -> str:
     r"""A text that Markdown and HTML show as it is, in one line, and that GitHub takes for no mention, issue or link.
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from typing import Any, Literal, Self
 
+from surefoot._random import validate_seed
 from surefoot.errors import SurefootError, choose
 
 MetricName = Literal["ndcg", "map", "mrr", "err"]
@@ -22,6 +23,9 @@ ENGINES = ("lightgbm", "xgboost")
 LEARNERS = ("lambdamart", "regression-trees", "afs", "coordinate-ascent", "adarank")
 LINEAR = LEARNERS[2:]
 VIRTUAL_BASELINES = ("MEAN", "MEDIAN", "MAX")
+LARGEST_SEED = 2**31 - 1
+"""That engines take."""
+
 GUARDS = ("trees", "lean", "z", "minmax", "ranks", "cap", "fallback", "any")
 
 
@@ -232,6 +236,7 @@ class Settings(PairOptions):
             choose(self.virtual_baseline, VIRTUAL_BASELINES, "virtual_baseline")
         if self.n_jobs == -1:
             object.__setattr__(self, "n_jobs", None)
+        validate_seed(self.seed, LARGEST_SEED)
         for name in ("n_estimators", "early_stopping_rounds", "cutoff", "n_bags", "n_jobs"):
             number = getattr(self, name)
             if number is not None and number < 1:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from surefoot.analysis.documents import DocumentMoves, Move, TopicMoves
-from surefoot.io.text import one_line
+from surefoot.io.text import one_line, visible
 
 UNJUDGED = "?"
 NAMED = 3
@@ -32,7 +32,7 @@ def side_by_side(
     ]
     notes = [f"note: {note}" for note in found.notes]
     legend = f"grade {UNJUDGED}: not judged; a contribution stands where the document is now, or which place it left"
-    return "\n".join([*blocks, legend, *notes, found.signature]) + "\n"
+    return visible("\n".join([*blocks, legend, *notes, found.signature]) + "\n")
 
 
 def describe(move: Move) -> str:
