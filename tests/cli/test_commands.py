@@ -177,6 +177,17 @@ def test_wrong_use_exits_with_two(words: list[str], capsys: pytest.CaptureFixtur
     assert err.count("\n") == 1
 
 
+def test_an_error_of_the_program_is_no_refused_release(
+    table: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("surefoot.cli.gate.inputs.load", broken)
+    assert main(["gate", "--scores", table, "--baseline", "old", "--candidate", "new"]) == 70
+    assert "ZeroDivisionError: a bug\nsurefoot gate: an error of Surefoot itself" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:

@@ -55,7 +55,10 @@ EXAMPLES = """examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code: 0 fine, 1 refused by the gate, 2 wrong use or bad input, 3 can't tell."""
+    """Run one command; returns the exit code.
+
+    0 fine, 1 refused by the gate, 2 wrong use or bad input, 3 can't tell, 70 an error of Surefoot's own.
+    """
     _calm_threads()
     argv = _join_negated(sys.argv[1:] if argv is None else argv)
     parser = build_parser(argument for argument in argv if argument in COMMANDS)
@@ -79,6 +82,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report_error(arguments.command, "not enough memory for this input", 2)
     except KeyboardInterrupt:
         return _report_error(arguments.command, "stopped", 130)
+    except Exception:  # Python's own exit code would be that of a refused release
+        import traceback
+
+        traceback.print_exc()
+        return _report_error(arguments.command, "an error of Surefoot itself; please report the lines above", 70)
 
 
 def _calm_threads() -> None:
