@@ -220,6 +220,8 @@ def test_what_is_missing_is_no_name(name):
         lambda: Scores([[0.5, 0.25]], ["old"], ["q1", name]),
         lambda: Scores.from_dict({"old": {"q1": 0.5, name: 0.25}}),
         lambda: Scores.from_dict({"old": {"q1": 0.5}, name: {"q1": 0.25}}),
+        lambda: Scores.align([("old", ["q1", name], [0.5, 0.25])]),
+        lambda: Scores.align([(name, ["q1"], [0.5])]),
     ):
         with pytest.raises(SurefootError, match="can't name a"):
             build()

@@ -17,7 +17,8 @@ def quiet_failures() -> Iterator[None]:
     """Keep back what the block prints to the descriptor of standard error, and drop it if the block fails.
 
     The descriptor is that of the whole process: what other threads print meanwhile comes late, or is dropped too. So
-    the block should be the one call that may fail. Where no file can be made to keep it, it is printed.
+    the block should be the one call that may fail. Where no file can be made to keep it, it is printed; where native
+    code ends the process, it is lost.
 
     >>> with quiet_failures():
     ...     _ = os.write(STDERR, b"")

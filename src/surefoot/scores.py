@@ -165,11 +165,7 @@ class Scores:
         """
         if not all(isinstance(row, Mapping) for row in scores.values()):
             raise SurefootError("expected {system: {topic: score}}; some system has no such dictionary")
-        systems = as_texts("system", scores)
-        rows = (
-            (system, as_texts("topic", row), list(row.values()))
-            for system, row in zip(systems, scores.values(), strict=True)
-        )
+        rows = ((system, list(row), list(row.values())) for system, row in scores.items())
         return cls.align(rows, measure=measure, missing=missing)
 
     @classmethod
@@ -194,10 +190,11 @@ class Scores:
         them with 0, ``"drop"`` leaves those topics out; what was done is said in ``notes``.
         """
         choose(missing, ("error", "zero", "drop"), "missing")
-        names, labels, vectors = [], [], []
+        names: list[str] = []
+        labels, vectors = [], []
         for system, own_topics, own_values in rows:
-            names.append(str(system))
-            labels.append(tuple(own_topics))
+            names += as_texts("system", [system])
+            labels.append(as_texts("topic", own_topics))
             vectors.append(_numbers(system, own_values, len(labels[-1])))
         refuse_doubles("system", names)
         everything = natural_order({topic for own in dict.fromkeys(labels) for topic in own})

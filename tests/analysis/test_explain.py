@@ -88,6 +88,7 @@ def test_own_features_are_cut_or_grouped() -> None:
     assert found.rows()[0]["group"] == "kind = digits"
     age = {topic: float("42" in text) + number / 1000 for number, (topic, text) in enumerate(queries.items())}
     assert "age" in explain(scores, "new", "old", features={"age": age}, n_resamples=QUICK).rows()[0]["group"]
+    assert "a{x} {}" in explain(scores, "new", "old", features={"a{x} {}": age}, n_resamples=QUICK).rows()[0]["group"]
     assert [one.words for one in own_feature("flag", [True, False, None])] == ["flag = True", "flag = False"]
 
 

@@ -119,6 +119,8 @@ def run(given: list[str], folder: Path) -> Any:
     from surefoot.cli import main
     from surefoot.errors import SurefootError
 
+    folder = folder / "inside"  # hostile paths lead to the folder above
+    folder.mkdir(exist_ok=True)
     for name, content in files().items():
         (folder / name).write_text(content)
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")

@@ -71,4 +71,4 @@ def slow_beir(data: bytes) -> dict[tuple[str, str], float]:
         return slow_qrels(data)
     if not {"id", "score"} <= {word for name in header for word in name.lower().split("-")}:
         raise ValueError("no header")
-    return {(query.strip(), document): float(score) for query, document, score in rows}
+    return {(query.strip(), document.strip()): float(score) for query, document, score in rows}

@@ -272,7 +272,7 @@ def test_names_of_rows_and_columns_do_not_steer_a_terminal(format):
     assert not set(out.getvalue()) & {"\x1b", "\x9b"}
 
 
-def test_names_of_columns_are_inert_in_tables_and_spreadsheets(monkeypatch):
+def test_names_of_columns_are_inert_in_tables_and_spreadsheets():
     result = Result("x|y", {"system": ["a"], HOSTILE: [0.5], "=1+1": [1.0]})
     assert not set(render(result, "table")) & {"\x1b", "\x9b"}
     assert ",'=1+1," in render(result, "csv")

@@ -20,6 +20,7 @@ def rows(qrels):
     [
         ("beir.tsv", "query-id\tcorpus-id\tscore\nq 1\td1\t0\nq 1\td2\t3\n"),
         ("quepid.csv", 'query,docid,rating\n"q 1",d1,0\n"q 1",d2,3\n'),
+        ("spaces.csv", "query, docid, rating\nq 1, d1, 0\n q 1 , d2 , 3\n"),
         ("excel.csv", '\ufeffquery;docid;rating\n"q 1";d1;0\n"q 1";d2;3\n'),
         ("tabs.qrels", "q 1\t0\td1\t0\nq 1\t0\td2\t3\n"),
         ("ranx.json", '{"q 1": {"d1": 0, "d2": 3}}'),
@@ -115,6 +116,7 @@ def test_predictions_of_mteb_name_their_model(tmp_path):
         ('{"q": 1}', "expected {query: {document: number}}"),
         ("qid,docno,score\nq,d1,high\n", "row 1: column 'score': expected a number, found 'high'"),
         (b"PAR1 and no more", "damaged Parquet file"),
+        ("qid,docno,score", "there is a header but no row"),
     ],
 )
 def test_bad_files(tmp_path, content, message):

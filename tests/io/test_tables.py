@@ -1,6 +1,7 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import sys
 
@@ -8,6 +9,8 @@ import lz4.frame
 import numpy as np
 import pandas
 import polars
+import pyarrow
+import pyarrow.parquet
 import pytest
 import zstandard
 from hypothesis import given
@@ -124,6 +127,22 @@ def test_parquet(tmp_path):
     polars.DataFrame({"topic": [1.0, 2.0], "bm25": [0.1, float("inf")]}).write_parquet(path)
     with pytest.raises(InputError, match=r"row 2: column 'bm25': expected a finite number, found inf"):
         read_scores(path)
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 2), (10**30, 10**30 + 2), (2**63 - 1, 2**63 + 1)])
+def test_an_index_of_pandas_is_no_column_twice_and_no_number_beyond_64_bits(tmp_path, start, stop):
+    """Pandas itself writes a range that is called as a column is; other numbers are those of a damaged file."""
+    path, kept = tmp_path / "scores.parquet", {"topic": ["q1", "q2"], "old": [0.1, 0.2]}
+    kept = kept if start == 0 else {"old": kept["old"]}
+    table = pyarrow.table(kept)
+    index = {"kind": "range", "name": "topic", "start": start, "stop": stop, "step": 1}
+    told = json.dumps({"index_columns": [index]}).encode()
+    pyarrow.parquet.write_table(table.replace_schema_metadata({b"pandas": told}), path)
+    if start == 0:
+        assert read_scores(path).topics == ("q1", "q2")
+    else:
+        with pytest.raises(InputError, match="index of pandas"):
+            read_scores(path)
 
 
 def test_topics_are_read_as_text(file):

@@ -21,6 +21,7 @@ from surefoot.learn.engines.lightgbm import BAGS, fixed_threads
 from surefoot.learn.engines.xgboost import BAGS as XGB_BAGS
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.recipes import SAFE
+from surefoot.learn.settings import LARGEST_SEED, Settings
 from surefoot.learn.training import train
 from surefoot.learn.training_run import TrainingRun
 from surefoot.learn.validation import Validation
@@ -152,6 +153,13 @@ def test_progress_is_that_of_all_bags() -> None:
     train(rankings(1), "feature:1", settings, valid=rankings(2), report=seen.append)
     assert [(at.iteration, at.n_iterations) for at in seen] == [(done, 6) for done in range(1, 7)]
     assert seen[0].seconds_left > 0 == seen[-1].seconds_left
+
+
+def test_the_largest_seed_is_one_for_bags_too() -> None:
+    settings = Settings(n_bags=2, n_estimators=2, seed=LARGEST_SEED, min_child_samples=1)
+    run = BaggedRun.of(rankings(5, queries=8), "feature:0", settings)
+    assert run.bag_settings(1).seed == SEED_GAP + 2 - 1
+    assert len(run.train().history) == 2
 
 
 def test_what_can_not_be_bagged() -> None:

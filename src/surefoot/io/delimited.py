@@ -79,8 +79,6 @@ def read_delimited(path: PathLike, data: bytes) -> ScoreFile:
         layout = recognise(header.cells)
     except SurefootError as error:
         raise InputError(path, str(error), header.lines) from None
-    if not re.compile(rb"\S").search(data, header.end):
-        raise InputError(path, "there is a header but no row of scores")
     scores = layout.values if isinstance(layout, Long) else range(1, len(header.cells))
     return ScoreFile(
         path,
@@ -92,6 +90,8 @@ def read_delimited(path: PathLike, data: bytes) -> ScoreFile:
 
 def read_rows(path: PathLike, data: bytes, header: Header, numeric: Collection[int] = ()) -> polars.DataFrame:
     """The rows below a header, as texts but for the numeric columns, if all of these are numbers."""
+    if not re.compile(rb"\S").search(data, header.end):
+        raise InputError(path, "there is a header but no row of scores")
     frame = _without_blank_lines(_parsed(path, data, header, numeric))
     if _may_be_ragged(data, header, frame):
         _refuse_other_widths(path, data, header)

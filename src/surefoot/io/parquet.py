@@ -29,7 +29,7 @@ def read_parquet(path: PathLike, data: bytes) -> ScoreFile:
         metadata = polars.read_parquet_metadata(io.BytesIO(data))
     try:
         frame = _with_range_index(frame, metadata.get("pandas", "{}"))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise damaged(path, "its index of pandas can't be read") from None
     if frame.width and role_of(frame.columns[0]) is None and role_of(frame.columns[-1]) is not None:
         frame = frame.select(frame.columns[-1:] + frame.columns[:-1])
@@ -40,7 +40,9 @@ def read_parquet(path: PathLike, data: bytes) -> ScoreFile:
 def _with_range_index(frame: polars.DataFrame, pandas_metadata: str) -> polars.DataFrame:
     """Topics 1, 2, 3... as the index of a pandas frame are written as a range and not as a column."""
     for index in parse_json(pandas_metadata).get("index_columns", []):
-        if isinstance(index, dict) and index["kind"] == "range" and role_of(index["name"] or ""):
+        if not isinstance(index, dict) or index["kind"] != "range" or index["name"] in frame.columns:
+            continue
+        if role_of(index["name"] or ""):
             numbers = range(index["start"], index["stop"], index["step"])
             if len(numbers) != frame.height:
                 raise ValueError

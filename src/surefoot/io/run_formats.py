@@ -143,7 +143,7 @@ def _table(path: PathLike, data: bytes, numbers: Sequence[str]) -> Parsed | None
         return None
     data = validate_text(path, data)
     header = header_of(path, data)
-    frame = read_rows(path, data, header)[:, columns]
+    frame = read_rows(path, data, header)[:, columns].with_columns(polars.all().str.strip_chars())
     return Parsed(frame.rename({name: header.cells[int(name)] for name in frame.columns}))
 
 

@@ -27,7 +27,7 @@ from surefoot.learn.engines import Engine, engine_of
 from surefoot.learn.guarding import Guarding
 from surefoot.learn.models import Model
 from surefoot.learn.requests import request_key
-from surefoot.learn.settings import Settings
+from surefoot.learn.settings import LARGEST_SEED, Settings
 from surefoot.learn.training_run import (
     Trained,
     TrainingRun,
@@ -139,7 +139,7 @@ class BaggedRun:
         )
         scores = self.out_of_bag(bags)
         first = bags[0].history
-        return Trained(self._finish(model, scores), first.iterations, first.best_iteration, scores)
+        return Trained(self._finish(model, scores), first.complete(), first.best_iteration, scores)
 
     def out_of_bag(self, bags: Sequence[Bag]) -> FloatArray:
         """The score of each document: the mean of those that the bags gave it which did not see its query."""
@@ -155,7 +155,8 @@ class BaggedRun:
         settings = self.settings
         gap = (settings.n_estimators + SEED_GAP) * bag
         params = self.engine.bag_params(settings.params, gap)
-        return replace(settings, n_bags=1, guard=None, max_loss=None, seed=settings.seed + gap, params=params)
+        seed = (settings.seed + gap) % (LARGEST_SEED + 1)
+        return replace(settings, n_bags=1, guard=None, max_loss=None, seed=seed, params=params)
 
     def _bags(self, checkpoint: Checkpoint, report: Report | None) -> Iterator[Bag]:
         """The bags, part by part, so that those of one part share its data and no other's are in memory.
@@ -171,7 +172,7 @@ class BaggedRun:
                 if done < len(checkpoint.bags):
                     run.history.resume(checkpoint.bags[done].history)
                 else:
-                    checkpoint.finish_bag(Stage(run.boost(), run.history.iterations))
+                    checkpoint.finish_bag(Stage(run.boost(), run.history.complete()))
                 text = checkpoint.bags[done].model
                 scores = self.engine.predict(self.engine.load(text), held_out.features)
                 yield Bag(text, run.history, part, np.asarray(scores, dtype=np.float64))

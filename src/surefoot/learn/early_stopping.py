@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from surefoot.errors import SurefootError
 from surefoot.learn.settings import Settings
@@ -17,6 +16,9 @@ RESEED_EVERY = 50
 
 COMPLETE_EVERY = 50
 """After so many iterations all their measures are computed: values of the metric are kept for no more."""
+
+
+Iteration = dict[str, float] | Measures
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class History:
     stop_on: str | None = None
     patience: int | None = None
     report: Report | None = None
-    iterations: list[Any] = field(default_factory=list)
+    iterations: list[Iteration] = field(default_factory=list)
     finished: bool = False
     higher_is_better: bool = True
     _started: float = field(default_factory=time.monotonic)
@@ -70,19 +72,21 @@ class History:
 
     def append(self, measures: dict[str, float] | Measures, trees: int | None = None) -> bool:
         """Record an iteration and the number of trees so far, if it has any; returns whether to stop."""
-        self.iterations.append(measures | ({} if trees is None else {"trees": trees}))
+        last: Iteration = measures | ({} if trees is None else {"trees": trees})
+        self.iterations.append(last)
         if len(self.iterations) % COMPLETE_EVERY == 0:
             self.complete()
         if self.report is not None:
-            self.report(Progress(len(self.iterations), self.n_iterations, measures, self._seconds_left()))
+            self.report(Progress(len(self.iterations), self.n_iterations, last, self._seconds_left()))
         self.finished = len(self.iterations) >= self.n_iterations or self._gave_up()
         return self.finished
 
     def complete(self) -> list[dict[str, float]]:
         """All iterations, with all their measures."""
         Measures.complete([one for one in self.iterations if isinstance(one, Measures)])
-        self.iterations[:] = map(dict, self.iterations)
-        return self.iterations
+        whole = [dict(one) for one in self.iterations]
+        self.iterations[:] = whole
+        return whole
 
     def _gave_up(self) -> bool:
         return self.patience is not None and len(self.iterations) - self.best_iteration >= self.patience

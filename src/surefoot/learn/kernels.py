@@ -27,7 +27,7 @@ COLUMNS, RANK_COLUMNS, PAIR_COLUMNS, SUMS = 8, 2, 4, 3
 """Rows of the scratch space: numbers and ranks of `Documents`, `PairColumns`, the sums over ranks of a metric."""
 
 PAIRS = 512
-"""The pairs of so many ranks are gathered that there are as many; SIMD units are then full on short lists too."""
+"""Ranks are put together until they have so many pairs, so that SIMD units are full on short lists too."""
 
 LANES = 8
 """Weights are computed of a multiple of so many changes, zeros after the last."""

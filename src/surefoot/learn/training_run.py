@@ -195,7 +195,7 @@ class TrainingRun:
         model = Model(self.settings.model_engine, text, card)
         if self.validation is not None:
             card["validation"] = self.validation(model.predict(self.validation.data))
-        return Trained(model, self.history.iterations, self.history.best_iteration)
+        return Trained(model, self.history.complete(), self.history.best_iteration)
 
     def boost(self) -> str:
         """Have the engine boost; an interrupt saves a checkpoint."""

@@ -27,7 +27,7 @@ from surefoot.risk.statistics import Comparison
 from surefoot.risk.values import Family, Linear, value_functions
 from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value
 from surefoot.stats.kernels import count_draws
-from surefoot.stats.progress import counted
+from surefoot.stats.progress import reported
 
 METHODS = ("studentised", "bca", "percentile", "jackknife")
 
@@ -85,13 +85,13 @@ class BootstrapMethod:
         if self.method == "jackknife":
             return None
         weights = bootstrap_weights(topics, self.n_resamples, self.seed)
-        return counted(weights, self.n_resamples, progress, "resamples")
+        return reported(weights, self.n_resamples, progress, "resamples")
 
     def jackknife(self, topics: int, progress: Progress | None = None) -> Iterator[FloatArray] | None:
         """The weights of the jackknife's samples; None if the method needs none."""
         if self.method == "percentile":
             return None
-        return counted(jackknife_weights(topics), len(jackknife_groups(topics)), progress, "jackknife samples")
+        return reported(jackknife_weights(topics), len(jackknife_groups(topics)), progress, "jackknife samples")
 
     def interval(
         self,
@@ -247,7 +247,7 @@ def bootstrap_test(
     not_above, not_below = np.ones(moments.t.shape), np.ones(moments.t.shape)  # the sample itself is one of them
     count = np.ones(moments.t.shape)
     drawn_topics = bootstrap_weights(rows.shape[-1], n_resamples, seed)
-    for weights in counted(drawn_topics, n_resamples, progress, "resamples"):
+    for weights in reported(drawn_topics, n_resamples, progress, "resamples"):
         for index in np.ndindex(rows.shape[:-1]):
             own = (..., *index)
             compared = Comparison.of(rows[index][np.newaxis], baselines[index], weights, value_functions(value, sweep))

@@ -23,7 +23,7 @@ from surefoot.risk.measures import GEORISK, Risk
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.values import Family, Linear, Value, value_functions
 from surefoot.stats.inference import ALTERNATIVES, t_inference
-from surefoot.stats.progress import counted
+from surefoot.stats.progress import reported
 from surefoot.stats.ranks import signed_rank_p
 
 ROUNDING = 1e-12
@@ -348,7 +348,7 @@ def _patterns(
         return np.asarray(random.integers(0, 2, (len(codes), topics), dtype=np.int8) == 1)
 
     chunks = (drawn(np.arange(start, min(start + at_once, count))) for start in range(0, count, at_once))
-    return counted(chunks, count, progress, "permutations")
+    return reported(chunks, count, progress, "permutations")
 
 
 def _p_of(count: FloatArray, drawn: int, exact: bool) -> FloatArray:

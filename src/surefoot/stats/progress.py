@@ -10,10 +10,10 @@ from surefoot._typing import Progress
 Chunk = TypeVar("Chunk", bound=Sized)
 
 
-def counted(chunks: Iterable[Chunk], total: int, progress: Progress | None, what: str) -> Iterator[Chunk]:
+def reported(chunks: Iterable[Chunk], total: int, progress: Progress | None, what: str) -> Iterator[Chunk]:
     """The chunks as they are; after the work on each, tell how many of ``what`` are done.
 
-    >>> for chunk in counted([[1, 2], [3]], 3, lambda done, total, message: print(message), "flips"):
+    >>> for chunk in reported([[1, 2], [3]], 3, lambda done, total, message: print(message), "flips"):
     ...     pass
     flips: 2 of 3
     flips: 3 of 3

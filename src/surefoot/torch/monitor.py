@@ -82,7 +82,7 @@ class RiskMonitor:
     @property
     def history(self) -> list[dict[str, float]]:
         """The measures of each call."""
-        return self._watched.iterations
+        return self._watched.complete()
 
     @property
     def best(self) -> int:

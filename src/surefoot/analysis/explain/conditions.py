@@ -75,6 +75,15 @@ def _told(end: float) -> str:
     return f"{end:,.0f}" if abs(end) >= 999.5 else f"{end:.3g}"
 
 
+def in_words(name: str) -> str:
+    """A name for the words of a `Feature`, where braces stand for a number.
+
+    >>> in_words("run{1}").format(5)
+    'run{1}'
+    """
+    return name.replace("{", "{{").replace("}", "}}")
+
+
 def conditions_of(features: Iterable[Condition | Feature]) -> list[Condition]:
     """The usable conditions; of several that the same topics meet the first."""
     every = [one for own in features for one in ([own] if isinstance(own, Condition) else own.conditions())]
@@ -91,7 +100,8 @@ def own_feature(name: str, values: Sequence[object]) -> Iterator[Condition | Fea
     known = [value for value in values if value is not None]
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in known):
         numbers: npt.NDArray[np.float64] = np.array([np.nan if v is None else v for v in values], np.float64)
-        yield Feature(f"{name} at most {{}}", f"{name} {{}} or more", numbers)
+        told = in_words(name)
+        yield Feature(f"{told} at most {{}}", f"{told} {{}} or more", numbers)
         return
     labels = [None if value is None else str(value) for value in values]
     for label in dict.fromkeys(label for label in labels if label is not None):

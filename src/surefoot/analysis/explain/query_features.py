@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from surefoot._typing import FloatArray
-from surefoot.analysis.explain.conditions import Condition, Feature
+from surefoot.analysis.explain.conditions import Condition, Feature, in_words
 from surefoot.io.document_lists import Run
 
 TOP, DEPTH = 10, 100
@@ -82,7 +82,7 @@ def ranking_features(system: Run, baseline: Run, topics: Sequence[str]) -> Itera
         shared,
     )  # fmt: skip
     for run in (system, baseline):
-        falls = f"{run.name}'s scores fall within the first {TOP} by"
+        falls = f"{in_words(run.name)}'s scores fall within the first {TOP} by"
         yield Feature(
             f"queries where {falls} at most {{}} % of their range",
             f"queries where {falls} {{}} % of their range or more",
@@ -99,5 +99,5 @@ def _fall(scores: Sequence[float]) -> float:
 
 def judged_feature(name: str, judged: FloatArray) -> Feature:
     """How much of a system's ranking is judged."""
-    part = f"of {name}'s first documents are judged"
+    part = f"of {in_words(name)}'s first documents are judged"
     return Feature(f"queries where at most {{}} % {part}", f"queries where {{}} % or more {part}", 100 * judged)

@@ -32,7 +32,7 @@ class ParquetFile:
     @cached_property
     def schema(self) -> dict[str, polars.DataType]:
         """The columns and their types; the index that pandas writes last comes first."""
-        with _readable(self.path):
+        with _readable(self.path), reading(self.path):
             schema = dict(self._scan().collect_schema())
         names = list(schema)
         if names and role_of(names[0]) is None and role_of(names[-1]) is not None:
@@ -67,11 +67,11 @@ class ParquetFile:
     def frames(self, columns: Sequence[str]) -> Iterator[polars.DataFrame]:
         """Some columns, slice by slice."""
         step = max(1, CELLS // len(columns))
-        with _readable(self.path):
+        with _readable(self.path), reading(self.path):
             table = self._scan()
             height = int(table.select(polars.len()).collect().item())
         for start in range(0, height, step):
-            with _readable(self.path):
+            with _readable(self.path), reading(self.path):
                 frame = table.select(columns).slice(start, step).collect()
             yield frame
 
@@ -82,10 +82,9 @@ class ParquetFile:
 
 @contextmanager
 def _readable(path: str) -> Iterator[None]:
-    """Turn errors into one line that names the file."""
+    """Turn errors of the file system into one line that names the file."""
     try:
-        with reading(path):
-            yield
+        yield
     except OSError as error:
         raise InputError(path, f"can't be read: {str(error).splitlines()[0]}") from None
 
