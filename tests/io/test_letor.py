@@ -1,8 +1,7 @@
-"""LETOR text: equal to scikit-learn's reader, what is accepted, what is refused and where, and the cache."""
+"""LETOR text: equal to scikit-learn's reader, what is accepted, what is refused and where."""
 
 import gzip
 import io
-import os
 import random
 import sys
 
@@ -14,11 +13,12 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from surefoot.errors import InputError, SurefootError
-from surefoot.io import letor, letor_cache, letor_text
+from surefoot.io import letor_text
 from surefoot.io.letor import read_letor
 from surefoot.io.letor_writer import write_letor
 from surefoot.learn.data import RankingData
 from surefoot.learn.feature_alignment import same_features, widened
+from tests.io.letor_files import assert_same, dense, scattered_text
 
 
 @pytest.fixture
@@ -29,26 +29,6 @@ def read(tmp_path):
         return read_letor(path, cache=False, **options)
 
     return reader
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("SUREFOOT_CACHE", str(folder))
-    return folder
-
-
-def dense(data):
-    return data.features if isinstance(data.features, np.ndarray) else data.features.toarray()
-
-
-def assert_same(one, other):
-    np.testing.assert_array_equal(dense(one), dense(other))
-    np.testing.assert_array_equal(one.labels, other.labels)
-    np.testing.assert_array_equal(one.bounds, other.bounds)
-    assert (one.queries, one.first_feature) == (other.queries, other.first_feature)
-    assert (one.documents is None) == (other.documents is None)
-    assert one.documents is None or one.documents.to_list() == other.documents.to_list()
 
 
 FILES = [
@@ -304,19 +284,6 @@ def test_standard_input_and_archives(tmp_path, monkeypatch, read):
     assert_same(read_letor("-"), read(PLAIN))
 
 
-def scattered_text(rows=1000, features=60, seed=5):
-    """Lines in no order, with more values for Python to read than are settled at a time."""
-    chance = random.Random(seed)
-    lines = []
-    for row in range(rows):
-        chosen = chance.sample(range(1, features), 8)
-        pairs = " ".join(
-            f"{feature}:{chance.choice(['0', '1.5', '12345678.5', '1e-30', 'NULL'])}" for feature in chosen
-        )
-        lines.append(f"{chance.randrange(4)} qid:{chance.randrange(30)} {pairs} #d{row}\n")
-    return "".join(lines)
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_threads_and_stretches_change_nothing(read, monkeypatch, sparse):
     text = scattered_text()
@@ -371,162 +338,6 @@ def test_features_of_all_parts(read):
         widened(wide, 1, 3)
     with pytest.raises(SurefootError, match="features 1 to 2 are more than the expected 1 to 1"):
         widened(narrow, 1, 1)
-
-
-@pytest.fixture
-def source(tmp_path, monkeypatch):
-    monkeypatch.setattr(letor, "SMALLEST", 100)
-    path = tmp_path / "train.txt"
-    path.write_text(scattered_text())
-    return path
-
-
-@pytest.fixture
-def parsed(monkeypatch):
-    """The paths that were parsed, not taken from the cache."""
-    seen = []
-    plain = letor.read_bytes
-    monkeypatch.setattr(letor, "read_bytes", lambda path: seen.append(path) or plain(path))
-    return seen
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_the_second_time_nothing_is_parsed(source, parsed, monkeypatch, sparse):
-    monkeypatch.setattr(letor_text, "SMALLEST_SPARSE", 0 if sparse else 1 << 60)
-    monkeypatch.setattr(letor_text, "SPARSE_GAIN", 0)
-    first, second = read_letor(source), read_letor(source)
-    assert parsed == [source]
-    assert_same(first, second)
-    assert second.source == str(source)
-    assert second.fingerprint == first.fingerprint
-    chosen = [5, 2, 2]
-    assert_same(first.select(chosen), second.select(chosen))
-    np.testing.assert_array_equal(first.column(7), second.column(7))
-
-
-def test_what_is_written_to_kept_arrays_stays_in_the_process(source):
-    read_letor(source)
-    changed = read_letor(source)
-    changed.features[:] = 7
-    assert not (read_letor(source).features == 7).any()
-
-
-def test_a_changed_source_is_parsed_again(source, parsed, cache):
-    read_letor(source)
-    text = source.read_text()
-    source.write_text(text.replace("1.5", "2.5"))
-    os.utime(source, ns=(1, 1))
-    assert 2.5 in read_letor(source).features
-    source.write_text(text + "0 qid:new 1:1 #x\n")
-    os.utime(source, ns=(1, 1))
-    assert "new" in read_letor(source).queries
-    assert len(parsed) == 3
-    assert len(list((cache / "parsed").iterdir())) == 1
-
-
-def damage_head(content):
-    content[40] ^= 1
-
-
-def cut_off(content):
-    del content[-64:]
-
-
-def empty(content):
-    content.clear()
-
-
-def other_version(content):
-    content[: len(letor_cache.MAGIC)] = letor_cache.MAGIC.replace(b"3", b"0")
-
-
-def bad_length(content):
-    place = len(letor_cache.MAGIC)
-    content[place : place + 8] = b"zzzzzzzz"
-
-
-def flip_a_bit(content):
-    content[len(content) * 2 // 3] ^= 16
-
-
-def swap_words(content):
-    """Two words change places, so that their sum stays the same."""
-    first = len(content) - 4096
-    other = next(at for at in range(first, len(content), 8) if content[at : at + 8] != content[first : first + 8])
-    content[first : first + 8], content[other : other + 8] = content[other : other + 8], content[first : first + 8]
-
-
-@pytest.mark.parametrize("damage", [damage_head, cut_off, empty, other_version, bad_length, flip_a_bit, swap_words])
-def test_a_damaged_entry_is_replaced(source, parsed, cache, damage):
-    expected = read_letor(source)
-    (entry,) = (cache / "parsed").iterdir()
-    content = bytearray(entry.read_bytes())
-    damage(content)
-    entry.write_bytes(content)
-    assert_same(read_letor(source), expected)
-    assert_same(read_letor(source), expected)
-    assert len(parsed) == 2
-
-
-def test_every_flipped_bit_is_found(source, parsed, cache):
-    expected = read_letor(source)
-    (entry,) = (cache / "parsed").iterdir()
-    content = entry.read_bytes()
-    bits = np.random.default_rng(0).choice(8 * len(content), 50, replace=False)
-    for bit in bits.tolist():
-        damaged = bytearray(content)
-        damaged[bit // 8] ^= 1 << bit % 8
-        entry.write_bytes(damaged)
-        assert_same(read_letor(source), expected)
-    # The padding behind the header is not read, so a bit there may flip; everything else is parsed again.
-    assert len(parsed) >= len(bits)
-
-
-def test_the_entry_used_longest_ago_makes_room(source, tmp_path, parsed, cache, monkeypatch):
-    read_letor(source)
-    (entry,) = (cache / "parsed").iterdir()
-    monkeypatch.setattr(letor_cache, "LARGEST", 2 * entry.stat().st_size)
-    others = [tmp_path / name for name in ("b.txt", "c.txt")]
-    for step, other in enumerate(others):
-        os.utime(entry, ns=(step, step))
-        other.write_bytes(source.read_bytes())
-        read_letor(other)
-        read_letor(source)
-    assert len(list((cache / "parsed").iterdir())) == 2
-    assert parsed.count(source) == 2
-
-
-def test_without_cache_nothing_is_kept_or_taken(source, parsed, cache):
-    read_letor(source, cache=False)
-    assert not cache.exists()
-    read_letor(source)
-    read_letor(source, cache=False)
-    assert len(parsed) == 3
-
-
-def test_small_files_are_not_kept(source, cache, monkeypatch):
-    monkeypatch.setattr(letor, "SMALLEST", 1 << 20)
-    read_letor(source)
-    assert not cache.exists()
-
-
-def test_a_cache_that_cannot_be_written_does_no_harm(source, cache, parsed):
-    cache.write_text("a file where the folder should be")
-    assert_same(read_letor(source), read_letor(source))
-    assert len(parsed) == 2
-
-
-def test_a_source_that_changes_while_it_is_read_is_not_kept(source, cache, monkeypatch):
-    plain = letor.read_bytes
-
-    def slow(path):
-        content = plain(path)
-        os.utime(path, ns=(5, 5))
-        return content
-
-    monkeypatch.setattr(letor, "read_bytes", slow)
-    read_letor(source)
-    assert not cache.exists()
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out.txt.gz"])
