@@ -69,6 +69,8 @@ def compare(features: Any, labels: Any, groups: Any, leaves: int, truncation: in
     contestants = {BUILT_IN: stepper({**params, **own}, dataset)}
     for name in OBJECTIVES:
         objective = RiskObjective(name, alpha=1, baseline=features[:, 1], pairs=PairOptions(truncation=truncation))
+        for _ in range(WARM_UP):
+            objective(np.zeros(len(labels)), dataset)
         contestants[name] = stepper({**DETERMINISTIC, **params, "objective": "none"}, dataset, objective)
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for iteration in range(ITERATIONS + 1):
