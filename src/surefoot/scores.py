@@ -19,6 +19,8 @@ from surefoot.errors import SurefootError, choose, counted, did_you_mean, listed
 if TYPE_CHECKING:
     import polars
 
+    from surefoot.effectiveness.sources import ScoredRuns
+
 LARGEST = 1e100
 """Beyond it squares overflow; no effectiveness measure comes near."""
 
@@ -55,6 +57,8 @@ class Scores:
         Where scores come from runs, the fraction of each one's first k documents that is judged, k being the cutoff of
         the measure: systems × topics, NaN where a system retrieved nothing. None where relevant documents alone are
         judged, which does not tell what was looked at.
+    source
+        The runs and judgments that the scores come from; None for score tables.
 
     Examples
     --------
@@ -72,6 +76,7 @@ class Scores:
     measure: str = "score"
     notes: tuple[str, ...] = ()
     judged: FloatArray | None = None
+    source: ScoredRuns | None = None
 
     def __init__(
         self,
@@ -81,6 +86,7 @@ class Scores:
         measure: str = "score",
         notes: Iterable[str] = (),
         judged: npt.ArrayLike | None = None,
+        source: ScoredRuns | None = None,
     ) -> None:
         object.__setattr__(self, "values", _locked(values))
         object.__setattr__(self, "systems", as_texts("system", systems))
@@ -88,6 +94,7 @@ class Scores:
         object.__setattr__(self, "measure", measure)
         object.__setattr__(self, "notes", tuple(notes))
         object.__setattr__(self, "judged", None if judged is None else _locked(judged))
+        object.__setattr__(self, "source", source)
         self._check()
 
     def _check(self) -> None:
@@ -119,7 +126,7 @@ class Scores:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copies and pickles are made anew, so that they are as immutable as the original."""
-        return Scores, (self.values, self.systems, self.topics, self.measure, self.notes, self.judged)
+        return Scores, (self.values, self.systems, self.topics, self.measure, self.notes, self.judged, self.source)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.systems), 'system')} × {counted(len(self.topics), 'topic')}"
@@ -242,7 +249,7 @@ class Scores:
         columns = positions("topic", self.topics, chosen_topics)
         cells = np.ix_(rows, columns)
         judged = None if self.judged is None else self.judged[cells]
-        return Scores(self.values[cells], chosen_systems, chosen_topics, self.measure, self.notes, judged)
+        return Scores(self.values[cells], chosen_systems, chosen_topics, self.measure, self.notes, judged, self.source)
 
     def by_name(self) -> Scores:
         """The systems in the order of their names: sums over systems, and products by BLAS, round by position.
@@ -304,11 +311,13 @@ class Scores:
         """
         positions("system", self.systems, names)
         renamed = [names.get(system, system) for system in self.systems]
-        return Scores(self.values, renamed, self.topics, self.measure, self.notes, self.judged)
+        source = None if self.source is None else self.source.rename(names)
+        return Scores(self.values, renamed, self.topics, self.measure, self.notes, self.judged, source)
 
     def note(self, *notes: str) -> Scores:
         """The same scores with more said about them."""
-        return Scores(self.values, self.systems, self.topics, self.measure, (*self.notes, *notes), self.judged)
+        notes = (*self.notes, *notes)
+        return Scores(self.values, self.systems, self.topics, self.measure, notes, self.judged, self.source)
 
     def baseline(self, name: str, over: Iterable[str] | None = None) -> FloatArray:
         """The scores of a baseline: a system, or MEAN, MEDIAN or MAX of each topic over a set of systems.

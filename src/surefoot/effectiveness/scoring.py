@@ -17,7 +17,7 @@ from surefoot._typing import FloatArray, PathLike, Progress
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.foreign import ForeignMeasures
 from surefoot.effectiveness.measures import LARGEST_GRADE, Measure, parse_measure
-from surefoot.effectiveness.sources import Source, load_qrels, sources_of
+from surefoot.effectiveness.sources import ScoredRun, ScoredRuns, Source, load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
@@ -130,12 +130,19 @@ def score_runs_by(
     chosen = list({measure.name: measure for measure in map(parse_measure, wanted)}.values())
     judged = load_qrels(qrels)
     prepared = RunScorer(chosen, judged, choose(unjudged, UNJUDGED, "unjudged") == "skip")
-    rows = []
+    rows: list[_Row] = []
+    kept = {}
+    threads = max(1, (workers or default_workers()) // len(sources))
+
+    def score(source: Source) -> tuple[_Row, ScoredRun]:
+        run = source.load(names, duplicates, threads)
+        row = prepared.row(run)
+        return row, ScoredRun(source.again(run), row.not_retrieved)
+
     with compiling(will_compile()):
-        threads = max(1, (workers or default_workers()) // len(sources))
-        scored = _in_threads(lambda source: prepared.row(source.load(names, duplicates, threads)), sources, workers)
-        for done, row in enumerate(scored, start=1):
+        for done, (row, again) in enumerate(_in_threads(score, sources, workers), start=1):
             rows.append(row)
+            kept[row.name] = again
             if progress is not None:
                 progress(done, len(sources), "Scoring runs")
     systems = [row.name for row in rows]
@@ -150,6 +157,7 @@ def score_runs_by(
             measure.name,
             [*notes, *_notes_on(measure, judged), *skipped],
             None if judged.are_relevant_only else np.stack([row.judged[index] for row in rows]),
+            ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip"),
         )
         for index, measure in enumerate(chosen)
     }
@@ -235,7 +243,9 @@ class RunScorer:
         return self.score(run)[0]
 
 
-def _in_threads(function: Callable[[Source], _Row], sources: Sequence[Source], workers: int | None) -> Iterator[_Row]:
+def _in_threads(
+    function: Callable[[Source], tuple[_Row, ScoredRun]], sources: Sequence[Source], workers: int | None
+) -> Iterator[tuple[_Row, ScoredRun]]:
     """The function of each source, in order; kernels and decompression release the interpreter lock."""
     if workers is not None and workers < 1:
         raise SurefootError(f"workers must be at least 1; got {workers}")

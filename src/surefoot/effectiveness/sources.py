@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
 
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.document_lists import Duplicates, Qrels, Run
-from surefoot.io.files import name_of
+from surefoot.io.files import STDIN, name_of
 from surefoot.io.frames import is_frame
 from surefoot.io.memory import qrels_in_memory, run_in_memory
 from surefoot.io.trec import Names, read_qrels, read_run
@@ -47,6 +49,44 @@ class Source:
         else:
             run = run_in_memory(self.run, self.name or UNNAMED, duplicates)
         return run if self.name is None else replace(run, name=self.name)
+
+    def again(self, run: Run) -> object:
+        """The file or object to load the run from again; the run itself if that can be read only once."""
+        if not isinstance(self.run, str | os.PathLike):
+            return run if isinstance(self.run, Iterator) else self.run
+        path = Path(self.run).absolute()
+        return path if str(self.run) != STDIN and path.is_file() else run
+
+
+class ScoredRun(NamedTuple):
+    """A run as a file or an object, and the judged topics for which it retrieved nothing."""
+
+    run: object
+    absent: Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRuns:
+    """The runs and judgments that scores come from, by the names of the systems; files are read again when needed."""
+
+    runs: Mapping[str, ScoredRun]
+    qrels: Qrels
+    measure: str
+    duplicates: Duplicates = "error"
+    skips_unjudged: bool = False
+
+    def rename(self, names: Mapping[str, str]) -> ScoredRuns:
+        """The same runs under other names."""
+        others = {name: run for name, run in self.runs.items() if name not in names}
+        return replace(self, runs=others | {names[name]: run for name, run in self.runs.items() if name in names})
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickles hold files as paths and objects in memory as `Run`, since not every object can be pickled."""
+        runs = {name: one._replace(run=self._portable(name, one.run)) for name, one in self.runs.items()}
+        return ScoredRuns, (runs, self.qrels, self.measure, self.duplicates, self.skips_unjudged)
+
+    def _portable(self, name: str, run: object) -> object:
+        return run if isinstance(run, os.PathLike) else Source(run, name).load("file", self.duplicates)
 
 
 def sources_of(runs: object) -> list[Source]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +14,12 @@ from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.measures import NATIVE, Measure, parse_measure
 from surefoot.effectiveness.scoring import Runs, refuse_high_grades, relevance_level
-from surefoot.effectiveness.sources import load_qrels, sources_of
+from surefoot.effectiveness.sources import ScoredRuns, load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
 from surefoot.judgments.kernels import MeasurePlan, measure_both
-from surefoot.scores import VIRTUAL
+from surefoot.scores import VIRTUAL, Scores
 
 DEEPEST = 1000
 """How many documents of a ranking are looked at where the measure has no cutoff."""
@@ -141,6 +142,17 @@ class JudgedRuns:
         rankings = {run.name: Ranking.of(run, judged, depth) for run in loaded}
         return cls(chosen, judged, dict(sorted(rankings.items())))  # models and draws go by position
 
+    @classmethod
+    def of(cls, scores: Scores) -> JudgedRuns:
+        """The runs and judgments that scores come from; they are read once."""
+        source = scores.source
+        if source is None:
+            raise SurefootError("doubts about judgments need run files with --qrels; a table has only scores")
+        if source not in _READ:
+            runs = {name: scored.run for name, scored in source.runs.items()}
+            _READ[source] = cls.read(runs, source.qrels, source.measure, duplicates=source.duplicates)
+        return _READ[source]
+
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics of the qrels."""
@@ -155,6 +167,11 @@ class JudgedRuns:
     def levels(self) -> int:
         """The number of grades, from 0 to the highest in the qrels."""
         return max(1, int(self.qrels.grades.max())) + 1
+
+    @property
+    def has_judged(self) -> bool:
+        """Whether some document that votes count for is judged."""
+        return any((ranking.grades[:, :POOL] != kernels.UNJUDGED).any() for ranking in self.rankings.values())
 
     @property
     def grade_counts(self) -> IntArray:
@@ -190,6 +207,9 @@ class JudgedRuns:
         return JudgedPair(self, candidate, baseline)
 
 
+_READ: WeakKeyDictionary[ScoredRuns, JudgedRuns] = WeakKeyDictionary()
+
+
 @dataclass(frozen=True, eq=False)
 class JudgedPair:
     """A candidate and a baseline."""
@@ -215,6 +235,12 @@ class JudgedPair:
         judged = self.runs.qrels.grades[bounds[topic] : bounds[topic + 1]]
         rest = self.runs.histogram(judged) - self.runs.histogram(grades[grades != kernels.UNJUDGED])
         return TopicPair(codes, grades, where[: ranked[0].size], where[ranked[0].size :], rest)
+
+    def documents(self, topic: int) -> list[str]:
+        """The ids of the documents of either ranking, in the order of their hashes."""
+        found = [self.runs.ranking(name).documents(topic, self.runs.depth) for name in (self.candidate, self.baseline)]
+        ids = found[0] | found[1]
+        return [ids[code] for code in self.topics[topic].codes.tolist()]
 
     def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
         """The difference of the measure under each of some assignments of grades; see `measure_both`."""
