@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from surefoot._typing import FloatArray, IntArray
+from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.effectiveness import kernels
 from surefoot.errors import counted
@@ -23,6 +23,8 @@ BINARY = (kernels.P, kernels.R, kernels.RBP)
 """Measures whose numerator is linear, and that know relevant or not."""
 MOST = 20_000
 """Assignments of grades that are tried; beyond that bounds are outer ones."""
+ROUNDING = 1e-12
+"""Changes of a difference that are only rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +122,7 @@ def _topic_bounds(pair: JudgedPair, own: TopicPair) -> tuple[float, float, bool]
 
 def _assignments(pair: JudgedPair, own: TopicPair) -> IntArray | None:
     """Grades among which the extremes are, assignments × documents; None if there are too many."""
-    kind, free = pair.runs.measure.kind, np.flatnonzero(own.unjudged)
+    kind, free = pair.runs.measure.kind, np.flatnonzero(matters(pair, own))
     values = np.arange(pair.runs.levels) if kind in GRADED else np.array([0, pair.runs.levels - 1])
     if kind in GRADED + BINARY:
         if comb(free.size + len(values) - 1, len(values) - 1) > MOST:
@@ -136,6 +138,24 @@ def _assignments(pair: JudgedPair, own: TopicPair) -> IntArray | None:
     grades = np.repeat(own.zero_filled[np.newaxis], len(assigned), axis=0)
     grades[:, free] = assigned
     return grades
+
+
+def matters(pair: JudgedPair, own: TopicPair) -> BoolArray:
+    """Which unjudged documents can change the difference.
+
+    One cannot if it is behind a relevant document (RR), or counts alike for both rankings (P). Each document is tried
+    while the others have grade 0, the highest, or the highest where this favours the candidate, or the baseline.
+    """
+    found, free = np.zeros(own.codes.size, np.bool_), np.flatnonzero(own.unjudged)
+    if not free.size:
+        return found
+    weights, highest = _weights(pair, own)[free], pair.runs.levels - 1
+    for raised in (weights < -np.inf, weights > -np.inf, weights > 0, weights < 0):
+        grades = np.repeat(own.zero_filled[np.newaxis], free.size + 1, axis=0)
+        grades[:, free] = highest * (raised ^ np.eye(free.size + 1, free.size, dtype=np.bool_))
+        deltas = pair.deltas(own, grades, np.repeat(own.rest[np.newaxis], len(grades), axis=0))
+        found[free] |= np.abs(deltas[:-1] - deltas[-1]) > ROUNDING
+    return found
 
 
 def _sorted_grades(values: IntArray, size: int) -> IntArray:

@@ -118,7 +118,7 @@ def next_judgments(
         ),
         columns={
             "topic": [runs.topics[topic] for topic, _ in first],
-            "document": [_document(pair, *document) for document in first],
+            "document": [pair.documents(topic)[document] for topic, document in first],
             "priority": gains,
             "reason": [_reason(pair, *document) for document in first],
         },
@@ -239,17 +239,6 @@ class Changes:
         now = verdict_of(self.current, level)
         margin = {"better": low, "worse": -high, "can't tell": np.minimum(-low, high)}[now]
         return np.asarray(margin <= max(0.0, float(np.quantile(margin, NEAREST, method="lower"))))
-
-
-def _document(pair: JudgedPair, topic: int, document: int) -> str:
-    """The id of a document of either ranking."""
-    code = int(pair.topics[topic].codes[document])
-    names = (pair.candidate, pair.baseline)
-    return next(
-        found[code]
-        for found in (pair.runs.ranking(name).documents(topic, pair.runs.depth) for name in names)
-        if code in found
-    )
 
 
 def _reason(pair: JudgedPair, topic: int, document: int) -> str:
