@@ -8,7 +8,7 @@ import ir_measures
 import numpy as np
 import pytest
 
-from surefoot import delta_bounds, score_runs
+from surefoot import credibility, delta_bounds, score_runs
 from surefoot.cli import main
 from surefoot.judgments.judged_runs import JudgedRuns
 from tests.judgments.collection import random_collection
@@ -84,7 +84,9 @@ def test_bounds_enclose_urisk_and_deltas(collection, capsys):
     assert any("could be an artefact of unjudged documents" in note for note in found["notes"])
 
 
-@pytest.mark.parametrize("assessors", [[], ["--assessors", "0.2"], ["--assessors", "none"], ["--assessors", "QRELS"]])
+@pytest.mark.parametrize(
+    "assessors", [[], ["--assessors"], *(["--assessors", word] for word in ("0.2", "none", "QRELS"))]
+)
 def test_credible_adds_its_columns(collection, capsys, assessors):
     arguments, _, qrels = collection
     given = [str(qrels) if word == "QRELS" else word for word in assessors]
@@ -94,6 +96,42 @@ def test_credible_adds_its_columns(collection, capsys, assessors):
     assert set(found[0]) >= {"p_loss", "low", "high", "credible"}
     assert ("confirmed" in found[0]) == ("QRELS" in assessors)
     assert {row["credible"] for row in found} <= {"win", "loss", "unclear"}
+
+
+def explored(arguments, capsys, *more):
+    assert main(["explore", *arguments, "--system", "r1", "--baseline", "r0", "--format", "json", *more]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_values_of_assessors(collection, capsys):
+    """A bare option means dl2019, which is also the default of --credible; off adds nothing."""
+    arguments, *_ = collection
+    usual = explored(arguments, capsys, "--credible")
+    for more in (["--assessors"], ["--assessors", "dl2019"], ["--credible", "--assessors"]):
+        assert explored(arguments, capsys, *more) == usual
+    assert explored(arguments, capsys, "--assessors", "none") != usual
+    assert explored(arguments, capsys, "--assessors", "off") == explored(arguments, capsys)
+    told = ["--system", "r1", "--baseline", "r0", "--credible", "--assessors", "off"]
+    assert main(["explore", *arguments, *told]) == 2
+    assert "--assessors off doubts nothing" in capsys.readouterr().err
+
+
+def test_the_losses_that_are_real_together_are_counted(collection, capsys):
+    arguments, files, qrels = collection
+    found = credibility(JudgedRuns.read(files, qrels, "nDCG@5"), "r1", "r0")
+    lost = found["delta"] < 0
+    still = sorted((found.draws[:, lost] < -1e-9).sum(axis=1).tolist())
+    expected = f"at least {still[len(still) // 20 - 1]} of {lost.sum()} losses are real (95 %)"
+    assert expected in explored(arguments, capsys, "--credible")["notes"]
+    assert "at least" not in str(explored(arguments, capsys)["notes"])
+
+
+def test_runs_of_standard_input_are_doubted_too(collection, capsys, monkeypatch):
+    arguments, files, _ = collection
+    usual = explored(arguments, capsys, "--assessors", "none")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(files[3].read_bytes())))
+    given = ["-" if word == str(files[3]) else word for word in arguments]
+    assert explored(given, capsys, "--assessors", "none")["rows"] == usual["rows"]
 
 
 def test_what_makes_no_sense_gets_one_line(collection, capsys, tmp_path):

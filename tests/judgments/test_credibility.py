@@ -66,8 +66,10 @@ def test_another_assessor_may_use_higher_grades(tmp_path):
 
 def test_bad_requests_are_refused(tmp_path):
     runs = read_random(tmp_path, seed=9)
-    with pytest.raises(SurefootError, match="assessors must be 'dl2019', a number, or qrels"):
+    with pytest.raises(SurefootError, match="nist: no such file"):
         credibility(runs, "r0", "r1", assessors="nist")
+    with pytest.raises(SurefootError, match="'off' leaves nothing in doubt"):
+        credibility(runs, "r0", "r1", assessors="off")
     with pytest.raises(SurefootError, match="the level must lie between 0 and 1"):
         credibility(runs, "r0", "r1", level=2)
 

@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         with _telling_of_resamples(scores, arguments) as tell:
             result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, progress=tell, **options)
         if arguments.unjudged == "bounds":
-            result = _with_bounds(result, arguments)
+            result = _with_bounds(result, scores, arguments)
         inputs.show(_arranged(result, scores, arguments), arguments)
     return 0
 
@@ -151,15 +151,13 @@ def _behind(names: list[str], name: str, other: str) -> list[str]:
     return [kept for each in names for kept in ((each, other) if each == name else (each,))]
 
 
-def _with_bounds(result: Evaluation, arguments: argparse.Namespace) -> Evaluation:
+def _with_bounds(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
     """The rows with the least and the largest U_Risk over all grades of unjudged documents."""
     from surefoot.judgments.bounds import with_urisk_bounds
 
     if not arguments.baseline or arguments.value != "linear":
         raise SurefootError("--unjudged bounds needs a run as the --baseline, and linear values")
-    measures = arguments.measure or [inputs.DEFAULT_MEASURE]
-    runs = [inputs.load_judged(arguments, measure) for measure in measures]
-    return with_urisk_bounds(result, {str(one.measure): one for one in runs})
+    return with_urisk_bounds(result, {one.measure: inputs.judged_runs(one) for one in scores})
 
 
 def _stream(arguments: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot.analysis.explore import Exploration
+    from surefoot.scores import Scores
 
 EXAMPLES = """examples:
   surefoot explore runs/*.run --qrels qrels.txt --measure nDCG@10 --system new --baseline old
@@ -53,8 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, explore, print."""
     from surefoot.analysis.explore import explore
 
+    scores = inputs.load_one(arguments)
     result = explore(
-        inputs.load_one(arguments),
+        scores,
         arguments.system,
         arguments.baseline,
         arguments.alpha,
@@ -62,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         value=inputs.value_function(arguments),
     )
     topics = _topics(result, arguments)
-    doubted = _with_doubts(result, arguments).select(topics)
+    doubted = _with_doubts(result, scores, arguments).select(topics)
     if arguments.documents:
         names = [name for name in doubted.columns if name not in result.columns]
         doubts = {row["topic"]: {name: row[name] for name in names} for row in doubted.rows()} if names else {}
@@ -72,22 +74,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _with_doubts(result: Exploration, arguments: argparse.Namespace) -> Exploration:
+def _with_doubts(result: Exploration, scores: Scores, arguments: argparse.Namespace) -> Exploration:
     """The topics with bounds of their differences, and with the probability of losses, as far as asked for."""
-    credible = arguments.credible or bool(arguments.assessors)
-    if not credible and arguments.unjudged != "bounds":
+    assessors = inputs.credible_assessors(arguments)
+    if assessors == "off" and arguments.unjudged != "bounds":
         return result
     if arguments.unjudged == "skip":
         raise SurefootError("--credible takes unjudged documents into account itself; leave out --unjudged skip")
     from surefoot.judgments.bounds import delta_bounds
     from surefoot.judgments.credibility import credibility
 
-    runs = inputs.load_judged(arguments, (arguments.measure or [inputs.DEFAULT_MEASURE])[0])
+    runs = inputs.judged_runs(scores)
     system, baseline = arguments.system, arguments.baseline
     if arguments.unjudged == "bounds":
         result = result.with_columns(delta_bounds(runs.pair(system, baseline)), ("delta_low", "delta_high"))
-    if credible:
-        found = credibility(runs, system, baseline, arguments.alpha, assessors=inputs.assessors(arguments.assessors))
+    if assessors != "off":
+        found = credibility(runs, system, baseline, arguments.alpha, assessors=assessors)
         names = [name for name in ("p_loss", "low", "high", "credible", "confirmed") if name in found.columns]
         result = result.with_columns(found, names)
     return result

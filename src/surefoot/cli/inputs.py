@@ -14,6 +14,7 @@ from surefoot.errors import SurefootError, listed
 if TYPE_CHECKING:
     from surefoot.analysis.design import Population
     from surefoot.io.document_lists import Run
+    from surefoot.judgments.credibility import Assessors
     from surefoot.judgments.judged_runs import JudgedRuns
     from surefoot.results import Result
     from surefoot.risk.values import Family
@@ -100,12 +101,18 @@ def add_credible(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="add the probability that a loss is one for another assessor too, with all documents judged; needs runs",
     )
-    parser.add_argument(
+    add_assessors(parser, "dl2019 with --credible, else off")
+
+
+def add_assessors(group: Any, default: str) -> None:
+    """How assessors differ."""
+    group.add_argument(
         "--assessors",
-        nargs="+",
+        nargs="*",
         metavar="QRELS",
-        help="how assessors differ, for --credible: qrels of other assessors, the probability that another one gives "
-        "another grade, none, or dl2019 (default)",
+        help="grades in doubt: none (of unjudged documents only), off, dl2019 (also those that another assessor may "
+        "change, as in TREC DL 2019; the same without a value), the share of grades that another assessor changes, or "
+        f"qrels of other assessors (default: {default})",
     )
 
 
@@ -267,16 +274,29 @@ def _refuse_tables(paths: Sequence[str]) -> None:
             raise SurefootError(f"{path} is a table of scores, not a run: give it with --scores {path}")
 
 
-def assessors(given: Sequence[str] | None) -> str | float | Sequence[str] | None:
-    """How assessors differ: by name, a number, none, or their files."""
-    if given is None or list(given) == ["dl2019"]:
-        return "dl2019"
-    if list(given) == ["none"]:
-        return None
-    try:
-        return float(given[0]) if len(given) == 1 else given
-    except ValueError:
-        return given
+def assessors(given: Sequence[str] | None, default: str = "dl2019") -> Assessors:
+    """How assessors differ: "none", "off", "dl2019", a share, or qrels; the default if the option is not given."""
+    from surefoot.judgments.assessors import parse_assessors
+
+    return parse_assessors(default if given is None else list(given))
+
+
+def credible_assessors(arguments: argparse.Namespace) -> Assessors:
+    """How assessors differ, for --credible and --assessors of commands that add columns; "off" without both."""
+    found = assessors(arguments.assessors, "dl2019" if arguments.credible else "off")
+    if found == "off" and arguments.credible:
+        raise SurefootError(
+            "--credible doubts the judgments, and --assessors off doubts nothing; leave out one of them"
+        )
+    return found
+
+
+def judged_runs(scores: Scores) -> JudgedRuns:
+    """The runs and judgments that scores come from."""
+    from surefoot.judgments.judged_runs import JudgedRuns
+
+    with progress("Reading runs", log="none"):
+        return JudgedRuns.of(scores)
 
 
 def load_judged(arguments: argparse.Namespace, measure: str) -> JudgedRuns:

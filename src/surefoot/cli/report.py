@@ -67,14 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _credible(arguments: argparse.Namespace, scores: list[Scores]) -> list[Credibility]:
     """How credible the changes are that the page opens with, if that is asked for."""
-    if not arguments.credible and not arguments.assessors:
+    assessors = inputs.credible_assessors(arguments)
+    if assessors == "off":
         return []
     from surefoot.judgments.credibility import credibility
     from surefoot.show.report.payload import opening
 
     system, baseline = opening(scores[0], arguments.baseline, arguments.candidate)
-    assessors = inputs.assessors(arguments.assessors)
-    judged = (inputs.load_judged(arguments, one.measure) for one in scores)
+    judged = (inputs.judged_runs(one) for one in scores)
     return [credibility(runs, system, baseline, arguments.alpha, assessors=assessors) for runs in judged]
 
 

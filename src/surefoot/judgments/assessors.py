@@ -20,6 +20,7 @@ from surefoot.judgments.unjudged import GradeModel
 from surefoot.risk.distributions import logistic, logit
 
 SHIPPED = "dl2019"
+WORDS = ("none", "off", SHIPPED)
 
 
 class Spreads(NamedTuple):
@@ -250,6 +251,27 @@ class Traits(NamedTuple):
     def tilt(self, excess: FloatArray, profiles: FloatArray) -> FloatArray:
         """How far each assessor leans to higher grades of documents, n × documents."""
         return np.asarray(self.leniency + self.trust * excess + self.taste @ profiles.T)
+
+
+def parse_assessors(given: object) -> str | float | Disagreement | list[object]:
+    """How assessors differ: a word, a share, a `Disagreement`, or qrels in a list.
+
+    Words are "none" (only unjudged documents are in doubt), "off" (nothing is) and "dl2019". None means "none". An
+    empty list, which a bare option gives, means "dl2019". Other texts are numbers or files.
+
+    >>> parse_assessors("0.2"), parse_assessors(["none"]), parse_assessors([]), parse_assessors("second.qrels")
+    (0.2, 'none', 'dl2019', ['second.qrels'])
+    """
+    if given is None:
+        return "none"
+    if isinstance(given, list | tuple):
+        return list(given) if len(given) > 1 else parse_assessors(given[0]) if given else SHIPPED
+    if isinstance(given, str) and given not in WORDS:
+        try:
+            return float(given)
+        except ValueError:
+            return [given]
+    return given if isinstance(given, str | float | int | Disagreement) else [given]
 
 
 def replicate(qrels: Qrels, other: object) -> Qrels:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from surefoot._typing import Columns, FloatArray, IntArray
 from surefoot.errors import SurefootError, counted
-from surefoot.judgments.assessors import SHIPPED, Disagreement, DrawnAssessors, replicate
+from surefoot.judgments.assessors import SHIPPED, Disagreement, DrawnAssessors, parse_assessors, replicate
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.simulation import judged_deltas, simulated_deltas
 from surefoot.judgments.unjudged import GradeModel
@@ -18,7 +19,8 @@ from surefoot.risk.alphas import validate_alpha
 from surefoot.risk.values import Linear
 from surefoot.scores import VIRTUAL
 
-Assessors = Disagreement | str | float | Sequence[object] | None
+Assessors = Any
+"""How assessors differ; `parse_assessors` names the forms."""
 LEVEL = 0.1
 """Intervals hold the central 90 %, so that a credible loss has a probability of at least 95 %."""
 N_DRAWS = 2000
@@ -90,7 +92,7 @@ def credibility(
     assessors
         How assessors differ: a `Disagreement`, ``"dl2019"`` for the one that comes with Surefoot, a probability that
         another assessor gives another grade, qrels of one or more other assessors, to which a `Disagreement` is fitted,
-        or None if only unjudged documents are to be doubted.
+        or ``"none"`` if only unjudged documents are in doubt.
     level
         Intervals hold the central 1 - level of the draws.
     n_draws
@@ -121,13 +123,13 @@ def credibility(
     alpha = validate_alpha(alpha)
     if not 0 < level < 1:
         raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
-    model = GradeModel.of(runs)
+    model, assessors = GradeModel.of(runs), parse_assessors(assessors)
     disagreement = resolve_assessors(assessors, runs, model)
     delta, draws = _deltas(runs, system, baseline), _draws(runs, system, baseline, model, disagreement, n_draws, seed)
     columns = {"topic": np.array(runs.topics), "delta": delta, **_columns(draws, level), "judged": runs.judged(system)}
     if baseline not in VIRTUAL:
         columns["baseline_judged"] = runs.judged(baseline)
-    if isinstance(assessors, list | tuple):
+    if isinstance(assessors, list):
         columns["confirmed"] = confirmed(runs, system, baseline, assessors)
     told = signature(
         "credibility",
@@ -145,7 +147,7 @@ def credibility(
     return Credibility(
         signature=told,
         columns=columns,
-        notes=_notes(delta, columns["credible"]),
+        notes=_notes(delta, draws, columns["credible"], level),
         measure=str(runs.measure),
         system=system,
         baseline=baseline,
@@ -191,16 +193,15 @@ def _columns(draws: FloatArray, level: float) -> Columns:
 
 
 def resolve_assessors(assessors: Assessors, runs: JudgedRuns, model: GradeModel) -> Disagreement | None:
-    """The disagreement that was asked for, on the scale of the runs' grades."""
-    if assessors is None or isinstance(assessors, Disagreement):
-        return assessors
-    if isinstance(assessors, str):
-        if assessors != SHIPPED:
-            raise SurefootError(f"assessors must be {SHIPPED!r}, a number, or qrels in a list; got {assessors!r}")
-        return Disagreement.shipped(runs.levels)
-    if isinstance(assessors, float | int):
-        return Disagreement.of_rate(assessors, runs.grade_counts)
-    return Disagreement.fit(runs, assessors, model)
+    """The disagreement that was asked for, on the scale of the runs' grades; None if judged grades are facts."""
+    given = parse_assessors(assessors)
+    if given == "off":
+        raise SurefootError("assessors 'off' leaves nothing in doubt; 'none' doubts unjudged documents only")
+    if isinstance(given, str):
+        return Disagreement.shipped(runs.levels) if given == SHIPPED else None
+    if isinstance(given, float | int):
+        return Disagreement.of_rate(given, runs.grade_counts)
+    return given if isinstance(given, Disagreement) else Disagreement.fit(runs, given, model)
 
 
 def confirmed(runs: JudgedRuns, system: str, baseline: str, others: Sequence[object]) -> IntArray:
@@ -213,11 +214,14 @@ def confirmed(runs: JudgedRuns, system: str, baseline: str, others: Sequence[obj
 def draw_deltas(
     pair: JudgedPair, model: GradeModel, disagreement: Disagreement | None, n: int, seed: int = 0
 ) -> FloatArray:
-    """Differences under drawn grades, n × topics."""
+    """Differences under drawn grades, n × topics; as judged on a topic where no grade is in doubt."""
     random = np.random.default_rng(seed)
     shared, deltas = model.draw_shared(random, n), np.empty((n, len(pair.topics)))
     others = None if disagreement is None else disagreement.draw(random, n, model.runs)
     for topic, own in enumerate(pair.topics):
+        if others is None and not own.unjudged.any():
+            deltas[:, topic] = pair.delta[topic]
+            continue
         grades = model.fill(topic, own.codes, own.grades, shared, random)
         rest = np.repeat(own.rest[np.newaxis], n, axis=0)
         if others is not None:
@@ -245,9 +249,32 @@ def judge_again(
     return again, counts
 
 
-def _notes(delta: FloatArray, verdict: FloatArray) -> tuple[str, ...]:
+def real_losses(delta: FloatArray, draws: FloatArray, level: float = LEVEL / 2) -> int:
+    """The number of losses as judged that stay losses together in all but ``level`` of the joint draws.
+
+    >>> real_losses(np.array([-0.1, -0.2, 0.3]), np.array([[-0.1, 0.1, -0.1]] * 10 + [[-0.1, -0.2, 0.3]] * 90))
+    1
+    """
+    still = (draws[:, delta < -NO_CHANGE] < -NO_CHANGE).sum(axis=1)
+    return int(np.quantile(still, level, method="lower"))
+
+
+def count_real_losses(delta: FloatArray, draws: FloatArray, level: float = LEVEL / 2) -> str:
+    """`real_losses` in words.
+
+    >>> count_real_losses(np.array([-0.1, -0.2]), np.array([[-0.1, 0.1]]))
+    'at least 1 of 2 losses are real (95 %)'
+    """
+    losses = int((delta < -NO_CHANGE).sum())
+    told = f"{counted(losses, 'loss')} {'is' if losses == 1 else 'are'} real"
+    return f"at least {real_losses(delta, draws, level)} of {told} ({100 * (1 - level):g} %)"
+
+
+def _notes(delta: FloatArray, draws: FloatArray, verdict: FloatArray, level: float) -> tuple[str, ...]:
     notes = []
     for kind, sign in (("loss", -1), ("win", 1)):
         found, credible = sign * delta > NO_CHANGE, verdict == kind
         notes.append(f"{int((found & credible).sum())} of {counted(int(found.sum()), kind)} credible")
+    if (delta < -NO_CHANGE).any():
+        notes.append(count_real_losses(delta, draws, level / 2))
     return tuple(notes)

@@ -14,7 +14,7 @@ from surefoot._typing import FloatArray
 from surefoot._version import __version__
 from surefoot.analysis.segments import group_topics
 from surefoot.errors import SurefootError
-from surefoot.judgments.credibility import Credibility
+from surefoot.judgments.credibility import Credibility, count_real_losses
 from surefoot.risk import validate_alpha
 from surefoot.scores import VIRTUAL, Scores
 from surefoot.show.report.rankings import Rankings, rankings_payload
@@ -100,7 +100,7 @@ def _credible(found: Credibility, scores: Scores) -> dict[str, Any]:
     order = [known.index(topic) for topic in scores.topics]
     columns = {name: packed(found[name][order]) for name in ("p_loss", "low", "high")}
     told = {"system": found.system, "baseline": found.baseline, "credible": found["credible"][order].tolist()}
-    return {**told, **columns}
+    return {**told, **columns, "real": count_real_losses(found.delta[order], found.draws[:, order], found.level / 2)}
 
 
 def opening(scores: Scores, baseline: str | None, candidate: str | None) -> tuple[str, str]:

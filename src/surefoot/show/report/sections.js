@@ -83,15 +83,17 @@ function showWorst(it, rows, go) {
   const title = worst.length === 1 ? "The query it made worse" : `The ${which} queries it made worse`;
   byId("worst-title").textContent = worst.length ? title : "No query got worse";
   const most = worst.length ? -worst[0].delta : 1;
+  const found = credibleOf(it);
   const cells = worst.map((row) => [
     element("span", {}, link(row.topic, go, "all systems on this query"), textBelow(row.topic)),
     fixed(row.baseline_score, 3),
     fixed(row.system_score, 3),
     element("span", {}, signed(row.delta, 3), meter(-row.delta / most)),
-    ...(credibleOf(it) ? [fixed(row.p_loss, 2)] : []),
+    ...(found ? [fixed(row.p_loss, 2)] : []),
   ]);
-  const caption = `Before: ${called(it.baseline)}. After: ${it.system}.`;
-  const heads = ["query", "before", "after", "change", ...(credibleOf(it) ? ["p_loss"] : [])];
+  const real = found ? ` ${found.real[0].toUpperCase()}${found.real.slice(1)}.` : "";
+  const caption = `Before: ${called(it.baseline)}. After: ${it.system}.${real}`;
+  const heads = ["query", "before", "after", "change", ...(found ? ["p_loss"] : [])];
   const table = plainTable(caption, heads, cells);
   byId("worst").replaceChildren(...(worst.length ? [table] : []));
 }
