@@ -1,0 +1,175 @@
+"""Doubt about the judgments behind a comparison: differences under drawn grades, and their bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surefoot._names import positions
+from surefoot._typing import FloatArray
+from surefoot.effectiveness.measures import parse_measure
+from surefoot.errors import SurefootError, counted
+from surefoot.judgments.assessors import parse_assessors
+from surefoot.judgments.bounds import delta_bounds, matters
+from surefoot.judgments.credibility import NO_CHANGE, Assessors, draw_deltas, resolve_assessors
+from surefoot.judgments.judged_runs import DEEPEST, JudgedPair, JudgedRuns
+from surefoot.judgments.unjudged import GradeModel
+from surefoot.scores import Scores
+
+DRAWS = 500
+"""The number of draws; a probability is then known to about 0.01."""
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """Differences, candidate minus baseline, under other grades; topics are those of the scores.
+
+    ``deltas`` are joint draws, draws × topics. ``lowest`` and ``highest`` are the extremes over all grades of the
+    unjudged documents. ``unjudged`` lists for each topic, as (topic, document), the unjudged documents that can change
+    the difference, those of the candidate first.
+    """
+
+    deltas: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
+    unjudged: tuple[tuple[tuple[str, str], ...], ...]
+    note: str
+
+    @property
+    def expected(self) -> FloatArray:
+        """The mean difference of each topic over the draws."""
+        return np.asarray(self.deltas.mean(axis=0))
+
+
+def lost_results(scores: Scores, candidate: str, baseline: str) -> tuple[str, ...] | None:
+    """The topics for which the baseline retrieved a document and the candidate none; None if this is not known.
+
+    >>> from surefoot.effectiveness import score_runs
+    >>> runs = {"old": {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}, "new": {"q2": {"d1": 1.0}}}
+    >>> lost_results(score_runs(runs, {"q1": {"d1": 1}, "q2": {"d1": 0}}), "new", "old")
+    ('q1',)
+    """
+    runs = {} if scores.source is None else scores.source.runs
+    if candidate not in runs or baseline not in runs:
+        return None
+    lost = set(runs[candidate].absent) - set(runs[baseline].absent)
+    return tuple(topic for topic in scores.topics if topic in lost)
+
+
+def why_no_doubt(scores: Scores, candidate: str, baseline: str, assessors: Assessors = "none") -> str | None:
+    """The reason why `doubt` gives None; None if it gives a `Doubt`."""
+    given, source = parse_assessors(assessors), scores.source
+    if given == "off":
+        return "doubt about judgments is off"
+    if source is None:
+        return "scores without runs: the judgments are unknown"
+    if others := [name for name in (candidate, baseline) if name not in source.runs]:
+        return f"{others[0]} is not a single run"
+    if source.skips_unjudged:
+        return "unjudged documents are left out of the rankings"
+    if parse_measure(source.measure).kind is None:
+        return f"{source.measure} is computed by ir_measures, and grades are drawn only for measures of Surefoot"
+    if not source.qrels.are_whole:
+        return "some grades are fractions"
+    if source.qrels.are_relevant_only:
+        return "only relevant documents are judged, so that the grades of others can't be estimated"
+    if not _is_judged(scores, candidate, baseline, given) and not JudgedRuns.of(scores).has_judged:
+        return "no retrieved document is judged"
+    return None
+
+
+def doubt(
+    scores: Scores,
+    candidate: str,
+    baseline: str,
+    assessors: Assessors = "none",
+    *,
+    n_draws: int = DRAWS,
+    seed: int = 0,
+) -> Doubt | None:
+    """Draw the grades that are in doubt, and the differences that they give.
+
+    Parameters
+    ----------
+    scores
+        Scores of runs, by `surefoot.score_runs`.
+    candidate, baseline
+        The names of two of the runs.
+    assessors
+        ``"none"``: judged grades are facts, and only unjudged documents are in doubt. ``"off"``: nothing is in doubt.
+        ``"dl2019"``, a share, or qrels of other assessors: another assessor may give another grade, as in
+        `surefoot.credibility`.
+    n_draws, seed
+        The number of draws, and the random seed.
+
+    Returns
+    -------
+    Doubt
+        None if nothing can be doubted; `why_no_doubt` gives the reason.
+
+    Examples
+    --------
+    >>> from surefoot.effectiveness import score_runs
+    >>> runs = {"old": {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}, "new": {"q1": {"d2": 1.0}, "q2": {"d3": 1.0}}}
+    >>> scores = score_runs(runs, {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 1}}, "P@1")
+    >>> found = doubt(scores, "new", "old")
+    >>> found.lowest, found.highest, found.unjudged
+    (array([-1., -1.]), array([-1.,  0.]), ((), (('q2', 'd3'),)))
+    """
+    measured, given = scores[candidate] - scores.baseline(baseline), parse_assessors(assessors)
+    if n_draws < 1:
+        raise SurefootError(f"the number of draws must be at least 1; got {n_draws}")
+    if why_no_doubt(scores, candidate, baseline, given) is not None:
+        return None
+    if _is_judged(scores, candidate, baseline, given):
+        same = np.broadcast_to(measured, (n_draws, measured.size))
+        return Doubt(same, measured, measured, ((),) * measured.size, "every document that counts is judged")
+    runs = JudgedRuns.of(scores)
+    pair, columns = runs.pair(candidate, baseline), positions("topic", runs.topics, scores.topics)
+    shift = measured - pair.delta[columns]  # 0 unless the measure looks deeper than `JudgedRuns`
+    _refuse_changes(pair, columns, shift)
+    model, bounds = GradeModel.of(runs), delta_bounds(pair)
+    deltas = draw_deltas(pair, model, resolve_assessors(given, runs, model), n_draws, seed)[:, columns] + shift
+    unjudged = tuple(_unjudged(pair, topic) for topic in columns)
+    settled = np.array([not documents for documents in unjudged])
+    lowest, highest = (np.where(settled, measured, end[columns] + shift) for end in (bounds.low, bounds.high))
+    if given == "none":
+        deltas[:, settled] = measured[settled]
+    return Doubt(deltas, lowest, highest, unjudged, _note(unjudged, given, n_draws))
+
+
+def _is_judged(scores: Scores, candidate: str, baseline: str, given: object) -> bool:
+    """Whether no grade is in doubt, as far as the judged fractions show."""
+    if given != "none" or scores.judged is None:
+        return False
+    judged = scores.judged[[scores.row(candidate), scores.row(baseline)]]
+    return bool((np.isnan(judged) | (judged == 1)).all())
+
+
+def _refuse_changes(pair: JudgedPair, columns: list[int], shift: FloatArray) -> None:
+    """Raise if the files or objects that were read again give other scores."""
+    sizes = np.maximum(pair.runs.ranking(pair.candidate).sizes, pair.runs.ranking(pair.baseline).sizes)[columns]
+    is_whole = (sizes < DEEPEST) | (pair.runs.measure.cutoff <= DEEPEST)
+    if (np.abs(shift[is_whole]) > NO_CHANGE).any():
+        raise SurefootError(
+            f"{pair.candidate} or {pair.baseline} has changed since it was scored; score the runs again"
+        )
+
+
+def _unjudged(pair: JudgedPair, topic: int) -> tuple[tuple[str, str], ...]:
+    """The unjudged documents of a topic that can change the difference, in the order of the two rankings."""
+    own = pair.topics[topic]
+    counts = matters(pair, own)
+    if not counts.any():
+        return ()
+    documents, ranked = pair.documents(topic), dict.fromkeys([*own.own.tolist(), *own.base.tolist()])
+    return tuple((pair.runs.topics[topic], documents[index]) for index in ranked if counts[index])
+
+
+def _note(unjudged: tuple[tuple[tuple[str, str], ...], ...], given: object, n_draws: int) -> str:
+    """The grades that are in doubt, in words."""
+    number, queries = sum(map(len, unjudged)), sum(map(bool, unjudged))
+    where = f"{counted(number, 'unjudged document')} of {counted(queries, 'query')}"
+    what = f"the grades of {where}" if given == "none" else f"all grades, and those of {where},"
+    return f"{what} are drawn {n_draws:,} times"
