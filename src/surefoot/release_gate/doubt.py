@@ -171,5 +171,6 @@ def _note(unjudged: tuple[tuple[tuple[str, str], ...], ...], given: object, n_dr
     """The grades that are in doubt, in words."""
     number, queries = sum(map(len, unjudged)), sum(map(bool, unjudged))
     where = f"{counted(number, 'unjudged document')} of {counted(queries, 'query')}"
-    what = f"the grades of {where}" if given == "none" else f"all grades, and those of {where},"
-    return f"{what} are drawn {n_draws:,} times"
+    if given != "none":
+        return f"all grades are drawn {n_draws:,} times" + (f", also those of {where}" if number else "")
+    return f"the grades of {where} are drawn {n_draws:,} times" if number else "no unjudged document can matter"
