@@ -13,7 +13,7 @@ from surefoot import Scores, SurefootError, credibility, score_runs
 from surefoot.judgments.assessors import Disagreement, parse_assessors
 from surefoot.judgments.bounds import delta_bounds, matters
 from surefoot.judgments.credibility import NO_CHANGE, real_losses
-from surefoot.judgments.judged_runs import JudgedRuns
+from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.release_gate.doubt import Doubt, doubt, lost_results, why_no_doubt
 from tests.judgments.collection import random_collection, write_qrels, write_runs
@@ -48,28 +48,45 @@ def test_bounds_hold_all_draws_and_the_measured_difference(tmp_path: Path, measu
     np.testing.assert_array_equal(found.expected, found.deltas.mean(axis=0))
 
 
+def changing(pair: JudgedPair, topic: int) -> tuple[set[str], float]:
+    """The unjudged documents whose grade changes the difference, tried with all grades of all, and its whole range."""
+    own, levels = pair.topics[topic], pair.runs.levels
+    free = np.flatnonzero(own.unjudged)
+    assigned = np.array(list(product(range(levels), repeat=free.size)), np.int64).reshape(levels**free.size, free.size)
+    grades = np.repeat(own.zero_filled[np.newaxis], len(assigned), axis=0)
+    grades[:, free] = assigned
+    deltas = pair.deltas(own, grades, np.repeat(own.rest[np.newaxis], len(grades), axis=0))
+    by_document = (np.moveaxis(deltas.reshape((levels,) * free.size), place, 0) for place in range(free.size))
+    changed = [bool(np.ptp(table, axis=0).max() > 1e-12) for table in by_document]
+    names = [pair.documents(topic)[document] for document in free]
+    return {name for name, is_changing in zip(names, changed, strict=True) if is_changing}, float(np.ptp(deltas))
+
+
 @pytest.mark.parametrize("measure", MEASURES)
-def test_a_document_is_named_if_and_only_if_its_grade_can_change_the_difference(tmp_path: Path, measure: str) -> None:
-    """Against all grades of all unjudged documents."""
-    scores = scores_of(tmp_path, 5, measure, documents=7, holes=0.5, highest=2, topics=15)
+def test_every_document_that_can_change_a_difference_is_named(tmp_path: Path, measure: str) -> None:
+    """Against all grades of all unjudged documents; for P and RBP no other is named."""
+    scores = scores_of(tmp_path, 5, measure, documents=6, holes=0.6, highest=2, topics=150, runs=2)
     pair, found = JudgedRuns.of(scores).pair("r0", "r1"), found_by(scores, n_draws=2)
-    kinds = set()
-    for topic, own in enumerate(pair.topics):
-        free = np.flatnonzero(own.unjudged)
-        assigned = np.array(list(product(range(3), repeat=free.size)), np.int64).reshape(3**free.size, free.size)
-        grades = np.repeat(own.zero_filled[np.newaxis], len(assigned), axis=0)
-        grades[:, free] = assigned
-        deltas = pair.deltas(own, grades, np.repeat(own.rest[np.newaxis], len(grades), axis=0))
-        expected = set()
-        for place, document in enumerate(free.tolist()):
-            table = np.moveaxis(deltas.reshape((3,) * free.size), place, 0).reshape(3, -1)
-            if np.ptp(table, axis=0).max() > 1e-12:
-                expected.add((scores.topics[topic], pair.documents(topic)[document]))
-            kinds.add(bool(np.ptp(table, axis=0).max() > 1e-12))
-        assert set(found.unjudged[topic]) == expected
+    sure = 0
+    for topic in range(len(scores.topics)):
+        expected, reach = changing(pair, topic)
+        named = {document for _, document in found.unjudged[topic]}
+        assert named >= expected
+        if measure.startswith(("P", "RBP")):
+            assert named == expected
+        assert found.highest[topic] - found.lowest[topic] == pytest.approx(reach, abs=1e-12)
         if not expected:
+            sure += bool(pair.topics[topic].unjudged.any())
+            assert not named
             assert found.lowest[topic] == found.highest[topic] == measured(scores)[topic]
-    assert True in kinds
+    assert sure > 0
+
+
+def test_documents_that_matter_only_together_are_named() -> None:
+    """A document of both rankings changes the recall only where one of the others is relevant and one is not."""
+    runs = {"r0": {"q": {"x": 2.0, "z": 1.0}, "p": {"a": 1.0}}, "r1": {"q": {"y": 2.0, "z": 1.0}, "p": {"a": 1.0}}}
+    scores = score_runs(runs, {"q": {"b": 1}, "p": {"a": 1, "b": 0}}, "R@2")
+    assert found_by(scores).unjudged == ((), (("q", "x"), ("q", "z"), ("q", "y")))
 
 
 def test_documents_of_the_candidate_come_first_in_the_order_of_their_ranks(tmp_path: Path) -> None:
@@ -212,12 +229,15 @@ def test_runs_that_changed_since_they_were_scored_are_refused(tmp_path: Path) ->
 
 def test_rankings_deeper_than_those_looked_at_keep_the_measured_difference() -> None:
     deep = {f"d{number}": 3000.0 - number for number in range(1500)}
-    runs = {"old": {"q1": deep, "q2": {"a": 1.0}}, "new": {"q1": {"d1400": 1.0}, "q2": {"b": 1.0}}}
-    scores = score_runs(runs, {"q1": {document: int(document == "d1400") for document in deep}, "q2": {"a": 1}}, "AP")
-    found = doubt(scores, "new", "old", n_draws=20)
+    runs = {"old": {"q1": deep, "q2": deep}, "new": {"q1": {"d1400": 1.0}, "q2": {"b": 2.0, "d1400": 1.0}}}
+    judged = {document: int(document == "d1400") for document in deep}
+    scores = score_runs(runs, {"q1": judged, "q2": judged}, "AP")
+    found, delta = doubt(scores, "new", "old", n_draws=200), scores["new"] - scores["old"]
     assert found is not None
-    assert found.deltas[:, 0].tolist() == [scores["new"][0] - scores["old"][0]] * 20
+    assert found.deltas[:, 0].tolist() == [delta[0]] * 200
     assert found.unjudged == ((), (("q2", "b"),))
+    assert found.lowest[1] == found.deltas[:, 1].min() == pytest.approx(delta[1], abs=1e-12)
+    assert found.highest[1] > delta[1] + 0.1
 
 
 def slow_lost(runs: dict[str, dict[str, dict[str, float]]], topics: Sequence[str]) -> list[str]:

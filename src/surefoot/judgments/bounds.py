@@ -141,21 +141,23 @@ def _assignments(pair: JudgedPair, own: TopicPair) -> IntArray | None:
 
 
 def matters(pair: JudgedPair, own: TopicPair) -> BoolArray:
-    """Which unjudged documents can change the difference.
+    """Which unjudged documents may change the difference; the others cannot, whatever the grades of all of them.
 
-    One cannot if it is behind a relevant document (RR), or counts alike for both rankings (P). Each document is tried
-    while the others have grade 0, the highest, or the highest where this favours the candidate, or the baseline.
+    No document can if the rankings are the same. For P and RBP a document cannot if it counts alike in both rankings,
+    for RR if it is behind a judged relevant document wherever it is ranked.
     """
-    found, free = np.zeros(own.codes.size, np.bool_), np.flatnonzero(own.unjudged)
-    if not free.size:
-        return found
-    weights, highest = _weights(pair, own)[free], pair.runs.levels - 1
-    for raised in (weights < -np.inf, weights > -np.inf, weights > 0, weights < 0):
-        grades = np.repeat(own.zero_filled[np.newaxis], free.size + 1, axis=0)
-        grades[:, free] = highest * (raised ^ np.eye(free.size + 1, free.size, dtype=np.bool_))
-        deltas = pair.deltas(own, grades, np.repeat(own.rest[np.newaxis], len(grades), axis=0))
-        found[free] |= np.abs(deltas[:-1] - deltas[-1]) > ROUNDING
-    return found
+    kind, free = pair.runs.measure.kind, own.unjudged
+    if np.array_equal(own.own, own.base):
+        return np.zeros_like(free)
+    if kind in (kernels.P, kernels.RBP, kernels.RBP_GRADED):
+        return np.asarray(free & (_weights(pair, own) != 0))
+    if kind != kernels.RR:
+        return free
+    ahead = np.zeros_like(free)
+    for ranked in (own.own, own.base):
+        relevant = own.zero_filled[ranked] >= pair.runs.measure.rel
+        ahead[ranked[np.cumsum(relevant) == 0]] = True
+    return np.asarray(free & ahead)
 
 
 def _sorted_grades(values: IntArray, size: int) -> IntArray:

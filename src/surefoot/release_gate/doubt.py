@@ -11,7 +11,7 @@ from surefoot._typing import FloatArray
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.errors import SurefootError, counted
 from surefoot.judgments.assessors import parse_assessors
-from surefoot.judgments.bounds import delta_bounds, matters
+from surefoot.judgments.bounds import ROUNDING, delta_bounds, matters
 from surefoot.judgments.credibility import NO_CHANGE, Assessors, draw_deltas, resolve_assessors
 from surefoot.judgments.judged_runs import DEEPEST, JudgedPair, JudgedRuns
 from surefoot.judgments.unjudged import GradeModel
@@ -26,7 +26,7 @@ class Doubt:
     """Differences, candidate minus baseline, under other grades; topics are those of the scores.
 
     ``deltas`` are joint draws, draws × topics. ``lowest`` and ``highest`` are the extremes over all grades of the
-    unjudged documents. ``unjudged`` lists for each topic, as (topic, document), the unjudged documents that can change
+    unjudged documents. ``unjudged`` lists for each topic, as (topic, document), the unjudged documents that may change
     the difference, those of the candidate first.
     """
 
@@ -131,7 +131,8 @@ def doubt(
     _refuse_changes(pair, columns, shift)
     model, bounds = GradeModel.of(runs), delta_bounds(pair)
     deltas = draw_deltas(pair, model, resolve_assessors(given, runs, model), n_draws, seed)[:, columns] + shift
-    unjudged = tuple(_unjudged(pair, topic) for topic in columns)
+    is_open = ~bounds["exact"] | (bounds.high - bounds.low > ROUNDING)
+    unjudged = tuple(_unjudged(pair, topic) if is_open[topic] else () for topic in columns)
     settled = np.array([not documents for documents in unjudged])
     lowest, highest = (np.where(settled, measured, end[columns] + shift) for end in (bounds.low, bounds.high))
     if given == "none":
@@ -158,12 +159,9 @@ def _refuse_changes(pair: JudgedPair, columns: list[int], shift: FloatArray) -> 
 
 
 def _unjudged(pair: JudgedPair, topic: int) -> tuple[tuple[str, str], ...]:
-    """The unjudged documents of a topic that can change the difference, in the order of the two rankings."""
-    own = pair.topics[topic]
-    counts = matters(pair, own)
-    if not counts.any():
-        return ()
-    documents, ranked = pair.documents(topic), dict.fromkeys([*own.own.tolist(), *own.base.tolist()])
+    """The unjudged documents of a topic that may change the difference, in the order of the two rankings."""
+    own, documents = pair.topics[topic], pair.documents(topic)
+    counts, ranked = matters(pair, own), dict.fromkeys([*own.own.tolist(), *own.base.tolist()])
     return tuple((pair.runs.topics[topic], documents[index]) for index in ranked if counts[index])
 
 
