@@ -169,10 +169,12 @@ def good_ratchet() -> bytes:
     import surefoot
 
     scores = surefoot.Scores([[0.5, 0.25], [0.5, 0.5]], ["old", "new"], ["q1", "q2"], "nDCG@10")
-    result = surefoot.gate(scores, "old", candidate="new")
+    accepted = None
+    for candidate, baseline in (("new", "old"), ("old", "new")):  # then new is the anchor
+        accepted = surefoot.accept(scores, surefoot.gate(scores, baseline, candidate=candidate), accepted)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "accepted.json")
-        surefoot.write_accepted(path, surefoot.accept(scores, result))
+        surefoot.write_accepted(path, accepted)
         return path.read_bytes()
 
 
