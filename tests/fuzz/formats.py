@@ -178,6 +178,34 @@ def good_ratchet() -> bytes:
         return path.read_bytes()
 
 
+LOSSES = b"""# Agreed with the editors.
+
+[[loss]]
+query = "q1"
+measure = "nDCG@10"
+baseline_score = 0.8
+candidate_score = 0.25
+reason = "deleted"
+date = 2026-01-31
+
+# Until the index is rebuilt.
+[[loss]]
+query = 'q2'
+measure = "RR"
+baseline_score = 1
+candidate_score = 0.5
+reason = \"\"\"of
+several lines\"\"\"
+date = 2026-02-01
+"""
+
+
+def read_losses(path: Path) -> Any:
+    from surefoot.release_gate.acknowledged import read_acknowledged
+
+    return read_acknowledged(path)
+
+
 @cache
 def model_files() -> dict[str, bytes]:
     """The files of a small model, and the checkpoint of its training."""
@@ -345,6 +373,7 @@ FORMATS = {
     "texts of documents, Parquet": Format(lambda: parquet(CORPUS_TABLE, True), "corpus.parquet", read_corpus),
     "guard": Format(good_guard, "guard.json", read_guard),
     "ratchet": Format(good_ratchet, "accepted.json", read_accepted),
+    "acknowledged losses": text(LOSSES, "surefoot-losses.toml", read_losses),
     "model, its digest recomputed": Format(lambda: model_files()["model.txt"], "model.txt", read_model_text),
     "card of a model": Format(lambda: model_files()["card.json"], "card.json", read_card),
     "checkpoint": Format(lambda: model_files()["checkpoint.json"], "checkpoint.json", read_checkpoint),

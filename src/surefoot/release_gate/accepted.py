@@ -213,7 +213,8 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a value of a file can be a score."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
@@ -230,7 +231,7 @@ def _record(**checks: Check) -> Check:
 
 
 def _is_topics(value: object) -> bool:
-    return bool(value) and _map_of(_is_number)(value)
+    return bool(value) and _map_of(is_number)(value)
 
 
 _FIELDS: dict[str, tuple[str, Check]] = {
@@ -239,8 +240,8 @@ _FIELDS: dict[str, tuple[str, Check]] = {
     "collection": ("text by name", _map_of(_is_text)),
     "asked": ("a list of text", lambda value: isinstance(value, list) and all(map(_is_text, value))),
     "accepted_by": ("a whole number", lambda value: type(value) is int),
-    "figures": ("finite numbers by measure", _map_of(_map_of(_is_number))),
-    "firsts": ("a system and its mean by measure", _map_of(_record(system=_is_text, mean=_is_number))),
+    "figures": ("finite numbers by measure", _map_of(_map_of(is_number))),
+    "firsts": ("a system and its mean by measure", _map_of(_record(system=_is_text, mean=is_number))),
     "anchors": ("a system and its scores by measure", _map_of(_record(system=_is_text, scores=_is_topics))),
     "scores": ("finite numbers by measure and topic", _map_of(_is_topics)),
 }
