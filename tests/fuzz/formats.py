@@ -169,11 +169,41 @@ def good_ratchet() -> bytes:
     import surefoot
 
     scores = surefoot.Scores([[0.5, 0.25], [0.5, 0.5]], ["old", "new"], ["q1", "q2"], "nDCG@10")
-    result = surefoot.gate(scores, "old", candidate="new")
+    accepted = None
+    for candidate, baseline in (("new", "old"), ("old", "new")):  # then new is the anchor
+        accepted = surefoot.accept(scores, surefoot.gate(scores, baseline, candidate=candidate), accepted)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "accepted.json")
-        surefoot.write_accepted(path, surefoot.accept(scores, result))
+        surefoot.write_accepted(path, accepted)
         return path.read_bytes()
+
+
+LOSSES = b"""# Agreed with the editors.
+
+[[loss]]
+query = "q1"
+measure = "nDCG@10"
+baseline_score = 0.8
+candidate_score = 0.25
+reason = "deleted"
+date = 2026-01-31
+
+# Until the index is rebuilt.
+[[loss]]
+query = 'q2'
+measure = "RR"
+baseline_score = 1
+candidate_score = 0.5
+reason = \"\"\"of
+several lines\"\"\"
+date = 2026-02-01
+"""
+
+
+def read_losses(path: Path) -> Any:
+    from surefoot.release_gate.acknowledged import read_acknowledged
+
+    return read_acknowledged(path)
 
 
 @cache
@@ -343,6 +373,7 @@ FORMATS = {
     "texts of documents, Parquet": Format(lambda: parquet(CORPUS_TABLE, True), "corpus.parquet", read_corpus),
     "guard": Format(good_guard, "guard.json", read_guard),
     "ratchet": Format(good_ratchet, "accepted.json", read_accepted),
+    "acknowledged losses": text(LOSSES, "surefoot-losses.toml", read_losses),
     "model, its digest recomputed": Format(lambda: model_files()["model.txt"], "model.txt", read_model_text),
     "card of a model": Format(lambda: model_files()["card.json"], "card.json", read_card),
     "checkpoint": Format(lambda: model_files()["checkpoint.json"], "checkpoint.json", read_checkpoint),

@@ -1,6 +1,10 @@
-"""The ratchet file: round trip, topics that come and go, damage, and writing whole or not at all."""
+"""The ratchet: topics that come and go, the anchor, gates at the same time, and gates that are killed."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,18 +12,22 @@ import numpy as np
 import pytest
 
 from surefoot import Scores, SurefootError
+from surefoot.release_gate.accepted import Accepted, Anchor, First, read_accepted, write_accepted
 from surefoot.release_gate.intervals import Question
 from surefoot.release_gate.ratchet import (
-    Accepted,
+    CumulativeChange,
     accept,
+    accepted_comparisons,
+    anchor_comparisons,
+    cumulative_change,
     first_result,
     gate_accepted,
-    read_accepted,
+    open_ratchet,
     refuse_other_collection,
-    write_accepted,
 )
 from surefoot.release_gate.rules import Rules
 from surefoot.release_gate.verdict import gate
+from surefoot.scores import Missing
 
 TOPICS = [f"q{i}" for i in range(400)]
 OLD = np.linspace(0.31, 0.77, 400)
@@ -28,16 +36,6 @@ SCORES = Scores([OLD, OLD + 0.1, OLD - 0.2], ["old", "new", "bad"], TOPICS, "nDC
 
 def accepted_of(system: str = "new") -> Accepted:
     return accept(SCORES, gate(SCORES, "bad" if system == "old" else "old", candidate=system))
-
-
-def test_round_trip_keeps_every_digit(tmp_path: Path) -> None:
-    path = tmp_path / "accepted.json"
-    write_accepted(path, accepted_of())
-    again = read_accepted(path)
-    assert again == accepted_of()
-    assert list(again.scores["nDCG@10"].values()) == SCORES["new"].tolist()
-    assert again.summary == {"nDCG@10": {"mean": pytest.approx(SCORES["new"].mean()), "topics": 400}}
-    assert again.signature.startswith("gate|measure=nDCG@10|candidate=new|baseline=old")
 
 
 def test_a_candidate_is_gated_against_what_was_accepted() -> None:
@@ -104,7 +102,7 @@ def test_tries_are_counted_once_each() -> None:
     assert "tries=37" in result.signature
 
 
-def test_a_candidate_that_comes_back_after_a_rollback_is_asked_anew() -> None:
+def test_a_candidate_that_comes_back_after_a_rollback_is_asked_again() -> None:
     accepted = accepted_of("old")
     for candidate, before in (("new", "old"), ("old", "new")):
         accepted, _ = accepted.ask([SCORES], candidate)
@@ -139,67 +137,188 @@ def test_the_first_candidate_passes_and_says_so() -> None:
         first_result([SCORES], candidate="none")
 
 
-def damaged(**changes: object) -> str:
-    accepted = accepted_of()
-    content = {"format": "surefoot ratchet 2", **vars(accepted), "figures": accepted.summary}
-    return json.dumps({**content, **changes})
+def step(before: Accepted | None, name: str, *values: float, missing: Missing = "error", start: int = 1) -> Accepted:
+    """The ratchet after a candidate with these scores on the topics q1, q2, ... was accepted."""
+    scores = scores_of(name, *values, start=start)
+    return accept(scores, first_result([scores], candidate=name), before, missing)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        '{"format": "surefoot ratchet 2", "system": "new", "sco',
-        "[]",
-        "{}",
-        "[" * 100_000,
-        '{"format": "surefoot ratchet 1"}',
-        damaged(scores={}),
-        damaged(scores={}, figures={}),
-        damaged(system=""),
-        damaged(accepted_by=1),
-        damaged(accepted_by="1"),
-        damaged(scores={"nDCG@10": 1}),
-        damaged(scores={"nDCG@10": {"q0": "much"}}),
-        damaged(scores={"nDCG@10": {"q0": True}}),
-        damaged(scores={"nDCG@10": {"q0": float("nan")}}),
-        damaged(scores={"nDCG@10": {"q0": 10**400}}),
-        damaged(figures=[1]),
-        damaged(figures={"RR": {"mean": 1}}),
-        damaged(system=None),
-        damaged(collection={"qrels": 1}),
-        damaged(asked="abc"),
-    ],
-)
-def test_a_damaged_file_is_one_clear_line(text: str, tmp_path: Path) -> None:
+def scores_of(name: str, *values: float, start: int = 1) -> Scores:
+    return Scores([values], [name], [f"q{start + i}" for i in range(len(values))], "RR")
+
+
+def changes(accepted: Accepted, *values: float, missing: Missing = "error", start: int = 1) -> tuple[object, ...]:
+    (found,) = cumulative_change([scores_of("new", *values, start=start)], accepted, "new", missing)
+    approximate = replace(found, since_anchor=round(found.since_anchor, 9), since_first=round(found.since_first, 9))
+    return tuple(vars(approximate).values())[1:]
+
+
+def test_the_anchor_is_the_accepted_candidate_with_the_highest_mean() -> None:
+    chain = [("a", 0.5, 0.5), ("b", 0.4, 0.5), ("c", 0.6, 0.4), ("d", 0.5, 0.6), ("e", 0.0, 1.0)]
+    accepted, anchors = None, []
+    for name, *values in chain:
+        accepted = step(accepted, name, *values)
+        anchors.append(accepted.anchor("RR"))
+        best = max(chain[: len(anchors)], key=lambda one: one[1] + one[2])  # the first of equal ones
+        assert anchors[-1] == Anchor(best[0], dict(zip(("q1", "q2"), best[1:], strict=True)))
+        assert accepted.first("RR") == First("a", 0.5)
+    assert [anchor.system for anchor in anchors] == ["a", "a", "a", "d", "d"]
+
+
+def test_a_candidate_is_compared_with_the_anchor_where_that_was_not_accepted_last() -> None:
+    accepted = step(None, "a", 0.5, 0.7)
+    new = scores_of("new", 0.1, 0.2)
+    assert anchor_comparisons([new], Accepted("", "", {}), "new", "error") == []
+    assert anchor_comparisons([new], accepted, "new", "error") == []
+    assert anchor_comparisons([new], step(accepted, "a", 0.5, 0.7), "new", "error") == [], "accepted a second time"
+    accepted = step(accepted, "b", 0.5, 0.6)
+    ((beside, name),) = anchor_comparisons([new], accepted, "new", "error")
+    assert (name, beside.systems, beside.measure) == ("a (anchor)", ("new", "a (anchor)"), "RR")
+    assert beside.values.tolist() == [[0.1, 0.2], [0.5, 0.7]]
+    ((last, _),) = accepted_comparisons([new], accepted, "new", "error")
+    assert last.values.tolist() == [[0.1, 0.2], [0.5, 0.6]]
+    with pytest.raises(SurefootError, match="no score for topics that were accepted: q1"):
+        anchor_comparisons([scores_of("new", 0.2, start=2)], accepted, "new", "error")
+    ((beside, _),) = anchor_comparisons([scores_of("new", 0.2, 0.9, start=2)], accepted, "new", "drop")
+    assert (beside.topics, beside.values.tolist()) == (("q2",), [[0.2], [0.7]])
+
+
+def test_each_measure_has_its_anchor() -> None:
+    def both(name: str, rr: float, ap: float) -> list[Scores]:
+        return [Scores([[rr]], [name], ["q1"], "RR"), Scores([[ap]], [name], ["q1"], "AP")]
+
+    accepted = None
+    for part in (both("a", 0.5, 0.5), both("b", 0.6, 0.4)):
+        accepted = accept(part, first_result(part, candidate=part[0].systems[0]), accepted)
+    assert accepted is not None
+    assert (accepted.anchor("RR").system, accepted.anchor("AP").system) == ("b", "a")
+    assert [name for _, name in anchor_comparisons(both("new", 0, 0), accepted, "new", "error")] == ["a (anchor)"]
+    assert cumulative_change(both("new", 1, 1), accepted, "new") == [
+        CumulativeChange("RR", "b", 1 - 0.6, "a", 0.5),
+        CumulativeChange("AP", "a", 0.5, "a", 0.5),
+    ]
+
+
+def test_small_losses_in_a_row_add_up() -> None:
+    accepted = None
+    for release in range(20):
+        accepted = step(accepted, f"r{release}", 0.8 - 0.01 * release, 0.4)
+    assert accepted is not None
+    assert changes(accepted, 0.6, 0.4) == ("r0", -0.1, "r0", -0.1)
+    accepted = step(accepted, "best", 0.9, 0.4)
+    assert changes(accepted, 0.6, 0.4) == ("best", -0.15, "r0", -0.1)
+    assert cumulative_change([scores_of("new", 1)], Accepted("", "", {}), "new") == []
+    with pytest.raises(SurefootError, match="accepted scores are of RR, these of AP"):
+        cumulative_change([Scores([[1.0]], ["new"], ["q1"], "AP")], accepted, "new")
+
+
+def test_topics_that_come_and_go_do_not_change_the_mean() -> None:
+    """A new topic counts from the first candidate that had it; one that went keeps its score, or counts 0."""
+    accepted = step(step(None, "a", 0.5, 0.7), "b", 0.5, 0.6, 0.0)
+    assert accepted.anchor("RR") == Anchor("a", {"q1": 0.5, "q2": 0.7, "q3": 0.0})
+    assert changes(accepted, 0.5, 0.6, 0.0) == ("a", -0.033333333, "a", -0.033333333)
+    assert changes(accepted, 0.5, 0.6, 0.0, 1.0) == changes(accepted, 0.5, 0.6, 0.0), "a newer one is not compared"
+    assert changes(accepted, 0.6, 0.3, start=2) == ("a", 0.066666667, "a", 0.066666667), "q1 is unchanged"
+    assert changes(accepted, 0.6, 0.3, start=2, missing="zero") == ("a", -0.1, "a", -0.1)
+    accepted = step(accepted, "c", 0.9, 0.3, start=2, missing="drop")
+    assert accepted.anchor("RR") == Anchor("c", {"q2": 0.9, "q3": 0.3, "q1": 0.5})
+    assert accepted.first("RR").mean == pytest.approx((0.5 + 0.7 + 0.0) / 3)
+
+
+def test_an_open_ratchet_writes_what_was_set(tmp_path: Path) -> None:
     path = tmp_path / "accepted.json"
-    path.write_text(text)
-    with pytest.raises(SurefootError) as caught:
-        read_accepted(path)
-    message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert "ratchet file" in message
-    assert message.endswith("restore it, or delete it and accept a candidate anew")
-    assert "\n" not in message
+    with open_ratchet(path) as ratchet:
+        assert ratchet.accepted is None
+    assert list(tmp_path.iterdir()) == []
+    with open_ratchet(path) as ratchet:
+        ratchet.accepted = step(None, "a", 0.5)
+    before = path.stat().st_ino
+    with open_ratchet(path) as ratchet:
+        assert ratchet.accepted == step(None, "a", 0.5)
+    assert path.stat().st_ino == before, "nothing was set"
+
+    def fail() -> None:
+        with open_ratchet(path) as ratchet:
+            ratchet.accepted = step(None, "b", 0.5)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert read_accepted(path).system == "a"
+    path.write_text("{")
+    for _ in range(2):
+        with pytest.raises(SurefootError, match="not a ratchet file"), open_ratchet(path):
+            pass
 
 
-def test_a_binary_file_is_one_clear_line_too(tmp_path: Path) -> None:
-    (tmp_path / "accepted.json").write_bytes(b"\xff\x00\xfe")
-    with pytest.raises(SurefootError, match="not a ratchet file"):
-        read_accepted(tmp_path / "accepted.json")
+RACER = """
+import json, sys
+from surefoot import Scores
+from surefoot.release_gate.ratchet import Accepted, accept, first_result, open_ratchet
+number = int(sys.argv[1])
+name = f"c{number}"
+scores = Scores([[number / 10, 0.5]], [name], ["q1", "q2"], "RR")
+print(flush=True)
+for path in sys.stdin:
+    with open_ratchet(path.strip()) as ratchet:
+        before = ratchet.accepted or Accepted("", "", {})
+        account, question = before.ask([scores], name)
+        if number % 2:
+            account = accept(scores, first_result([scores], candidate=name), account)
+        ratchet.accepted = account
+    print(json.dumps([question.number, before.system, name]), flush=True)
+"""
 
 
-def test_a_writer_that_dies_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def racer(number: int) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", RACER, str(number)], stdin=pipe, stdout=pipe, text=True)
+
+
+def test_gates_at_the_same_time_lose_neither_an_acceptance_nor_a_count(tmp_path: Path) -> None:
+    """In each of 6 races 8 processes ask, and every other one accepts: each must see what the one before it wrote."""
+    racers = [racer(number) for number in range(8)]
+    for one in racers:
+        one.stdout.readline()
+    for race in range(6):
+        path = tmp_path / f"{race}.json"
+        for one in racers:
+            one.stdin.write(f"{path}\n")
+            one.stdin.flush()
+        accepted, accepted_by = "", 0
+        for count, (number, seen, name) in enumerate(sorted(json.loads(one.stdout.readline()) for one in racers), 1):
+            assert (number, seen) == (count, accepted)
+            if int(name[1:]) % 2:
+                accepted, accepted_by = name, number
+        found = read_accepted(path)
+        assert (len(found.asked), found.system, found.accepted_by) == (8, accepted, accepted_by)
+        assert found.anchor("RR").system == "c7"
+    for one in racers:
+        one.communicate()
+        assert one.returncode == 0
+
+
+SLEEPER = """
+import os, sys
+from surefoot.release_gate.ratchet import Accepted, open_ratchet
+with open_ratchet(sys.argv[1]) as ratchet:
+    ratchet.accepted = Accepted("killed", "gate|...", {"RR": {"q1": 1.0}})
+    print(flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_a_gate_that_is_killed_leaves_the_file_and_blocks_nobody(tmp_path: Path) -> None:
     path = tmp_path / "accepted.json"
     write_accepted(path, accepted_of())
     before = path.read_bytes()
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Path, "replace", killed)
-    with pytest.raises(KeyboardInterrupt):
-        write_accepted(path, accepted_of("old"))
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", SLEEPER, str(path)], stdin=pipe, stdout=pipe) as other:
+        other.stdout.readline()
+        os.kill(other.pid, signal.SIGKILL)
     assert path.read_bytes() == before
+    with open_ratchet(path) as ratchet:
+        ratchet.accepted = accepted_of("old")
+    assert read_accepted(path) == accepted_of("old")
     assert list(tmp_path.iterdir()) == [path]

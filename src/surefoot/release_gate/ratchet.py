@@ -1,76 +1,37 @@
-"""The ratchet: a file that keeps the last accepted candidate, to gate the next one against, and counts the tries."""
+"""The ratchet: a candidate is gated against the last accepted one, and accepted in its place if it passes."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from surefoot._typing import PathLike
-from surefoot.errors import InputError, SurefootError, choose, listed
-from surefoot.io.atomic import digest_of, write_text
-from surefoot.io.files import read_bytes
-from surefoot.io.json_text import parse_json
-from surefoot.release_gate.intervals import Question
+from surefoot.errors import SurefootError, choose, listed
+from surefoot.io.locks import exclusive
+from surefoot.release_gate.accepted import Accepted as Accepted
+from surefoot.release_gate.accepted import Anchor, First, by_topic
+from surefoot.release_gate.accepted import read_accepted as read_accepted
+from surefoot.release_gate.accepted import write_accepted as write_accepted
 from surefoot.release_gate.rules import RulesLike, resolve_rules
 from surefoot.release_gate.verdict import GateResult, as_list, gate_all, refuse_unprotected
 from surefoot.results import signature
-from surefoot.scores import LARGEST, Missing, Scores
-
-FORMAT = "surefoot ratchet 2"
+from surefoot.scores import Missing, Scores
 
 
 @dataclass(frozen=True)
-class Accepted:
-    """A candidate that was accepted, and what was asked since the collection is in use.
+class CumulativeChange:
+    """The change of a candidate's mean against the anchor and against the first accepted candidate."""
 
-    Attributes
-    ----------
-    system, signature
-        Its name, and the signature of its gate; empty as long as nothing was accepted.
-    scores
-        Its score by measure and topic.
-    collection
-        Digests of the judgments and of the queries; other digests are another collection, which is not compared.
-    asked
-        Digests of the candidates that these topics were asked about, in order, each with what was accepted then.
-    accepted_by
-        How many had been asked about when it was accepted.
-    """
-
-    system: str
-    signature: str
-    scores: Mapping[str, Mapping[str, float]]
-    collection: Mapping[str, str] = field(default_factory=dict)
-    asked: tuple[str, ...] = ()
-    accepted_by: int = 0
-
-    @property
-    def name(self) -> str:
-        """Its name as a baseline."""
-        return f"{self.system} (accepted)"
-
-    @property
-    def summary(self) -> dict[str, dict[str, float]]:
-        """The mean and the number of topics, which the file repeats so that damage to a score is detected."""
-        return {
-            measure: {"mean": sum(own.values()) / len(own), "topics": len(own)} for measure, own in self.scores.items()
-        }
-
-    def ask(self, scores: Sequence[Scores], candidate: str) -> tuple[Accepted, Question]:
-        """The same with one more candidate asked about, and its question; who asks again asks the same question.
-
-        The accepted candidate itself is no question: it can't pass, since nothing changed. What was asked before the
-        last acceptance is asked anew: its level belongs to the candidate that was accepted then.
-        """
-        rows = {part.measure: _by_topic(part, candidate) for part in scores}
-        if rows == self.scores:
-            return self, Question(len(self.asked) + 1, self.accepted_by)
-        digest = digest_of(json.dumps([rows, self.scores], sort_keys=True), 8)
-        asked = self.asked if digest in self.asked[self.accepted_by :] else (*self.asked, digest)
-        return replace(self, asked=asked), Question(asked.index(digest, self.accepted_by) + 1, self.accepted_by)
+    measure: str
+    anchor: str
+    since_anchor: float
+    first: str
+    since_first: float
 
 
 def accept(
@@ -85,7 +46,8 @@ def accept(
     result
         The result of the gate.
     before
-        What was accepted before. Its topics that have no score now are kept, and so is the count of tries.
+        What was accepted before. Its topics that have no score now are kept, and so are the count of tries, the first
+        accepted candidate, and the anchor unless the mean is higher now.
     missing
         ``"zero"`` keeps such topics with a score of 0; otherwise they keep their old score.
 
@@ -101,14 +63,19 @@ def accept(
     >>> accept(scores, gate(scores, "old", candidate="new")).scores
     {'score': {'q1': 0.5, 'q2': 0.6}}
     """
-    found: dict[str, dict[str, float]] = {}
-    for part in as_list(scores):
-        own = _by_topic(part, result.candidate)
-        old = {} if before is None else before.scores.get(part.measure, {})
-        own |= {topic: 0.0 if missing == "zero" else score for topic, score in old.items() if topic not in own}
-        found[part.measure] = own
     kept = Accepted("", "", {}) if before is None else before
-    return replace(kept, system=result.candidate, signature=result.signature, scores=found, accepted_by=len(kept.asked))
+    found = {part.measure: _carried(part, result.candidate, kept, missing) for part in as_list(scores)}
+    again = [measure for measure in found if measure in kept.scores]
+    anchors = {measure: _next_anchor(kept.anchor(measure), found[measure]) for measure in again}
+    return replace(
+        kept,
+        system=result.candidate,
+        signature=result.signature,
+        scores=found,
+        accepted_by=len(kept.asked),
+        anchors={measure: anchor for measure, anchor in anchors.items() if anchor is not None},
+        firsts={measure: _next_first(kept, measure, found[measure]) for measure in again},
+    )
 
 
 def first_result(scores: Sequence[Scores], *, candidate: str) -> GateResult:
@@ -177,7 +144,35 @@ def accepted_comparisons(
     """The candidate beside what was accepted (if anything was), on the topics that were accepted, for each measure."""
     if not accepted.scores:
         return []
-    return [(_beside(part, accepted, candidate, missing), accepted.name) for part in scores]
+    return [
+        (_beside(part, accepted.scores_of(part.measure), accepted.name, candidate, missing), accepted.name)
+        for part in scores
+    ]
+
+
+def anchor_comparisons(
+    scores: Sequence[Scores], accepted: Accepted, candidate: str, missing: Missing
+) -> list[tuple[Scores, str]]:
+    """The candidate beside the anchor, for each measure whose anchor is not the candidate that was accepted last."""
+    anchors = [(part, accepted.anchors[part.measure]) for part in scores if part.measure in accepted.anchors]
+    return [(_beside(part, anchor.scores, anchor.name, candidate, missing), anchor.name) for part, anchor in anchors]
+
+
+def cumulative_change(
+    scores: Sequence[Scores], accepted: Accepted, candidate: str, missing: Missing = "error"
+) -> list[CumulativeChange]:
+    """The change of the mean since the anchor and since the first accepted candidate, for each measure.
+
+    The means are over the accepted topics. Those without a score now count as in `accept`.
+    """
+    found = []
+    for part in scores if accepted.scores else ():
+        anchor, first = accepted.anchor(part.measure), accepted.first(part.measure)
+        own = _carried(part, candidate, accepted, missing)
+        mean = fmean(own[topic] for topic in anchor.scores)
+        since_anchor = mean - fmean(anchor.scores.values())
+        found.append(CumulativeChange(part.measure, anchor.system, since_anchor, first.system, mean - first.mean))
+    return found
 
 
 def refuse_other_collection(accepted: Accepted, collection: Mapping[str, str]) -> None:
@@ -188,17 +183,34 @@ def refuse_other_collection(accepted: Accepted, collection: Mapping[str, str]) -
             those = f"by which {accepted.system} was accepted" if accepted.system else "of the ratchet file"
             raise SurefootError(
                 f"the {name} are not those {those}, so that scores can't be compared; use those, or delete the ratchet "
-                "file and accept a candidate anew"
+                "file and accept a candidate again"
             )
 
 
-def _beside(scores: Scores, accepted: Accepted, candidate: str, missing: Missing) -> Scores:
-    old = accepted.scores.get(scores.measure)
-    if old is None:
-        raise SurefootError(
-            f"the accepted scores are of {listed(accepted.scores)}, these of {scores.measure}; use one measure"
-        )
-    now = _by_topic(scores, candidate)
+def _carried(scores: Scores, candidate: str, before: Accepted, missing: Missing) -> dict[str, float]:
+    """The candidate's score by topic; accepted topics that have none now count 0, or keep their accepted score."""
+    old = before.scores.get(scores.measure, {})
+    own = by_topic(scores, candidate)
+    return own | {topic: 0.0 if missing == "zero" else score for topic, score in old.items() if topic not in own}
+
+
+def _next_anchor(anchor: Anchor, own: Mapping[str, float]) -> Anchor | None:
+    """The anchor, extended to the topics of the candidate accepted now; None if that candidate is the anchor now."""
+    rose = fmean(own[topic] for topic in anchor.scores) > fmean(anchor.scores.values())
+    if rose or anchor.scores == own:
+        return None
+    return replace(anchor, scores={topic: anchor.scores.get(topic, score) for topic, score in own.items()})
+
+
+def _next_first(before: Accepted, measure: str, own: Mapping[str, float]) -> First:
+    """The first accepted candidate, extended to the topics of the candidate accepted now."""
+    first, old = before.first(measure), before.scores[measure]
+    added = [score for topic, score in own.items() if topic not in old]
+    return replace(first, mean=math.fsum([first.mean * len(old), *added]) / len(own)) if added else first
+
+
+def _beside(scores: Scores, old: Mapping[str, float], name: str, candidate: str, missing: Missing) -> Scores:
+    now = by_topic(scores, candidate)
     gone = [topic for topic in old if topic not in now]
     new = [topic for topic in now if topic not in old]
     if gone and choose(missing, ("error", "zero", "drop"), "missing") == "error":
@@ -211,11 +223,7 @@ def _beside(scores: Scores, accepted: Accepted, candidate: str, missing: Missing
         raise SurefootError(f"the accepted scores share no topic with these: they have {listed(old, 3)}")
     values = [[now.get(topic, 0.0) for topic in topics], [old[topic] for topic in topics]]
     notes = (*scores.notes, *_notes(gone, new, missing))
-    return Scores(values, [candidate, accepted.name], topics, scores.measure, notes)
-
-
-def _by_topic(scores: Scores, system: str) -> dict[str, float]:
-    return dict(zip(scores.topics, scores[system].tolist(), strict=True))
+    return Scores(values, [candidate, name], topics, scores.measure, notes)
 
 
 def _notes(gone: list[str], new: list[str], missing: Missing) -> list[str]:
@@ -228,96 +236,31 @@ def _notes(gone: list[str], new: list[str], missing: Missing) -> list[str]:
     return notes
 
 
-def write_accepted(path: PathLike, accepted: Accepted) -> None:
-    """Write a ratchet file atomically.
+@dataclass
+class Ratchet:
+    """A ratchet file that is open: its content, None if there is no file yet, and to be set to what it should hold."""
 
-    Parameters
-    ----------
-    path
-        The file to write: JSON with one topic on each line, so that version control shows what changed.
-    accepted
-        What was accepted.
+    accepted: Accepted | None
+
+
+@contextmanager
+def open_ratchet(path: PathLike) -> Iterator[Ratchet]:
+    """Lock a ratchet file, read it, and write it when the block ends without an error, if its content was set.
+
+    Gates that use the file at the same time wait for each other, so that none loses an acceptance or a try.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "accepted.json")
-    >>> write_accepted(path, Accepted("new", "gate|...", {"nDCG@10": {"q1": 0.5}}))
-    >>> read_accepted(path).scores
-    {'nDCG@10': {'q1': 0.5}}
+    >>> with open_ratchet(path) as ratchet:
+    ...     ratchet.accepted = ratchet.accepted or Accepted("new", "gate|...", {"nDCG@10": {"q1": 0.5}})
+    >>> read_accepted(path).system
+    'new'
     """
-    content = {
-        "format": FORMAT,
-        "system": accepted.system,
-        "signature": accepted.signature,
-        "collection": accepted.collection,
-        "asked": accepted.asked,
-        "accepted_by": accepted.accepted_by,
-        "figures": accepted.summary,
-        "scores": accepted.scores,
-    }
-    write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def read_accepted(path: PathLike) -> Accepted:
-    """Read a ratchet file.
-
-    Parameters
-    ----------
-    path
-        A file that `write_accepted` wrote; anything else is an `InputError`.
-
-    Returns
-    -------
-    Accepted
-        What was accepted; `write_accepted` has an example.
-    """
-    try:
-        found = parse_json(read_bytes(path).decode("utf-8"))
-    except ValueError as error:
-        raise InputError(path, f"not a ratchet file: {' '.join(str(error).split())[:200]}; {_REMEDY}") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(path, f'not a ratchet file: expected "format": "{FORMAT}"; {_REMEDY}')
-    for name, (expected, is_right) in _FIELDS.items():
-        if not is_right(found.get(name)):
-            raise InputError(path, f"damaged ratchet file: {name} should be {expected}; {_REMEDY}")
-    fields = {name: found[name] for name in ("system", "signature", "collection", "scores", "accepted_by")}
-    accepted = Accepted(**fields, asked=tuple(found["asked"]))
-    if not (bool(accepted.system) == bool(accepted.scores) and found["figures"].keys() == accepted.scores.keys()):
-        raise InputError(path, f"damaged ratchet file: system, figures and scores do not fit together; {_REMEDY}")
-    if not 0 <= accepted.accepted_by <= len(accepted.asked):
-        raise InputError(path, f"damaged ratchet file: accepted_by is no number of those asked; {_REMEDY}")
-    for measure, summary in accepted.summary.items():
-        for name, value in summary.items():
-            stated = found["figures"].get(measure, {}).get(name, math.nan)
-            if not math.isclose(value, stated, rel_tol=1e-9, abs_tol=1e-12):
-                raise InputError(path, f"damaged ratchet file: its {name} is not that of its scores; {_REMEDY}")
-    return accepted
-
-
-_REMEDY = "restore it, or delete it and accept a candidate anew"
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_numbers(value: object) -> bool:
-    """Finite numbers by name, by measure."""
-    return isinstance(value, dict) and all(
-        isinstance(numbers, dict)
-        and numbers
-        and all(type(one) in (int, float) and abs(one) < LARGEST for one in numbers.values())
-        for numbers in value.values()
-    )
-
-
-_FIELDS: dict[str, tuple[str, Callable[[object], bool]]] = {
-    "system": ("text", _is_text),
-    "signature": ("text", _is_text),
-    "collection": ("text by name", lambda value: isinstance(value, dict) and all(map(_is_text, value.values()))),
-    "asked": ("a list of text", lambda value: isinstance(value, list) and all(map(_is_text, value))),
-    "accepted_by": ("a whole number", lambda value: type(value) is int),
-    "figures": ("finite numbers by measure", _is_numbers),
-    "scores": ("finite numbers by measure and topic", _is_numbers),
-}
+    with exclusive(path):
+        before = read_accepted(path) if Path(path).exists() else None
+        ratchet = Ratchet(before)
+        yield ratchet
+        if ratchet.accepted is not None and ratchet.accepted is not before:
+            write_accepted(path, ratchet.accepted)

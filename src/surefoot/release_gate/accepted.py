@@ -1,0 +1,247 @@
+"""The last accepted candidate, the best one (the anchor) and the count of tries, and the file that keeps them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+
+from surefoot._typing import PathLike
+from surefoot.errors import InputError, SurefootError, listed
+from surefoot.io.atomic import digest_of, write_text
+from surefoot.io.files import read_bytes
+from surefoot.io.json_text import parse_json
+from surefoot.release_gate.intervals import Question
+from surefoot.scores import LARGEST, Scores
+
+FORMAT = "surefoot ratchet 3"
+FORMAT_2 = "surefoot ratchet 2"
+"""The format of version 0.2, without an anchor: its accepted candidate becomes the anchor."""
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """The accepted candidate with the highest mean of a measure, and its score by topic.
+
+    A topic that was added later counts with the score of the first accepted candidate that had one.
+    """
+
+    system: str
+    scores: Mapping[str, float]
+
+    @property
+    def name(self) -> str:
+        """Its name as a baseline."""
+        return f"{self.system} (anchor)"
+
+
+@dataclass(frozen=True)
+class First:
+    """The first accepted candidate, and its mean; topics that were added later count as in `Anchor`."""
+
+    system: str
+    mean: float
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A candidate that was accepted, and what was asked since the collection is in use.
+
+    Attributes
+    ----------
+    system, signature
+        Its name, and the signature of its gate; empty as long as nothing was accepted.
+    scores
+        Its score by measure and topic.
+    collection
+        Digests of the judgments and of the queries; other digests are another collection, which is not compared.
+    asked
+        Digests of the candidates that these topics were asked about, in order, each with what was accepted then.
+    accepted_by
+        How many had been asked about when it was accepted.
+    anchors, firsts
+        The anchor and the first accepted candidate of each measure for which that is another candidate than this one.
+    """
+
+    system: str
+    signature: str
+    scores: Mapping[str, Mapping[str, float]]
+    collection: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
+    accepted_by: int = 0
+    anchors: Mapping[str, Anchor] = field(default_factory=dict)
+    firsts: Mapping[str, First] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its name as a baseline."""
+        return f"{self.system} (accepted)"
+
+    @property
+    def summary(self) -> dict[str, dict[str, float]]:
+        """Means and the number of topics, which the file repeats so that damage to a score is detected."""
+        found = {measure: {"mean": fmean(own.values()), "topics": len(own)} for measure, own in self.scores.items()}
+        for measure, anchor in self.anchors.items():
+            found[measure]["anchor"] = fmean(anchor.scores.values())
+        return found
+
+    def scores_of(self, measure: str) -> Mapping[str, float]:
+        """The score by topic."""
+        if measure not in self.scores:
+            raise SurefootError(
+                f"the accepted scores are of {listed(self.scores)}, these of {measure}; use one measure"
+            )
+        return self.scores[measure]
+
+    def anchor(self, measure: str) -> Anchor:
+        """The accepted candidate with the highest mean."""
+        return self.anchors.get(measure) or Anchor(self.system, self.scores_of(measure))
+
+    def first(self, measure: str) -> First:
+        """The candidate that was accepted first."""
+        return self.firsts.get(measure) or First(self.system, fmean(self.scores_of(measure).values()))
+
+    def ask(self, scores: Sequence[Scores], candidate: str) -> tuple[Accepted, Question]:
+        """The same with one more candidate asked about, and its question; asking again is the same question.
+
+        The accepted candidate itself is no question: it can't pass, since nothing changed. What was asked before the
+        last acceptance is asked again: its level belongs to the candidate that was accepted then.
+        """
+        rows = {part.measure: by_topic(part, candidate) for part in scores}
+        if rows == self.scores:
+            return self, Question(len(self.asked) + 1, self.accepted_by)
+        digest = digest_of(json.dumps([rows, self.scores], sort_keys=True), 8)
+        asked = self.asked if digest in self.asked[self.accepted_by :] else (*self.asked, digest)
+        return replace(self, asked=asked), Question(asked.index(digest, self.accepted_by) + 1, self.accepted_by)
+
+
+def by_topic(scores: Scores, system: str) -> dict[str, float]:
+    """The score of a system by topic."""
+    return dict(zip(scores.topics, scores[system].tolist(), strict=True))
+
+
+def write_accepted(path: PathLike, accepted: Accepted) -> None:
+    """Write a ratchet file atomically.
+
+    Parameters
+    ----------
+    path
+        The file to write: JSON with one topic on each line, so that version control shows what changed.
+    accepted
+        What was accepted.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "accepted.json")
+    >>> write_accepted(path, Accepted("new", "gate|...", {"nDCG@10": {"q1": 0.5}}))
+    >>> read_accepted(path).scores
+    {'nDCG@10': {'q1': 0.5}}
+    """
+    content = {
+        "format": FORMAT,
+        **vars(accepted),
+        "figures": accepted.summary,
+        "anchors": {measure: vars(anchor) for measure, anchor in accepted.anchors.items()},
+        "firsts": {measure: vars(first) for measure, first in accepted.firsts.items()},
+    }
+    ordered = {name: content[name] for name in ("format", *_FIELDS)}
+    write_text(path, json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_accepted(path: PathLike) -> Accepted:
+    """Read a ratchet file.
+
+    Parameters
+    ----------
+    path
+        A file that `write_accepted` wrote; anything else is an `InputError`.
+
+    Returns
+    -------
+    Accepted
+        What was accepted; `write_accepted` has an example.
+    """
+    try:
+        found = parse_json(read_bytes(path).decode("utf-8"))
+    except ValueError as error:
+        raise InputError(path, f"not a ratchet file: {' '.join(str(error).split())[:200]}; {_REMEDY}") from None
+    if not isinstance(found, dict) or found.get("format") not in (FORMAT, FORMAT_2):
+        raise InputError(path, f'not a ratchet file: expected "format": "{FORMAT}"; {_REMEDY}')
+    if found["format"] == FORMAT_2:
+        found |= {"anchors": {}, "firsts": {}}
+    for name, (expected, is_right) in _FIELDS.items():
+        if not is_right(found.get(name)):
+            raise InputError(path, f"damaged ratchet file: {name} should be {expected}; {_REMEDY}")
+    fields = {name: found[name] for name in _FIELDS if name != "figures"}
+    fields["asked"] = tuple(found["asked"])
+    fields["anchors"] = {measure: Anchor(**anchor) for measure, anchor in found["anchors"].items()}
+    fields["firsts"] = {measure: First(**first) for measure, first in found["firsts"].items()}
+    accepted = Accepted(**fields)
+    if problem := _contradiction(accepted, found["figures"]):
+        raise InputError(path, f"damaged ratchet file: {problem}; {_REMEDY}")
+    return accepted
+
+
+_REMEDY = "restore it, or delete it and accept a candidate again"
+
+
+def _contradiction(accepted: Accepted, figures: Mapping[str, Mapping[str, float]]) -> str | None:
+    """The first part of a file that does not agree with the others."""
+    scores, anchors = accepted.scores, accepted.anchors
+    if bool(accepted.system) != bool(scores) or figures.keys() != scores.keys():
+        return "system, figures and scores do not fit together"
+    if not 0 <= accepted.accepted_by <= len(accepted.asked):
+        return "accepted_by is no number of those asked"
+    if not accepted.firsts.keys() <= scores.keys():
+        return "firsts and scores are of different measures"
+    if not anchors.keys() <= scores.keys() or any(anchors[one].scores.keys() != scores[one].keys() for one in anchors):
+        return "anchors and scores are of different measures or topics"
+    for measure, summary in accepted.summary.items():
+        for name, value in summary.items():
+            if not math.isclose(value, figures[measure].get(name, math.nan), rel_tol=1e-9, abs_tol=1e-12):
+                return f"its {name} is not that of its scores"
+    return None
+
+
+Check = Callable[[object], bool]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of a file can be a score."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
+
+
+def _map_of(check: Check) -> Check:
+    return lambda value: isinstance(value, dict) and all(map(check, value.values()))
+
+
+def _record(**checks: Check) -> Check:
+    return lambda value: (
+        isinstance(value, dict)
+        and value.keys() == checks.keys()
+        and all(check(value[name]) for name, check in checks.items())
+    )
+
+
+def _is_topics(value: object) -> bool:
+    return bool(value) and _map_of(is_number)(value)
+
+
+_FIELDS: dict[str, tuple[str, Check]] = {
+    "system": ("text", _is_text),
+    "signature": ("text", _is_text),
+    "collection": ("text by name", _map_of(_is_text)),
+    "asked": ("a list of text", lambda value: isinstance(value, list) and all(map(_is_text, value))),
+    "accepted_by": ("a whole number", lambda value: type(value) is int),
+    "figures": ("finite numbers by measure", _map_of(_map_of(is_number))),
+    "firsts": ("a system and its mean by measure", _map_of(_record(system=_is_text, mean=is_number))),
+    "anchors": ("a system and its scores by measure", _map_of(_record(system=_is_text, scores=_is_topics))),
+    "scores": ("finite numbers by measure and topic", _map_of(_is_topics)),
+}
