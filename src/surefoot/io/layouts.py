@@ -269,8 +269,8 @@ def _long_matrix(table: Table, layout: Long, wanted: str | None, default_system:
 def _refuse_second_scores(rows: Rows, systems: Labels, topics: Labels, trials: Labels | None) -> None:
     cells = systems.codes.astype(np.int64) * len(topics.names) + topics.codes
     if trials is not None:
-        cells = np.unique(cells, return_inverse=True)[1] * len(trials.names) + trials.codes
-        doubled = len(np.unique(cells)) < len(cells)
+        cells = cells * len(trials.names) + trials.codes
+        doubled = bool((np.diff(np.sort(cells)) == 0).any())
     else:
         doubled = np.bincount(cells, minlength=len(systems.names) * len(topics.names)).max() > 1
     if not doubled:

@@ -110,18 +110,19 @@ def _differences(trials: FloatArray, counts: IntArray) -> FloatArray:
 
 
 def notes_on_repeats(scores: Scores) -> Iterator[str]:
-    """What a reader should know of the repeats of each system: trials, noise floor, variances, gaps."""
+    """Describe the repeats of each system: number of trials, noise floor, variances, gaps."""
     systems = sorted(scores.trials)
     for system in systems[:MOST_NOTES]:
         trials = scores.trials[system]
         counts, spread = trial_counts(trials), spread_of_trials(trials)
-        number = f"{counts.min()} to {counts.max()}" if counts.min() < counts.max() else f"{counts.max()}"
+        fewest, most = int(counts.min()), int(counts.max())
+        number = f"{fewest} to {most}" if fewest < most else f"{most}"
         note = f"{system}: mean of {number} trials; it differs from itself by {spread.noise_floor:.3g} per query"
         if spread.share_within == spread.share_within:
             share = round(100 * spread.share_within)
             note += f"; variance of a score: {100 - share} % between queries, {share} % between trials"
         yield note
-        lacking = [topic for topic, count in zip(scores.topics, counts, strict=True) if count < counts.max()]
+        lacking = [scores.topics[index] for index in np.flatnonzero(counts < most).tolist()]
         if lacking:
             yield f"{system}: fewer trials on {counted(len(lacking), 'topic')}: {listed(lacking, most=5)}"
     if len(systems) > MOST_NOTES:
