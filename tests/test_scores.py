@@ -1,4 +1,5 @@
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -235,3 +236,70 @@ def test_a_system_may_be_called_none():
 def test_dictionaries_of_anything_else_than_numbers_are_refused(row):
     with pytest.raises(SurefootError):
         Scores.from_dict({"old": row})
+
+
+@pytest.fixture
+def repeated():
+    trials = {"new": [[0.2, 0.1, 0.4], [0.4, np.nan, 0.4]]}
+    return Scores([[0.1, 0.5, 0.2], [0.3, 0.1, 0.4]], ["old", "new"], ["q1", "q2", "q10"], "AP", trials=trials)
+
+
+def test_trials_follow_their_system_and_topics(repeated):
+    assert list(repeated.trials) == ["new"]
+    chosen = repeated.select(["new"], ["q10", "q1"])
+    assert chosen.trials["new"].tolist() == [[0.4, 0.2], [0.4, 0.4]]
+    assert repeated.rename({"new": "dense"}).trials["dense"] is not None
+    assert list(repeated.by_name().trials) == list(repeated.note("x").trials) == ["new"]
+    assert repeated.select(["old"]).trials == {}
+    assert repeated.select(topics=["q2"]).trials == {}  # one trial is no repeat
+    copied = pickle.loads(pickle.dumps(repeated))
+    assert np.array_equal(copied.trials["new"], repeated.trials["new"], equal_nan=True)
+    with pytest.raises(ValueError, match="read-only"):
+        repeated.trials["new"][0, 0] = 1
+    with pytest.raises(TypeError):
+        repeated.trials["old"] = repeated.trials["new"]
+
+
+def test_trials_are_joined_by_topic(repeated):
+    other = Scores([[0.5, 0.7]], ["third"], ["q2", "q1"], "AP", trials={"third": [[0.4, 0.7], [0.6, 0.7]]})
+    joined = Scores.concat([repeated, other], missing="drop")
+    assert joined.topics == ("q1", "q2")
+    assert joined.trials["third"].tolist() == [[0.7, 0.4], [0.7, 0.6]]
+    assert np.array_equal(joined.trials["new"], [[0.2, 0.1], [0.4, np.nan]], equal_nan=True)
+    filled = Scores.concat([repeated, other], missing="zero")
+    assert filled["third"].tolist() == [0.7, 0.5, 0.0]
+    assert np.array_equal(filled.trials["third"], [[0.7, 0.4, 0.0], [0.7, 0.6, np.nan]], equal_nan=True)
+
+
+@given(st.lists(SCORE, min_size=1, max_size=6), st.randoms(use_true_random=False))
+def test_the_order_of_trials_changes_no_mean(trials, random):
+    shuffled = random.sample(trials, len(trials))
+    one, other = (Scores.align([("a", ["q1"], [[score] for score in own])]) for own in (trials, shuffled))
+    assert one["a"].tolist() == other["a"].tolist()
+    assert one["a"] == pytest.approx(np.mean(trials))
+    assert min(trials) <= one["a"][0] <= max(trials)
+
+
+@pytest.mark.parametrize(
+    ("trials", "problem"),
+    [
+        ({"x": [[0.1, 0.2], [0.1, 0.2]]}, "there are trials of 'x', which is not among the systems"),
+        ({"a": [0.1, 0.2]}, r"the trials of 'a' need the shape trials × 2 topics, not \(2,\)"),
+        ({"a": [[0.1], [0.1]]}, r"the trials of 'a' need the shape trials × 2 topics, not \(2, 1\)"),
+        ({"a": [[0.1, 0.2], [0.3, 0.2]]}, "the scores of 'a' are not the means of its trials"),
+        ({"a": [[np.nan, 0.2], [np.nan, 0.2]]}, "the scores of 'a' are not the means of its trials"),
+        ({"a": [[np.inf, 0.2], [-np.inf, 0.2]]}, "a trial of system 'a' is no finite number"),
+        ({"a": [["x", 0.2], [0.1, 0.2]]}, "scores must be numbers"),
+    ],
+)
+def test_wrong_trials(trials, problem):
+    with pytest.raises(SurefootError, match=problem):
+        Scores([[0.1, 0.2]], ["a"], ["q1", "q2"], trials=trials)
+
+
+def test_rows_of_trials_must_fit():
+    for values in (np.zeros((0, 2)), np.zeros((2, 3)), np.zeros((2, 2, 2)), np.zeros(())):
+        with pytest.raises(SurefootError, match="system 'a' needs a number for each of 2 topics"):
+            Scores.align([("a", ["q1", "q2"], values)])
+    with pytest.raises(SurefootError, match="a trial of system 'a' is no finite number"):
+        Scores.align([("a", ["q1"], [[np.inf], [-np.inf]])])

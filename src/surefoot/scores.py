@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._alignment import Missing as Missing
+from surefoot._alignment import aligned
+from surefoot._arrays import LARGEST as LARGEST
+from surefoot._arrays import locked, locked_rows
 from surefoot._names import as_names, as_texts, positions, refuse_doubles
-from surefoot._order import natural_order
+from surefoot._trials import NONE, Trials, locked_trials
 from surefoot._typing import FloatArray as FloatArray
-from surefoot.errors import SurefootError, choose, counted, did_you_mean, listed
+from surefoot.errors import SurefootError, counted, did_you_mean, listed
 
 if TYPE_CHECKING:
     import polars
 
     from surefoot.effectiveness.sources import ScoredRuns
 
-LARGEST = 1e100
-"""Beyond it squares overflow; no effectiveness measure comes near."""
-
-Missing = Literal["error", "zero", "drop"]
 ScoresLike = Any
 """What `Scores.of` takes: scores, ``{system: {topic: score}}``, a pandas or polars frame, or a file of scores."""
 
@@ -57,6 +57,9 @@ class Scores:
         Where scores come from runs, the fraction of each one's first k documents that is judged, k being the cutoff of
         the measure: systems × topics, NaN where a system retrieved nothing. None where relevant documents alone are
         judged, which does not tell what was looked at.
+    trials
+        For each system that has repeats (trials, seeds, epochs), the scores of its trials: trials × topics, NaN where a
+        topic has fewer trials than another. Its row of ``values`` is then the mean over trials.
     source
         The runs and judgments that the scores come from; None for score tables.
 
@@ -76,6 +79,7 @@ class Scores:
     measure: str = "score"
     notes: tuple[str, ...] = ()
     judged: FloatArray | None = None
+    trials: Trials = field(default_factory=dict)
     source: ScoredRuns | None = None
 
     def __init__(
@@ -86,16 +90,18 @@ class Scores:
         measure: str = "score",
         notes: Iterable[str] = (),
         judged: npt.ArrayLike | None = None,
+        trials: Mapping[str, npt.ArrayLike] = NONE,
         source: ScoredRuns | None = None,
     ) -> None:
-        object.__setattr__(self, "values", _locked(values))
+        object.__setattr__(self, "values", locked(values))
         object.__setattr__(self, "systems", as_texts("system", systems))
         object.__setattr__(self, "topics", as_texts("topic", topics))
         object.__setattr__(self, "measure", measure)
         object.__setattr__(self, "notes", tuple(notes))
-        object.__setattr__(self, "judged", None if judged is None else _locked(judged))
+        object.__setattr__(self, "judged", None if judged is None else locked(judged))
         object.__setattr__(self, "source", source)
         self._check()
+        object.__setattr__(self, "trials", locked_trials(trials, self.systems, self.values) if trials else NONE)
 
     def _check(self) -> None:
         expected = (len(self.systems), len(self.topics))
@@ -119,14 +125,24 @@ class Scores:
                 f"{self.values[row, column]:g}; scores must be finite numbers, at most {LARGEST:g}"
             )
 
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes, and how much the trials of repeated systems differ."""
+        if not self.trials:
+            return self.notes
+        from surefoot.stats.repeats import notes_on_repeats
+
+        return (*self.notes, *notes_on_repeats(self))
+
     @cached_property
     def lowest(self) -> float:
         """The lowest score."""
         return float(self.values.min())
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Copies and pickles are made anew, so that they are as immutable as the original."""
-        return Scores, (self.values, self.systems, self.topics, self.measure, self.notes, self.judged, self.source)
+        """Make copies and pickles by the constructor, so that they are as immutable as the original."""
+        more = (self.notes, self.judged, dict(self.trials), self.source)
+        return Scores, (self.values, self.systems, self.topics, self.measure, *more)
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.systems), 'system')} × {counted(len(self.topics), 'topic')}"
@@ -192,29 +208,14 @@ class Scores:
     ) -> Scores:
         """Scores of rows ``(system, topics, values)``, each with its own topics in its own order.
 
+        The values of a system with repeats are trials × topics; its scores are the means over trials.
+
         The scores have the topics in natural order (q2 before q10), so that no order of lines changes a result.
         NaN counts as missing. ``missing="error"`` refuses topics that some system lacks, ``"zero"`` fills
         them with 0, ``"drop"`` leaves those topics out; what was done is said in ``notes``.
         """
-        choose(missing, ("error", "zero", "drop"), "missing")
-        names: list[str] = []
-        labels, vectors = [], []
-        for system, own_topics, own_values in rows:
-            names += as_texts("system", [system])
-            labels.append(as_texts("topic", own_topics))
-            vectors.append(_numbers(system, own_values, len(labels[-1])))
-        refuse_doubles("system", names)
-        everything = natural_order({topic for own in dict.fromkeys(labels) for topic in own})
-        column = {topic: index for index, topic in enumerate(everything)}
-        matrix = np.full((len(names), len(column)), np.nan)
-        for target, own, vector, name in zip(matrix, labels, vectors, names, strict=True):
-            if own == everything:
-                target[:] = vector
-            else:
-                refuse_doubles("topic", own, f" of system {name!r}")
-                target[[column[topic] for topic in own]] = vector
-        matrix, topics, done = _resolve_missing(matrix, names, everything, missing)
-        return cls(matrix, names, topics, measure, (*notes, *done))
+        names, topics, matrix, trials, done = aligned(rows, missing)
+        return cls(matrix, names, topics, measure, (*notes, *done), trials=trials)
 
     @classmethod
     def concat(cls, parts: Iterable[Scores], missing: Missing = "error") -> Scores:
@@ -230,7 +231,9 @@ class Scores:
         if len(measures) != 1:
             raise SurefootError(f"scores of one measure can be put together; got {listed(measures) or 'none'}")
         rows = (
-            (system, part.topics, row) for part in scores for system, row in zip(part.systems, part.values, strict=True)
+            (system, part.topics, part.trials.get(system, row))
+            for part in scores
+            for system, row in zip(part.systems, part.values, strict=True)
         )
         notes = dict.fromkeys(note for part in scores for note in part.notes)
         return cls.align(rows, measure=measures[0], missing=missing, notes=notes)
@@ -249,7 +252,10 @@ class Scores:
         columns = positions("topic", self.topics, chosen_topics)
         cells = np.ix_(rows, columns)
         judged = None if self.judged is None else self.judged[cells]
-        return Scores(self.values[cells], chosen_systems, chosen_topics, self.measure, self.notes, judged, self.source)
+        trials = {name: own[:, columns] for name, own in self.trials.items() if name in chosen_systems}
+        return Scores(
+            self.values[cells], chosen_systems, chosen_topics, self.measure, self.notes, judged, trials, self.source
+        )
 
     def by_name(self) -> Scores:
         """The systems in the order of their names: sums over systems, and products by BLAS, round by position.
@@ -261,9 +267,9 @@ class Scores:
         if names == self.systems:
             return self
         rows = positions("system", self.systems, names)
-        moved = {"values": _locked_rows(self.values, rows), "systems": names}
+        moved = {"values": locked_rows(self.values, rows), "systems": names}
         if self.judged is not None:
-            moved["judged"] = _locked_rows(self.judged, rows)
+            moved["judged"] = locked_rows(self.judged, rows)
         found = object.__new__(Scores)  # the same scores, so that there is nothing to check
         found.__dict__.update(self.__dict__ | moved)
         return found
@@ -301,7 +307,7 @@ class Scores:
         spread = {"mean": self.values.mean(axis=1), "median": median, "lowest": low, "highest": high}
         size = {"systems": len(self.systems), "topics": len(self.topics)}
         made = signature("scores", measure=self.measure, **size)
-        return html_table(Result(made, {"system": self.systems, **spread}, self.notes))
+        return html_table(Result(made, {"system": self.systems, **spread}, self.all_notes))
 
     def rename(self, names: Mapping[str, str]) -> Scores:
         """The same scores under other system names.
@@ -311,13 +317,13 @@ class Scores:
         """
         positions("system", self.systems, names)
         renamed = [names.get(system, system) for system in self.systems]
+        trials = {names.get(system, system): own for system, own in self.trials.items()}
         source = None if self.source is None else self.source.rename(names)
-        return Scores(self.values, renamed, self.topics, self.measure, self.notes, self.judged, source)
+        return Scores(self.values, renamed, self.topics, self.measure, self.notes, self.judged, trials, source)
 
     def note(self, *notes: str) -> Scores:
         """The same scores with more said about them."""
-        notes = (*self.notes, *notes)
-        return Scores(self.values, self.systems, self.topics, self.measure, notes, self.judged, self.source)
+        return replace(self, notes=(*self.notes, *notes))
 
     def baseline(self, name: str, over: Iterable[str] | None = None) -> FloatArray:
         """The scores of a baseline: a system, or MEAN, MEDIAN or MAX of each topic over a set of systems.
@@ -339,72 +345,3 @@ class Scores:
             raise SurefootError(f"the baseline {name} needs at least one system to be made of")
         members = self if over is None else self.select(over)
         return VIRTUAL[name](members.by_name().values)
-
-
-def _locked(values: npt.ArrayLike) -> FloatArray:
-    """The values as a read-only matrix: a copy, unless it is read-only already."""
-    matrix: FloatArray
-    if isinstance(values, np.ndarray) and _is_locked(values):
-        matrix = values
-    else:
-        try:
-            matrix = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
-        matrix.flags.writeable = False
-    locked: FloatArray = matrix.view()
-    return locked
-
-
-def _locked_rows(values: FloatArray, rows: list[int]) -> FloatArray:
-    """These rows of a matrix, in memory of their own."""
-    chosen = values[rows]
-    chosen.flags.writeable = False
-    return chosen.view()
-
-
-def _is_locked(array: npt.NDArray[Any]) -> bool:
-    """Whether an array is plain float64 and read-only, and so is the owner of its memory."""
-    owner = array if array.base is None else array.base
-    plain = type(array) is np.ndarray and array.dtype == np.float64 and isinstance(owner, np.ndarray)
-    return plain and owner.flags.owndata and not array.flags.writeable and not owner.flags.writeable
-
-
-def _numbers(system: str, values: npt.ArrayLike, count: int) -> FloatArray:
-    try:
-        vector = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise SurefootError(f"the scores of system {system!r} must be numbers") from None
-    if vector.shape != (count,):
-        raise SurefootError(f"system {system!r} needs a number for each of {counted(count, 'topic')}")
-    return vector
-
-
-def _resolve_missing(
-    matrix: FloatArray, systems: Sequence[str], topics: tuple[str, ...], missing: Missing
-) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
-    absent = np.isnan(matrix)
-    if not absent.any():
-        return matrix, topics, ()
-    cells_by_system = [
-        f"{systems[row]} on {listed((topics[column] for column in np.flatnonzero(absent[row]).tolist()), most=5)}"
-        for row in np.flatnonzero(absent.any(axis=1)).tolist()
-    ]
-    cells = int(absent.sum())
-    if missing == "error":
-        raise SurefootError(
-            f"{counted(cells, 'score')} missing: {listed(cells_by_system, most=5)}; "
-            "count them 0 (missing: zero) or leave those topics out (missing: drop)"
-        )
-    if missing == "zero":
-        return (
-            np.where(absent, 0.0, matrix),
-            topics,
-            (f"{counted(cells, 'missing score')} filled with 0: {listed(cells_by_system, most=5)}",),
-        )
-    kept = ~np.any(absent, axis=0, keepdims=True)[0]
-    dropped = [topic for topic, keep in zip(topics, kept, strict=True) if not keep]
-    note = f"{counted(len(dropped), 'topic')} dropped, missing from some system: {listed(dropped)}"
-    if not kept.any():
-        raise SurefootError(f"no topic is left: {note}")
-    return matrix[:, kept], tuple(t for t, keep in zip(topics, kept, strict=True) if keep), (note,)

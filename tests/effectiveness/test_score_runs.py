@@ -237,3 +237,49 @@ def test_no_runs_and_no_measures(collection):
 def test_a_cutoff_beyond_any_list(collection):
     near, far = score_runs_by(*collection, ["nDCG", f"nDCG@{10**30}"]).values()
     np.testing.assert_array_equal(near.values, far.values)
+
+
+def test_repeated_runs_become_one_system_with_trials(tmp_path):
+    qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 0, "d2": 1}}
+    rankings = [
+        {"q1": {"d1": 3, "d2": 2}, "q2": {"d1": 3, "d2": 2}},
+        {"q1": {"d3": 3, "d1": 2}},
+        {"q1": {"d1": 3}, "q2": {"d2": 3}},
+    ]
+    for number, ranking in enumerate(rankings):  # one file name in several folders
+        (tmp_path / str(number)).mkdir()
+        write_run(tmp_path / str(number) / "model.run", ranking)
+    files = [tmp_path / str(number) / "model.run" for number in range(3)]
+    single = write_run(tmp_path / "old.run", rankings[0])
+    judgments = write_qrels(tmp_path / "qrels.txt", qrels)
+    for repeats in ({"new": files}, {"new": rankings}, {"new": iter(files)}):
+        found = score_runs_by([single], judgments, ["RR", "P@1"], repeats=repeats)
+        assert found["RR"].systems == ("old", "new")
+        assert found["RR"].trials["new"].tolist() == [[1.0, 0.5], [0.5, 0.0], [1.0, 1.0]]
+        assert found["RR"]["new"] == pytest.approx([2.5 / 3, 0.5])
+        assert found["P@1"].trials["new"].tolist() == [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
+        assert list(found["RR"].trials) == ["new"]
+        assert found["RR"].notes == ("judged topics that were not retrieved count 0: new trial 2 on q2",)
+    judged = score_runs([], judgments, "P@2", repeats={"new": files}).judged
+    assert judged == pytest.approx(np.array([[(1 + 0.5 + 1) / 3, 1.0]]))  # of the trials that retrieved something
+
+
+def test_one_trial_is_no_repeat():
+    scores = score_runs({}, {"q1": {"d1": 1}}, "RR", repeats={"new": [{"q1": {"d1": 1.0}}]})
+    assert (scores.systems, scores.trials) == (("new",), {})
+
+
+@pytest.mark.parametrize(
+    ("runs", "repeats", "problem"),
+    [
+        ([], {}, "no runs to score; name at least one"),
+        ([], {"new": []}, "no runs to repeat 'new'"),
+        ([], {"new": "new.run"}, "the repeats of 'new' must be a list of runs"),
+        ([], {"new": {"q1": {"d1": 1.0}}}, "the repeats of 'new' must be a list of runs"),
+        ([], {"new": 3}, "the repeats of 'new' must be a list of runs"),
+        ({"new": {"q1": {"d1": 1.0}}}, {"new": [{"q1": {"d1": 1.0}}] * 2}, "two runs are named 'new'"),
+    ],
+)
+def test_wrong_repeats(runs, repeats, problem):
+    with pytest.raises(SurefootError, match=problem):
+        score_runs(runs, {"q1": {"d1": 1}}, "RR", repeats=repeats)

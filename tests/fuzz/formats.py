@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from tests.fuzz.slow_readers import slow_beir, slow_entry, slow_json, slow_letor, slow_qrels, slow_run, slow_wide
+from tests.fuzz.slow_readers import (
+    slow_beir,
+    slow_entry,
+    slow_json,
+    slow_letor,
+    slow_qrels,
+    slow_run,
+    slow_trials,
+    slow_wide,
+)
 
 RUN = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.5 tag\n\n# a comment\nq2 Q0 d1 1 -3e-2 tag\nq2\tQ0  d9 2 -4 tag\n"
 QRELS = b"q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 -1\nq2 0 d9 1\n"
@@ -31,6 +40,7 @@ KEPT = b"2 qid:a 1:0.5 2:7 #docid = d1\n0 qid:a 1:0.25 #docid = d2\n1 qid:b 2:3 
 LETOR = b"2 qid:1 1:0.5 2:1e-3 #docid = a\n0 qid:1 1:0.25\n1 qid:x 2:7 3:NULL # b\n"
 WIDE = b'topic,old,new\nq1,0.5,0.25\nq2,1,0\n"q 3",.5,1e-1\n'
 LONG = b"system\ttopic\tvalue\nold\tq1\t0.5\nnew\tq1\t0.25\nold\tq2\t1\nnew\tq2\t0\n"
+TRIALS = b"system,trial,topic,value\nold,1,q1,0.5\nold,2,q1,0.25\nold,1,q2,1\nold,2,q2,0.75\nnew,1,q1,0\nnew,1,q2,0.5\n"
 TREC_EVAL = b"map\tq1\t0.5\nmap\tq2\t0.25\nmap\tall\t0.375\n"
 GATE = b'[gate]\ncandidate = "new"\nbaseline = ["old"]\nalpha = 1.5\noff = ["tail"]\n'
 PLAN = b'protocol = "sigir2014"\nalphas = [1, 5]\ntrees = 5\nfolds = 3\n'
@@ -104,6 +114,17 @@ def read_scores(path: Path) -> Any:
     import surefoot
 
     return surefoot.read_scores(path).to_dict()
+
+
+def read_trials(path: Path) -> Any:
+    import surefoot
+
+    scores = surefoot.read_scores(path)
+    trials = {system: scores.trials.get(system, scores[system][None]) for system in scores.systems}
+    return {
+        system: {topic: sorted(own[own == own].tolist()) for topic, own in zip(scores.topics, rows.T, strict=True)}
+        for system, rows in trials.items()
+    }
 
 
 def read_streamed(path: Path) -> Any:
@@ -356,6 +377,7 @@ FORMATS = {
     "LETOR, kept in the cache": Format(good_entry, "entry", read_entry, slow_entry),
     "wide table": text(WIDE, "a.csv", read_scores, slow_wide),
     "long table": text(LONG, "a.tsv", read_scores, slow_wide),
+    "long table of trials": text(TRIALS, "a.csv", read_trials, slow_trials),
     "table, Parquet": Format(lambda: parquet(WIDE, False), "a.parquet", read_scores),
     "table, Parquet with checksums": Format(
         lambda: parquet(WIDE, True), "a.parquet", read_values, lambda _: [[0.25, 0.0, 0.1], [0.5, 1.0, 0.5]]

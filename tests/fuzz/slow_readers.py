@@ -65,6 +65,20 @@ def slow_wide(data: bytes) -> Any:
     return found
 
 
+def slow_trials(data: bytes) -> dict[str, dict[str, list[float]]]:
+    """The sorted scores of each system and topic, whatever the trials are called; empty cells are no scores."""
+    header, *rows = ([cell.strip() for cell in row] for row in slow_cells(data, ","))
+    names = [name.lower() for name in header]
+    system, topic = names.index("system"), names.index("topic")
+    value = names.index("value") if "value" in names else len(names) - 1
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        own = found.setdefault(row[system], {}).setdefault(row[topic], [])
+        own += [float(row[value])] if row[value] else []
+        own.sort()
+    return found
+
+
 def slow_beir(data: bytes) -> dict[tuple[str, str], float]:
     header, *rows = slow_cells(data, "\t")
     if len(header) == 4:

@@ -154,7 +154,10 @@ def test_verified_margins_are_left_out_of_long_tables(library):
         (BY_TOPIC | {"qid": ["1", "1"]}, "row 2: a second row of topic '1'"),
         (BY_TOPIC | {"qid": ["1", None]}, "row 2: the qid is empty"),
         (BY_TOPIC | {"qid": ["1", " "]}, "row 2: the qid is empty"),
-        (LONG | {"qid": ["1", "2", "1", "1"]}, "row 4: a second score of system 'dense' on topic '1'"),
+        (
+            LONG | {"qid": ["1", "2", "1", "1"]},
+            "row 4: a second score of system 'dense' on topic '1'; if it was repeated, add a column 'trial'",
+        ),
         (LONG | {"measure": ["AP", "RR"] * 2}, "there are 2 measures; name one of AP, RR"),
         (BY_MEASURE, "there are 2 measures; name one of nDCG@10, ERR@20"),
         ({"qid": ["1"], "measure": ["AP"], "value": [0.1]}, "there is no column of systems; name one 'system', ..."),

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import InputError, SurefootError
-from surefoot.io.tables import read_scores, read_scores_by
+from surefoot.io.tables import read_scores, read_scores_by, scores_csv
+from surefoot.scores import Scores
 
 WIDE = "topic,bm25,dense\n1,0.1,0.3\n2,0.2,0.4\n"
 TREC_EVAL = """\
@@ -279,7 +280,17 @@ def test_a_summary_is_known_by_its_values(file, text, systems, topics):
         ("topic,a\n1,0.1\n,0.2\n", 3, "the topic is empty"),
         ("topic,MAX\n1,0.1\n", None, "MAX names a virtual baseline; rename the system of that name"),
         ("topic,a\n1,\n2,0.1\n", None, "1 score missing: a on 1; count ..."),
-        ("run,qid,score\na,1,0.1\na,2,0.1\na,1,0.3\n", 4, "a second score of system 'a' on topic '1'"),
+        (
+            "run,qid,score\na,1,0.1\na,2,0.1\na,1,0.3\n",
+            4,
+            "a second score of system 'a' on topic '1'; if it was repeated, add a column 'trial'",
+        ),
+        (
+            "run,seed,qid,score\na,7,1,0.1\na,8,1,0.1\n\na,7,1,0.3\n",
+            5,
+            "a second score of system 'a' on topic '1' in trial '7'",
+        ),
+        ("run,seed,qid,score\na,7,1,0.1\na,,1,0.1\n", 3, "the seed is empty"),
         ("run,qid,score\na,1,0.1\na,2,?\n", 3, "column 'score': expected a number, found '?'"),
         ("run,qid\na,1\n", 1, "a column of scores is needed beside run, qid: call it 'value'"),
         ("run,qid,metric,x\na,1,AP,1\n", 1, "a column of scores is needed beside run, qid, metric, x: call it 'value'"),
@@ -287,7 +298,11 @@ def test_a_summary_is_known_by_its_values(file, text, systems, topics):
         (TREC_EVAL, None, "there are 3 measures; name one of num_ret, map, ndcg_cut_10"),
         ("map 1 0.1\n\nmap 2\n", 3, "expected measure, topic and value, found 2 columns"),
         ("map 1 0.1\n\nmap 2 x\n", 3, "column 'value': expected a number, found 'x'"),
-        ("map 1 0.1\nmap 1 0.1\n", 2, "a second score of system 'err20' on topic '1'"),
+        (
+            "map 1 0.1\nmap 1 0.1\n",
+            2,
+            "a second score of system 'err20' on topic '1'; if it was repeated, add a column 'trial'",
+        ),
         ("map all 0.1\n", None, "there are only summary rows; scores per topic are needed ..."),
         ("nDCG@10\t0.1\n", 1, "there are only summary lines; scores per topic are needed (-q in ir_measures)"),
         ("1 Q0 d1 1 9.5 bm25\n", 1, "looks like a TREC run, not scores; ..."),
@@ -373,3 +388,64 @@ def test_too_many_columns_named_like_summaries_are_refused_at_once(file):
     table = f"topic,a,b,{','.join(names)}\nq1{',0.5' * 12}\n"
     with pytest.raises(SurefootError, match="10 rows or columns are called like means or totals"):
         read_scores(file(table))
+
+
+LONG_TRIALS = "system,trial,topic,AP\nnew,a10,q1,0.5\nnew,a2,q1,0.25\nold,a2,q1,0.125\nnew,a2,q2,1\nold,a2,q2,0\n"
+
+
+@pytest.mark.parametrize("name", ["trial", "Epoch", "seed", "repeat", "replicate"])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "polars", "pandas", "index"])
+def test_a_column_of_trials_makes_repeats(tmp_path, name, kind):
+    frame = polars.read_csv(LONG_TRIALS.replace("trial", name).encode())
+    path = tmp_path / f"scores.{kind}"
+    if kind in ("csv", "tsv"):
+        frame.write_csv(path, separator="," if kind == "csv" else "\t")
+    elif kind == "jsonl":
+        frame.write_ndjson(path)
+    elif kind == "parquet":
+        frame.write_parquet(path)
+    whole = frame if kind == "polars" else frame.to_pandas() if kind == "pandas" else None
+    if kind == "index":
+        whole = frame.to_pandas().set_index(["system", "topic", name])
+    scores = read_scores(path) if whole is None else Scores.from_frame(whole)
+    check(scores, "AP", ("new", "old"), ("q1", "q2"), ((0.375, 1.0), (0.125, 0.0)))
+    assert list(scores.trials) == ["new"]
+    assert np.array_equal(scores.trials["new"], [[0.25, 1.0], [0.5, np.nan]], equal_nan=True)  # a2 before a10
+
+
+def test_trials_of_one_system_without_its_name(file):
+    scores = read_scores(file("qid,seed,score\nq1,1,0.5\nq1,2,0.25\nq2,1,0\n", "new.csv"))
+    assert scores.trials["new"].shape == (2, 2)
+
+
+def test_trials_called_differently_on_each_topic_are_numbered(file):
+    rows = "".join(f"a,{topic},{7 * topic + trial},{trial / 8}\n" for topic in (1, 2, 3) for trial in (0, 1))
+    scores = read_scores(file(f"run,topic,seed,value\n{rows}"))
+    assert scores.trials["a"].tolist() == [[0.0] * 3, [0.125] * 3]
+
+
+def test_a_gap_stays_with_its_trial(file):
+    scores = read_scores(file("run,topic,trial,value\na,1,1,0.5\na,2,1,\na,1,2,0.25\na,2,2,0.75\n"))
+    assert np.array_equal(scores.trials["a"], [[0.5, np.nan], [0.25, 0.75]], equal_nan=True)
+
+
+def test_a_wide_table_may_have_a_system_called_seed(file):
+    assert read_scores(file("topic,seed,trial\n1,0.1,0.2\n")).systems == ("seed", "trial")
+
+
+def test_a_summary_row_has_no_trials(file):
+    rows = "a,1,1,0.5\na,1,2,0.25\na,2,1,1\na,2,2,0.5\na,mean,1,0.75\na,mean,2,0.375\n"
+    scores = read_scores(file(f"run,topic,trial,value\n{rows}"))
+    assert scores.trials["a"].tolist() == [[0.5, 1.0], [0.25, 0.5]]
+
+
+def test_trials_survive_a_csv(tmp_path):
+    trials = {"new": [[0.1, 0.3], [0.2, np.nan]]}
+    scores = Scores([[0.15, 0.3], [0.5, 0.6]], ["new", "old"], ["q1", "q2"], "AP", trials=trials)
+    other = Scores([[0.5, 1.0], [0.25, 0.75]], ["new", "old"], ["q1", "q2"], "RR")
+    (tmp_path / "one.csv").write_text(scores_csv(scores))
+    (tmp_path / "two.csv").write_text(scores_csv(scores, other))
+    for found in (read_scores(tmp_path / "one.csv"), read_scores(tmp_path / "two.csv", "AP")):
+        assert found.values.tolist() == [[0.15000000000000002, 0.3], [0.5, 0.6]]
+        assert np.array_equal(found.trials["new"], trials["new"], equal_nan=True)
+    assert read_scores(tmp_path / "two.csv", "RR").trials == {}

@@ -102,7 +102,7 @@ def baseline_choice(
     return BaselineChoice(
         signature=signature("baseline-choice", measure=scores.measure, **fields, n_resamples=n_resamples, seed=seed),
         columns=_columns(chosen, taus, differences),
-        notes=(*scores.notes, _finding(taus, differences)),
+        notes=(*scores.all_notes, _finding(taus, differences)),
         systems=names,
         taus=taus,
         differences=differences,

@@ -71,7 +71,7 @@ def baseline_bias(
         "urisk": urisk,
     }
     finding = _finding(found[known], urisk[known], means[known])
-    return Result(signature("baseline-bias", measure=scores.measure, **fields), columns, (*scores.notes, finding))
+    return Result(signature("baseline-bias", measure=scores.measure, **fields), columns, (*scores.all_notes, finding))
 
 
 def _finding(found: FloatArray, urisk: FloatArray, means: FloatArray) -> str:

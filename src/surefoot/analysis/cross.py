@@ -98,7 +98,7 @@ def cross(
     return CrossTable(
         signature=signature("cross", measure=scores.measure, **fields),
         columns=columns,
-        notes=(*scores.notes, _finding(test)),
+        notes=(*scores.all_notes, _finding(test)),
         systems=names,
         urisk=urisk,
         ranks=ranks,

@@ -219,7 +219,8 @@ def evaluate(
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure, or a list of several; whatever `Scores.of` takes.
+        Systems × topics of one effectiveness measure, or a list of several; whatever `Scores.of` takes. Of systems
+        with repeats the means over trials count; a note says so, with the noise floor.
     baseline
         A system, MEAN, MEDIAN or MAX of each topic, or a mapping that gives each system its own.
     alpha
@@ -241,7 +242,7 @@ def evaluate(
     ci
         Adds 95 % intervals, columns such as ``georisk_low`` and ``georisk_high``: ``"t"`` of U_Risk alone;
         ``"studentised"``, ``"bca"``, ``"percentile"`` or ``"jackknife"`` of U_Risk, T_Risk, Z_Risk, GeoRisk, tails and
-        registered measures (`surefoot.intervals`).
+        registered measures (`surefoot.intervals`). They are over queries, and contain the noise of trials.
     tests
         Adds p values of other tests, ``"bootstrap", "t", "wilcoxon", "flip", "max", "swap"`` (`run_tests`), and
         ``centre``, what U_Risk would be without a system effect.
@@ -317,7 +318,7 @@ def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:
         outside = [name for name in design.systems if name not in (design.population or ())]
     lowest, topics = float(design.scores.values.min()), len(design.scores.topics)
     unequal = unequally_judged(design.scores, design.systems, design.baseline_names)
-    return [*design.scores.notes, *unequal, *caveats(alphas, table, lowest, topics, outside)]
+    return [*design.scores.all_notes, *unequal, *caveats(alphas, table, lowest, topics, outside)]
 
 
 def judged_means(judged: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ from surefoot.risk.population import zscores
 from surefoot.risk.values import Family
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.inference import LEVEL, TInference, t_inference, topic_inference
+from surefoot.stats.repeats import standard_errors
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,7 +80,8 @@ def explore(
         Columns ``topic, system_score, baseline_score, delta, x, z, tr, tj, significant``, the worst topic first.
         x = v(delta); z is that of `surefoot.risk.zscores` within the population; T_R and T_J are those of SIGIR 2014;
         ``significant`` is "loss" or "win" where T_J passes the critical value of Student's t at the level. This is
-        exploratory: among many topics some pass by chance.
+        exploratory: among many topics some pass by chance. Where a system has repeats, its scores are means over
+        trials, and ``system_se`` or ``baseline_se`` is their standard error by the trials of that topic, NaN for one.
 
     Examples
     --------
@@ -107,12 +109,14 @@ def explore(
         "tj": topics.tj,
         "significant": verdict,
     }
+    pair = {"system_se": system, "baseline_se": baseline}
+    columns |= {key: standard_errors(scores.trials[name]) for key, name in pair.items() if name in scores.trials}
     signature = signature_of("explore", [design], np.array(alpha), system=system, level=level)
     ordered = {name: column[order] for name, column in columns.items()}
     undefined = ["z is undefined: the system is not in the population, or some scores are below 0"]
     unequal = unequally_judged(scores, [system], [baseline])
     notes = (
-        *scores.notes,
+        *scores.all_notes,
         *unequal,
         *_findings(ordered, inference),
         *(undefined if np.isnan(ordered["z"]).any() else []),

@@ -53,5 +53,5 @@ def independence(scores: ScoresLike, *, systems: Sequence[str] | None = None) ->
             "g2": parts,
             "share": parts / statistic if statistic else np.full(len(parts), np.nan),
         },
-        (*scores.notes, f"G² = {statistic:.4f}, {degrees} of freedom, p = {p:.3g}"),
+        (*scores.all_notes, f"G² = {statistic:.4f}, {degrees} of freedom, p = {p:.3g}"),
     )

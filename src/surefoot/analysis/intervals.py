@@ -136,6 +136,9 @@ def intervals(
 ) -> Result:
     """Estimates with their intervals, one row for each system, alpha and measure.
 
+    The intervals are over queries. Scores of a system with repeats are means over its trials, whose noise is part of
+    the variation between queries, so that the intervals contain it.
+
     Parameters
     ----------
     scores, baseline, alpha, systems, population, value
@@ -244,7 +247,7 @@ def _result(
         "high": column(bounds, "_high"),
     }
     signature = signature_of(kind, [design], alphas, **fields, **method.signature_fields())
-    return Result(signature, columns, design.scores.notes)
+    return Result(signature, columns, design.scores.all_notes)
 
 
 def _bounds(resampler: Resampler, method: BootstrapMethod, progress: Progress | None = None) -> Columns:

@@ -110,7 +110,7 @@ def normality(
             "kurtosis": [plot.kurtosis for plot in plots.values()],
             "close": [plot.close for plot in plots.values()],
         },
-        notes=(*scores.notes, *left_out, *(_verdict(kind, plot) for kind, plot in plots.items())),
+        notes=(*scores.all_notes, *left_out, *(_verdict(kind, plot) for kind, plot in plots.items())),
         plots=plots,
     )
 

@@ -80,7 +80,7 @@ def compare_pairs(
     legend = (
         f"letters: the systems with a significantly lower mean (paired t test, {correct} over all pairs, {level:g})"
     )
-    return Pairs(made, columns, scores.notes, legend)
+    return Pairs(made, columns, scores.all_notes, legend)
 
 
 def letter_of(index: int) -> str:

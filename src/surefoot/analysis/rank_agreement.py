@@ -67,5 +67,5 @@ def rank_agreement(
             "rbo_minimum": np.array([overlap.minimum for *_, overlap in pairs]),
             "rbo_residual": np.array([overlap.residual for *_, overlap in pairs]),
         },
-        scores.notes,
+        scores.all_notes,
     )

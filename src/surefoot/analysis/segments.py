@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,9 +95,9 @@ def evaluate_segments(
     shown = scores.systems if systems is None else scores.select(systems).systems
     options: dict[str, Any] = {"population": population, "value": design.family, **columns}
     whole = evaluate(scores, baseline, alpha, **options)
+    means = replace(scores, trials={})  # notes on repeats are about all queries
     parts = {
-        segment: evaluate(scores.select(topics=topics), baseline, alpha, **options)
-        for segment, topics in groups.items()
+        segment: evaluate(means.select(topics=topics), baseline, alpha, **options) for segment, topics in groups.items()
     }
     table = _stacked(whole, parts, groups)
     table |= {
@@ -145,7 +145,8 @@ def _hidden_first(table: Columns) -> Columns:
 
 
 def _notes(scores: Scores, parts: Mapping[str, Evaluation], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    notes = list(scores.notes)
+    given = scores.all_notes
+    notes = list(given)
     if NONE in groups:
         notes.append(
             f"{counted(len(groups[NONE]), 'topic')} without a segment, shown as {NONE}: {listed(groups[NONE])}"
@@ -154,6 +155,6 @@ def _notes(scores: Scores, parts: Mapping[str, Evaluation], groups: Mapping[str,
     if single:
         notes.append(f"no test in segments of one topic: {listed(single)}")
     for segment, part in parts.items():
-        own = [note for note in part.notes if note not in scores.notes]
+        own = [note for note in part.notes if note not in given]
         notes += [f"{segment}: {note}" if "undefined" in note else note for note in own if segment not in single]
     return list(dict.fromkeys(notes))

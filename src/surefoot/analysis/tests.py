@@ -92,7 +92,7 @@ def run_tests(
     columns = {name: np.broadcast_to(column, shape).T[shown].ravel() for name, column in found.items()}
     fields = {"alternative": alternative, "correct": correct, "n_resamples": n_resamples, "seed": seed}
     signature = signature_of("tests", [design], alphas, **fields)
-    return Result(signature, columns, (*scores.notes, *_notes(design, alphas, tests)))
+    return Result(signature, columns, (*scores.all_notes, *_notes(design, alphas, tests)))
 
 
 class Method(TypedDict):

@@ -86,7 +86,7 @@ def value_agreement(
             topics=len(scores.topics),
         ),
         _columns(rows),
-        (*scores.notes, *_notes(scores)),
+        (*scores.all_notes, *_notes(scores)),
     )
 
 

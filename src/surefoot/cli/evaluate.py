@@ -164,7 +164,19 @@ def _stream(arguments: argparse.Namespace) -> int:
     """Evaluate files that are too large for memory, by measures that add up over topics."""
     from surefoot.analysis.streaming import evaluate_parquet
 
-    names = ("runs", "qrels", "baseline_map", "systems", "population", "tail", "geometric", "minus", "ci", "tests")
+    names = (
+        "runs",
+        "repeats",
+        "qrels",
+        "baseline_map",
+        "systems",
+        "population",
+        "tail",
+        "geometric",
+        "minus",
+        "ci",
+        "tests",
+    )
     given = [name for name in (*names, "fences", "segments", "segment_by", "correct") if getattr(arguments, name)]
     if given or arguments.value != "linear" or not arguments.scores or len(arguments.measure or []) > 1:
         refused = f"; leave out --{given[0].replace('_', '-')}" if given else ""

@@ -67,11 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _rankings(arguments: argparse.Namespace, systems: tuple[str, ...]) -> dict[str, Run] | None:
-    """The two runs, if both are runs that can be read again."""
+    """The two runs, if both are single runs that can be read again."""
     from surefoot.io.files import STDIN
 
     names = (arguments.candidate, arguments.baseline)
-    if not arguments.runs or STDIN in arguments.runs or not set(names) <= set(systems):
+    if not arguments.runs or arguments.repeats or STDIN in arguments.runs or not set(names) <= set(systems):
         return None
     return inputs.load_runs(arguments, names)
 

@@ -164,10 +164,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _scores(arguments: argparse.Namespace) -> Scores | None:
     """The scores to draw; value functions can be drawn without any."""
-    if arguments.kind == "values" and not (arguments.scores or arguments.runs or arguments.baseline):
+    given = arguments.scores or arguments.runs or arguments.repeats or arguments.baseline
+    if arguments.kind == "values" and not given:
         return None
     scores = inputs.load_one(arguments)
-    for note in scores.notes:
+    for note in scores.all_notes:
         print(f"note: {note}", file=sys.stderr)
     return scores if arguments.population is None else _population(scores, arguments)
 

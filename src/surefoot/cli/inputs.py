@@ -39,6 +39,13 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         help="judgments for the runs: TREC, BEIR, CSV, JSON, judgment lists; irds:NAME of ir_datasets",
     )
     group.add_argument(
+        "--repeats",
+        action="append",
+        default=[],
+        metavar="NAME=GLOB",
+        help="runs of one system that ran several times, such as new='new.*.run'; repeatable",
+    )
+    group.add_argument(
         "--scores",
         nargs="+",
         metavar="FILE",
@@ -231,15 +238,39 @@ def population(text: str) -> Population:
     return "PAIR" if text == "PAIR" else names(text)
 
 
+def repeated_runs(arguments: argparse.Namespace) -> dict[str, list[str]]:
+    """The files of each system that ran several times, in natural order for each pattern."""
+    from pathlib import Path
+
+    from surefoot._order import natural_order
+    from surefoot.io.files import files_matching
+
+    found: dict[str, list[str]] = {}
+    for text in arguments.repeats:
+        name, _, pattern = text.partition("=")
+        if not name or not pattern:
+            raise SurefootError(f"--repeats takes NAME=GLOB, such as new='new.*.run'; got {text!r}")
+        files = natural_order(files_matching(pattern))
+        if not files:
+            raise SurefootError(f"--repeats {text}: no file matches")
+        found[name] = list(dict.fromkeys([*found.get(name, ()), *files]))
+    single = {Path(run) for run in arguments.runs}
+    twice = [file for files in found.values() for file in files if Path(file) in single]
+    if twice:
+        raise SurefootError(f"{twice[0]} is named as a run and by --repeats; name it once")
+    return found
+
+
 def load(arguments: argparse.Namespace) -> list[Scores]:
     """The scores of each measure asked for."""
-    if arguments.scores and (arguments.runs or arguments.qrels):
+    groups = repeated_runs(arguments)
+    if arguments.scores and (arguments.runs or groups or arguments.qrels):
         raise SurefootError("give runs with --qrels, or --scores; not both")
     if arguments.scores:
         from surefoot.io.tables import read_scores_by
 
         return list(read_scores_by(arguments.scores, arguments.measure or (), arguments.missing).values())
-    if not arguments.runs:
+    if not arguments.runs and not groups:
         raise SurefootError("nothing to read: give run files with --qrels, or a table with --scores")
     if not arguments.qrels:
         _refuse_tables(arguments.runs)
@@ -256,6 +287,7 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
             progress=report,
             duplicates=arguments.duplicates,
             unjudged="skip" if getattr(arguments, "unjudged", "zero") == "skip" else "zero",
+            repeats=groups,
         )
     return list(found.values())
 
@@ -304,6 +336,7 @@ def load_judged(arguments: argparse.Namespace, measure: str) -> JudgedRuns:
     from surefoot.io.files import STDIN
     from surefoot.judgments.judged_runs import JudgedRuns
 
+    _refuse_repeats(arguments)
     if not arguments.runs or not arguments.qrels:
         raise SurefootError("doubts about judgments need run files with --qrels; a table has only scores")
     if STDIN in (*arguments.runs, arguments.qrels):
@@ -312,11 +345,18 @@ def load_judged(arguments: argparse.Namespace, measure: str) -> JudgedRuns:
         return JudgedRuns.read(arguments.runs, arguments.qrels, measure, arguments.names, arguments.duplicates)
 
 
+def _refuse_repeats(arguments: argparse.Namespace) -> None:
+    """Raise where documents are asked for, and a system has several rankings."""
+    if arguments.repeats:
+        raise SurefootError("documents and doubts about judgments are those of single rankings; leave out --repeats")
+
+
 def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = None) -> dict[str, Run]:
     """The rankings of some systems, or of all, by name."""
     from surefoot.io.files import STDIN, name_of
     from surefoot.io.trec import read_run
 
+    _refuse_repeats(arguments)
     if not arguments.runs:
         raise SurefootError("rankings of documents need run files with --qrels; a table has only scores")
     if STDIN in arguments.runs:

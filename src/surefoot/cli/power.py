@@ -69,7 +69,7 @@ def _simulator(arguments: argparse.Namespace) -> Simulator:
 
     if (arguments.system is None) == (arguments.loss is None):
         raise SurefootError("give --system with the scores it was measured by, or the size of a --loss; not both")
-    measured = arguments.scores or arguments.runs or arguments.system
+    measured = arguments.scores or arguments.runs or arguments.repeats or arguments.system
     if measured and arguments.baseline is None:
         raise SurefootError("name the --baseline")
     if not measured and arguments.baseline is not None:

@@ -79,14 +79,14 @@ def _credible(arguments: argparse.Namespace, scores: list[Scores]) -> list[Credi
 
 
 def _rankings(arguments: argparse.Namespace) -> Rankings | None:
-    """The documents to show; none of score tables, of standard input, or if there is no room for them."""
+    """The documents to show; none of score tables, repeats, standard input, or if there is no room for them."""
     from surefoot.io.files import STDIN
     from surefoot.io.trec import read_qrels
     from surefoot.show.report import Rankings
 
-    if arguments.scores and arguments.documents_text:
-        raise SurefootError("--documents-text needs run files with --qrels; a table has only scores")
-    if arguments.scores or not arguments.size_limit or STDIN in arguments.runs:
+    if arguments.documents_text and (arguments.scores or arguments.repeats):
+        raise SurefootError("--documents-text needs single run files with --qrels, not --scores nor --repeats")
+    if arguments.scores or arguments.repeats or not arguments.size_limit or STDIN in arguments.runs:
         return None
     limit = int(arguments.size_limit * 1e6)
     rankings = Rankings(inputs.load_runs(arguments), read_qrels(arguments.qrels), size_limit=limit)

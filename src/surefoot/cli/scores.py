@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from surefoot.io.tables import scores_csv
 
     found = inputs.load(arguments)
-    for note in dict.fromkeys(note for scores in found for note in scores.notes):
+    for note in dict.fromkeys(note for scores in found for note in scores.all_notes):
         print(f"note: {note}", file=sys.stderr)
     text = scores_csv(*found)
     if arguments.output:

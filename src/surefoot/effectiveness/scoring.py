@@ -13,6 +13,7 @@ import numpy as np
 from surefoot._cores import default_workers
 from surefoot._numba import compiling, is_compiled
 from surefoot._order import natural_order
+from surefoot._trials import NONE, mean_over_trials
 from surefoot._typing import FloatArray, PathLike, Progress
 from surefoot.effectiveness import kernels
 from surefoot.effectiveness.foreign import ForeignMeasures
@@ -37,6 +38,7 @@ def score_runs(
     progress: Progress | None = None,
     duplicates: Duplicates = "error",
     unjudged: Unjudged = "zero",
+    repeats: Mapping[str, Iterable[Any]] = NONE,
 ) -> Scores:
     r"""Score runs by one effectiveness measure, on the topics of the qrels.
 
@@ -66,6 +68,9 @@ def score_runs(
     unjudged
         ``"zero"`` counts unjudged documents as not relevant, as trec_eval does; ``"skip"`` leaves them out of the
         rankings (condensed lists; Sakai, "Alternatives to bpref", SIGIR 2007).
+    repeats
+        Systems that ran several times: ``{name: [run, run]}``, each run as in ``runs``, which may then be empty. Every
+        run is scored; the system's scores are the means, and ``trials`` of the result has those of each run.
 
     Returns
     -------
@@ -83,8 +88,11 @@ def score_runs(
     (array([0.5, 0. ]), ('judged topics that were not retrieved count 0: bm25 on q2',))
     >>> score_runs({"dense": {"q1": {"d1": 0.9, "d2": 0.3}}}, {"q1": {"d1": 1}}, "RR")["dense"]
     array([1.])
+    >>> trials = [{"q1": {"d1": 0.9, "d2": 0.3}}, {"q1": {"d1": 0.2, "d2": 0.3}}]
+    >>> score_runs([], {"q1": {"d1": 1}}, "RR", repeats={"dense": trials})["dense"]
+    array([0.75])
     """
-    (scores,) = score_runs_by(runs, qrels, [measure], names, workers, progress, duplicates, unjudged).values()
+    (scores,) = score_runs_by(runs, qrels, [measure], names, workers, progress, duplicates, unjudged, repeats).values()
     return scores
 
 
@@ -97,12 +105,13 @@ def score_runs_by(
     progress: Progress | None = None,
     duplicates: Duplicates = "error",
     unjudged: Unjudged = "zero",
+    repeats: Mapping[str, Iterable[Any]] = NONE,
 ) -> dict[str, Scores]:
     r"""Score runs by several effectiveness measures, reading each run once.
 
     Parameters
     ----------
-    runs, qrels, names, workers, progress, duplicates, unjudged
+    runs, qrels, names, workers, progress, duplicates, unjudged, repeats
         As in `score_runs`.
     measures
         The measures.
@@ -123,7 +132,7 @@ def score_runs_by(
     {'RR': [0.5], 'P@1': [0.0]}
     """
     choose(names, ("file", "tag"), "names")
-    sources = sources_of(runs)
+    sources = sources_of(runs, repeats)
     _refuse_doubles([source.expected_name(names) for source in sources], sources)
     if not (wanted := list(measures)):
         raise SurefootError("no measures to score by; name at least one, such as nDCG@10")
@@ -145,22 +154,27 @@ def score_runs_by(
             kept[row.name] = again
             if progress is not None:
                 progress(done, len(sources), "Scoring runs")
-    systems = [row.name for row in rows]
-    _refuse_doubles(systems, sources)
+    _refuse_doubles([row.name for row in rows], sources)
+    groups: dict[str, list[_Row]] = {}
+    for source, row in zip(sources, rows, strict=True):
+        groups.setdefault(source.repeats or row.name, []).append(row)
     notes = _notes(rows, judged)
     skipped = _notes_on_skipping(judged) if unjudged == "skip" else []
-    return {
-        measure.name: Scores(
-            np.stack([row.values[index] for row in rows]),
-            systems,
+    found = {}
+    for index, measure in enumerate(chosen):
+        trials = {name: np.stack([row.values[index] for row in group]) for name, group in groups.items()}
+        seen = [mean_over_trials(np.stack([row.judged[index] for row in group])) for group in groups.values()]
+        found[measure.name] = Scores(
+            np.stack([mean_over_trials(own) for own in trials.values()]),
+            groups,
             judged.topics,
             measure.name,
             [*notes, *_notes_on(measure, judged), *skipped],
-            None if judged.are_relevant_only else np.stack([row.judged[index] for row in rows]),
-            ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip"),
+            None if judged.are_relevant_only else np.stack(seen),
+            trials={name: own for name, own in trials.items() if len(own) > 1},
+            source=ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip"),
         )
-        for index, measure in enumerate(chosen)
-    }
+    return found
 
 
 def will_compile() -> bool:
@@ -258,12 +272,15 @@ def _in_threads(
 
 
 def _refuse_doubles(names: Sequence[str | None], sources: Sequence[Source]) -> None:
+    """Raise if two systems have one name; the trials of a system share it."""
     first: dict[str, Source] = {}
-    for name, source in zip(names, sources, strict=True):
-        if name is not None and name in first:
-            raise SurefootError(f"two runs are named {name!r}: {first[name]} and {source}; rename one of them")
-        if name is not None:
-            first[name] = source
+    for run_name, source in zip(names, sources, strict=True):
+        name = source.repeats or run_name
+        if name is None:
+            continue
+        other = first.setdefault(name, source)
+        if other is not source and (source.repeats is None or other.repeats is None):
+            raise SurefootError(f"two runs are named {name!r}: {other} and {source}; rename one of them")
 
 
 def relevance_level(measure: Measure, qrels: Qrels) -> float:

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from surefoot._trials import NONE
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.document_lists import Duplicates, Qrels, Run
@@ -22,10 +23,14 @@ UNNAMED = "run"
 
 @dataclass(frozen=True)
 class Source:
-    """A run to be loaded: a path or an object, and its name; None is to be named by its file or tag."""
+    """A run to be loaded: a path or an object, and its name; None is to be named by its file or tag.
+
+    ``repeats`` names the system that the run is a trial of.
+    """
 
     run: object
     name: str | None = None
+    repeats: str | None = None
 
     def __str__(self) -> str:
         return str(self.run) if self.is_file else f"{self.name} in memory"
@@ -89,8 +94,8 @@ class ScoredRuns:
         return run if isinstance(run, os.PathLike) else Source(run, name).load("file", self.duplicates)
 
 
-def sources_of(runs: object) -> list[Source]:
-    """The runs of ``{name: run}``, of paths, or of one run.
+def sources_of(runs: object, repeats: Mapping[str, object] = NONE) -> list[Source]:
+    """The runs of ``{name: run}``, of paths, or of one run, and those of ``{system: [run, run]}``.
 
     >>> sources_of({"bm25": {"q1": {"d1": 2.5}}})[0].name, sources_of({"q1": {"d1": 2.5}})[0].name
     ('bm25', 'run')
@@ -103,6 +108,7 @@ def sources_of(runs: object) -> list[Source]:
         sources = [_source(run) for run in runs]
     else:
         raise SurefootError(f"expected files, or {{name: run}}; got {type(runs).__name__}")
+    sources += _trials_of(repeats)
     if not sources:
         raise SurefootError("no runs to score; name at least one")
     return sources
@@ -113,6 +119,23 @@ def load_qrels(qrels: PathLike | object) -> Qrels:
     if isinstance(qrels, Qrels):
         return qrels
     return read_qrels(qrels) if isinstance(qrels, str | os.PathLike) else qrels_in_memory(qrels)
+
+
+def _trials_of(repeats: Mapping[str, object]) -> list[Source]:
+    """The runs of ``{system: [run, run]}``, each a trial of its system.
+
+    >>> [(source.name, source.repeats) for source in _trials_of({"new": ["new.1.run", "new.2.run"]})]
+    [('new trial 1', 'new'), ('new trial 2', 'new')]
+    """
+    found = []
+    for system, runs in repeats.items():
+        if isinstance(runs, str | os.PathLike) or _is_run(runs) or not isinstance(runs, Iterable):
+            raise SurefootError(f"the repeats of {system!r} must be a list of runs")
+        trials = [Source(run, f"{system} trial {number}", str(system)) for number, run in enumerate(runs, start=1)]
+        if not trials:
+            raise SurefootError(f"no runs to repeat {system!r}; name two or more")
+        found += trials
+    return found
 
 
 def _source(run: object) -> Source:

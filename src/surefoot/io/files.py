@@ -157,3 +157,14 @@ _OPEN: dict[str, Callable[[IO[bytes]], Any]] = {
     "xz": lzma.LZMAFile,
 }
 _DAMAGE = (EOFError, OSError, RuntimeError, ValueError, zlib.error, lzma.LZMAError)
+
+
+def files_matching(pattern: str) -> list[str]:
+    """The file of that name, or those that match a pattern such as ``runs/*.run``."""
+    anchor = Path(pattern).anchor
+    try:
+        if Path(pattern).exists():
+            return [pattern]
+        return sorted(str(file) for file in Path(anchor).glob(pattern.removeprefix(anchor)) if file.is_file())
+    except (OSError, ValueError):  # a name that is too long, or ** within a name
+        return []

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._order import natural_order
+from surefoot._trials import Trials, mean_over_trials
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError
 from surefoot.io.measure_names import find_measure
 
-Role = Literal["topic", "system", "measure", "value"]
+Role = Literal["topic", "system", "measure", "value", "trial"]
 Rows = IntArray
 
 # Where a table has two names of one role (qid beside the text of the query), the earlier in the list is taken.
@@ -24,6 +26,7 @@ NAMES: dict[Role, tuple[str, ...]] = {
     "system": ("system", "systems", "system_id", "run", "runs", "runid", "run_id", "run_name", "name", "tag"),
     "measure": ("measure", "measures", "metric", "metrics"),
     "value": ("value", "score"),
+    "trial": ("trial", "epoch", "seed", "repeat", "replicate"),
 }
 _ROLES = {name: role for role, names in NAMES.items() for name in names}
 MOST_MARGINS = 8
@@ -51,6 +54,10 @@ class Labels:
 
     codes: npt.NDArray[np.integer]
     names: tuple[str, ...]
+
+    def name(self, row: int) -> str:
+        """The name of a row."""
+        return self.names[int(self.codes[row])]
 
     def __getitem__(self, rows: Rows | slice) -> Labels:
         """The labels of some rows, without the names that don't occur there."""
@@ -99,10 +106,11 @@ class Long:
     ignored: tuple[str, ...] = ()
     summaries: frozenset[str] = frozenset()
     gdeval: bool = False
+    trial: int | None = None
 
     @property
     def label_columns(self) -> tuple[int, ...]:
-        return tuple(column for column in (self.topic, self.system, self.measure) if column is not None)
+        return tuple(column for column in (self.topic, self.system, self.measure, self.trial) if column is not None)
 
 
 Layout = Wide | Long
@@ -110,17 +118,19 @@ Layout = Wide | Long
 
 @dataclass(frozen=True)
 class ScoreMatrix:
-    """Systems × topics of one table, NaN where a score is missing."""
+    """Systems × topics of one table, NaN where a score is missing; means where a system has trials × topics."""
 
     systems: tuple[str, ...]
     topics: tuple[str, ...]
     values: FloatArray
     measure: str | None
     notes: tuple[str, ...] = ()
+    trials: Trials = field(default_factory=dict)
 
     def rows(self) -> Iterator[tuple[str, tuple[str, ...], FloatArray]]:
         """The rows as `Scores.align` takes them."""
-        return ((system, self.topics, row) for system, row in zip(self.systems, self.values, strict=True))
+        rows = zip(self.systems, self.values, strict=True)
+        return ((system, self.topics, self.trials.get(system, row)) for system, row in rows)
 
 
 def role_of(name: str) -> Role | None:
@@ -157,7 +167,7 @@ def recognise(columns: Sequence[str]) -> Layout:
     >>> recognise(["topic", "bm25", "dense"])
     Wide(rows='topic')
     >>> recognise(["name", "qid", "measure", "value"])
-    Long(topic=1, system=0, measure=2, values=(3,), ignored=(), summaries=frozenset(), gdeval=False)
+    Long(topic=1, system=0, measure=2, values=(3,), ignored=(), summaries=frozenset(), gdeval=False, trial=None)
     """
     if not columns:
         raise SurefootError("there are no columns")
@@ -178,7 +188,8 @@ def _is_long(roles: Sequence[Role | None]) -> bool:
     """Whether a header with a topic is that of a long table; a wide one may have a system called run or score."""
     if "value" in roles:
         return "system" in roles or None not in roles
-    return "system" in roles[:2] and "topic" in roles[:2]
+    first = [role for role in roles if role != "trial"][:2]
+    return "system" in first and "topic" in first
 
 
 def _long(columns: Sequence[str], roles: Sequence[Role | None]) -> Long:
@@ -186,13 +197,13 @@ def _long(columns: Sequence[str], roles: Sequence[Role | None]) -> Long:
         found = [index for index, other in enumerate(roles) if other == role]
         return min(found, key=lambda index: NAMES[role].index(normalise_name(columns[index])), default=None)
 
-    topic, system, measure, value = (first(role) for role in NAMES)
+    topic, system, measure, value, trial = (first(role) for role in NAMES)
     if topic is None:
         raise SurefootError("there is no column of topics")
     values = (value,) if value is not None else tuple(index for index, role in enumerate(roles) if role is None)
     if not values or (measure is not None and value is None):
         raise SurefootError(f"a column of scores is needed beside {', '.join(columns)}: call it 'value'")
-    used = {topic, system, measure, *values}
+    used = {topic, system, measure, trial, *values}
     gdeval = [normalise_name(name) for name in columns[:2]] == ["runid", "topic"]
     return Long(
         topic,
@@ -202,6 +213,7 @@ def _long(columns: Sequence[str], roles: Sequence[Role | None]) -> Long:
         ignored=tuple(name for index, name in enumerate(columns) if index not in used),
         summaries=frozenset({"amean"}) if gdeval else frozenset(),
         gdeval=gdeval,
+        trial=trial,
     )
 
 
@@ -218,7 +230,7 @@ def _wide_matrix(table: Table, layout: Wide) -> ScoreMatrix:
     labels, heads = table.labels(0), table.columns[1:]
     if len(labels.names) < table.height:
         row = _first_double(labels.codes)
-        raise CellError(row, f"a second row of {layout.rows} {labels.names[labels.codes[row]]!r}")
+        raise CellError(row, f"a second row of {layout.rows} {labels.name(row)!r}")
     if len(set(heads)) < len(heads):
         double = Counter(heads).most_common(1)[0][0]
         raise SurefootError(f"two columns of {across} {double!r}")
@@ -241,16 +253,53 @@ def _long_matrix(table: Table, layout: Long, wanted: str | None, default_system:
         systems = Labels(np.zeros(len(rows), dtype=np.int64), (default_system or "",))
     else:
         systems = table.labels(layout.system)[rows]
-    cells = systems.codes.astype(np.int64) * len(topics.names) + topics.codes
-    shape = (len(systems.names), len(topics.names))
-    if np.bincount(cells, minlength=shape[0] * shape[1]).max() > 1:
-        double = _first_double(cells)
-        names = systems.names[systems.codes[double]], topics.names[topics.codes[double]]
-        raise CellError(int(rows[double]), "a second score of system {!r} on topic {!r}".format(*names))
-    values = np.full(shape, np.nan)
-    values.reshape(-1)[cells] = table.numbers([column], None if len(rows) == table.height else rows)[:, 0]
+    trials = None if layout.trial is None else table.labels(layout.trial)[rows]
+    _refuse_second_scores(rows, systems, topics, trials)
+    values = table.numbers([column], None if len(rows) == table.height else rows)[:, 0]
     notes = (f"columns left unread: {', '.join(layout.ignored)}",) if layout.ignored else ()
-    return ScoreMatrix(systems.names, topics.names, values, measure, notes)
+    if trials is not None:
+        repeated = _repeats(systems, topics, trials, values)
+        means = np.stack([mean_over_trials(repeated[name]) for name in systems.names])
+        return ScoreMatrix(systems.names, topics.names, means, measure, notes, repeated)
+    matrix = np.full((len(systems.names), len(topics.names)), np.nan)
+    matrix[systems.codes, topics.codes] = values
+    return ScoreMatrix(systems.names, topics.names, matrix, measure, notes)
+
+
+def _refuse_second_scores(rows: Rows, systems: Labels, topics: Labels, trials: Labels | None) -> None:
+    cells = systems.codes.astype(np.int64) * len(topics.names) + topics.codes
+    if trials is not None:
+        cells = cells * len(trials.names) + trials.codes
+        doubled = bool((np.diff(np.sort(cells)) == 0).any())
+    else:
+        doubled = np.bincount(cells, minlength=len(systems.names) * len(topics.names)).max() > 1
+    if not doubled:
+        return
+    double = _first_double(cells)
+    problem = f"a second score of system {systems.name(double)!r} on topic {topics.name(double)!r}"
+    if trials is not None:
+        raise CellError(int(rows[double]), f"{problem} in trial {trials.name(double)!r}")
+    raise CellError(int(rows[double]), f"{problem}; if it was repeated, add a column 'trial'")
+
+
+def _repeats(systems: Labels, topics: Labels, trials: Labels, values: FloatArray) -> dict[str, FloatArray]:
+    """The trials × topics of each system. A row is a trial by name, or by place where topics have different names."""
+    order = {name: place for place, name in enumerate(natural_order(trials.names))}
+    places = np.array([order[name] for name in trials.names])[trials.codes]
+    found = {}
+    by_cell = np.lexsort((places, topics.codes, systems.codes))
+    bounds = np.searchsorted(systems.codes[by_cell], np.arange(len(systems.names) + 1))
+    for name, start, stop in zip(systems.names, bounds[:-1], bounds[1:], strict=True):
+        own = by_cell[start:stop]
+        own = own[~np.isnan(values[own])]
+        columns = topics.codes[own]
+        counts = np.bincount(columns, minlength=len(topics.names))
+        named, row = np.unique(places[own], return_inverse=True)
+        if len(named) > counts.max(initial=0):
+            row = np.arange(len(own)) - (np.cumsum(counts) - counts)[columns]
+        found[name] = np.full((max(1, int(counts.max(initial=0))), len(topics.names)), np.nan)
+        found[name][row, columns] = values[own]
+    return found
 
 
 def _topic_rows(topics: Labels, summaries: frozenset[str]) -> Rows:
@@ -304,6 +353,7 @@ def _without_margins(matrix: ScoreMatrix) -> ScoreMatrix:
         matrix.values[np.ix_(systems, topics)],
         matrix.measure,
         (*matrix.notes, *notes),
+        {name: trials[:, topics] for name, trials in matrix.trials.items() if matrix.systems.index(name) in systems},
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from surefoot._typing import PathLike
@@ -35,6 +37,9 @@ def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None
     what a row is: ``topic`` (or ``qid``, ...) or ``system`` (or ``run``, ``name``, ...). A long one has columns of
     systems, topics and values, or one column for each measure. Output of trec_eval and ir_measures (both with -q),
     gdeval and ndeval is read as it is, and so are folders of MTEB's results, whose tasks are the topics.
+
+    A long table may hold several scores of a system on a topic, numbered in a column ``trial`` (or ``epoch``, ``seed``,
+    ``repeat``, ``replicate``). The scores are then the means over trials; ``trials`` of the result has them all.
 
     Parameters
     ----------
@@ -100,7 +105,9 @@ def read_scores_by(
 
 
 def scores_csv(scores: Scores, *others: Scores) -> str:
-    """Scores as a CSV that `read_scores` reads: a row for each topic; with several measures one for each system too.
+    """Scores as a CSV that `read_scores` reads: a row for each topic.
+
+    With several measures there is a row for each system and topic, with repeats one for each trial.
 
     >>> print(scores_csv(Scores([[0.2], [0.3]], ["old", "new"], ["q1"])), end="")
     topic,old,new
@@ -108,18 +115,29 @@ def scores_csv(scores: Scores, *others: Scores) -> str:
     >>> print(scores_csv(Scores([[0.2]], ["old"], ["q1"], "AP"), Scores([[1]], ["old"], ["q1"], "RR")), end="")
     system,topic,AP,RR
     old,q1,0.2,1.0
+    >>> print(scores_csv(Scores([[0.25]], ["old"], ["q1"], "AP", trials={"old": [[0.0], [0.5]]})), end="")
+    system,topic,trial,AP
+    old,q1,1,0.0
+    old,q1,2,0.5
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    if not others:
+    both = [scores, *(one.select(scores.systems, scores.topics) for one in others)]
+    repeated = any(one.trials for one in both)
+    if not others and not repeated:
         writer.writerow(["topic", *scores.systems])
         writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
         return out.getvalue()
-    both = [scores, *(one.select(scores.systems, scores.topics) for one in others)]
-    writer.writerow(["system", "topic", *(one.measure for one in both)])
-    for row, system in enumerate(scores.systems):
-        columns = [one.values[row].tolist() for one in both]
-        writer.writerows([system, topic, *values] for topic, *values in zip(scores.topics, *columns, strict=True))
+    writer.writerow(["system", "topic", *(["trial"] if repeated else []), *(one.measure for one in both)])
+    for system in scores.systems:
+        trials = [one.trials.get(system, one[system][None]).T.tolist() for one in both]
+        for topic, *columns in zip(scores.topics, *trials, strict=True):
+            rows = enumerate(zip_longest(*columns, fillvalue=math.nan), start=1)
+            filled = ((number, row) for number, row in rows if not all(map(math.isnan, row)))
+            writer.writerows(
+                [system, topic, *([number] if repeated else []), *("" if math.isnan(score) else score for score in row)]
+                for number, row in filled
+            )
     return out.getvalue()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars
@@ -94,7 +95,7 @@ def read_json_lines(path: PathLike, data: bytes) -> ScoreFile:
     with in_file(path):
         layout = recognise(frame.columns)
     if isinstance(layout, Long) and layout.system is None:
-        layout = Long(layout.topic, None, layout.measure, layout.values, summaries=frozenset({SUMMARY}))
+        layout = replace(layout, ignored=(), summaries=frozenset({SUMMARY}))
     return ScoreFile(path, PolarsTable(frame), layout, line_of=lambda row: _filled_lines(data)[row][0])
 
 

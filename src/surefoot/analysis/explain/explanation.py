@@ -147,7 +147,7 @@ def explain(
     rows = [_row(one, delta, level) for one in found]
     columns = {name: np.array([row[name] for row in rows]) for name in COLUMNS}
     members = tuple(one.condition.members for one in found)
-    notes = (*scores.notes, *_notes(rows, loss, len(conditions), level))
+    notes = (*scores.all_notes, *_notes(rows, loss, len(conditions), level))
     return Explanation(signature=told, columns=columns, notes=notes, topics=scores.topics, members=members)
 
 

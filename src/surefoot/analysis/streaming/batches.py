@@ -34,7 +34,8 @@ class Header:
         file.validate()
         if isinstance(file.layout, Wide):
             return cls(frozenset({"wide"}), {None: tuple(file.schema)[1:]}, ())
-        return cls(frozenset({"long"}), _long_names(file, file.layout), file.layout.ignored)
+        trial = () if file.layout.trial is None else (file.column(file.layout.trial),)
+        return cls(frozenset({"long"}), _long_names(file, file.layout), (*file.layout.ignored, *trial))
 
     def __add__(self, other: Header) -> Header:
         systems = {
@@ -177,7 +178,8 @@ class Dataset:
             order = np.argsort(cells, kind="stable")
             double = int(order[1:][np.diff(cells[order]) == 0].min())
             label, topic = frame["system"][double], frame["topic"][double]
-            raise InputError(file.path, f"a second score of system {str(label)!r} on topic {str(topic)!r}")
+            problem = f"a second score of system {str(label)!r} on topic {str(topic)!r}"
+            raise InputError(file.path, f"{problem}; repeats can't be streamed, average them first")
         values[cells] = _numbers(frame.select("value"))[:, 0]
         return Batch(file.path, frame["topic"][begins], values.reshape(len(self.systems), len(begins)))
 

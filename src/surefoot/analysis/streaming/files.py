@@ -15,6 +15,7 @@ import polars
 from surefoot._fork import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
+from surefoot.io.files import files_matching
 from surefoot.io.layouts import Layout, Wide, recognise, role_of
 from surefoot.io.parquet_pages import reading, validate_pages
 from surefoot.io.score_file import in_file
@@ -104,13 +105,8 @@ def _files_of(path: str) -> list[str]:
         found = sorted(str(file) for file in inside)
         problem = "is a folder without a Parquet file (*.parquet)"
     else:
-        found = [path] if Path(path).exists() else _matches(path)
+        found = files_matching(path)
         problem = "no such file"
     if not found:
         raise InputError(path, problem)
     return found
-
-
-def _matches(pattern: str) -> list[str]:
-    anchor = Path(pattern).anchor
-    return sorted(str(file) for file in Path(anchor).glob(pattern.removeprefix(anchor)) if file.is_file())

@@ -63,7 +63,7 @@ def _measure(scores: Scores, credible: Sequence[Credibility]) -> dict[str, Any]:
         # Computed here, so that a tie with a virtual baseline is a tie in the page as well.
         "virtual": {name: packed(scores.baseline(name)) for name in VIRTUAL},
         "map": _map(scores),
-        "notes": scores.notes,
+        "notes": scores.all_notes,
         "judged": None if scores.judged is None else packed(scores.judged),
         "credible": next((_credible(found, scores) for found in credible if found.measure == scores.measure), None),
     }

@@ -133,7 +133,7 @@ def baseline_correlations(
     return Result(
         signature("correlation", measure=scores.measure, baseline=baseline, method=method, topics=len(scores.topics)),
         {"system": chosen.systems, "baseline": [baseline] * len(found), "correlation": found},
-        (*scores.notes, *note),
+        (*scores.all_notes, *note),
     )
 
 

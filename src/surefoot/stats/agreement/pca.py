@@ -151,7 +151,7 @@ def pca(
             centred="yes" if centred else "no",
         ),
         columns=columns,
-        notes=(*scores.notes, _explained(found.shares[:axes])),
+        notes=(*scores.all_notes, _explained(found.shares[:axes])),
         names=names,
         topics=scores.topics,
         shares=found.shares,
