@@ -216,7 +216,8 @@ def gate_rules(scores: FloatArray, random: np.random.Generator, size: int, count
     wrong: dict[str, list[bool]] = {}
     limits = {options[rule]: max(float(limit), 0.0) for rule, limit in truth.items()}
     for x in _draws(scores[:2], random, size, count):
-        result = gate(Scores(x, NAMES[:2], range(size)), "s0", candidate="s1", rules=Rules(alpha=1.0, **limits))
+        rules = Rules("strict", alpha=1.0, **limits)
+        result = gate(Scores(x, NAMES[:2], range(size)), "s0", candidate="s1", rules=rules)
         for one in result.findings:
             if truth[one.rule] >= 0:
                 wrong.setdefault(f"gate, {one.rule}: fails", []).append(one.verdict == "fail")

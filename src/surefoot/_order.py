@@ -16,9 +16,11 @@ def natural_order(names: Iterable[str]) -> tuple[str, ...]:
     ('q01', 'q1', 'q1b', 'q2', 'q10')
     """
     given = tuple(names)
-    everything = "".join(given)
-    if everything.isascii() and everything.isdigit() and "" not in given:  # as most are: the same order, faster
-        return tuple(sorted(given, key=lambda name: (*_number(name), name)))
+    prefix = given[0].rstrip("0123456789") if given else ""
+    numbers = [name.removeprefix(prefix) for name in given if name.startswith(prefix)]
+    everything = "".join(numbers)
+    if everything.isascii() and everything.isdigit() and "" not in numbers and len(numbers) == len(given):
+        return tuple(sorted(given, key=lambda name: (*_number(name.removeprefix(prefix)), name)))  # the same, faster
     return tuple(sorted(given, key=_key))
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -12,14 +13,14 @@ import pytest
 
 from surefoot.cli import main
 from surefoot.release_gate.config import KEYS, read_config
-from surefoot.release_gate.rules import Rules
+from surefoot.release_gate.rules import LIMITS, Rules
 
 QUERIES = 400
 OLD = [0.3 + 0.1 * (i % 5) for i in range(QUERIES)]
 ROWS = {
     "old": OLD,
     "good": [score + 0.05 + 0.01 * (i % 2) for i, score in enumerate(OLD)],
-    "shaky": [score + (-0.3 if i % 20 == 8 else 0.02 * (i % 2)) for i, score in enumerate(OLD)],
+    "shaky": [score + (-0.5 if i % 20 == 8 else 0.02 * (i % 2)) for i, score in enumerate(OLD)],
     "bad": [score - 0.2 + 0.01 * (i % 2) for i, score in enumerate(OLD)],
 }
 
@@ -48,11 +49,13 @@ def json_of(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object
 
 
 @pytest.mark.parametrize(
-    ("candidate", "code", "word"), [("good", 0, "pass"), ("shaky", 0, "can't tell (a warning)"), ("bad", 1, "fail")]
+    ("candidate", "code", "word"), [("good", 0, "ship"), ("shaky", 0, "not enough evidence"), ("bad", 1, "don't ship")]
 )
 def test_exit_codes(candidate: str, code: int, word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert gate("--candidate", candidate, "--baseline", "old") == code
-    assert capsys.readouterr().out.startswith(f"{word}  {candidate}, nDCG@10")
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.startswith(word)
+    assert f"{candidate} against old, nDCG@10 (as far as seen)" in line
 
 
 @pytest.mark.parametrize(
@@ -66,7 +69,7 @@ def test_exit_codes(candidate: str, code: int, word: str, capsys: pytest.Capture
         (["--candidate", "bad", "--baseline", "old", "--segments", "none.csv"], "none.csv: no such file"),
         (["--candidate", "bad", "--baseline", "old", "--config", "none.toml"], "none.toml: no such file"),
         (["--candidate", "bad", "--baseline", "old", "--off", "tails"], "no rule tails"),
-        (["--candidate", "bad", "--baseline", "old", "--max-losses", "2"], "max_losses is a share"),
+        (["--candidate", "bad", "--baseline", "old", "--max-losses", "2"], "max-losses is a share"),
         (["--candidate", "bad", "--baseline", "old", "--accept"], "--accept needs the file"),
         (["--candidate", "bad", "--ratchet", "r.json"], "r.json: no such file; the first time, add --accept"),
     ],
@@ -80,7 +83,7 @@ def test_wrong_use_is_one_line_and_2(words: list[str], message: str, capsys: pyt
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(("undecided", "code"), [("pass", 0), ("warn", 0), ("fail", 1), ("exit3", 3)])
+@pytest.mark.parametrize(("undecided", "code"), [("pass", 0), ("warn", 0), ("hold", 0), ("fail", 1), ("exit3", 3)])
 def test_what_can_not_be_decided(undecided: str, code: int) -> None:
     assert gate("--candidate", "shaky", "--baseline", "old", "--undecided", undecided) == code
 
@@ -100,13 +103,13 @@ def test_several_measures(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     words = ["gate", "--scores", "long.csv", "--candidate", "good", "--baseline", "old", "--format", "json"]
     assert main([*words, "--measure", "nDCG@10", "--measure", "RR"]) == 0
     rules = json.loads(capsys.readouterr().out)["rules"]
-    assert {rule["measure"]: rule["name"] for rule in rules} == {"nDCG@10": "tail", "RR": "tail"}
+    assert {rule["measure"]: rule["name"] for rule in rules} == {"nDCG@10": "tail", "RR": "identical"}
 
 
 def test_the_only_other_system_is_the_candidate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_scores(folder / "scores.csv", ["old", "good"])
     assert gate("--baseline", "old") == 0
-    assert capsys.readouterr().out.startswith("pass  good")
+    assert capsys.readouterr().out.startswith("ship: good")
 
 
 def test_several_baselines(capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,7 +125,7 @@ def test_files_for_machines_and_for_people(folder: Path, capsys: pytest.CaptureF
     assert gate(*words, "--format", "md") == 1
     assert (folder / "gate.md").read_text() == capsys.readouterr().out
     root = ElementTree.parse(folder / "gate.xml").getroot()
-    assert [case.attrib["name"] for case in root.iter("testcase")][:2] == ["mean", "losses"]
+    assert "mean" in [case.attrib["name"] for case in root.iter("testcase")]
 
 
 def test_a_file_that_can_not_be_written_is_2(capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,9 +139,8 @@ def test_flags_set_the_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert gate(*pair, "--off", "mean,risk,losses,large-losses", "--protected", "q3") == 1
     assert gate(*pair, "--off", "mean,losses,large-losses", "--protected", "q3", "--protected-tolerance", "1") == 0
     capsys.readouterr()
-    assert "level=0.01|topics=400|alpha=5" in str(
-        json_of(capsys, *pair, "--alpha", "5", "--level", "0.01")["signature"]
-    )
+    signature = str(json_of(capsys, *pair, "--alpha", "5", "--level", "0.01")["signature"])
+    assert {"level=0.01", "topics=400", "alpha=5"} <= set(signature.split("|"))
 
 
 def test_protected_queries_and_segments_from_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,7 +149,7 @@ def test_protected_queries_and_segments_from_files(folder: Path, capsys: pytest.
     words = ["--protected-file", "protected.txt", "--segments", "segments.csv", "--segment-by", "intent"]
     found = json_of(capsys, "--candidate", "shaky", "--baseline", "old", *words)
     rules = {rule["name"]: rule["verdict"] for rule in found["rules"]}  # type: ignore[attr-defined]
-    assert (rules["protected"], rules["segments"]) == ("fail", "pass")
+    assert (rules["protected"], rules["segments"]) == ("fail", "undecided")
 
 
 def test_options_from_the_file_and_flags_that_win(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,7 +159,8 @@ def test_options_from_the_file_and_flags_that_win(folder: Path, capsys: pytest.C
     )
     (folder / "protected.txt").write_text("")
     assert gate("--protected", "q1") == 1
-    assert "level=0.05|topics=400|alpha=5|max_losses=0.9|protected=1|off=tail" in capsys.readouterr().out
+    named = {"level=0.05", "topics=400", "alpha=5", "max_losses=0.9", "protected=1", "off=tail"}
+    assert named <= set(capsys.readouterr().out.splitlines()[-1].split("|"))
     assert "alpha=" not in str(json_of(capsys, "--protected", "q1", "--alpha", "0")["signature"])
 
 
@@ -174,7 +177,7 @@ def test_another_file_of_options(folder: Path, capsys: pytest.CaptureFixture[str
     [
         (
             "[gate]\nmax-loses = 1\n",
-            "unknown key 'max-loses' in [gate]; the known ones are alpha, level, undecided, mean-",
+            "unknown key 'max-loses' in [gate]; the known ones are evidence, level,",
         ),
         ("[gates]\n", "unknown key gates; the only table is [gate]"),
         ("gate = 1\n", "gate should be a table"),
@@ -184,7 +187,7 @@ def test_another_file_of_options(folder: Path, capsys: pytest.CaptureFixture[str
         ("[gate]\nratchet = 5\n", "ratchet should be text"),
         ("[gate\n", "not valid TOML"),
         ("[gate]\nlevel = 7\n", "level must lie between 0 and 0.5"),
-        ("[gate]\nundecided = 'maybe'\n", "undecided must be one of pass, warn, fail, exit3"),
+        ("[gate]\nundecided = 'maybe'\n", "undecided must be one of pass, warn, hold, fail, exit3"),
     ],
 )
 def test_files_of_options_that_make_no_sense(
@@ -199,11 +202,11 @@ def test_files_of_options_that_make_no_sense(
 
 def test_the_example_names_every_option_with_its_default() -> None:
     example = Path(__file__).parents[2] / "examples" / "surefoot.toml"
-    found = read_config(example)
-    default = Rules()
-    for name in KEYS:
-        if hasattr(default, name) and name not in ("protected", "off"):
-            assert found[name] == getattr(default, name), name
+    found, default = read_config(example), Rules()
+    for name, value in found.items():
+        assert value == (default.limit(name) if name in LIMITS else getattr(default, name)), name
+    named = re.findall(r"^(?:# )?([a-z-]+) = ", example.read_text(), re.MULTILINE)
+    assert sorted(name.replace("-", "_") for name in named) == sorted(KEYS)
 
 
 def test_the_ratchet_from_the_first_to_a_refused_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +221,7 @@ def test_the_ratchet_from_the_first_to_a_refused_one(folder: Path, capsys: pytes
     before = (folder / "accepted.json").read_text()
     assert json.loads(before)["system"] == "good"
     assert gate("--candidate", "bad", *ratchet, "--accept") == 1
-    assert "not accepted: accepted.json keeps what it remembers" in capsys.readouterr().err
+    assert "not accepted: accepted.json keeps its baseline" in capsys.readouterr().err
     after = json.loads((folder / "accepted.json").read_text())
     assert (after["system"], len(after["asked"])) == ("good", 2)
     assert after["scores"] == json.loads(before)["scores"]
@@ -260,17 +263,17 @@ def test_a_ratchet_reads_judgments_again(folder: Path, capsys: pytest.CaptureFix
 
 def test_the_ratchet_asks_for_more_with_every_try(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gate("--candidate", "old", "--ratchet", "accepted.json", "--accept") == 0
-    ROWS["tweak"] = [score + 0.02 * (i % 2) for score, i in zip(OLD, range(QUERIES), strict=True)]
+    ROWS["tweak"] = [score + 0.12 * (-1) ** i for score, i in zip(OLD, range(QUERIES), strict=True)]
     write_scores(folder / "scores.csv", ["old", "tweak"])
     before = json.loads((folder / "accepted.json").read_text())
     capsys.readouterr()
     assert gate("--candidate", "tweak", "--ratchet", "accepted.json") == 0
-    assert capsys.readouterr().out.startswith("pass")
+    assert capsys.readouterr().out.startswith("ship")
     (folder / "accepted.json").write_text(json.dumps({**before, "asked": [str(number) for number in range(59)]}))
     assert gate("--candidate", "tweak", "--ratchet", "accepted.json") == 0
     out = capsys.readouterr().out
-    assert out.startswith("can't tell")
-    assert "not distinguishable from the best of 60 tries" in " ".join(out.split())
+    assert out.startswith("not enough evidence")
+    assert "tries=60" in out
 
 
 def test_the_held_out_queries_say_one_word(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -306,18 +309,24 @@ def test_another_collection_is_said_and_not_compared(folder: Path, capsys: pytes
 
 
 def test_losses_that_judgments_leave_open_are_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The new run ranks documents that nobody judged, which may be as good as those that it replaced."""
-    (folder / "qrels.txt").write_text("".join(f"q{i} 0 a{i} {i % 3 and 1}\nq{i} 0 b{i} 0\n" for i in range(60)))
-    (folder / "old.run").write_text("".join(f"q{i} Q0 a{i} 1 2.0 x\nq{i} Q0 b{i} 2 1.0 x\n" for i in range(60)))
-    (folder / "new.run").write_text("".join(f"q{i} Q0 c{i} 1 2.0 x\nq{i} Q0 b{i} 2 1.0 x\n" for i in range(60)))
+    """For ten queries the new run ranks a document that nobody judged; the mean falls by 0.115,
+    and by about 0.09 with the expected grades.
+    """
+    grades = [(f"q{i}", f"{kind}{i}", int(kind == "a" or i % 5 != 1)) for i in range(60) for kind in "ab"]
+    (folder / "qrels.txt").write_text("".join(f"{topic} 0 {document} {grade}\n" for topic, document, grade in grades))
+    for name, first in (("old", "a"), ("new", "c")):
+        ranked = [(f"q{i}", f"{first if i % 6 == 0 else 'a'}{i}", f"b{i}") for i in range(60)]
+        lines = [f"{topic} Q0 {one} 1 2.0 x\n{topic} Q0 {other} 2 1.0 x\n" for topic, one, other in ranked]
+        (folder / f"{name}.run").write_text("".join(lines))
     words = ["gate", "old.run", "new.run", "--qrels", "qrels.txt", "--candidate", "new", "--baseline", "old"]
-    assert main([*words, "--format", "json"]) == 1
-    found = {rule["name"]: rule for rule in json.loads(capsys.readouterr().out)["rules"]}
-    assert (found["mean"]["verdict"], found["large-losses"]["verdict"]) == ("fail", "undecided")
-    assert "40 of 60 queries lost more than 20 %, 67 %, 40 of them not credibly" in found["large-losses"]["sentence"]
+    words += ["--off", "tail,losses", "--mean-tolerance", "0.1"]
     assert main([*words, "--assessors", "off", "--format", "json"]) == 1
-    found = {rule["name"]: rule for rule in json.loads(capsys.readouterr().out)["rules"]}
-    assert found["large-losses"]["verdict"] == "fail"
+    assert json.loads(capsys.readouterr().out)["verdict"] == "fail"
+    assert main([*words, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "undecided"
+    assert ["q6", "c6"] in [one for rule in found["rules"] for one in rule["documents"]]
+    assert "surefoot judge" in found["next_step"]
 
 
 def test_the_text_of_queries_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ COMMANDS = {
     "agreement": "how far rankings, systems and assumptions agree: tau, RBO, correlation, PCA, normality, G²",
     "figure": "a figure of the papers, made from your own data",
     "report": "one interactive HTML file for the team",
-    "gate": "may a candidate replace the baseline? pass, fail or can't tell, for continuous integration",
+    "gate": "may a candidate ship? ship, don't ship or not enough evidence, for continuous integration",
     "judge": "the documents whose judgment would most likely settle the verdict, in order",
     "guard": "make any ranker safe: blend it with its baseline, chosen on unseen queries, with a certificate",
     "train": "learn a ranker that avoids risk: LambdaMART under risk-sensitive objectives",
@@ -57,7 +57,7 @@ EXAMPLES = """examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code.
 
-    0 fine, 1 refused by the gate, 2 wrong use or bad input, 3 can't tell, 70 an error of Surefoot's own.
+    0 fine, 1 refused by the gate, 2 wrong use or bad input, 3 not enough evidence, 70 an error of Surefoot's own.
     """
     _calm_threads()
     argv = _join_negated(sys.argv[1:] if argv is None else argv)

@@ -327,27 +327,14 @@ def judged_runs(scores: Scores) -> JudgedRuns:
     """The runs and judgments that scores come from."""
     from surefoot.judgments.judged_runs import JudgedRuns
 
+    _refuse_repeats(scores.trials)
     with progress("Reading runs", log="none"):
         return JudgedRuns.of(scores)
 
 
-def load_judged(arguments: argparse.Namespace, measure: str) -> JudgedRuns:
-    """All runs with their judgments, for what the judgments can't tell."""
-    from surefoot.io.files import STDIN
-    from surefoot.judgments.judged_runs import JudgedRuns
-
-    _refuse_repeats(arguments)
-    if not arguments.runs or not arguments.qrels:
-        raise SurefootError("doubts about judgments need run files with --qrels; a table has only scores")
-    if STDIN in (*arguments.runs, arguments.qrels):
-        raise SurefootError("runs and judgments are read a second time, which standard input can't be; name a file")
-    with progress("Reading runs", log="none"):
-        return JudgedRuns.read(arguments.runs, arguments.qrels, measure, arguments.names, arguments.duplicates)
-
-
-def _refuse_repeats(arguments: argparse.Namespace) -> None:
+def _refuse_repeats(repeats: object) -> None:
     """Raise where documents are asked for, and a system has several rankings."""
-    if arguments.repeats:
+    if repeats:
         raise SurefootError("documents and doubts about judgments are those of single rankings; leave out --repeats")
 
 
@@ -356,7 +343,7 @@ def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = N
     from surefoot.io.files import STDIN, name_of
     from surefoot.io.trec import read_run
 
-    _refuse_repeats(arguments)
+    _refuse_repeats(arguments.repeats)
     if not arguments.runs:
         raise SurefootError("rankings of documents need run files with --qrels; a table has only scores")
     if STDIN in arguments.runs:

@@ -19,6 +19,9 @@ class Checks:
         baseline: Any,
         candidate: str,
         rules: Any = None,
+        segments: Any = None,
+        assessors: object = None,
+        acknowledged: Any = None,
     ) -> Any:
         """Fail the test if the candidate may not replace the baseline.
 
@@ -26,8 +29,8 @@ class Checks:
         ----------
         scores, qrels, measure
             `Scores` or what they can be made of; or runs, with judgments and measure as in `surefoot.score_runs`.
-        baseline, candidate, rules
-            As in `surefoot.gate`; ``rules={"undecided": "fail"}`` also fails the test where the gate can't tell.
+        baseline, candidate, rules, segments, assessors, acknowledged
+            As in `surefoot.gate`; ``rules={"undecided": "fail"}`` also fails the test if the evidence is not enough.
 
         Returns
         -------
@@ -36,7 +39,10 @@ class Checks:
         from surefoot import gate, score_runs
 
         found = scores if qrels is None else score_runs(scores, qrels, measure)
-        result = gate(found, baseline, candidate=candidate, rules=rules)
+        result = gate(
+            found, baseline, candidate=candidate, rules=rules, segments=segments, assessors=assessors,
+            acknowledged=acknowledged,
+        )  # fmt: skip
         if result.exit_code:
             pytest.fail(str(result), pytrace=False)
         return result

@@ -5,15 +5,27 @@ from __future__ import annotations
 import re
 
 REPLACEMENT = "\ufffd"
+COMMAND = re.compile(r"^(\s*)(?=::)|(?<=##)(?=\[)")
+"""What GitHub takes for a command: :: at the beginning of a line, ##[ anywhere. A zero-width space goes there."""
 
 
 def one_line(text: str) -> str:
-    r"""The text in one line, without control characters: a query's name must not steer a terminal.
+    r"""The text in one line, without control characters or commands: a name must not steer a terminal or GitHub.
 
-    >>> one_line("a\x1b[31m b\n c")
-    'a�[31m b c'
+    >>> one_line("a\x1b[31m b\n c"), one_line("::error::x")
+    ('a�[31m b c', '\u200b::error::x')
     """
-    return " ".join("".join(mark if mark.isprintable() or mark.isspace() else REPLACEMENT for mark in text).split())
+    line = " ".join("".join(mark if mark.isprintable() or mark.isspace() else REPLACEMENT for mark in text).split())
+    return inert(line)
+
+
+def inert(line: str) -> str:
+    r"""A line that GitHub takes for no command.
+
+    >>> inert("  ::error::x"), inert("a ##[error]x")
+    ('  \u200b::error::x', 'a ##\u200b[error]x')
+    """
+    return COMMAND.sub("\\1\u200b", line)
 
 
 def visible(text: str) -> str:

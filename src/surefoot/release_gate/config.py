@@ -14,31 +14,34 @@ from surefoot.io.atomic import digest_of
 from surefoot.io.files import IRDS, STDIN, read_bytes
 from surefoot.io.maps import read_names, read_segments
 from surefoot.io.toml import TomlFile, read_toml
+from surefoot.release_gate.accepted import Accepted
+from surefoot.release_gate.acknowledged import LOSSES, read_acknowledged
+from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.holdout import confirm, split_topics
 from surefoot.release_gate.ratchet import (
-    Accepted,
+    CumulativeChange,
     accepted_comparisons,
+    anchor_comparisons,
+    cumulative_change,
     first_result,
-    read_accepted,
+    open_ratchet,
     refuse_other_collection,
 )
-from surefoot.release_gate.ratchet import accept as accept_candidate
+from surefoot.release_gate.ratchet import (
+    accept as accept_candidate,
+)
+from surefoot.release_gate.rules import NUMBERS as RULE_NUMBERS
 from surefoot.release_gate.rules import Rules
-from surefoot.release_gate.verdict import GateResult, PLoss, gate_all, refuse_unprotected
+from surefoot.release_gate.verdict import GateResult, gate_all, refuse_unprotected
 from surefoot.scores import Missing, Scores
 
 CONFIG = "surefoot.toml"
-TEXTS = ("candidate", "segment_by", "undecided")
-PATHS = ("segments", "protected_file", "ratchet", "qrels", "queries")
+TEXTS = ("candidate", "segment_by", "undecided", "evidence")
+PATHS = ("segments", "protected_file", "ratchet", "qrels", "queries", "acknowledged")
 RULES = tuple(option.name for option in fields(Rules))
-NUMBERS = (*(option.name for option in fields(Rules) if isinstance(option.default, float)), "holdout")
-LISTS = (
-    *(option.name for option in fields(Rules) if isinstance(option.default, tuple)),
-    "baseline",
-    "measure",
-    "assessors",
-)
-KEYS = tuple(dict.fromkeys((*RULES, "holdout", "baseline", "measure", "assessors", *TEXTS, *PATHS)))
+NUMBERS = (*RULE_NUMBERS, "holdout", "seed")
+LISTS = ("protected", "off", "baseline", "measure", "assessors")
+KEYS = tuple(dict.fromkeys((*RULES, *NUMBERS, *LISTS, *TEXTS, *PATHS)))
 
 
 @dataclass(frozen=True)
@@ -55,41 +58,50 @@ class GateOptions:
     segment_by: str | None = None
     ratchet: str | None = None
     holdout: float = 0.0
-    assessors: Sequence[str] = ("dl2019",)
+    assessors: Sequence[str] | None = None
+    acknowledged: str | None = None
+    seed: int = 0
 
-    def run(
-        self,
-        scores: Sequence[Scores],
-        *,
-        missing: Missing = "error",
-        accept: bool = False,
-        p_loss: PLoss | None = None,
-    ) -> Outcome:
-        """The verdict over all baselines and the accepted candidate, and what the ratchet file should hold now.
+    @property
+    def losses_file(self) -> str:
+        """The file of acknowledged losses: as named, or surefoot-losses.toml."""
+        return self.acknowledged or LOSSES
 
-        ``accept`` allows a ratchet file that does not exist yet, and remembers a candidate that passes.
+    @property
+    def policy(self) -> Policy:
+        """What the gate decides by; losses are acknowledged by the file named, or by surefoot-losses.toml."""
+        has_losses = self.acknowledged is not None or Path(LOSSES).is_file()
+        losses = read_acknowledged(self.losses_file) if has_losses else None
+        return Policy(self.rules, self.assessors, losses, int(self.seed))
+
+    def run(self, scores: Sequence[Scores], *, missing: Missing = "error", accept: bool = False) -> Outcome:
+        """The verdict over all baselines, the accepted candidate and the anchor.
+
+        ``accept`` allows a ratchet file that does not exist yet, and keeps a candidate that passes. The file is locked
+        while the gate runs.
         """
-        if self.ratchet is None and (accept or self.holdout):
-            option = "--accept" if accept else "--holdout"
-            raise SurefootError(f"{option} needs the file that remembers: give it with --ratchet FILE")
-        if self.ratchet is None and not self.baseline:
-            raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")
-        candidate = self.candidate_of(scores[0])
-        account = self._read_ratchet(may_be_first=accept)
-        if account.scores or self.baseline:
-            comparisons = self._comparisons(scores, account, candidate, missing)
-            undoubted = account.name if p_loss is not None and account.scores else None
-            result, account = self._gate(comparisons, scores, account, candidate, p_loss)
-            if undoubted:
-                result = result.with_note(f"no loss against {undoubted} is doubted: the ratchet keeps scores alone")
-        elif accept:
-            result = first_result(scores, candidate=candidate)
-        else:
-            raise SurefootError(f"{self.ratchet}: nothing was accepted yet: name a --baseline, or add --accept")
-        accepted = accept and result.acceptable
-        if accepted:
-            account = accept_candidate(scores, result, account, missing)
-        return Outcome(result, account if self.ratchet else None, accepted)
+        if self.ratchet is None:
+            if accept or self.holdout:
+                option = "--accept" if accept else "--holdout"
+                raise SurefootError(f"{option} needs the file that remembers: give it with --ratchet FILE")
+            if not self.baseline:
+                raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")
+            account = Accepted("", "", {})
+            return Outcome(self._gate(scores, account, self.candidate_of(scores[0]), missing)[0], False)
+        with open_ratchet(self.ratchet) as ratchet:
+            account = self._account(ratchet.accepted, may_be_first=accept)
+            candidate = self.candidate_of(scores[0])
+            if account.scores or self.baseline:
+                result, account = self._gate(scores, account, candidate, missing)
+                for change in self._changes(scores, account, candidate, missing):
+                    result = result.with_note(_cumulative(change))
+            elif accept:
+                result = first_result(scores, candidate=candidate)
+            else:
+                raise SurefootError(f"{self.ratchet}: nothing was accepted yet: name a --baseline, or add --accept")
+            accepted = accept and result.acceptable
+            ratchet.accepted = accept_candidate(scores, result, account, missing) if accepted else account
+        return Outcome(result, accepted)
 
     def candidate_of(self, scores: Scores) -> str:
         """The candidate that is named, or the only system that is not a baseline."""
@@ -98,48 +110,46 @@ class GateOptions:
             raise SurefootError(f"name the --candidate: one of {listed(others or scores.systems)}")
         return self.candidate or others[0]
 
-    def _comparisons(
-        self, scores: Sequence[Scores], account: Accepted, candidate: str, missing: Missing
-    ) -> list[tuple[Scores, str]]:
-        refuse_unprotected(scores, self.rules)
-        found = [(part, name) for part in scores for name in self.baseline]
-        return found + accepted_comparisons(scores, account, candidate, missing)
-
     def _gate(
-        self,
-        comparisons: Sequence[tuple[Scores, str]],
-        scores: Sequence[Scores],
-        account: Accepted,
-        candidate: str,
-        p_loss: PLoss | None,
+        self, scores: Sequence[Scores], account: Accepted, candidate: str, missing: Missing
     ) -> tuple[GateResult, Accepted]:
         """The result, and the account with the question that was asked."""
+        refuse_unprotected(scores, self.rules)
+        comparisons = [(part, name) for part in scores for name in self.baseline]
+        comparisons += accepted_comparisons(scores, account, candidate, missing)
         segments = read_segments(self.segments, self.segment_by) if self.segments else None
-        ask = partial(gate_all, candidate=candidate, rules=self.rules, segments=segments, p_loss=p_loss)
+        ask = partial(gate_all, candidate=candidate, policy=self.policy, segments=segments)
         if not self.ratchet:
             return ask(comparisons), account
+        anchors = anchor_comparisons(scores, account, candidate, missing)
         if not self.holdout:
             account, question = account.ask(scores, candidate)
-            return ask(comparisons, question=question), account
+            return ask(comparisons, anchors=anchors, question=question), account
         parts = [(split_topics(part, self.holdout, self.rules.protected), name) for part, name in comparisons]
-        result = ask([(open_part, name) for (open_part, _), name in parts])
+        result = ask([(open_part, name) for (open_part, _), name in parts], anchors=anchors)
         if result.verdict == "pass":
             account, question = account.ask(scores, candidate)
             held_out = ask([(held_part, name) for (_, held_part), name in parts], question=question)
             result = confirm(result, held_out, question.number)
         return result, account
 
-    def _read_ratchet(self, may_be_first: bool) -> Accepted:
+    def _changes(
+        self, scores: Sequence[Scores], account: Accepted, candidate: str, missing: Missing
+    ) -> list[CumulativeChange]:
+        """The cumulative changes, on the open queries only: held-out ones answer nothing but yes or no."""
+        if not self.holdout:
+            return cumulative_change(scores, account, candidate, missing)
+        parts = [split_topics(part, self.holdout, self.rules.protected)[0] for part in scores]
+        return cumulative_change(parts, account, candidate, "drop")
+
+    def _account(self, found: Accepted | None, may_be_first: bool) -> Accepted:
         """What the ratchet file holds; nothing accepted and nothing asked where there is none yet."""
-        if self.ratchet is None:
-            return Accepted("", "", {})
-        if not Path(self.ratchet).exists():
+        if found is None:
             if may_be_first:
                 return Accepted("", "", {}, self._collection())
             raise SurefootError(f"{self.ratchet}: no such file; the first time, add --accept to remember the candidate")
-        accepted = read_accepted(self.ratchet)
-        refuse_other_collection(accepted, self._collection())
-        return accepted
+        refuse_other_collection(found, self._collection())
+        return found
 
     def _collection(self) -> dict[str, str]:
         """Digests of the files that say what a score means, or of the name of a collection of ir_datasets."""
@@ -156,11 +166,17 @@ class GateOptions:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A gate's result, what the ratchet file should hold now (None: nothing), and whether the candidate is in it."""
+    """A gate's result, and whether the ratchet accepted the candidate."""
 
     result: GateResult
-    ratchet: Accepted | None
     accepted: bool
+
+
+def _cumulative(change: CumulativeChange) -> str:
+    return (
+        f"mean {change.measure} since the anchor {change.anchor}: {change.since_anchor:+z.4f}; since {change.first}, "
+        f"the first accepted: {change.since_first:+z.4f}"
+    )
 
 
 def read_options(config: PathLike | None = None, given: Mapping[str, Any] | None = None) -> GateOptions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ from surefoot._names import positions
 from surefoot._typing import FloatArray
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.errors import SurefootError, counted
+from surefoot.io.atomic import digest_of
+from surefoot.io.files import read_bytes
 from surefoot.judgments.assessors import parse_assessors
 from surefoot.judgments.bounds import ROUNDING, delta_bounds, matters
 from surefoot.judgments.credibility import NO_CHANGE, Assessors, draw_deltas, resolve_assessors
@@ -172,3 +175,22 @@ def _note(unjudged: tuple[tuple[tuple[str, str], ...], ...], given: object, n_dr
     if given != "none":
         return f"all grades are drawn {n_draws:,} times" + (f", also those of {where}" if number else "")
     return f"the grades of {where} are drawn {n_draws:,} times" if number else "no unjudged document can matter"
+
+
+def same_rankings(scores: Scores, candidate: str, baseline: str) -> bool:
+    """Whether two runs rank the same documents, down to the cutoff of the measure; False if this is not known."""
+    source = scores.source
+    if source is None or not {candidate, baseline} <= set(source.runs) or parse_measure(source.measure).kind is None:
+        return False
+    pair = JudgedRuns.of(scores).pair(candidate, baseline)
+    return all(np.array_equal(pair.topics[topic].own, pair.topics[topic].base) for topic in range(len(pair.topics)))
+
+
+def assessors_name(given: object) -> str:
+    """Which grades are in doubt, for a signature: a word, a share, or a digest of qrels."""
+    found = parse_assessors(given)
+    if isinstance(found, str | float | int):
+        return str(found)
+    parts = found if isinstance(found, list) else [found]
+    texts = [read_bytes(one) if isinstance(one, str | os.PathLike) else repr(one).encode() for one in parts]
+    return f"qrels:{digest_of(b''.join(texts), 4)}"

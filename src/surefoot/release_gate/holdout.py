@@ -14,7 +14,7 @@ from collections.abc import Collection
 
 from surefoot.errors import SurefootError, counted
 from surefoot.io.atomic import digest_of
-from surefoot.release_gate.checks import Finding
+from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.verdict import GateResult
 from surefoot.scores import Scores
 

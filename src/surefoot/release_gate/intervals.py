@@ -4,46 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log, log1p
-from typing import NamedTuple
 
 import numpy as np
 
 from surefoot import risk
 from surefoot._typing import FloatArray
-from surefoot.risk.distributions import normal_quantile
+from surefoot.release_gate.levels import UNCOUNTED, Question
 from surefoot.stats.mean_bounds import lower_mean_bound, upper_mean_bound
-from surefoot.stats.power import WANTED
 
 CELLS = 40
 """How finely the thresholds are searched below which losses do not count as the tail."""
-
-
-class Question(NamedTuple):
-    """How many candidates the topics were asked about, this one included, and which of them is the accepted one.
-
-    The k-th candidate, asked about when the i-th was the last to be accepted, gets the part 1 / ((i + 1) (i + 2)) times
-    1 / (g (g + 1)) of the level, where g = k - i. Over all i and g these parts add up to 1: whichever candidates are
-    accepted on the way, all pairs of a candidate and the accepted one it may meet share one level.
-    """
-
-    number: int = 0
-    accepted: int = 0
-
-    @property
-    def part(self) -> float:
-        """The part of the level; all of it if nobody counts.
-
-        >>> Question(3).part == 1 / 2 / 12, Question(3, accepted=2).part == 1 / 12 / 2
-        (True, True)
-        """
-        if not self.number:
-            return 1.0
-        since = self.number - self.accepted
-        return 1 / ((self.accepted + 1) * (self.accepted + 2) * since * (since + 1))
-
-
-UNCOUNTED = Question()
 
 
 @dataclass(frozen=True)
@@ -71,35 +41,18 @@ class Interval:
     low: float
     high: float
     values: FloatArray
-    lowest: float
-    highest: float
 
     @property
     def estimate(self) -> float:
         """The loss on the queries in hand."""
         return float(self.values.mean())
 
-    def queries_to_decide(self, limit: float, levels: Levels) -> float | None:
-        """About how many queries like these show on which side of the limit the loss lies, with a power of 0.8.
-
-        A normal mean needs (z + z')² s² / gap² of them. A loss that is rare needs as many as make it likely to be seen:
-        one observation at the end of the range is part of the sample. None where the loss equals the limit.
-        """
-        gap = abs(limit - self.estimate)
-        within = self.estimate < limit
-        room = self.highest - self.estimate if within else self.estimate - self.lowest
-        level = levels.accept if within else levels.fail
-        if not 1e-9 < gap < room:
-            return None
-        normal = (normal_quantile(1 - level) + normal_quantile(WANTED)) * self.values.std() / gap
-        return float(normal**2 + log(level) / log1p(-gap / room))
-
 
 def mean_interval(losses: FloatArray, levels: Levels, *, lowest: float, highest: float) -> Interval:
     """The interval of a mean of losses that lie between two values, up to rounding."""
     low = lower_mean_bound(losses, min(lowest, losses.min()), levels.fail)
     high = upper_mean_bound(losses, max(highest, losses.max()), levels.accept)
-    return Interval(low, high, losses, lowest, highest)
+    return Interval(low, high, losses)
 
 
 def tail_interval(losses: FloatArray, levels: Levels, *, fraction: float, limit: float, highest: float) -> Interval:
@@ -121,4 +74,4 @@ def tail_interval(losses: FloatArray, levels: Levels, *, fraction: float, limit:
     worst = int(risk.tail_count(len(losses), fraction))
     threshold = float(np.sort(losses)[-worst])
     values = threshold + np.maximum(losses - threshold, 0.0) * len(losses) / worst
-    return Interval(low, min(fixed + beyond / fraction, highest), values, 0.0, highest / fraction)
+    return Interval(low, min(fixed + beyond / fraction, highest), values)

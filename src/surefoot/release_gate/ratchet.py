@@ -17,6 +17,7 @@ from surefoot.release_gate.accepted import Accepted as Accepted
 from surefoot.release_gate.accepted import Anchor, First, by_topic
 from surefoot.release_gate.accepted import read_accepted as read_accepted
 from surefoot.release_gate.accepted import write_accepted as write_accepted
+from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.rules import RulesLike, resolve_rules
 from surefoot.release_gate.verdict import GateResult, as_list, gate_all, refuse_unprotected
 from surefoot.results import signature
@@ -98,7 +99,7 @@ def gate_accepted(
     segments: Mapping[Any, object] | None = None,
     missing: Missing = "error",
 ) -> GateResult:
-    """Gate a candidate against the candidate that was accepted last.
+    """Gate a candidate against the candidate that was accepted last, and against the anchor.
 
     A new topic has nothing to lose and is left out; a note names such topics. The candidate counts as one more try if
     it was not asked about before: the level for passing is corrected for that.
@@ -129,13 +130,16 @@ def gate_accepted(
     'undecided'
     """
     parts = as_list(scores)
-    rules = resolve_rules(rules)
-    refuse_unprotected(parts, rules)
+    policy = Policy(resolve_rules(rules))
+    refuse_unprotected(parts, policy.rules)
     if not accepted.scores:
         raise SurefootError("nothing was accepted yet, so that there is nothing to compare with")
     _, question = accepted.ask(parts, candidate)
     comparisons = accepted_comparisons(parts, accepted, candidate, missing)
-    return gate_all(comparisons, candidate=candidate, rules=rules, segments=segments, question=question)
+    anchors = anchor_comparisons(parts, accepted, candidate, missing)
+    return gate_all(
+        comparisons, candidate=candidate, policy=policy, anchors=anchors, segments=segments, question=question
+    )
 
 
 def accepted_comparisons(

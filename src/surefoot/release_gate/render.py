@@ -8,16 +8,15 @@ from dataclasses import asdict
 from xml.etree import ElementTree
 
 from surefoot.errors import choose, counted
-from surefoot.io.text import markdown, one_line, xml
-from surefoot.release_gate.checks import Finding
+from surefoot.io.text import inert, markdown, one_line, xml
+from surefoot.release_gate import words
+from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
 
 FORMATS = ("table", "json", "md")
 COLORS = {"pass": "32", "undecided": "33", "fail": "31"}
 MARKS = {"pass": "✅", "undecided": "⚠️", "fail": "❌"}
-WORDS = {"pass": "pass", "undecided": "can't tell", "fail": "fail"}
-ROOM = max(map(len, WORDS.values()))
-COUNTS_AS = {"pass": "it counts as a pass", "warn": "a warning", "fail": "it counts as a fail", "exit3": "exit code 3"}
+ROOM = max(map(len, MARKS))
 
 
 def render_gate(result: GateResult, format: str = "table", *, width: int = 100, color: bool = False) -> str:
@@ -28,28 +27,36 @@ def render_gate(result: GateResult, format: str = "table", *, width: int = 100, 
 
 
 def render_text(result: GateResult, *, width: int = 100, color: bool = False) -> str:
-    """The verdict, what changed, each rule with its sentence, and the queries that lost most."""
-    lines = [f"{_heading(result, color)}  {one_line(result.candidate)}, {one_line(', '.join(result.measures))}"]
+    """The verdict in words, what changed, each rule with its sentence, and the queries that lost most."""
+    lines = [_colored(one_line(words.headline(result)), result.verdict, color)]
+    for sentence in (result.reason, result.next_step, words.resolution(result)):
+        lines += _wrapped(one_line(sentence), "  ", width)
     for change in result.changes:
-        lines += ["", *_wrapped(f"Against {one_line(change.baseline)}: {one_line(_change(change))}", "", width), ""]
+        lines += ["", *_wrapped(f"Against {one_line(change.baseline)}: {one_line(_change(change))}", "", width)]
         findings = result.against(change)
         room = max((len(finding.rule) for finding in findings), default=0)
         for finding in findings:
-            head = f"  {_verdict(finding.verdict, color)}  {finding.rule:{room}}  "
+            head = f"  {_colored(f'{finding.verdict:{ROOM}}', finding.verdict, color)}  {finding.rule:{room}}  "
             wrapped = _wrapped(one_line(finding.sentence), " " * (2 + ROOM + 2 + room + 2), width)
             lines += [head + wrapped[0].lstrip(), *wrapped[1:]]
-        lines += ["", *_worst_lines(result, change)]
+        lines += _worst_lines(result, change, width)
     lines += ["", *(line for note in result.notes for line in _wrapped(f"note: {one_line(note)}", "  ", width))]
     return "\n".join([*lines, one_line(result.signature)]) + "\n"
 
 
 def render_json(result: GateResult) -> str:
-    """One object: signature, verdict, exit code, rules, worst; and candidate, measures, changes, notes."""
+    """One object: signature, verdict, exit code, the words, rules, worst; and candidate, measures, changes, notes."""
     rules = [{"name" if key == "rule" else key: value for key, value in asdict(one).items()} for one in result.findings]
     whole = {
         "signature": result.signature,
         "verdict": result.verdict,
+        "leans": result.leans,
+        "evidence": result.evidence,
         "exit_code": result.exit_code,
+        "headline": words.headline(result),
+        "reason": result.reason,
+        "next_step": result.next_step,
+        "resolution": None if result.resolution is None else asdict(result.resolution),
         "candidate": result.candidate,
         "measures": list(result.measures),
         "rules": rules,
@@ -61,15 +68,16 @@ def render_json(result: GateResult) -> str:
 
 
 def render_markdown(result: GateResult) -> str:
-    """For a pull-request comment: the verdict, what changed, the rules, the worst queries with both scores."""
-    parts = [f"### {MARKS[result.verdict]} Surefoot gate: {_heading(result)}\n"]
+    """For a pull-request comment: the verdict in words, what changed, the rules, the worst queries with both scores."""
+    parts = [f"### {MARKS[result.verdict]} Surefoot gate: {markdown(words.headline(result))}\n"]
+    said = (result.reason, result.next_step, words.resolution(result))
+    parts.append("\n".join(markdown(sentence) for sentence in said if sentence) + "\n")
     for change in result.changes:
         parts.append(
             f"**{markdown(result.candidate)}** against **{markdown(change.baseline)}**: {markdown(_change(change))}\n"
         )
         rows = [
-            [f"{MARKS[one.verdict]} {WORDS[one.verdict]}", one.rule, markdown(one.sentence)]
-            for one in result.against(change)
+            [f"{MARKS[one.verdict]} {one.verdict}", one.rule, markdown(one.sentence)] for one in result.against(change)
         ]
         parts.append(_markdown_table([":---"] * 3, ["verdict", "rule", "finding"], rows))
         parts.append(_markdown_worst(result, change))
@@ -79,7 +87,7 @@ def render_markdown(result: GateResult) -> str:
 
 
 def render_junit(result: GateResult) -> str:
-    """JUnit's XML: one test case for each comparison and rule. What can't be decided is skipped, unless it fails."""
+    """JUnit's XML: one test case for each comparison and rule. What is undecided is skipped, unless it fails."""
     states = [_junit_state(result, finding) for finding in result.findings]
     counts = {"tests": str(len(states)), "failures": str(states.count("failure")), "errors": "0", "time": "0"}
     root = ElementTree.Element("testsuites", {"name": "surefoot gate", **counts})
@@ -99,7 +107,8 @@ def render_junit(result: GateResult) -> str:
 
 
 def _junit_state(result: GateResult, finding: Finding) -> str:
-    if finding.verdict == "fail" or (finding.verdict == "undecided" and result.undecided == "fail"):
+    is_held = result.undecided == "fail" or (result.undecided == "hold" and finding.leans == "against")
+    if finding.verdict == "fail" or (finding.verdict == "undecided" and is_held):
         return "failure"
     return "skipped" if finding.verdict == "undecided" and result.undecided != "pass" else "system-out"
 
@@ -113,9 +122,9 @@ def _junit_case(suite: ElementTree.Element, finding: Finding, state: str, severa
         numbers = {name: getattr(finding, name) for name in ("loss", "low", "high", "limit")}
         failure.text = ", ".join(f"{name} {value:.6g}" for name, value in numbers.items() if value is not None)
     elif state == "skipped":
-        ElementTree.SubElement(case, "skipped", {"message": f"can't tell: {sentence}"})
+        ElementTree.SubElement(case, "skipped", {"message": f"undecided: {sentence}"})
     else:
-        ElementTree.SubElement(case, "system-out").text = f"{WORDS[finding.verdict]}: {sentence}"
+        ElementTree.SubElement(case, "system-out").text = f"{finding.verdict}: {sentence}"
 
 
 def _markdown_table(alignment: list[str], header: list[str], rows: list[list[str]]) -> str:
@@ -135,11 +144,12 @@ def _markdown_worst(result: GateResult, change: Change) -> str:
     return f"{_worst_title(worst, change)}\n\n{table}"
 
 
-def _worst_lines(result: GateResult, change: Change) -> list[str]:
+def _worst_lines(result: GateResult, change: Change, width: int) -> list[str]:
     worst = _worst_of(result, change)
     if not worst:
-        return ["No query got worse."]
-    topics = [one_line(_named(one)) for one in worst]
+        return ["  No query got worse."]
+    most = max(width - 34, 10)
+    topics = [textwrap.shorten(one_line(_named(one)), most, placeholder="…") for one in worst]
     room = max(len(topic) for topic in (*topics, "query"))
     rows = [
         f"  {topic:{room}}  {one.baseline_score:8.4f}  {one.candidate_score:9.4f}  {one.delta:8.4f}"
@@ -172,16 +182,10 @@ def _change(change: Change) -> str:
     )
 
 
-def _heading(result: GateResult, color: bool = False) -> str:
-    """The verdict, and what it counts as where it is undecided."""
-    counts = f" ({COUNTS_AS[result.undecided]})" if result.verdict == "undecided" else ""
-    return _verdict(result.verdict, color).rstrip() + counts
-
-
-def _verdict(verdict: str, color: bool) -> str:
-    word = f"{WORDS[verdict]:{ROOM}}"
-    return f"\x1b[{COLORS[verdict]}m{word}\x1b[0m" if color else word
+def _colored(text: str, verdict: str, color: bool) -> str:
+    return f"\x1b[{COLORS[verdict]}m{text}\x1b[0m" if color else text
 
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:
-    return textwrap.wrap(text, max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    lines = textwrap.wrap(text, max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    return [inert(line) for line in lines]

@@ -8,23 +8,51 @@ from typing import Any
 
 from surefoot.errors import SurefootError, choose, did_you_mean, listed
 
-RULES = {
+CONTRACT = {
+    "protected": "a protected query lost",
+    "no-results": "a query that had results has none now",
+    "query-loss": "a single query lost too much",
+}
+"""Rules about single queries: facts, no statistics."""
+
+SAMPLE = {
     "mean": "mean effectiveness fell",
     "risk": "the gains do not pay for the losses, which weigh 1 + alpha",
-    "losses": "too many queries lost",
+    "losses": "most of the changed queries lost",
     "large-losses": "too many queries lost more than 20 %",
     "tail": "the worst queries lost too much",
-    "protected": "a protected query lost",
-    "segments": "a segment of the queries lost",
+    "segments": "the mean of a segment fell",
+    "churn": "too many queries changed",
 }
+"""Rules about queries like these, of which the ones at hand are a sample."""
+
+RULES = CONTRACT | SAMPLE
 """The rules, in the order in which they are reported, and what each means when it fails."""
 
-UNDECIDED = {"pass": 0, "warn": 0, "fail": 1, "exit3": 3}
-"""What a candidate that can't be decided counts as, and the exit code of the command."""
+TIERS = {"seen": "as far as seen", "strict": "strict"}
+"""The tiers of evidence, and their names in a verdict."""
+
+LIMITS = {
+    "mean_tolerance": {"seen": 0.02, "strict": 0.01},
+    "risk_tolerance": {"seen": 0.02, "strict": 0.01},
+    "max_losses": {"seen": 0.8, "strict": 0.6},
+    "max_large_losses": {"seen": 0.33, "strict": 0.33},
+    "max_tail_loss": {"seen": 0.25, "strict": 0.25},
+    "segment_tolerance": {"seen": 0.05, "strict": 0.05},
+}
+"""The limits that a tier has where none is given."""
+
+UNDECIDED = {"pass": 0, "warn": 0, "hold": 0, "fail": 1, "exit3": 3}
+"""What an undecided candidate counts as, and the exit code of the command; ``hold`` is 1 if it leans against."""
 
 
 def _option(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
+
+
+def _limit(name: str, help: str) -> Any:
+    seen, strict = LIMITS[name].values()
+    return _option(None, f"{help} (default: {seen:g}{'' if strict == seen else f'; strict: {strict:g}'})")
 
 
 @dataclass(frozen=True)
@@ -33,30 +61,43 @@ class Rules:
 
     Parameters
     ----------
-    alpha
-        Risk sensitivity: a loss weighs 1 + alpha in the rule ``risk``. At 0 that rule would repeat ``mean``, so it is
-        left out.
+    evidence
+        ``"seen"``: bounds that are calibrated on real rankers and decide on fifty queries. ``"strict"``: bounds that
+        hold for every distribution, and need some 300 queries to pass anything.
     level
-        How often a gate may refuse a candidate that is within all limits, and how often it may pass one that is not.
+        How often a candidate whose change has no effect may fail. A candidate passes if its mean loss is beyond the
+        limit with a probability of at most three times the level, its tail with one of at most 1.5 times. With strict
+        evidence: how often the gate may be wrong, in each direction.
+    decide
+        Decide what is undecided by this probability, between 0.5 and 1: pass if every limit holds with at least this
+        probability, fail if one is exceeded with it. None: leave it undecided.
     undecided
-        What a candidate counts as whose loss is neither shown to be within the tolerances nor beyond one: ``"pass"``,
-        ``"warn"`` (exit code 0 as well), ``"fail"`` (1) or ``"exit3"`` (3).
-    mean_tolerance
-        How far the mean may fall, in points of the measure.
-    risk_tolerance
-        How far U_Risk may lie below 0.
-    max_losses, max_large_losses
-        The fraction of queries that may lose, and that may lose more than 20 %.
+        What an undecided candidate counts as: ``"pass"``, ``"warn"`` (exit code 0 as well), ``"hold"`` (1 if it leans
+        against the candidate, else 0), ``"fail"`` (1) or ``"exit3"`` (3).
+    alpha
+        Risk sensitivity: a loss weighs 1 + alpha in the rule ``risk``, which is on only where alpha is above 0.
+    mean_tolerance, risk_tolerance, segment_tolerance
+        How far the mean, U_Risk and the mean of a segment may fall, in points of the measure.
+    max_losses
+        The share of the changed queries that may lose (strict: of all queries).
+    max_large_losses
+        The share of queries that may lose more than 20 %. Without it their number is only reported (strict: judged).
     max_tail_loss, tail_share
-        What the worst queries may lose on average, and which fraction of the queries these are.
+        What the worst queries may lose on average, more than the best ones win, and which share of the queries that
+        is. With strict evidence gains do not count.
+    max_churn
+        The share of queries whose score may change at all; None: any.
     protected, protected_tolerance
         Queries that must not lose, and what each of them may lose all the same.
-    segment_tolerance
-        How far the mean of a segment may fall.
+    max_query_loss
+        What any single query may lose; None: any loss.
+    loss_budget
+        How far the mean may fall below that of the best candidate that a ratchet accepted; None: twice the mean
+        tolerance.
     largest_change
         The most that a single query can win or lose: the range of the measure, unless more is known.
     off
-        Rules to leave out: mean, risk, losses, large-losses, tail, protected, segments.
+        Rules to leave out.
 
     Examples
     --------
@@ -64,18 +105,25 @@ class Rules:
     ('q1',)
     """
 
+    evidence: str = _option("seen", f"the tier of evidence: {', '.join(TIERS)}")
+    level: float = _option(0.05, "how often a change without effect may fail")
+    decide: float | None = _option(None, "decide what is undecided by this probability, such as 0.8")
+    undecided: str = _option("warn", f"what an undecided candidate counts as: {', '.join(UNDECIDED)}")
     alpha: float = _option(0.0, "turns on the rule risk, in which a loss weighs 1 + alpha")
-    level: float = _option(0.05, "how often the verdict may be wrong")
-    undecided: str = _option("warn", f"what a candidate counts as that can't be decided: {', '.join(UNDECIDED)}")
-    mean_tolerance: float = _option(0.01, "how far the mean may fall, in points of the measure")
-    risk_tolerance: float = _option(0.01, "how far U_Risk may lie below 0")
-    max_losses: float = _option(0.6, "share of queries that may lose")
-    max_large_losses: float = _option(0.33, "share of queries that may lose more than 20 %")
-    max_tail_loss: float = _option(0.25, "what the worst queries may lose on average")
+    mean_tolerance: float | None = _limit("mean_tolerance", "how far the mean may fall")
+    risk_tolerance: float | None = _limit("risk_tolerance", "how far U_Risk may lie below 0")
+    max_losses: float | None = _limit("max_losses", "share of the changed queries that may lose")
+    max_large_losses: float | None = _limit("max_large_losses", "share of queries that may lose more than 20 %")
+    max_tail_loss: float | None = _limit("max_tail_loss", "what the worst queries may lose, beyond what the best win")
     tail_share: float = _option(0.1, "share of queries that are the worst ones")
+    max_churn: float | None = _option(None, "share of queries that may change at all (default: any)")
     protected: tuple[str, ...] = _option((), "queries that must not lose, by comma")
     protected_tolerance: float = _option(0.05, "what a protected query may lose")
-    segment_tolerance: float = _option(0.05, "how far the mean of a segment may fall")
+    max_query_loss: float | None = _option(None, "what any single query may lose (default: anything)")
+    segment_tolerance: float | None = _limit("segment_tolerance", "how far the mean of a segment may fall")
+    loss_budget: float | None = _option(
+        None, "how far the mean may fall below the ratchet's best (default: twice the mean tolerance)"
+    )
     largest_change: float = _option(1.0, "the most that a single query can win or lose")
     off: tuple[str, ...] = _option((), f"rules to leave out, by comma: {', '.join(RULES)}")
 
@@ -83,22 +131,53 @@ class Rules:
         for name in ("protected", "off"):
             object.__setattr__(self, name, tuple(dict.fromkeys(map(str, getattr(self, name)))))
         choose(self.undecided, UNDECIDED, "undecided")
-        for option in fields(self):
-            value = getattr(self, option.name)
-            if isinstance(option.default, float) and not 0 <= value < float("inf"):
-                raise SurefootError(f"{option.name} must be a number of 0 or more; got {value:g}")
-        for name in ("max_losses", "max_large_losses"):
-            if getattr(self, name) > 1:
-                raise SurefootError(f"{name} is a share of the queries, from 0 to 1; got {getattr(self, name):g}")
-        if not 0 < self.level < 0.5:
-            raise SurefootError(f"level must lie between 0 and 0.5; got {self.level:g}")
-        if not 0 < self.tail_share <= 1:
-            raise SurefootError(f"tail_share must lie above 0 and be at most 1; got {self.tail_share:g}")
-        if not self.largest_change > 0:
-            raise SurefootError(f"largest_change must be above 0; got {self.largest_change:g}")
+        choose(self.evidence, TIERS, "evidence")
+        self._check_numbers()
+        if self.decide is not None and self.evidence == "strict":
+            raise SurefootError("decide needs evidence 'seen': strict bounds give no probability")
         unknown = [name for name in self.off if name not in RULES]
         if unknown:
-            raise SurefootError(f"no rule {listed(unknown)} to leave out; there are {listed(RULES)}")
+            raise SurefootError(
+                f"no rule {listed(unknown)} to leave out{did_you_mean(unknown[0], RULES)}; there are {listed(RULES)}"
+            )
+
+    def _check_numbers(self) -> None:
+        for name in NUMBERS:
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < float("inf"):
+                raise SurefootError(f"{_flag(name)} must be a number of 0 or more; got {value:g}")
+        for name in ("max_losses", "max_large_losses", "max_churn"):
+            if (getattr(self, name) or 0) > 1:
+                raise SurefootError(f"{_flag(name)} is a share of queries, from 0 to 1; got {getattr(self, name):g}")
+        if not 0 < self.level < 0.5:
+            raise SurefootError(f"level must lie between 0 and 0.5; got {self.level:g}")
+        if self.decide is not None and not 0.5 <= self.decide < 1:
+            raise SurefootError(f"decide is a probability of at least 0.5 and below 1; got {self.decide:g}")
+        if not 0 < self.tail_share <= 1:
+            raise SurefootError(f"tail-share must lie above 0 and be at most 1; got {self.tail_share:g}")
+        if not self.largest_change > 0:
+            raise SurefootError(f"largest-change must be above 0; got {self.largest_change:g}")
+
+    def limit(self, name: str) -> float:
+        """A limit: as given, or the default of the tier."""
+        given = getattr(self, name)
+        return float(LIMITS[name][self.evidence] if given is None else given)
+
+    def is_given(self, name: str) -> bool:
+        """Whether a limit was given."""
+        return getattr(self, name) is not None
+
+    @property
+    def budget(self) -> float:
+        """How far the mean may fall below the ratchet's best."""
+        return 2 * self.limit("mean_tolerance") if self.loss_budget is None else self.loss_budget
+
+    def sample_rules(self, has_segments: bool) -> list[str]:
+        """The rules on a sample that are on and have something to look at."""
+        idle = {"risk": not self.alpha, "segments": not has_segments, "churn": self.max_churn is None}
+        if self.evidence == "strict":
+            idle["churn"] = True
+        return [name for name in SAMPLE if name not in self.off and not idle.get(name)]
 
     def changed(self) -> dict[str, object]:
         """The options that differ from the defaults, for the signature; protected queries as their number."""
@@ -107,8 +186,15 @@ class Rules:
         return {
             name: len(self.protected) if name == "protected" else value
             for name, value in own.items()
-            if name not in kept | {"level"}
+            if name not in kept | {"level", "evidence"}
         }
+
+
+NUMBERS = tuple(option.name for option in fields(Rules) if "float" in str(option.type))
+
+
+def _flag(name: str) -> str:
+    return name.replace("_", "-")
 
 
 RulesLike = Rules | Mapping[str, Any]

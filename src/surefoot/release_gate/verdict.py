@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from surefoot import risk
+from surefoot._typing import PathLike
 from surefoot.analysis.segments import NONE, group_topics
 from surefoot.errors import SurefootError, listed
-from surefoot.release_gate.checks import SLACK, Checker, Finding, Groups, ScoredPair, Verdict, worst_of
-from surefoot.release_gate.intervals import UNCOUNTED, Question
+from surefoot.release_gate import words
+from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged
+from surefoot.release_gate.comparison import Comparison, Policy
+from surefoot.release_gate.finding import SLACK, Finding, Groups, Resolution, ScoredPair, Verdict, worst_of
+from surefoot.release_gate.levels import UNCOUNTED, Question
 from surefoot.release_gate.rules import UNDECIDED, Rules, RulesLike, resolve_rules
 from surefoot.results import Result, signature
 from surefoot.scores import Scores, ScoresLike
-
-PLoss = Mapping[tuple[str, str], Mapping[str, float]]
-"""The probability that a loss is real, by measure and baseline, by topic."""
 
 WORST = 5
 """How many of the queries that lost most are listed for each baseline."""
@@ -37,6 +38,18 @@ class Change:
     losses: int
     ties: int
     loss20: int
+    noise: float | None = None
+
+    @classmethod
+    def of(cls, pair: ScoredPair, noise: float | None) -> Change:
+        """What changed in a pair; ``noise`` is how far a system differs from itself, where it was repeated."""
+        compared = risk.compare(pair.own, pair.base)
+        wins, losses = int(compared.wins), int(compared.losses.n)
+        means = (float(pair.base.mean()), float(pair.own.mean()))
+        ties = len(pair.topics) - wins - losses
+        return cls(
+            pair.measure, pair.baseline, len(pair.topics), *means, wins, losses, ties, int(compared.loss20), noise
+        )
 
 
 @dataclass(frozen=True)
@@ -60,22 +73,31 @@ class GateResult(Result):
     ----------
     candidate, measures
         The system in question, and the effectiveness measures of the scores.
+    evidence
+        The tier of evidence: ``"seen"`` or ``"strict"``.
     undecided
-        What a candidate counts as that can't be decided, as in `Rules`.
+        What an undecided candidate counts as, as in `Rules`.
     findings
         What each rule found against each baseline.
     changes
         Means, wins, losses and ties against each baseline.
     worst
         The queries that lost most against each baseline, at most five of each.
+    resolution
+        What so many queries can show.
+    needs_repeats
+        Whether the scores may be single trials of a random system, whose noise is not known.
     """
 
     candidate: str
     measures: tuple[str, ...]
+    evidence: str = "seen"
     undecided: str = "warn"
     findings: tuple[Finding, ...] = ()
     changes: tuple[Change, ...] = ()
     worst: tuple[WorseQuery, ...] = ()
+    resolution: Resolution | None = None
+    needs_repeats: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -83,8 +105,18 @@ class GateResult(Result):
         return worst_of(finding.verdict for finding in self.findings)
 
     @property
+    def leans(self) -> Literal["for", "against"] | None:
+        """Which way an undecided verdict leans: against the candidate if any undecided rule does."""
+        leanings = {finding.leans for finding in self.findings} - {None}
+        if self.verdict != "undecided" or not leanings:
+            return None
+        return "against" if "against" in leanings else "for"
+
+    @property
     def exit_code(self) -> int:
         """The exit code of a command: 0 pass, 1 fail; what is undecided counts as `Rules` says."""
+        if self.verdict == "undecided" and self.undecided == "hold":
+            return int(self.leans == "against")
         return {"pass": 0, "undecided": UNDECIDED[self.undecided], "fail": 1}[self.verdict]
 
     @property
@@ -96,6 +128,16 @@ class GateResult(Result):
     def baselines(self) -> tuple[str, ...]:
         """The baselines that the candidate was compared with."""
         return tuple(dict.fromkeys(change.baseline for change in self.changes))
+
+    @property
+    def reason(self) -> str:
+        """The one reason for the verdict."""
+        return words.reason(self)
+
+    @property
+    def next_step(self) -> str:
+        """What to do now."""
+        return words.next_step(self)
 
     def against(self, change: Change) -> tuple[Finding, ...]:
         """The findings of one comparison."""
@@ -115,8 +157,8 @@ class GateResult(Result):
         return replace(self, worst=tuple(replace(one, text=texts.get(one.topic)) for one in self.worst))
 
     def headline(self) -> str:
-        """The verdict."""
-        return f"{self.candidate}: {self.verdict}"
+        """The verdict in words."""
+        return words.headline(self)
 
     def __str__(self) -> str:
         from surefoot.release_gate.render import render_text
@@ -131,18 +173,20 @@ def gate(
     candidate: str,
     rules: RulesLike | None = None,
     segments: Mapping[Any, object] | None = None,
-    p_loss: PLoss | None = None,
+    assessors: object = None,
+    acknowledged: PathLike | Acknowledged | None = None,
     tries: int = 0,
+    seed: int = 0,
 ) -> GateResult:
     """May the candidate replace the baseline, or each of several?
 
-    A rule passes where the loss is shown to be within its limit, fails where it is shown to be beyond, and is undecided
-    otherwise; ``docs/gate.md`` describes each rule, and what "shown" means.
+    The answer is that of the command ``surefoot gate`` on the same inputs. ``docs/gate.md`` describes the rules.
 
     Parameters
     ----------
     scores
-        The scores of candidate and baselines on the same topics; several measures are several scores.
+        The scores of candidate and baselines on the same topics; several measures are several scores. Scores that
+        `score_runs` made know their runs and judgments, so that unjudged documents are taken into account.
     baseline
         One or more systems, or MEAN, MEDIAN or MAX of each topic.
     candidate
@@ -152,16 +196,22 @@ def gate(
         defaults if None.
     segments
         The segment of each topic, for the rule ``segments``.
-    p_loss
-        For a measure and a baseline, by topic: the probability that a loss is real in spite of what the judgments
-        leave open; 1 where it is not given. Rules on single queries fail only by losses that have at least 1 - level.
+    assessors
+        Which grades are in doubt: ``"none"`` (only those of unjudged documents), ``"off"`` (nothing), ``"dl2019"``,
+        a share of grades that another assessor would change, or qrels of other assessors. None: ``"none"``, or
+        ``"off"`` with strict evidence.
+    acknowledged
+        Losses of single queries that somebody accepted: the file that ``surefoot gate --acknowledge`` writes.
     tries
         How many candidates these topics were asked about, this one included; 0 if nobody counts.
+    seed
+        The seed of all random draws.
 
     Returns
     -------
     GateResult
-        With ``verdict`` and ``exit_code``, the ``findings`` of each rule, and the ``worst`` queries.
+        With ``verdict``, ``exit_code``, ``reason`` and ``next_step``, the ``findings`` of each rule, and the ``worst``
+        queries.
 
     Examples
     --------
@@ -175,55 +225,59 @@ def gate(
     baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
     if not baselines:
         raise SurefootError("the gate needs a baseline; name one")
-    rules = resolve_rules(rules)
-    refuse_unprotected(parts, rules)
+    if acknowledged is not None and not isinstance(acknowledged, Acknowledged):
+        acknowledged = read_acknowledged(acknowledged)
+    policy = Policy(resolve_rules(rules), assessors, acknowledged, seed)
+    refuse_unprotected(parts, policy.rules)
     comparisons = [(part, name) for part in parts for name in baselines]
-    return gate_all(
-        comparisons, candidate=candidate, rules=rules, segments=segments, p_loss=p_loss, question=Question(tries)
-    )
+    return gate_all(comparisons, candidate=candidate, policy=policy, segments=segments, question=Question(tries))
 
 
 def gate_all(
     comparisons: Sequence[tuple[Scores, str]],
     *,
     candidate: str,
-    rules: Rules,
+    policy: Policy,
+    anchors: Sequence[tuple[Scores, str]] = (),
     segments: Mapping[Any, object] | None = None,
-    p_loss: PLoss | None = None,
     question: Question = UNCOUNTED,
 ) -> GateResult:
-    """The result of several comparisons, each of scores and a baseline among them, as one gate."""
-    for scores, baseline in comparisons:
+    """The result of several comparisons, each of scores and a baseline among them, as one gate.
+
+    Against ``anchors`` only the mean is tested, with the loss budget as its limit.
+    """
+    rules = policy.rules
+    pairs = [*comparisons, *anchors]
+    for scores, baseline in pairs:
         _validate(scores, baseline, candidate, rules)
-    checkers = [
-        Checker(
-            ScoredPair.of(scores, candidate, baseline, (p_loss or {}).get((scores.measure, baseline))),
-            rules,
-            None if segments is None else group_topics(scores.topics, segments),
-            question=question,
-        )
-        for scores, baseline in comparisons
-    ]
-    if not any(checker.rules_on for checker in checkers):
+    groups = None if segments is None else group_topics(comparisons[0][0].topics, segments)
+    if not (rules.sample_rules(groups is not None) or policy.has_contract):
         raise SurefootError("all rules are off, so nothing would be tested; leave one on")
-    tests = max(1, sum(checker.own_tests for checker in checkers))
-    changed = {one.pair.baseline for one in checkers if np.any(one.pair.loss)}
-    findings = tuple(
-        finding
-        for one in checkers
-        for finding in (replace(one, tests=tests).findings() if one.pair.baseline in changed else [one.identical()])
-    )
-    notes = [note for scores, _ in comparisons for note in scores.notes]
+    found = [
+        Comparison(
+            scores, candidate, baseline, policy, groups, len(pairs), question, is_anchor=number >= len(comparisons)
+        )
+        for number, (scores, baseline) in enumerate(pairs)
+    ]
+    if rules.evidence == "strict":
+        tests, moved = sum(one.own_tests for one in found), {one.baseline for one in found if np.any(one.pair.delta)}
+        found = [replace(one, tests=tests, has_moved=one.baseline in moved) for one in found]
+    findings = tuple(finding for one in found for finding in one.findings())
+    notes = [note for scores, _ in pairs for note in scores.notes]
+    own_notes = [note for one in found for note in one.notes()]
     return GateResult(
-        signature=_signature(comparisons, candidate, rules, checkers[0].groups, question),
+        signature=_signature(comparisons, candidate, policy, groups, question, len(anchors)),
         columns=_columns(findings),
         candidate=candidate,
         measures=tuple(dict.fromkeys(scores.measure for scores, _ in comparisons)),
+        evidence=rules.evidence,
         undecided=rules.undecided,
         findings=findings,
-        changes=tuple(_change(checker.pair) for checker in checkers),
-        worst=tuple(query for checker in checkers for query in _worst(checker.pair)),
-        notes=tuple(dict.fromkeys([*notes, *_notes(checkers[0].groups)])),
+        changes=tuple(Change.of(one.pair, one.noise) for one in found),
+        worst=tuple(query for one in found for query in _worst(one.pair)),
+        resolution=found[0].resolution(),
+        needs_repeats=any(one.needs_repeats for one in found),
+        notes=tuple(dict.fromkeys([*notes, *_notes(groups), *policy.notes(comparisons, candidate), *own_notes])),
     )
 
 
@@ -241,7 +295,7 @@ def refuse_unprotected(parts: Sequence[Scores], rules: Rules) -> None:
 
 
 def _columns(findings: Sequence[Finding]) -> dict[str, list[object]]:
-    names = ("measure", "baseline", "rule", "verdict", "loss", "low", "high", "limit", "sentence")
+    names = ("measure", "baseline", "rule", "verdict", "loss", "low", "high", "limit", "probability", "sentence")
     return {name: [getattr(finding, name) for finding in findings] for name in names}
 
 
@@ -252,46 +306,46 @@ def _validate(scores: Scores, baseline: str, candidate: str, rules: Rules) -> No
     if change > rules.largest_change + SLACK:
         raise SurefootError(
             f"a query changed by {change:g} in {scores.measure}, more than the {rules.largest_change:g} that is taken "
-            "for possible; give the range of the measure by largest_change (--largest-change)"
+            "for possible; give the range of the measure by --largest-change (largest_change)"
         )
 
 
 def _signature(
-    comparisons: Sequence[tuple[Scores, str]], candidate: str, rules: Rules, groups: Groups | None, question: Question
+    comparisons: Sequence[tuple[Scores, str]],
+    candidate: str,
+    policy: Policy,
+    groups: Groups | None,
+    question: Question,
+    anchors: int,
 ) -> str:
+    """Everything that the verdict depends on besides the scores."""
+    trials = {len(one) for scores, baseline in comparisons for name in (candidate, baseline)
+              if (one := scores.trials.get(name)) is not None}  # fmt: skip
     return signature(
         "gate",
         measure=dict.fromkeys(scores.measure for scores, _ in comparisons),
         candidate=candidate,
         baseline=dict.fromkeys(baseline for _, baseline in comparisons),
-        level=rules.level,
+        evidence=policy.rules.evidence,
+        level=policy.rules.level,
         topics=len(comparisons[0][0].topics),
+        trials=sorted(trials) or None,
         segments=None if groups is None else len(groups),
+        assessors=policy.named_assessors(comparisons),
         tries=question.number or None,
         accepted=question.accepted or None,
-        **rules.changed(),
-    )
-
-
-def _change(pair: ScoredPair) -> Change:
-    compared = risk.compare(pair.own, pair.base)
-    wins, losses = int(compared.wins), int(compared.losses.n)
-    return Change(
-        measure=pair.measure,
-        baseline=pair.baseline,
-        topics=len(pair.topics),
-        baseline_mean=float(pair.base.mean()),
-        candidate_mean=float(pair.own.mean()),
-        wins=wins,
-        losses=losses,
-        ties=len(pair.topics) - wins - losses,
-        loss20=int(compared.loss20),
+        anchors=anchors or None,
+        acknowledged=policy.acknowledged_digest,
+        seed=policy.seed,
+        **policy.rules.changed(),
     )
 
 
 def _worst(pair: ScoredPair) -> list[WorseQuery]:
     """The queries that lost most; equal losses are ordered by name, so that the order of topics plays no role."""
-    order = sorted(np.flatnonzero(pair.loss > 0).tolist(), key=lambda row: (-pair.loss[row], pair.topics[row]))
+    loss, count = pair.loss, min(WORST, len(pair.topics))
+    threshold = max(float(np.partition(loss, -count)[-count]), SLACK)
+    rows = sorted(np.flatnonzero(loss >= threshold).tolist(), key=lambda row: (-loss[row], pair.topics[row]))
     return [
         WorseQuery(
             pair.topics[row],
@@ -299,9 +353,9 @@ def _worst(pair: ScoredPair) -> list[WorseQuery]:
             pair.baseline,
             float(pair.base[row]),
             float(pair.own[row]),
-            float(-pair.loss[row]),
+            float(-loss[row]),
         )
-        for row in order[:WORST]
+        for row in rows[:WORST]
     ]
 
 

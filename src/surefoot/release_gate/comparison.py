@@ -1,0 +1,222 @@
+"""One candidate against one baseline: the contract, the sample rules, and what the judgments leave in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from surefoot.errors import SurefootError, counted, listed
+from surefoot.io.atomic import digest_of
+from surefoot.judgments.assessors import parse_assessors
+from surefoot.release_gate.acknowledged import Acknowledged
+from surefoot.release_gate.contract import Contract
+from surefoot.release_gate.doubt import Doubt, assessors_name, doubt, lost_results, same_rankings
+from surefoot.release_gate.finding import Finding, Groups, Resolution, ScoredPair, Verdict
+from surefoot.release_gate.levels import UNCOUNTED, Question
+from surefoot.release_gate.rules import CONTRACT, SAMPLE, Rules
+from surefoot.release_gate.seen import FEWEST_QUERIES, SeenChecker
+from surefoot.release_gate.strict import StrictChecker
+from surefoot.scores import Scores
+from surefoot.stats.repeats import spread_of_trials
+
+MOST_DOCUMENTS = 50
+"""How many unjudged documents a finding names."""
+
+DRAWS, FEWEST_DRAWS, CELLS = 200, 20, 200_000
+"""How often grades are drawn, at most and at least, and how many differences are drawn in all."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What every gate decides by: the rules, which grades are in doubt, acknowledged losses, and the seed."""
+
+    rules: Rules
+    assessors: object = None
+    acknowledged: Acknowledged | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.rules.evidence == "strict" and self.doubted != "off":
+            raise SurefootError("strict evidence takes the judgments as facts; leave out assessors, or choose 'off'")
+
+    @property
+    def has_contract(self) -> bool:
+        """Whether a rule about single queries is on."""
+        return any(name not in self.rules.off for name in CONTRACT)
+
+    @property
+    def doubted(self) -> object:
+        """Which grades are in doubt."""
+        if self.assessors is None:
+            return "off" if self.rules.evidence == "strict" else "none"
+        return parse_assessors(self.assessors)
+
+    def named_assessors(self, comparisons: Sequence[tuple[Scores, str]]) -> str | None:
+        """Which grades are in doubt, for the signature; ``unknown`` for tables of scores, which have no judgments."""
+        if all(scores.source is None for scores, _ in comparisons):
+            return "unknown"
+        return assessors_name(self.doubted)
+
+    def notes(self, comparisons: Sequence[tuple[Scores, str]], candidate: str) -> list[str]:
+        """Which acknowledged losses have expired."""
+        parts = [scores for scores, _ in comparisons]
+        expired = self.acknowledged.expired(parts, candidate) if self.acknowledged else []
+        return [f"no longer acknowledged, since the score changed again: {listed(expired)}"] if expired else []
+
+    @property
+    def acknowledged_digest(self) -> str | None:
+        """A digest of the acknowledged losses, for the signature."""
+        return digest_of(repr(self.acknowledged), 4) if self.acknowledged else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One candidate against one baseline, as one of several comparisons of a gate.
+
+    ``is_anchor``: only the loss budget is tested. With strict evidence ``tests`` is the number of tests of the whole
+    gate, and ``has_moved`` is set where another measure changed: equal scores are tested then.
+    """
+
+    scores: Scores
+    candidate: str
+    baseline: str
+    policy: Policy
+    groups: Groups | None = None
+    comparisons: int = 1
+    question: Question = UNCOUNTED
+    is_anchor: bool = False
+    tests: int = 1
+    has_moved: bool = False
+
+    @cached_property
+    def pair(self) -> ScoredPair:
+        """The scores of both systems."""
+        return ScoredPair.of(self.scores, self.candidate, self.baseline)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules of this comparison: for an anchor only the mean, with the loss budget as its tolerance."""
+        rules = self.policy.rules
+        if not self.is_anchor:
+            return rules
+        return replace(
+            rules, mean_tolerance=rules.budget, off=tuple(name for name in SAMPLE if name != "mean"), protected=()
+        )
+
+    @cached_property
+    def checker(self) -> SeenChecker | StrictChecker:
+        """The checker of the sample rules."""
+        groups = None if self.is_anchor else self.groups
+        if self.rules.evidence == "strict":
+            return StrictChecker(self.pair, self.rules, groups, self.tests, self.question)
+        return SeenChecker(self.pair, self.rules, groups, self.comparisons, self.question, seed=self.policy.seed)
+
+    @property
+    def own_tests(self) -> int:
+        """How many tests the sample rules make."""
+        return self.checker.own_tests if isinstance(self.checker, StrictChecker) else 0
+
+    @cached_property
+    def doubt(self) -> Doubt | None:
+        """What the judgments leave open; None where nothing is in doubt or nothing is known of them."""
+        if self.is_anchor or self.policy.doubted == "off":
+            return None
+        draws = max(FEWEST_DRAWS, min(DRAWS, CELLS // len(self.pair.topics)))
+        return doubt(
+            self.scores, self.candidate, self.baseline, self.policy.doubted, n_draws=draws, seed=self.policy.seed
+        )
+
+    def findings(self) -> list[Finding]:
+        """What the rules found."""
+        emptied = lost_results(self.scores, self.candidate, self.baseline) if self.rules.evidence == "seen" else None
+        if not (np.any(self.pair.delta) or self.pair.has_repeats or self.has_moved or emptied):
+            return [self._unchanged()]
+        if self.is_anchor:
+            return [replace(one, rule="budget") for one in self.checker.findings()]
+        contract = Contract(self.pair, self.rules, emptied, self.policy.acknowledged, self.doubt)
+        return [self._settled(one) for one in (*contract.findings(), *self._sampled())]
+
+    def _sampled(self) -> list[Finding]:
+        """The findings of the sample rules, as judged; where that rests on unjudged documents, they are undecided."""
+        if isinstance(self.checker, StrictChecker) or self.doubt is None:
+            return self.checker.findings()
+        if self.policy.doubted != "none":
+            return self.checker.findings(self.doubt.deltas)
+        measured = self.checker.findings()
+        if np.array_equal(self.doubt.expected, self.pair.delta):
+            return measured
+        expected = replace(self.checker, pair=self.pair.with_delta(self.doubt.expected)).findings()
+        return [self._doubted(one, other) for one, other in zip(measured, expected, strict=True)]
+
+    def _doubted(self, measured: Finding, expected: Finding) -> Finding:
+        if measured.verdict in ("undecided", expected.verdict) or self.doubt is None:
+            return measured
+        would = {"pass": "pass", "undecided": "be undecided", "fail": "fail"}[expected.verdict]
+        documents = tuple(one for own in self.doubt.unjudged for one in own)
+        count = counted(len(documents), "unjudged document")
+        sentence = f"{measured.sentence} But with the expected grades of {count} it would {would}."
+        return replace(
+            measured, verdict="undecided", sentence=sentence, probability=expected.probability,
+            documents=documents[:MOST_DOCUMENTS],
+        )  # fmt: skip
+
+    def _settled(self, finding: Finding) -> Finding:
+        """Decide an undecided finding by its probability, if `Rules.decide` asks for it."""
+        decide = self.rules.decide
+        if decide is None or finding.verdict != "undecided" or finding.probability is None or finding.documents:
+            return finding
+        if max(finding.probability, 1 - finding.probability) < decide:
+            return finding
+        verdict: Verdict = "pass" if finding.probability >= decide else "fail"
+        sentence = f"{finding.sentence} Decided by this probability (decide {decide:g})."
+        return replace(finding, verdict=verdict, sentence=sentence, more_queries=None)
+
+    def _unchanged(self) -> Finding:
+        """Equal scores: a pass, unless they are 0 or 1 and the rankings may differ."""
+        same = same_rankings(self.scores, self.candidate, self.baseline)
+        many = counted(len(self.pair.topics), "query")
+        verdict: Verdict = "pass"
+        sentence = f"Nothing changed: {self.candidate} scores as {self.baseline} on all of {many}."
+        if same:
+            sentence = f"Nothing changed: {self.candidate} ranks the same documents as {self.baseline} for {many}."
+        elif self.pair.is_binary:
+            verdict = "undecided"
+            sentence = f"All scores are equal on {many}, but scores of 0 and 1 show little of what changed."
+        if self.rules.evidence == "strict":
+            verdict = "undecided"
+        return Finding("identical", self.pair.measure, self.pair.baseline, verdict, sentence)
+
+    @cached_property
+    def noise(self) -> float | None:
+        """How far a system differs from itself on a query, where it was repeated."""
+        if not self.pair.has_repeats:
+            return None
+        return max(spread_of_trials(one).noise_floor for one in self.pair.trials if len(one) > 1)
+
+    @property
+    def needs_repeats(self) -> bool:
+        """Whether the scores may be single trials of a random system: a table of 0 and 1 without repeats."""
+        return self.scores.source is None and self.pair.is_binary and not self.pair.has_repeats
+
+    def resolution(self) -> Resolution | None:
+        """What so many queries can show; None where nothing changed, so that the spread is not known."""
+        if not np.any(self.pair.delta):
+            return None
+        queries, tolerance = len(self.pair.topics), self.rules.limit("mean_tolerance")
+        if isinstance(self.checker, StrictChecker):
+            return Resolution(queries, tolerance, self.checker.fewest_queries())
+        return Resolution(queries, tolerance, FEWEST_QUERIES, *self.checker.resolution())
+
+    def notes(self) -> list[str]:
+        """What a reader must know about doubt and noise."""
+        notes = []
+        if self.noise is not None:
+            notes.append(f"the system differs from itself by {self.noise:.3f} per query ({self.baseline}: trials)")
+        if self.needs_repeats:
+            notes.append("if these are single trials of a random system, nothing can be found: give repeats")
+        if self.doubt is not None and self.doubt.note:
+            notes.append(self.doubt.note)
+        return notes
