@@ -1,195 +1,188 @@
-"""How often the gate is wrong, and how often it can tell; and what adversaries achieve who try many candidates.
+"""How often the gate decides and how often it is wrong, on version pairs of real collections.
 
-Differences are drawn here, not by the product's simulator. The truth of each rule is computed from a large draw; a
-fail is false where a rule fails whose limit the truth keeps, a pass where the truth lies beyond the limit of any rule.
+docs/gate-study.md has the protocol: the definitions, which collections the defaults were chosen on, and which were held
+back and looked at once. With `SUREFOOT_STUDIES` set, samples are kept there, and a run that was stopped goes on.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
-from scipy.special import ndtri
 
-from studies.collections import nominal_bounds
-from surefoot import Rules, Scores, gate, read_scores
+from studies import gate_cases, gate_probability, gate_ratchet, gate_repeats
+from studies.gate_samples import FAIL, KINDS, PASS, SAMPLES, UNDECIDED, Sampled, interval, sampled
+from studies.version_pairs import DEVELOPMENT, HELD_BACK
 from surefoot._typing import FloatArray
-from surefoot.release_gate.checks import VERDICTS
-from surefoot.release_gate.intervals import Levels, Question
 from surefoot.results import Column, Result, signature
-from surefoot.stats.mean_bounds import upper_mean_bound
 
-SIZES = (25, 50, 200, 500, 1000, 5000)
-GATES, LARGE = 500, 400_000
-PAIRS = (
-    ("srchvrs12c10", "srchvrs12c00"),
-    ("utw2012c2", "utw2012c1"),
-    ("ICTNET12ADR1", "ICTNET12ADR2"),
-    ("indriCASP", "lcmweb"),
-)
-RULES = Rules()
-TOLERANCE, QUERIES, SPREAD = 0.01, 1000, 0.1
-ADVERSARIES, VARIANTS = 1000, (1, 20, 1000)
-"""How many adversaries there are, and how many variants each of them tries."""
-BETTER, EVERY = 0.02, 10
+GATES = {
+    "default": "default, as far as seen",
+    "strict": "strict",
+    "t test": "paired t, p < 0.05 either way",
+    "fail if worse": "fail if significantly worse",
+}
+FEW_BEYOND = 5
+"""A set with fewer pairs truly beyond has no say in the worst rate of wrong passes."""
+MEASURES = {"rr": "RR", "RR@10": "RR", "P@1": "0/1", "Success@3": "0/1", "Success@10": "0/1"}
+"""The kinds of measures; the others are graded."""
 
-Draw = Callable[[np.random.Generator, int], FloatArray]
-"""Scores of the baseline and of the candidate on so many queries, two rows."""
+Found = dict[tuple[int, str], list[Sampled]]
+"""The samples by number of queries and kind."""
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
-    yield "Verdicts on simulated candidates, in percent", _verdicts(simulated(), GATES // less)
-    if "SUREFOOT_DATA" in os.environ:
-        yield "Verdicts on swapped pairs of TREC Web 2012, in percent", _verdicts(swapped(), GATES // less)
-    yield "False accepts of candidates whose true loss is the tolerance, in percent", _adversaries(less)
+    groups = (("development collections", DEVELOPMENT), ("collections held back", HELD_BACK))
+    for title, collections in groups:
+        found = {(size, kind): sampled(collections, size, kind, less) for size in SAMPLES for kind in KINDS}
+        yield f"Verdicts on the {title}, in percent", _verdicts(found)
+        yield f"Verdicts on the {title} by kind of truth: pass · undecided · fail, in percent", _by_truth(found)
+        yield f"The default gate on the {title} by measure, in percent", _by_measure(found)
+        yield f"The default gate on the {title} by set, 50 queries, in percent", _by_set(found[50, "real"])
+        yield f"Errors of the default gate on the {title} at 5,000 queries less those at 50, in percent", _growth(found)
+    yield from chain.from_iterable(
+        part.tables(less) for part in (gate_probability, gate_repeats, gate_ratchet, gate_cases)
+    )
 
 
-def simulated() -> dict[str, Draw]:
-    """Candidates whose effect is known by construction."""
-    return {
-        "no effect": lambda random, n: _changed(random, n, 0.1 * random.standard_normal(n)),
-        "no effect, small changes": lambda random, n: _changed(random, n, 0.03 * random.standard_normal(n)),
-        "better by 0.017": lambda random, n: _changed(random, n, 0.017 + 0.1 * random.standard_normal(n)),
-        "a loss of 0.01, the tolerance": lambda random, n: _changed(random, n, -0.01 + 0.1 * random.standard_normal(n)),
-        "4 % of queries lose 0.5": lambda random, n: _changed(
-            random, n, np.where(random.random(n) < 0.04, -0.5, 0.01 * random.standard_normal(n))
-        ),
-        "worse by 0.05": lambda random, n: _changed(random, n, -0.05 + 0.1 * random.standard_normal(n)),
-    }
+def _verdict_rates(found: Sequence[Sampled], name: str, verdict: int, truth: str | None = None) -> FloatArray:
+    """The rate of a verdict in each set, among all samples or those of a kind of truth; NaN where there are none."""
+    rates = []
+    for one in found:
+        own = one.arrays[name]
+        chosen = ~np.isnan(own)
+        if truth is not None:
+            chosen &= one.beyond if truth == "beyond" else one.truths()[truth]
+        rates.append(np.mean(own[chosen] == verdict) if chosen.any() else np.nan)
+    return np.array(rates)
 
 
-def swapped() -> dict[str, Draw]:
-    """Real pairs, topics drawn with replacement, system and baseline swapped at random: no effect is left."""
-    scores = read_scores(Path(os.environ["SUREFOOT_DATA"]) / "trec-web-2012" / "err20.csv", measure="ERR@20")
-
-    def draw_of(old: str, new: str) -> Draw:
-        rows = np.stack([scores[old], scores[new]])
-
-        def draw(random: np.random.Generator, n: int) -> FloatArray:
-            drawn = rows[:, random.integers(rows.shape[1], size=n)]
-            return np.where(random.random(n) < 0.5, drawn, drawn[::-1])
-
-        return draw
-
-    return {f"{new}, {old}": draw_of(old, new) for old, new in PAIRS}
+def _percent(rates: FloatArray) -> str:
+    return f"{100 * np.nanmean(rates):.1f}"
 
 
-def _changed(random: np.random.Generator, n: int, delta: FloatArray) -> FloatArray:
-    """A baseline in the middle of the range, so that changes are hardly ever cut off, and its changed copy."""
-    base = random.uniform(0.4, 0.6, n)
-    return np.stack([base, np.clip(base + delta, 0, 1)])
+def _with_worst(rates: FloatArray) -> str:
+    return f"{_percent(rates)} ({100 * np.nanmax(rates):.0f})"
 
 
-def _verdicts(draws: dict[str, Draw], count: int) -> Result:
-    """For each candidate and number of queries the percentages of pass, can't tell and fail, and the worst errors."""
-    columns: dict[str, list[object]] = {"candidate": [], "truly beyond": []}
-    for name, draw in draws.items():
-        beyond = _beyond_limits(draw(np.random.default_rng(99), LARGE))
-        rates = {size: _rates(draw, beyond, size, count) for size in SIZES}
-        row = {"candidate": name, "truly beyond": ", ".join(sorted(beyond)) or "–"}
-        row |= {f"{size:,} queries": " · ".join(f"{100 * rate:.0f}" for rate in rates[size][:3]) for size in SIZES}
-        row["false fails, at most"] = f"{100 * max(rate[3] for rate in rates.values()):.1f}"
-        row["false passes, at most"] = f"{100 * max(rate[4] for rate in rates.values()):.1f}" if beyond else "–"
-        for column, cell in row.items():
-            columns.setdefault(column, []).append(cell)
-    return Result(signature("gate", n=count, level=RULES.level), columns, (_bounds_note(count),))
+def _three(found: Sequence[Sampled], name: str, truth: str | None = None) -> str:
+    rates = [_verdict_rates(found, name, verdict, truth) for verdict in (PASS, UNDECIDED, FAIL)]
+    return " · ".join(f"{100 * np.nanmean(one):.0f}" for one in rates)
 
 
-def _bounds_note(count: int) -> str:
-    high = nominal_bounds(count, RULES.level)[1]
-    return f"a true rate of {100 * RULES.level:g} % is seen as up to {100 * high:.1f} % in {count:,} tries (99 %)"
+def _wrong_passes(found: Sequence[Sampled], name: str) -> str:
+    """The average, the worst set with enough pairs beyond, and the worst of all."""
+    rates = _verdict_rates(found, name, PASS, "beyond")
+    enough = np.array([one.pairs_beyond >= FEW_BEYOND for one in found])
+    worst = f"{100 * np.nanmax(rates[enough]):.0f}" if enough.any() else "–"
+    return f"{_percent(rates)} ({worst}; {100 * np.nanmax(rates):.0f})"
 
 
-def _rates(draw: Draw, beyond: set[str], size: int, count: int) -> list[float]:
-    """The rates of pass, can't tell, fail, false fails and false passes."""
-    counts = np.zeros(5)
-    for seed in range(count):
-        scores = Scores(draw(np.random.default_rng(seed), size), ["old", "new"], range(size))
-        result = gate(scores, "old", candidate="new", rules=RULES)
-        false_fail = any(one.verdict == "fail" and one.rule not in beyond for one in result.findings)
-        false_pass = result.verdict == "pass" and bool(beyond)
-        counts += [*(result.verdict == verdict for verdict in VERDICTS), false_fail, false_pass]
-    return list(counts / count)
-
-
-def _beyond_limits(rows: FloatArray) -> set[str]:
-    """The rules whose limit the truth lies beyond."""
-    base, own = rows
-    loss = base - own
-    truth = {
-        "mean": (loss.mean(), RULES.mean_tolerance),
-        "losses": (np.mean(loss > 0), RULES.max_losses),
-        "large-losses": (np.mean((loss > 0.2 * base + 1e-9) & (base > 0)), RULES.max_large_losses),
-        "tail": (np.sort(np.maximum(loss, 0))[-LARGE // 10 :].mean(), RULES.max_tail_loss),
-    }
-    return {rule for rule, (value, limit) in truth.items() if value >= limit - 2e-4}
-
-
-def _adversaries(less: int) -> Result:
-    """Is any of many candidates accepted, all of which lose the tolerance, which is the most that may pass?
-
-    The candidates are independent. *Fitted*: a last candidate takes, on each query whose scores were seen, the best of
-    all that were tried, as rules for single queries would; on others it is like any other. *Ratcheted*: before every
-    tenth candidate one that is truly better is asked about and most often accepted; the next ones lose the tolerance
-    against that one.
-    """
+def _verdicts(found: Found) -> Result:
     rows: list[dict[str, object]] = []
-    for variants in VARIANTS:
-        found = np.array([_adversary(np.random.default_rng(seed), variants) for seed in range(ADVERSARIES // less)])
-        names = ("not counted", "counted", "ratcheted, counted", "fitted, counted", "fitted, held out")
+    for name, title in GATES.items():
+        for size in SAMPLES:
+            real, planted, swapped = (found[size, kind] for kind in KINDS)
+            decided = 1 - _verdict_rates(real, name, UNDECIDED)
+            low, high = interval(real, decided)
+            not_passed = 1 - _verdict_rates(planted, name, PASS)
+            rows.append(
+                {
+                    "gate": title,
+                    "queries": size,
+                    "pass · undecided · fail": _three(real, name),
+                    "decided [95 %]": f"{_percent(decided)} [{100 * low:.0f}, {100 * high:.0f}]",
+                    "wrong passes (worst set; of all)": _wrong_passes(real, name),
+                    "wrong fails (worst set)": _with_worst(_verdict_rates(real, name, FAIL, "harmless")),
+                    "planted: not passed / failed": f"{100 * np.nanmean(not_passed):.0f} / "
+                    f"{100 * np.nanmean(_verdict_rates(planted, name, FAIL)):.0f}",
+                    "exchangeable failed (worst set)": _with_worst(_verdict_rates(swapped, name, FAIL)),
+                }
+            )
+    real = found[50, "real"]
+    few = [f"{one.name} ({one.pairs_beyond})" for one in real if one.pairs_beyond < FEW_BEYOND]
+    wrong = [(word, interval(real, _verdict_rates(real, "default", verdict, truth)))
+             for word, verdict, truth in (("passes", PASS, "beyond"), ("fails", FAIL, "harmless"))]  # fmt: skip
+    notes = (
+        f"{len(real)} sets; fewer than {FEW_BEYOND} pairs beyond (at 50 queries): {', '.join(few) or 'none'}",
+        *(
+            f"wrong {word} at 50, default: 95 % interval {100 * low:.1f} to {100 * high:.1f}"
+            for word, (low, high) in wrong
+        ),
+    )
+    return Result(signature("gate", sets=len(real)), _columns(rows), notes)
+
+
+def _by_truth(found: Found) -> Result:
+    rows: list[dict[str, object]] = []
+    for name, title in GATES.items():
+        for size in SAMPLES:
+            real, planted, _ = (found[size, kind] for kind in KINDS)
+            kinds = {kind: _three(real, name, kind) for kind in ("harmless", "better", "worse")}
+            rows.append({"gate": title, "queries": size, **kinds, "planted heavy": _three(planted, name)})
+    return Result(signature("gate-truth"), _columns(rows))
+
+
+def _by_measure(found: Found) -> Result:
+    rows: list[dict[str, object]] = []
+    for kind in ("graded", "RR", "0/1"):
+        for size in SAMPLES:
+            own = [one for one in found[size, "real"] if MEASURES.get(one.name.split(" ")[1], "graded") == kind]
+            if own:
+                rows.append({"measure": kind, "sets": len(own), "queries": size, **_default(own)})
+    return Result(signature("gate-measures"), _columns(rows))
+
+
+def _by_set(found: Sequence[Sampled]) -> Result:
+    rows = [
+        {
+            "set": one.name,
+            "pairs": len(np.unique(one.arrays["pair"])),
+            "beyond": one.pairs_beyond,
+            **_default([one]),
+            "standard deviation of true means": round(float(np.std(one.arrays["mean"])), 3),
+        }
+        for one in found
+    ]
+    return Result(signature("gate-sets", queries=50), _columns(rows))
+
+
+def _default(found: Sequence[Sampled]) -> dict[str, object]:
+    wrong = {
+        "wrong passes": _verdict_rates(found, "default", PASS, "beyond"),
+        "wrong fails": _verdict_rates(found, "default", FAIL, "harmless"),
+    }
+    return {
+        "pass · undecided · fail": _three(found, "default"),
+        "decided": _percent(1 - _verdict_rates(found, "default", UNDECIDED)),
+        **{name: "–" if np.isnan(rates).all() else _percent(rates) for name, rates in wrong.items()},
+    }
+
+
+def _growth(found: Found) -> Result:
+    """Differences of the sets' rates; the standard error is that of a bootstrap over collections."""
+    rows: list[dict[str, object]] = []
+    errors = (("wrong passes", "real", PASS, "beyond"), ("wrong fails", "real", FAIL, "harmless"),
+              ("planted heavy tails passed", "planted", PASS, None),
+              ("exchangeable failed", "exchangeable", FAIL, None))  # fmt: skip
+    for word, kind, verdict, truth in errors:
+        few, many = ({one.name: one for one in found[size, kind]} for size in (50, 5000))
+        both = [name for name in few if name in many]
+        rates = [_verdict_rates([own[name] for name in both], "default", verdict, truth) for own in (few, many)]
+        rise = rates[1] - rates[0]
+        low, high = interval([few[name] for name in both], rise)
         rows.append(
             {
-                "variants": variants,
-                **{n: f"{100 * rate:.1f}" for n, rate in zip(names, found.mean(axis=0), strict=True)},
+                "error": word,
+                "at 50": _percent(rates[0]),
+                "at 5,000": _percent(rates[1]),
+                "difference": _percent(rise),
+                "standard error": f"{100 * (high - low) / 3.92:.1f}",
             }
         )
-    columns: dict[str, Column] = {name: [row[name] for row in rows] for name in rows[0]}
-    stated = signature("adversaries", level=RULES.level, queries=QUERIES, adversaries=ADVERSARIES // less)
-    return Result(stated, columns, (_bounds_note(ADVERSARIES // less),))
+    return Result(signature("gate-growth"), _columns(rows))
 
 
-def _adversary(random: np.random.Generator, variants: int) -> list[bool]:
-    losses = np.clip(TOLERANCE + SPREAD * random.standard_normal((variants, QUERIES)), -1, 1)
-    held_out = np.arange(QUERIES) >= QUERIES // 2
-    levels = [_level(number) for number in range(1, variants + 2)]
-    fitted = losses.min(axis=0)
-    fitted_to_open = np.where(held_out, losses[0], fitted)
-    return [
-        any(_passes(one, RULES.level) for one in losses),
-        any(map(_passes, losses, levels)),
-        _ratcheted(random, variants),
-        any(map(_passes, [*losses, fitted], levels)),
-        any(map(_passes, [one[held_out] for one in (*losses, fitted_to_open)], levels)),
-    ]
-
-
-def _ratcheted(random: np.random.Generator, variants: int) -> bool:
-    """Is any of the candidates accepted that lose the tolerance, in a life in which others are accepted rightly?"""
-
-    def scores_of(effect: float) -> FloatArray:
-        return effect + SPREAD / np.sqrt(2) * random.standard_normal(QUERIES)
-
-    accepted, mean, number, accepted_by = scores_of(0.0), 0.0, 0, 0
-    for variant in range(variants):
-        number += 1
-        if variant % EVERY == 0:
-            better = scores_of(mean + BETTER)
-            if _passes(np.clip(accepted - better, -1, 1), _level(number, accepted_by)):
-                accepted, mean, accepted_by = better, mean + BETTER, number
-            number += 1
-        worse = scores_of(mean - TOLERANCE)
-        if _passes(np.clip(accepted - worse, -1, 1), _level(number, accepted_by)):
-            return True
-    return False
-
-
-def _level(number: int, accepted: int = 0) -> float:
-    return Levels.of(RULES.level, 1, Question(number, accepted)).accept
-
-
-def _passes(losses: FloatArray, level: float) -> bool:
-    """As the rule mean decides; one that is not even near Student's bound is not looked at."""
-    reach = -ndtri(level) * losses.std() / np.sqrt(losses.size)
-    return bool(losses.mean() + reach / 2 < TOLERANCE) and upper_mean_bound(losses, 1.0, level) <= TOLERANCE
+def _columns(rows: Sequence[dict[str, object]]) -> dict[str, Column]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
