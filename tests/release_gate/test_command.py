@@ -159,7 +159,7 @@ def test_options_from_the_file_and_flags_that_win(folder: Path, capsys: pytest.C
     )
     (folder / "protected.txt").write_text("")
     assert gate("--protected", "q1") == 1
-    named = {"level=0.05", "topics=400", "alpha=5", "max_losses=0.9", "protected=1", "off=tail"}
+    named = {"level=0.05", "topics=400", "alpha=5", "max_losses=0.9", "off=tail"}
     assert named <= set(capsys.readouterr().out.splitlines()[-1].split("|"))
     assert "alpha=" not in str(json_of(capsys, "--protected", "q1", "--alpha", "0")["signature"])
 

@@ -87,3 +87,33 @@ def test_judgments_of_ir_datasets_are_a_collection_and_no_file(tmp_path: Path) -
     with pytest.raises(SurefootError, match="the qrels are not those by which new was accepted"):
         other.run([SCORES])
     assert replace(other, ratchet=None).run([SCORES]).result.candidate == "new"
+
+
+def test_rules_without_anything_to_test_do_not_ship() -> None:
+    scores = Scores([[0.5] * 30, [0.1] * 30], ["old", "new"], range(30))
+    with pytest.raises(SurefootError, match="all rules are off, or have nothing to test"):
+        gate(scores, "old", candidate="new", rules={"off": ["mean", "losses", "large-losses", "tail"]})
+
+
+def test_segments_of_each_comparison_are_its_own() -> None:
+    long = Scores([[0.5] * 40, [0.6] * 40], ["old", "new"], range(40), "nDCG@10")
+    short = Scores([[0.5] * 30, [0.6] * 30], ["old", "new"], range(30), "RR")
+    segments = dict.fromkeys(range(40), "head")
+    assert gate([long, short], "old", candidate="new", segments=segments).verdict == "pass"
+
+
+def test_the_signature_depends_on_the_names_of_protected_queries_and_on_segments() -> None:
+    scores = Scores([[0.5] * 40, [0.6] * 40], ["old", "new"], range(40))
+
+    def signature(**options: object) -> str:
+        return gate(scores, "old", candidate="new", **options).signature
+
+    assert signature(rules={"protected": ["3"]}) != signature(rules={"protected": ["4"]})
+    assert signature(segments={"3": "a"}) != signature(segments={"4": "a"})
+
+
+@pytest.mark.parametrize("tries", [-1, "3", 1.5])
+def test_tries_are_a_count(tries: object) -> None:
+    scores = Scores([[0.5] * 40, [0.6] * 40], ["old", "new"], range(40))
+    with pytest.raises(SurefootError, match="tries must be a whole number"):
+        gate(scores, "old", candidate="new", tries=tries)

@@ -42,7 +42,7 @@ def slow_contrast(loss: list[float], statistic: Callable[[list[float]], float]) 
     signs = [(1, -1) if one else (0,) for one in size]
     null = [statistic([s * one for s, one in zip(flips, size, strict=True)]) for flips in product(*signs)]
     value = statistic(loss)
-    p = (1 + sum(one >= value - 1e-9 for one in null)) / (1 + len(null))
+    p = sum(one >= value - 1e-9 for one in null) / len(null)
     return value, sqrt(fmean(one**2 for one in null)), p
 
 

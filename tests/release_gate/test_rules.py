@@ -30,7 +30,10 @@ def test_rules_that_have_nothing_to_look_at_are_off() -> None:
 
 def test_the_signature_has_what_differs_from_the_defaults() -> None:
     assert Rules(level=0.1, evidence="strict").changed() == {}
-    assert Rules(protected=["a", "b"], max_losses=0.8).changed() == {"protected": 2, "max_losses": 0.8}
+    changed = Rules(protected=["a", "b"], max_losses=0.8).changed()
+    assert changed["max_losses"] == 0.8
+    assert changed["protected"] == Rules(protected=["b", "a"]).changed()["protected"]
+    assert changed["protected"] != Rules(protected=["a", "c"]).changed()["protected"]
 
 
 @pytest.mark.parametrize(

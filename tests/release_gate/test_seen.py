@@ -65,10 +65,15 @@ def test_below_twenty_queries_nothing_passes() -> None:
 )
 def test_losses_count_among_the_queries_that_changed(lost: int, won: int, verdict: str) -> None:
     """Nine of ten changed queries lost, but these are few of all 110."""
-    delta = [-0.01] * lost + [0.01] * won + [0.0] * (10 if lost + won > 10 else 190)
+    delta = [-0.1] * lost + [0.1] * won + [0.0] * (10 if lost + won > 10 else 190)
     found = findings(delta)["losses"]
     assert (found.verdict, found.loss) == (verdict, pytest.approx(lost / (lost + won)))
     assert ((lost - won) / len(delta) > NET_SHARE and lost / (lost + won) > 0.8) == (verdict == "fail")
+
+
+@pytest.mark.parametrize("size", [1e-16, 1e-12, 1e-6, 0.005])
+def test_many_small_losses_do_not_fail(size: float) -> None:
+    assert findings([-size] * 50)["losses"].verdict == "pass"
 
 
 def test_shares_only_refuse_unless_their_limit_is_given() -> None:

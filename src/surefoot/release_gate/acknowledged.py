@@ -18,6 +18,7 @@ from surefoot.io.atomic import write_text
 from surefoot.io.locks import exclusive
 from surefoot.io.toml import TomlFile, read_toml
 from surefoot.release_gate.accepted import is_number
+from surefoot.release_gate.doubt import lost_results
 from surefoot.scores import Scores
 
 LOSSES = "surefoot-losses.toml"
@@ -142,10 +143,12 @@ def _losses(
     for scores, baseline in comparisons:
         pairs = zip(scores.baseline(baseline).tolist(), scores[candidate].tolist(), strict=True)
         by_query = dict(zip(scores.topics, pairs, strict=True))
+        emptied = lost_results(scores, candidate, baseline) or ()
         for query in (query for query in queries if query in by_query):
             base, own = by_query[query]
             known = found.get((query, scores.measure))
-            if base > own + TOLERANCE and (known is None or base > known.baseline_score):
+            has_lost = base > own + TOLERANCE or query in emptied
+            if has_lost and (known is None or base > known.baseline_score):
                 found[query, scores.measure] = Loss(query, scores.measure, base, own, why, today)
     lost = {query for query, _ in found}
     if unlost := [query for query in dict.fromkeys(queries) if query not in lost]:

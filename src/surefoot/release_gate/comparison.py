@@ -13,10 +13,10 @@ from surefoot.io.atomic import digest_of
 from surefoot.judgments.assessors import parse_assessors
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.contract import Contract
-from surefoot.release_gate.doubt import Doubt, assessors_name, doubt, lost_results, same_rankings
+from surefoot.release_gate.doubt import Doubt, assessors_name, doubt, lost_results, same_rankings, why_no_doubt
 from surefoot.release_gate.finding import Finding, Groups, Resolution, ScoredPair, Verdict
 from surefoot.release_gate.levels import UNCOUNTED, Question
-from surefoot.release_gate.rules import CONTRACT, SAMPLE, Rules
+from surefoot.release_gate.rules import SAMPLE, Rules
 from surefoot.release_gate.seen import FEWEST_QUERIES, SeenChecker
 from surefoot.release_gate.strict import StrictChecker
 from surefoot.scores import Scores
@@ -43,18 +43,13 @@ class Policy:
             raise SurefootError("strict evidence takes the judgments as facts; leave out assessors, or choose 'off'")
 
     @property
-    def has_contract(self) -> bool:
-        """Whether a rule about single queries is on."""
-        return any(name not in self.rules.off for name in CONTRACT)
-
-    @property
     def doubted(self) -> object:
         """Which grades are in doubt."""
         if self.assessors is None:
             return "off" if self.rules.evidence == "strict" else "none"
         return parse_assessors(self.assessors)
 
-    def named_assessors(self, comparisons: Sequence[tuple[Scores, str]]) -> str | None:
+    def named_assessors(self, comparisons: Sequence[tuple[Scores, str]]) -> str:
         """Which grades are in doubt, for the signature; ``unknown`` for tables of scores, which have no judgments."""
         if all(scores.source is None for scores, _ in comparisons):
             return "unknown"
@@ -69,7 +64,12 @@ class Policy:
     @property
     def acknowledged_digest(self) -> str | None:
         """A digest of the acknowledged losses, for the signature."""
-        return digest_of(repr(self.acknowledged), 4) if self.acknowledged else None
+        if not self.acknowledged:
+            return None
+        losses = self.acknowledged.losses.values()
+        return digest_of(
+            repr(sorted((one.query, one.measure, one.baseline_score, one.candidate_score) for one in losses)), 4
+        )
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,9 @@ class Comparison:
         """What the rules found."""
         emptied = lost_results(self.scores, self.candidate, self.baseline) if self.rules.evidence == "seen" else None
         if not (np.any(self.pair.delta) or self.pair.has_repeats or self.has_moved or emptied):
-            return [self._unchanged()]
+            is_open = self.doubt is not None and any(self.doubt.unjudged) and not self._is_same_ranking
+            if not is_open:
+                return [self._unchanged()]
         if self.is_anchor:
             return [replace(one, rule="budget") for one in self.checker.findings()]
         contract = Contract(self.pair, self.rules, emptied, self.policy.acknowledged, self.doubt)
@@ -158,25 +160,32 @@ class Comparison:
         documents = tuple(one for own in self.doubt.unjudged for one in own)
         count = counted(len(documents), "unjudged document")
         sentence = f"{measured.sentence} But with the expected grades of {count} it would {would}."
+        probability = min(expected.probability or 0.0, 0.49) if measured.verdict == "fail" else expected.probability
         return replace(
-            measured, verdict="undecided", sentence=sentence, probability=expected.probability,
+            measured, verdict="undecided", sentence=sentence, probability=probability,
             documents=documents[:MOST_DOCUMENTS],
         )  # fmt: skip
 
     def _settled(self, finding: Finding) -> Finding:
-        """Decide an undecided finding by its probability, if `Rules.decide` asks for it."""
+        """Decide an undecided finding by its probability, if `Rules.decide` asks for it; noise does not fail."""
         decide = self.rules.decide
         if decide is None or finding.verdict != "undecided" or finding.probability is None or finding.documents:
             return finding
-        if max(finding.probability, 1 - finding.probability) < decide:
+        may_pass = finding.probability >= decide and len(self.pair.topics) >= FEWEST_QUERIES
+        may_fail = finding.probability <= 1 - decide and (finding.p or 0.0) <= 2 * self.rules.level
+        if not (may_pass or may_fail):
             return finding
-        verdict: Verdict = "pass" if finding.probability >= decide else "fail"
+        verdict: Verdict = "pass" if may_pass else "fail"
         sentence = f"{finding.sentence} Decided by this probability (decide {decide:g})."
         return replace(finding, verdict=verdict, sentence=sentence, more_queries=None)
 
+    @cached_property
+    def _is_same_ranking(self) -> bool:
+        return same_rankings(self.scores, self.candidate, self.baseline)
+
     def _unchanged(self) -> Finding:
         """Equal scores: a pass, unless they are 0 or 1 and the rankings may differ."""
-        same = same_rankings(self.scores, self.candidate, self.baseline)
+        same = self._is_same_ranking
         many = counted(len(self.pair.topics), "query")
         verdict: Verdict = "pass"
         sentence = f"Nothing changed: {self.candidate} scores as {self.baseline} on all of {many}."
@@ -190,11 +199,12 @@ class Comparison:
         return Finding("identical", self.pair.measure, self.pair.baseline, verdict, sentence)
 
     @cached_property
-    def noise(self) -> float | None:
-        """How far a system differs from itself on a query, where it was repeated."""
-        if not self.pair.has_repeats:
-            return None
-        return max(spread_of_trials(one).noise_floor for one in self.pair.trials if len(one) > 1)
+    def noise(self) -> tuple[str, float] | None:
+        """The system that differs most from itself on a query, and how far, where systems were repeated."""
+        names = (self.candidate, self.baseline)
+        repeated = [(name, own) for name, own in zip(names, self.pair.trials, strict=True) if len(own) > 1]
+        found = [(name, spread_of_trials(own).noise_floor) for name, own in repeated]
+        return max(found, key=lambda one: one[1], default=None)
 
     @property
     def needs_repeats(self) -> bool:
@@ -214,9 +224,13 @@ class Comparison:
         """What a reader must know about doubt and noise."""
         notes = []
         if self.noise is not None:
-            notes.append(f"the system differs from itself by {self.noise:.3f} per query ({self.baseline}: trials)")
+            system, noise = self.noise
+            notes.append(f"{system} differs from itself by {noise:.3f} per query")
         if self.needs_repeats:
             notes.append("if these are single trials of a random system, nothing can be found: give repeats")
-        if self.doubt is not None and self.doubt.note:
+        if self.doubt is not None:
             notes.append(self.doubt.note)
+        elif self.policy.assessors is not None and not self.is_anchor and self.policy.doubted != "off":
+            why = why_no_doubt(self.scores, self.candidate, self.baseline, self.policy.doubted)
+            notes.append(f"no grade is in doubt against {self.baseline}: {why}")
         return notes

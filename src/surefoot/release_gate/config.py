@@ -35,6 +35,9 @@ from surefoot.release_gate.rules import Rules
 from surefoot.release_gate.verdict import GateResult, gate_all, refuse_unprotected
 from surefoot.scores import Missing, Scores
 
+Pair = tuple[Scores, str]
+"""Scores, and a baseline among them."""
+
 CONFIG = "surefoot.toml"
 TEXTS = ("candidate", "segment_by", "undecided", "evidence")
 PATHS = ("segments", "protected_file", "ratchet", "qrels", "queries", "acknowledged")
@@ -125,22 +128,24 @@ class GateOptions:
         if not self.holdout:
             account, question = account.ask(scores, candidate)
             return ask(comparisons, anchors=anchors, question=question), account
-        parts = [(split_topics(part, self.holdout, self.rules.protected), name) for part, name in comparisons]
-        result = ask([(open_part, name) for (open_part, _), name in parts], anchors=anchors)
+        (shown, held), (shown_anchors, held_anchors) = self._split(comparisons), self._split(anchors)
+        result = ask(shown, anchors=shown_anchors)
         if result.verdict == "pass":
             account, question = account.ask(scores, candidate)
-            held_out = ask([(held_part, name) for (_, held_part), name in parts], question=question)
+            held_out = ask(held, anchors=held_anchors, question=question)
             result = confirm(result, held_out, question.number)
         return result, account
+
+    def _split(self, comparisons: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
+        """The comparisons on the open and on the held-out queries."""
+        parts = [(split_topics(scores, self.holdout, self.rules.protected), name) for scores, name in comparisons]
+        return [(shown, name) for (shown, _), name in parts], [(held, name) for (_, held), name in parts]
 
     def _changes(
         self, scores: Sequence[Scores], account: Accepted, candidate: str, missing: Missing
     ) -> list[CumulativeChange]:
-        """The cumulative changes, on the open queries only: held-out ones answer nothing but yes or no."""
-        if not self.holdout:
-            return cumulative_change(scores, account, candidate, missing)
-        parts = [split_topics(part, self.holdout, self.rules.protected)[0] for part in scores]
-        return cumulative_change(parts, account, candidate, "drop")
+        """The cumulative changes; none where queries are held out, which answer nothing but yes or no."""
+        return [] if self.holdout else cumulative_change(scores, account, candidate, missing)
 
     def _account(self, found: Accepted | None, may_be_first: bool) -> Accepted:
         """What the ratchet file holds; nothing accepted and nothing asked where there is none yet."""

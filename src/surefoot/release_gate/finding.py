@@ -42,6 +42,8 @@ class Finding:
         About how many more queries like these would decide, with a probability of 0.8.
     documents
         Unjudged documents, as topic and document, that could change the verdict.
+    p
+        How often a change without effect would look as bad.
     """
 
     rule: str
@@ -57,13 +59,14 @@ class Finding:
     where: str | None = None
     more_queries: int | None = None
     documents: tuple[tuple[str, str], ...] = ()
+    p: float | None = None
 
     @property
     def leans(self) -> Literal["for", "against"] | None:
-        """Which verdict an undecided finding is nearer to."""
-        if self.verdict != "undecided" or self.probability is None:
+        """Which verdict an undecided finding is nearer to; a loss that only unjudged documents could undo is a loss."""
+        if self.verdict != "undecided" or (self.probability is None and not self.documents):
             return None
-        return "for" if self.probability >= 0.5 else "against"
+        return "for" if (self.probability or 0.0) >= 0.5 else "against"
 
 
 def worst_of(verdicts: Iterable[Verdict]) -> Verdict:

@@ -57,7 +57,8 @@ def contrasts(pair: ScoredPair, tail_share: float, deals: int = DEALS, seed: int
     if len(size) > MANY:
         return Contrasts(_normal(mean, size / len(pair.topics)), _normal(tail, _tail_weights(size, count)))
     means, tails = _flipped(size, len(pair.topics), count, deals, seed)
-    return Contrasts(_contrast(mean, means), _contrast(tail, tails))
+    is_complete = len(means) == 2 ** len(size)
+    return Contrasts(_contrast(mean, means, 0.0, is_complete), _contrast(tail, tails, 0.0, is_complete))
 
 
 def tail_of(loss: FloatArray, count: int) -> float:
@@ -77,7 +78,7 @@ def worst_loss(loss: FloatArray, count: int) -> float:
 def _flipped(size: FloatArray, topics: int, count: int, deals: int, seed: int) -> tuple[FloatArray, FloatArray]:
     """Mean loss and tail under random signs; the sizes come sorted, so that the order of topics plays no role.
 
-    All signs of up to twelve changed queries are enumerated.
+    All signs of up to eleven changed queries are enumerated.
     """
     if 2 ** len(size) <= deals:
         lost = (np.arange(2 ** len(size))[:, None] >> np.arange(len(size))) & 1 == 1
@@ -90,18 +91,24 @@ def _flipped(size: FloatArray, topics: int, count: int, deals: int, seed: int) -
 
 
 def _tail_weights(size: FloatArray, count: int) -> FloatArray:
-    """What each size adds to the tail if it is a loss: what it exceeds that of the first beyond both tails."""
-    return np.asarray(np.maximum(size - size[min(2 * count, len(size) - 1)], 0.0) / count)
+    """What each size adds to the tail if it is a loss: its excess over the largest size that is in neither tail."""
+    threshold = size[2 * count] if len(size) > 2 * count else 0.0
+    return np.asarray(np.maximum(size - threshold, 0.0) / count)
 
 
 def _normal(value: float, weights: FloatArray) -> Contrast:
     spread = float(np.sqrt(weights @ weights))
-    return Contrast(value, spread, float(normal_cdf(-value / spread)) if spread else 1.0)
+    return Contrast(value, spread, float(normal_cdf(-value / spread)) if spread else float(value <= SLACK))
 
 
-def _contrast(value: float, null: FloatArray, centre: float = 0.0) -> Contrast:
+def _contrast(value: float, null: FloatArray, centre: float = 0.0, is_complete: bool = False) -> Contrast:
+    """The contrast by the values that the deals give; a p beyond their reach is that of a normal variable."""
     spread = float(np.sqrt(np.mean((null - centre) ** 2)))
-    return Contrast(value - centre, spread, float((1 + np.sum(null >= value - SLACK)) / (1 + len(null))))
+    larger = int(np.sum(null >= value - SLACK))
+    p = larger / len(null) if is_complete else (1 + larger) / (1 + len(null))
+    if not larger:
+        p = min(p, float(normal_cdf((centre - value) / max(spread, SLACK))))
+    return Contrast(value - centre, spread, p)
 
 
 def _by_deals(pair: ScoredPair, count: int, deals: int, seed: int) -> Contrasts:

@@ -17,6 +17,7 @@ from surefoot.release_gate.accepted import Accepted as Accepted
 from surefoot.release_gate.accepted import Anchor, First, by_topic
 from surefoot.release_gate.accepted import read_accepted as read_accepted
 from surefoot.release_gate.accepted import write_accepted as write_accepted
+from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.rules import RulesLike, resolve_rules
 from surefoot.release_gate.verdict import GateResult, as_list, gate_all, refuse_unprotected
@@ -98,6 +99,8 @@ def gate_accepted(
     rules: RulesLike | None = None,
     segments: Mapping[Any, object] | None = None,
     missing: Missing = "error",
+    acknowledged: Acknowledged | None = None,
+    seed: int = 0,
 ) -> GateResult:
     """Gate a candidate against the candidate that was accepted last, and against the anchor.
 
@@ -110,7 +113,7 @@ def gate_accepted(
         The scores of the candidate, of one or several measures.
     accepted
         What was accepted, of the same measures.
-    candidate, rules, segments
+    candidate, rules, segments, acknowledged, seed
         As in `gate`.
     missing
         What to do with topics that were accepted and have no score now: ``"error"``, since a query must not vanish
@@ -130,7 +133,7 @@ def gate_accepted(
     'undecided'
     """
     parts = as_list(scores)
-    policy = Policy(resolve_rules(rules))
+    policy = Policy(resolve_rules(rules), None, acknowledged, seed)
     refuse_unprotected(parts, policy.rules)
     if not accepted.scores:
         raise SurefootError("nothing was accepted yet, so that there is nothing to compare with")

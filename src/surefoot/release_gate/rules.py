@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from surefoot._names import as_names
 from surefoot.errors import SurefootError, choose, did_you_mean, listed
+from surefoot.io.atomic import digest_of
 
 CONTRACT = {
     "protected": "a protected query lost",
@@ -129,7 +131,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         for name in ("protected", "off"):
-            object.__setattr__(self, name, tuple(dict.fromkeys(map(str, getattr(self, name)))))
+            object.__setattr__(self, name, tuple(dict.fromkeys(as_names(getattr(self, name)))))
         choose(self.undecided, UNDECIDED, "undecided")
         choose(self.evidence, TIERS, "evidence")
         self._check_numbers()
@@ -144,8 +146,9 @@ class Rules:
     def _check_numbers(self) -> None:
         for name in NUMBERS:
             value = getattr(self, name)
-            if value is not None and not 0 <= value < float("inf"):
-                raise SurefootError(f"{_flag(name)} must be a number of 0 or more; got {value:g}")
+            is_number = isinstance(value, int | float) and 0 <= value < float("inf")
+            if not is_number and not (value is None and name in OPTIONAL):
+                raise SurefootError(f"{_flag(name)} must be a number of 0 or more; got {value}")
         for name in ("max_losses", "max_large_losses", "max_churn"):
             if (getattr(self, name) or 0) > 1:
                 raise SurefootError(f"{_flag(name)} is a share of queries, from 0 to 1; got {getattr(self, name):g}")
@@ -180,17 +183,18 @@ class Rules:
         return [name for name in SAMPLE if name not in self.off and not idle.get(name)]
 
     def changed(self) -> dict[str, object]:
-        """The options that differ from the defaults, for the signature; protected queries as their number."""
+        """The options that differ from the defaults, for the signature; protected queries as number and digest."""
         own = {option.name: getattr(self, option.name) for option in fields(self)}
         kept = {option.name for option in fields(self) if own[option.name] == option.default}
         return {
-            name: len(self.protected) if name == "protected" else value
+            name: f"{len(value)}:{digest_of(repr(sorted(value)), 4)}" if name == "protected" else value
             for name, value in own.items()
             if name not in kept | {"level", "evidence"}
         }
 
 
 NUMBERS = tuple(option.name for option in fields(Rules) if "float" in str(option.type))
+OPTIONAL = tuple(option.name for option in fields(Rules) if option.default is None)
 
 
 def _flag(name: str) -> str:

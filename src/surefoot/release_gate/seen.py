@@ -40,7 +40,10 @@ MEAN_FACTOR, TAIL_FACTOR = 3, 1.5
 SHARE, LOSSES_SHARE = 0.8, 0.2
 """The parts of the level at which mean and tail fail, and shares of losses do; together they keep the level."""
 NET_SHARE = 0.05
-"""A rule on the share of losses fails only if losses exceed wins by that share of all queries."""
+"""A rule on the share of losses fails only if losses exceed wins by that share of all queries, and the changed queries
+lose the mean tolerance on average."""
+SHOWN = 5e-5
+"""Smaller changes are written as none."""
 FEW_DEALS = 400
 """Deals for each of many draws of grades."""
 
@@ -122,10 +125,13 @@ class SeenChecker:
                 yield from self._segments()
 
     def _losses(self) -> Statistic:
-        lost, won = int(np.sum(self.pair.loss > 0)), int(np.sum(self.pair.loss < 0))
+        loss = self.pair.loss
+        lost, won = int(np.sum(loss > SLACK)), int(np.sum(loss < -SLACK))
         evidence = share_evidence(lost, lost + won, self.rules.limit("max_losses"), sign_test(lost, won))
         said = f"{lost:,} of {counted(lost + won, 'changed query')} lost ({100 * lost / max(lost + won, 1):.0f} %)"
-        return Statistic("losses", "max_losses", evidence, said, net=(lost - won) / len(self.pair.topics))
+        is_small = float(loss.sum()) < self.rules.limit("mean_tolerance") * (lost + won)
+        net = 0.0 if is_small else (lost - won) / len(self.pair.topics)
+        return Statistic("losses", "max_losses", evidence, said, net=net)
 
     def _large_losses(self) -> Statistic:
         pair = self.pair
@@ -149,7 +155,7 @@ class SeenChecker:
     def _tail_words(self, loss: float) -> str:
         share = f"{100 * self.rules.tail_share:g} %"
         beyond = "chance explains" if self.pair.has_repeats else f"the best {share} won"
-        amount = f"{abs(loss):.4f} {'more' if loss > 0 else 'less'} than" if abs(loss) >= 5e-5 else "as much as"
+        amount = f"{abs(loss):.4f} {'more' if loss > 0 else 'less'} than" if abs(loss) >= SHOWN else "as much as"
         return f"The worst {share} of the queries lost {amount} {beyond}"
 
     def _worst_segment(self, found: list[Finding]) -> Finding:
@@ -173,7 +179,8 @@ class SeenChecker:
     def fail_level(self, one: Statistic | None = None) -> float:
         """How often a rule (by default the mean) may fail a candidate whose change has no effect."""
         share = SHARE if one is None or one.net is None else LOSSES_SHARE
-        return share * self.rules.level / self.comparisons / (1 if one is None else one.parts)
+        families = 1 + sum(rule in self.rules_on for rule in ("risk", "segments"))
+        return share * self.rules.level / self.comparisons / families / (1 if one is None else one.parts)
 
     def pass_level(self, factor: float = MEAN_FACTOR) -> float:
         """How probable a loss beyond the limit may be where a rule passes."""
@@ -184,14 +191,14 @@ class SeenChecker:
         limit, evidence, level = self.rules.limit(one.option), one.evidence, self.pass_level(one.factor)
         verdict = self._decide(one, limit)
         ending = {
-            "pass": f", within the limit of {limit:g}" if evidence.loss > 0 and one.net is None else "",
+            "pass": f", within the limit of {limit:g}" if evidence.loss >= SHOWN and one.net is None else "",
             "undecided": f"; within the limit of {limit:g} with probability {evidence.probability:.2f}",
-            "fail": f", beyond the limit of {limit:g} and not by chance",
+            "fail": f", beyond the limit of {limit:g}{'' if one.rule == 'risk' else ' and not by chance'}",
         }
         return Finding(
             one.rule, self.pair.measure, self.pair.baseline, verdict, f"{one.said}{ending[verdict]}.",
             evidence.loss, evidence.bound(level, -1), evidence.bound(level, 1), limit, evidence.probability, one.where,
-            self._more_queries(one, limit) if verdict == "undecided" else None,
+            self._more_queries(one, limit) if verdict == "undecided" else None, p=evidence.p,
         )  # fmt: skip
 
     def _decide(self, one: Statistic, limit: float) -> Verdict:
@@ -245,6 +252,6 @@ class SeenChecker:
 
 
 def _moved(name: str, loss: float) -> str:
-    if abs(loss) < 5e-5:
+    if abs(loss) < SHOWN:
         return f"{name} did not change"
     return f"{name} {'fell' if loss > 0 else 'rose'} by {abs(loss):.4f}"

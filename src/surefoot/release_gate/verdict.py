@@ -12,9 +12,10 @@ from surefoot import risk
 from surefoot._typing import PathLike
 from surefoot.analysis.segments import NONE, group_topics
 from surefoot.errors import SurefootError, listed
+from surefoot.io.atomic import digest_of
 from surefoot.release_gate import words
 from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged
-from surefoot.release_gate.comparison import Comparison, Policy
+from surefoot.release_gate.comparison import DRAWS, Comparison, Policy
 from surefoot.release_gate.finding import SLACK, Finding, Groups, Resolution, ScoredPair, Verdict, worst_of
 from surefoot.release_gate.levels import UNCOUNTED, Question
 from surefoot.release_gate.rules import UNDECIDED, Rules, RulesLike, resolve_rules
@@ -222,6 +223,10 @@ def gate(
     ('fail', '10')
     """
     parts = as_list(scores)
+    if not parts:
+        raise SurefootError("the gate needs scores; got none")
+    if type(tries) is not int or tries < 0:
+        raise SurefootError(f"tries must be a whole number of 0 or more; got {tries!r}")
     baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
     if not baselines:
         raise SurefootError("the gate needs a baseline; name one")
@@ -250,34 +255,32 @@ def gate_all(
     pairs = [*comparisons, *anchors]
     for scores, baseline in pairs:
         _validate(scores, baseline, candidate, rules)
-    groups = None if segments is None else group_topics(comparisons[0][0].topics, segments)
-    if not (rules.sample_rules(groups is not None) or policy.has_contract):
-        raise SurefootError("all rules are off, so nothing would be tested; leave one on")
+    groups = [None if segments is None else group_topics(scores.topics, segments) for scores, _ in pairs]
     found = [
-        Comparison(
-            scores, candidate, baseline, policy, groups, len(pairs), question, is_anchor=number >= len(comparisons)
-        )
-        for number, (scores, baseline) in enumerate(pairs)
+        Comparison(scores, candidate, baseline, policy, own, len(pairs), question, number >= len(comparisons))
+        for number, ((scores, baseline), own) in enumerate(zip(pairs, groups, strict=True))
     ]
     if rules.evidence == "strict":
         tests, moved = sum(one.own_tests for one in found), {one.baseline for one in found if np.any(one.pair.delta)}
         found = [replace(one, tests=tests, has_moved=one.baseline in moved) for one in found]
     findings = tuple(finding for one in found for finding in one.findings())
+    if not findings:
+        raise SurefootError("all rules are off, or have nothing to test; leave one on")
     notes = [note for scores, _ in pairs for note in scores.notes]
     own_notes = [note for one in found for note in one.notes()]
     return GateResult(
-        signature=_signature(comparisons, candidate, policy, groups, question, len(anchors)),
+        signature=_signature(comparisons, candidate, policy, groups[0], question, len(anchors)),
         columns=_columns(findings),
         candidate=candidate,
         measures=tuple(dict.fromkeys(scores.measure for scores, _ in comparisons)),
         evidence=rules.evidence,
         undecided=rules.undecided,
         findings=findings,
-        changes=tuple(Change.of(one.pair, one.noise) for one in found),
+        changes=tuple(Change.of(one.pair, one.noise[1] if one.noise else None) for one in found),
         worst=tuple(query for one in found for query in _worst(one.pair)),
         resolution=found[0].resolution(),
         needs_repeats=any(one.needs_repeats for one in found),
-        notes=tuple(dict.fromkeys([*notes, *_notes(groups), *policy.notes(comparisons, candidate), *own_notes])),
+        notes=tuple(dict.fromkeys([*notes, *_notes(groups[0]), *policy.notes(comparisons, candidate), *own_notes])),
     )
 
 
@@ -330,8 +333,9 @@ def _signature(
         level=policy.rules.level,
         topics=len(comparisons[0][0].topics),
         trials=sorted(trials) or None,
-        segments=None if groups is None else len(groups),
+        segments=None if groups is None else f"{len(groups)}:{digest_of(repr(sorted(groups.items())), 4)}",
         assessors=policy.named_assessors(comparisons),
+        draws=DRAWS if policy.doubted != "off" and any(scores.source for scores, _ in comparisons) else None,
         tries=question.number or None,
         accepted=question.accepted or None,
         anchors=anchors or None,

@@ -88,7 +88,7 @@ def resolution(result: GateResult) -> str:
         return ""
     known = result.resolution
     fewest = f"A pass needs at least {counted(known.fewest, 'query')}"
-    if known.smallest_loss is None:
+    if known.smallest_loss is None or not known.tolerance:
         return f"{fewest}; there are {known.queries:,}."
     return (
         f"{counted(known.queries, 'query')} with differences of this spread can show a loss of "
