@@ -17,8 +17,8 @@ from surefoot.results import Column, Result, signature
 
 EDGES = (0, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.85, 0.9, 0.95, 1)
 DECIDE = (0.8, 0.7, 0.5)
-SIZE, SAMPLES, PAIRS = 50, 2, 80
-ADVISED, MOST_QUERIES = 40, 2000
+SIZE, SAMPLES, PAIRS = 50, 1, 80
+ADVISED, MOST_QUERIES = 30, 2000
 """How many undecided gates of each set are asked for advice, and how many more queries are drawn at most."""
 RULES_ADVISED = ("mean", "tail")
 

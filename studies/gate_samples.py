@@ -21,9 +21,9 @@ from surefoot.release_gate.strict import IntervalOf, StrictChecker, decide
 from surefoot.release_gate.verdict import GateResult
 from surefoot.risk.distributions import student_p
 
-SAMPLES = {25: (80, 4), 50: (80, 8), 80: (80, 4), 100: (80, 2), 200: (80, 2), 1000: (24, 1), 5000: (8, 1)}
-"""By number of queries: how many pairs of each set are gated, and how many samples of each pair (half as many where
-pairs are planted or exchangeable)."""
+SAMPLES = {25: (80, 2), 50: (80, 4), 80: (80, 4), 200: (80, 1), 1000: (30, 1), 5000: (10, 1)}
+"""By number of queries: how many pairs of each set are gated, and how many samples of each pair (half as many, at least
+one, where pairs are planted or exchangeable)."""
 KINDS = ("real", "planted", "exchangeable")
 PASS, UNDECIDED, FAIL = range(3)
 """The places of the verdicts in `VERDICTS`."""
@@ -106,6 +106,7 @@ def _gates(drawn: FloatArray, is_first: bool) -> dict[str, float]:
         "strict": strict_verdict(drawn) if is_first else np.nan,
         "t test": (PASS if change > 0 else FAIL) if significant else UNDECIDED,
         "fail if worse": FAIL if significant and change < 0 else PASS,
+        "leans against": result.leans == "against",
         **{f"p {rule}": stated[rule] or 0.0 for rule in ("mean", "tail")},
         **{f"{one.rule} fails": one.verdict == "fail" for one in result.findings},
     }
