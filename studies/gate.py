@@ -7,13 +7,13 @@ held back and looked at once. With `SUREFOOT_STUDIES` set, samples are kept ther
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
 from studies import gate_cases, gate_probability, gate_ratchet, gate_repeats
 from studies.gate_samples import FAIL, KINDS, PASS, SAMPLES, UNDECIDED, Sampled, interval, sampled
-from studies.version_pairs import DEVELOPMENT, HELD_BACK
+from studies.version_pairs import DEVELOPMENT, HEAVY, HELD_BACK, WORSE
 from surefoot._typing import FloatArray
 from surefoot.results import Column, Result, signature
 
@@ -27,20 +27,28 @@ FEW_BEYOND = 5
 """A set with fewer pairs truly beyond has no say in the worst rate of wrong passes."""
 MEASURES = {"rr": "RR", "RR@10": "RR", "P@1": "0/1", "Success@3": "0/1", "Success@10": "0/1"}
 """The kinds of measures; the others are graded."""
+LOSSES = (-np.inf, -1, 0, 0.5, 1, 1.5, 2, 3, np.inf)
+"""Edges of the true loss of the mean, in units of the tolerance."""
 
 Found = dict[tuple[int, str], list[Sampled]]
 """The samples by number of queries and kind."""
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
-    groups = (("development collections", DEVELOPMENT), ("collections held back", HELD_BACK))
-    for title, collections in groups:
-        found = {(size, kind): sampled(collections, size, kind, less) for size in SAMPLES for kind in KINDS}
+    groups = (("development collections", DEVELOPMENT, 5000), ("collections held back", HELD_BACK, 1000))
+    for title, collections, most in groups:
+        sizes = [size for size in SAMPLES if size <= most]
+        found = {(size, kind): sampled(collections, size, kind, less) for size in sizes for kind in KINDS}
         yield f"Verdicts on the {title}, in percent", _verdicts(found)
         yield f"Verdicts on the {title} by kind of truth: pass · undecided · fail, in percent", _by_truth(found)
         yield f"The default gate on the {title} by measure, in percent", _by_measure(found)
         yield f"The default gate on the {title} by set, 50 queries, in percent", _by_set(found[50, "real"])
-        yield f"Errors of the default gate on the {title} at 5,000 queries less those at 50, in percent", _growth(found)
+        yield f"The default gate on the {title} by true loss of the mean, 50 queries, in percent", _by_loss(found)
+        yield f"Undecided gates that lean on the {title}, in percent of all gates", _leaning(found)
+        yield (
+            f"Errors of the default gate on the {title} at {most:,} queries less those at 50, in percent",
+            _growth(found),
+        )
     yield from chain.from_iterable(
         part.tables(less) for part in (gate_probability, gate_repeats, gate_ratchet, gate_cases)
     )
@@ -79,10 +87,14 @@ def _wrong_passes(found: Sequence[Sampled], name: str) -> str:
     return f"{_percent(rates)} ({worst}; {100 * np.nanmax(rates):.0f})"
 
 
+def _sizes(found: Found) -> list[int]:
+    return sorted({size for size, _ in found})
+
+
 def _verdicts(found: Found) -> Result:
     rows: list[dict[str, object]] = []
     for name, title in GATES.items():
-        for size in SAMPLES:
+        for size in _sizes(found):
             real, planted, swapped = (found[size, kind] for kind in KINDS)
             decided = 1 - _verdict_rates(real, name, UNDECIDED)
             low, high = interval(real, decided)
@@ -117,7 +129,7 @@ def _verdicts(found: Found) -> Result:
 def _by_truth(found: Found) -> Result:
     rows: list[dict[str, object]] = []
     for name, title in GATES.items():
-        for size in SAMPLES:
+        for size in _sizes(found):
             real, planted, _ = (found[size, kind] for kind in KINDS)
             kinds = {kind: _three(real, name, kind) for kind in ("harmless", "better", "worse")}
             rows.append({"gate": title, "queries": size, **kinds, "planted heavy": _three(planted, name)})
@@ -127,7 +139,7 @@ def _by_truth(found: Found) -> Result:
 def _by_measure(found: Found) -> Result:
     rows: list[dict[str, object]] = []
     for kind in ("graded", "RR", "0/1"):
-        for size in SAMPLES:
+        for size in _sizes(found):
             own = [one for one in found[size, "real"] if MEASURES.get(one.name.split(" ")[1], "graded") == kind]
             if own:
                 rows.append({"measure": kind, "sets": len(own), "queries": size, **_default(own)})
@@ -160,14 +172,47 @@ def _default(found: Sequence[Sampled]) -> dict[str, object]:
     }
 
 
+def _by_loss(found: Found) -> Result:
+    """All gates on pairs whose tail is within its limit, by true loss; every gate has the same weight."""
+    loss, tail, verdict = (
+        np.concatenate([one.arrays[name] for one in found[50, "real"]]) for name in ("mean", "tail", "default")
+    )
+    rows: list[dict[str, object]] = []
+    for low, high in pairwise(LOSSES):
+        own = verdict[(-loss / -WORSE > low) & (-loss / -WORSE <= high) & (tail <= HEAVY)]
+        shares = [f"{100 * np.mean(own == one):.0f}" for one in (PASS, UNDECIDED, FAIL)]
+        rows.append({"true loss / 0.02": f"{low:g} to {high:g}", "gates": own.size,
+                     "pass · undecided · fail": " · ".join(shares)})  # fmt: skip
+    return Result(signature("gate-losses", queries=50), _columns(rows))
+
+
+def _leaning(found: Found) -> Result:
+    """What `--undecided hold` stops beside the fails, and what it lets through with a warning."""
+    rows: list[dict[str, object]] = []
+    for size in _sizes(found):
+        row: dict[str, object] = {"queries": size}
+        for truth in ("harmless", "beyond"):
+            for word, leans in (("for", 0), ("against", 1)):
+                shares = []
+                for one in found[size, "real"]:
+                    chosen = one.beyond if truth == "beyond" else ~one.beyond
+                    open_ = one.arrays["default"] == UNDECIDED
+                    hit = open_ & (one.arrays["leans against"] == leans)
+                    shares.append(np.mean(hit[chosen]) if chosen.any() else np.nan)
+                row[f"{truth}: leans {word}"] = _percent(np.array(shares))
+        rows.append(row)
+    return Result(signature("gate-leaning"), _columns(rows))
+
+
 def _growth(found: Found) -> Result:
     """Differences of the sets' rates; the standard error is that of a bootstrap over collections."""
     rows: list[dict[str, object]] = []
+    most = _sizes(found)[-1]
     errors = (("wrong passes", "real", PASS, "beyond"), ("wrong fails", "real", FAIL, "harmless"),
               ("planted heavy tails passed", "planted", PASS, None),
               ("exchangeable failed", "exchangeable", FAIL, None))  # fmt: skip
     for word, kind, verdict, truth in errors:
-        few, many = ({one.name: one for one in found[size, kind]} for size in (50, 5000))
+        few, many = ({one.name: one for one in found[size, kind]} for size in (50, most))
         both = [name for name in few if name in many]
         rates = [_verdict_rates([own[name] for name in both], "default", verdict, truth) for own in (few, many)]
         rise = rates[1] - rates[0]
@@ -176,7 +221,7 @@ def _growth(found: Found) -> Result:
             {
                 "error": word,
                 "at 50": _percent(rates[0]),
-                "at 5,000": _percent(rates[1]),
+                f"at {most:,}": _percent(rates[1]),
                 "difference": _percent(rise),
                 "standard error": f"{100 * (high - low) / 3.92:.1f}",
             }

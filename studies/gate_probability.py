@@ -67,7 +67,9 @@ def _decided(default: Sequence[Sampled], less: int) -> Result:
             [np.mean(own[bad] == PASS) for own, bad in zip(verdicts, beyond, strict=True) if bad.any()],
             [np.mean(own[~bad] == FAIL) for own, bad in zip(verdicts, beyond, strict=True) if not bad.all()],
         ]
-        rows.append((decide, *(f"{100 * np.mean(one):.1f} ({100 * np.max(one):.0f})" for one in means)))
+        decided, *wrong = means
+        errors = (f"{100 * np.mean(one):.1f} ({100 * np.max(one):.0f})" for one in wrong)
+        rows.append((decide, f"{100 * np.mean(decided):.1f}", *errors))
     names_of = ("decide", "decided", "wrong passes (worst set)", "wrong fails (worst set)")
     columns: dict[str, Column] = dict(zip(names_of, map(list, zip(*rows, strict=True)), strict=True))
     return Result(signature("decide", queries=SIZE), columns)

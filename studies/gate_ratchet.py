@@ -18,7 +18,7 @@ from surefoot.results import Column, Result, signature
 from surefoot.risk.distributions import normal_quantile
 
 RULES = Rules()
-CHAINS, RELEASES, TOPICS = 200, 20, 200
+CHAINS, RELEASES, TOPICS = 100, 20, 200
 SHARE, LOSS, NOISE = 0.05, 0.08, 0.03
 """Each release takes so much from another share of the queries; with noise, all queries move too."""
 ADVERSARIES, VARIANTS, QUERIES, SPREAD = 1000, (1, 20, 1000), 200, 0.1

@@ -21,7 +21,7 @@ from surefoot.release_gate.strict import IntervalOf, StrictChecker, decide
 from surefoot.release_gate.verdict import GateResult
 from surefoot.risk.distributions import student_p
 
-SAMPLES = {25: (80, 2), 50: (80, 4), 80: (80, 4), 200: (80, 1), 1000: (30, 1), 5000: (10, 1)}
+SAMPLES = {25: (80, 2), 50: (80, 4), 80: (80, 4), 200: (80, 1), 1000: (30, 1), 5000: (20, 1)}
 """By number of queries: how many pairs of each set are gated, and how many samples of each pair (half as many, at least
 one, where pairs are planted or exchangeable)."""
 KINDS = ("real", "planted", "exchangeable")
@@ -37,9 +37,6 @@ class Sampled:
     collection: str
     name: str
     arrays: Arrays
-
-    def verdicts(self, gate_name: str) -> FloatArray:
-        return self.arrays[gate_name]
 
     @property
     def beyond(self) -> BoolArray:
@@ -136,11 +133,6 @@ def strict_verdict(drawn: FloatArray) -> int:
     checker = _VerdictsOnly(pair, rules)
     findings = _VerdictsOnly(pair, rules, tests=checker.own_tests).findings()
     return VERDICTS.index(worst_of(finding.verdict for finding in findings))
-
-
-def rates(found: Sequence[Sampled], of: dict[str, FloatArray]) -> FloatArray:
-    """The mean of an array in each set; NaN where a set has none."""
-    return np.array([of[one.name].mean() if of[one.name].size else np.nan for one in found])
 
 
 def interval(found: Sequence[Sampled], values: FloatArray, draws: int = 2000) -> tuple[float, float]:

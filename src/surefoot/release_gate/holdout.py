@@ -1,7 +1,7 @@
 """Queries that are held out: they answer one question, yes or no, and count how often they were asked.
 
-Whoever sees how a candidate fares on each query can fit the next one to these queries, and no count of tries corrects
-for that. Held-out queries tell one bit: confirmed or not. Up to the second yes, the open queries and the time of the
+A person who sees how a candidate fares on each query can fit the next one to these queries, and no count of tries
+corrects for that. Held-out queries tell one bit: confirmed or not. Up to the second yes, the open queries and the time of the
 first yes determine which candidate is asked about next, and the levels of `Question` add up over these times: that is
 enough, whatever is tried (as in Blum and Hardt's Ladder, 2015, and the reusable holdout of Dwork and others, 2015).
 Afterwards they cover candidates that depend on the answers only by what is accepted now; those made from the whole
@@ -20,7 +20,7 @@ from surefoot.scores import Scores
 
 
 def split_topics(scores: Scores, fraction: float, keep_open: Collection[str] = ()) -> tuple[Scores, Scores]:
-    """The scores on the open and on the held-out topics; which these are depends on their names alone.
+    """The scores on the open and on the held-out topics; which these are depends only on their names.
 
     >>> scores = Scores([[0.5] * 100], ["a"], range(100))
     >>> [len(part.topics) for part in split_topics(scores, 0.3)]

@@ -1,6 +1,6 @@
 """The words of a verdict: one line to act on, the reason, the next step, and what so many queries can show.
 
-The gate, the report and the comparison of two runs all take their words from here.
+Every output of the gate takes its words from here.
 """
 
 from __future__ import annotations
