@@ -1,9 +1,10 @@
 """Queries that are held out: they answer one question, yes or no, and count how often they were asked.
 
 A person who sees how a candidate fares on each query can fit the next one to these queries, and no count of tries
-corrects for that. Held-out queries tell one bit: confirmed or not. Up to the second yes, the open queries and the time of the
-first yes determine which candidate is asked about next, and the levels of `Question` add up over these times: that is
-enough, whatever is tried (as in Blum and Hardt's Ladder, 2015, and the reusable holdout of Dwork and others, 2015).
+corrects for that. Held-out queries give one bit: confirmed or not. Up to the second yes, the open queries and the time
+of the first yes determine which candidate is asked about next, and the levels of `Question` add up over these times:
+that is enough, whatever is tried (as in Blum and Hardt's Ladder, 2015, and the reusable holdout of Dwork and others,
+2015).
 Afterwards they cover candidates that depend on the answers only by what is accepted now; those made from the whole
 record of yes and no are not covered, as docs/gate.md says.
 """
