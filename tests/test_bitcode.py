@@ -35,10 +35,6 @@ print([name for name in heavy if name in sys.modules])
 """
 
 
-def test_bitcode_is_that_of_the_sources():
-    assert _bitcode.DIGEST.read_text().strip() == _bitcode.digest_of_sources(), "run make bitcode"
-
-
 @pytest.mark.parametrize("command", ["evaluate", "gate"])
 def test_evaluating_runs_imports_nothing_heavy(command, tmp_path):
     (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\nq1 0 d3 0\n")

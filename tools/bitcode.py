@@ -37,7 +37,6 @@ def main() -> None:
     for file, bitcode in made.items():
         file.write_bytes(bitcode)
         print(f"{len(bitcode):7,} bytes  {file.name}")
-    _bitcode.DIGEST.write_text(_bitcode.digest_of_sources() + "\n")
 
 
 def recorded(work: Any) -> dict[tuple[str, str], tuple[Kernel, tuple[types.Type, ...]]]:

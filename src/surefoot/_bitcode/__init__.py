@@ -2,8 +2,8 @@
 
 ``KERNEL.DIGEST.bc`` in this folder is what numba made of a kernel for certain types of arguments: optimised bitcode,
 the same for every 64-bit little-endian platform, which llvmlite turns into machine code in a few milliseconds. It does
-so in haste at first; a kernel that gets much work is translated once more, with care. Where a source has changed since,
-or llvmlite is too old for the bitcode, numba compiles the kernel instead. ``make bitcode`` makes the files.
+so in haste at first; a kernel that gets much work is translated once more, with care. Where llvmlite is too old for the
+bitcode, numba compiles the kernel instead. ``make bitcode`` makes the files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import numpy as np
 from surefoot._bitcode.machine_code import kept
 
 FOLDER = Path(__file__).parent
-DIGEST = FOLDER / "sources.sha256"
 KEPT = (1 << 25) - (1 << 13)
 """Bytes of a block just below 32 MiB: glibc keeps freed memory up to twice the largest such block that was released."""
 
@@ -184,10 +183,8 @@ def _words_of(leaf: str) -> list[Any]:
 
 @cache
 def is_usable() -> bool:
-    """Whether the bitcode is that of the sources, and can be translated here."""
-    if sys.byteorder != "little" or sys.maxsize < 1 << 32 or not DIGEST.exists():
-        return False
-    if DIGEST.read_text().strip() != digest_of_sources():
+    """Whether the bitcode can be translated here."""
+    if sys.byteorder != "little" or sys.maxsize < 1 << 32:
         return False
     from llvmlite import binding
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from surefoot.effectiveness import kernels
 from surefoot.errors import SurefootError, did_you_mean, listed
@@ -30,6 +30,33 @@ LARGEST_GRADE = {kernels.ERR: kernels.LARGEST_ERR_GRADE, kernels.NDCG_EXP: 62}
 """The largest grades for which a measure is defined, or its gains can be summed exactly."""
 
 
+FORMULAS = {
+    kernels.ERR: ("cascade", "exponential", "reciprocal", "none"),
+    kernels.NDCG: ("sum", "linear", "log2", "ideal"),
+    kernels.NDCG_EXP: ("sum", "exponential", "log2", "ideal"),
+    kernels.AP: ("pairs", "binary", "none", "relevant"),
+    kernels.RR: ("cascade", "binary", "reciprocal", "none"),
+    kernels.P: ("sum", "binary", "none", "cutoff"),
+    kernels.R: ("sum", "binary", "none", "relevant"),
+    kernels.RBP: ("sum", "binary", "geometric", "none"),
+    kernels.RBP_GRADED: ("sum", "linear", "geometric", "none"),
+}
+"""Form, gain, discount and norm of each kind."""
+
+
+class Formula(NamedTuple):
+    """A measure as the native library takes it, ``struct measure``."""
+
+    form: str
+    gain: str
+    discount: str
+    norm: str
+    cutoff: int
+    rel: float
+    persistence: float
+    scale: float
+
+
 @dataclass(frozen=True)
 class Measure:
     """An effectiveness measure; its name determines it.
@@ -49,6 +76,16 @@ class Measure:
 
     def __str__(self) -> str:
         return self.name
+
+    def formula(self, highest: float) -> Formula:
+        """The measure for the native library, if Surefoot computes it; ``highest`` is the highest grade of the qrels.
+
+        >>> parse_measure("ERR@20").formula(4).scale
+        16.0
+        """
+        assert self.kind is not None
+        scales = {kernels.ERR: 2.0**kernels.LARGEST_ERR_GRADE, kernels.RBP_GRADED: max(1.0, highest)}
+        return Formula(*FORMULAS[self.kind], self.cutoff, self.rel, self.persistence, scales.get(self.kind, 1.0))
 
 
 def parse_measure(measure: object) -> Measure:

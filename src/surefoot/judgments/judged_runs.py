@@ -11,14 +11,16 @@ import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.effectiveness import kernels
-from surefoot.effectiveness.measures import NATIVE, Measure, parse_measure
-from surefoot.effectiveness.scoring import Runs, refuse_high_grades, relevance_level
+from surefoot.effectiveness.measures import NATIVE, Formula, Measure, parse_measure
+from surefoot.effectiveness.scoring import Runs, refuse_high_grades
 from surefoot.effectiveness.sources import load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
-from surefoot.judgments.kernels import MeasurePlan, measure_both
+from surefoot.native import kernel
 from surefoot.scores import VIRTUAL
+
+measure_both, measure_ranking = kernel("measure_both"), kernel("measure_ranking")
 
 DEEPEST = 1000
 """How many documents of a ranking are looked at where the measure has no cutoff."""
@@ -217,23 +219,26 @@ class JudgedPair:
         return TopicPair(codes, grades, where[: ranked[0].size], where[ranked[0].size :], rest)
 
     def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
-        """The difference of the measure under each of some assignments of grades; see `measure_both`."""
-        judged = np.empty(grades.shape[1] + int(rest[0].sum()), np.int64)
-        ranked = np.empty(max(own.own.size, own.base.size), np.int64)
+        """The difference of the measure under each of some assignments of grades to the documents of a topic.
+
+        ``grades[assignment, document]`` are those of the topic's documents; ``rest[assignment, grade]`` counts the
+        other judged documents of each grade.
+        """
+        judged = np.empty(grades.shape[1] + int(rest.sum(axis=1).max()))
+        ranked = np.empty(max(own.own.size, own.base.size))
         values = np.empty((2, len(rest)))
-        measure_both(self._plan, own.own, own.base, grades, rest, judged, ranked, values)
+        measure_both(self._formula, own.own, own.base, grades, rest, judged, ranked, values)
         return np.asarray(values[0] - values[1])
 
     def value(self, grades: IntArray, judged: IntArray) -> float:
         """The measure of one ranking by the grades of its documents and those of all judged ones, highest first."""
-        plan = self._plan
-        return float(kernels.measure(plan.kind, grades, judged, plan.cutoff, plan.rel, plan.persistence))
+        value = np.empty(1)
+        measure_ranking(self._formula, grades.astype(np.float64), judged.astype(np.float64, order="C"), value)
+        return float(value[0])
 
-    @property
-    def _plan(self) -> MeasurePlan:
-        measure = self.runs.measure
-        level = float(relevance_level(measure, self.runs.qrels))
-        return MeasurePlan(measure.kind, measure.cutoff, level, float(measure.persistence))
+    @cached_property
+    def _formula(self) -> Formula:
+        return self.runs.measure.formula(float(self.runs.qrels.numbers.max()))
 
     @cached_property
     def delta(self) -> FloatArray:
