@@ -25,7 +25,6 @@ from __future__ import annotations
 import ctypes
 import re
 import struct
-import sys
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from operator import itemgetter, sub
@@ -38,7 +37,6 @@ import numpy as np
 from surefoot.errors import SurefootError
 
 FOLDER = Path(__file__).parent
-LIBRARY = {"win32": "surefoot.dll", "darwin": "libsurefoot.dylib"}.get(sys.platform, "libsurefoot.so")
 LEVELS = ("base", "v3")
 OUT_OF_RANGE = -(1 << 63)
 TYPES = {
@@ -253,6 +251,6 @@ def _loaded() -> ctypes.CDLL:
 
             if build.is_stale():
                 build.build()
-        return ctypes.CDLL(str(FOLDER / LIBRARY))
+        return ctypes.CDLL(str(FOLDER / "libsurefoot.so"))
     except (OSError, RuntimeError) as error:
         raise SurefootError(f"the native library can't be loaded: {error}") from error

@@ -17,9 +17,10 @@ from shutil import which
 from tempfile import TemporaryDirectory
 
 FOLDER = Path(__file__).parent
-LIBRARY = FOLDER / {"win32": "surefoot.dll", "darwin": "libsurefoot.dylib"}.get(sys.platform, "libsurefoot.so")
+LIBRARY = FOLDER / "libsurefoot.so"  # the same name on every platform: only this package loads it
 FLAGS = (
     "-std=gnu11 -O3 -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math -Wall -Wextra -Wno-psabi"
+    + ("" if sys.platform == "win32" else " -fPIC")
 ).split()
 LEVELS = {"base": ("-march=x86-64", "-mcpu=x86_64"), "v3": ("-march=x86-64-v3", "-mcpu=x86_64_v3")}
 """Levels of x86-64 processors, and the options of gcc and clang, and of zig; other processors have the first only."""
@@ -41,11 +42,11 @@ def compiler() -> list[str]:
 def build(library: Path = LIBRARY) -> None:
     """Compile every source at every level and link them; the library is replaced at once, or not at all.
 
-    ``$CFLAGS`` come first, so that no option of the library gives way to them.
+    ``$CFLAGS`` come before the library's own options, which win.
     """
     if not (cc := compiler()):
         raise RuntimeError("no C compiler; install one, or ziglang by pip")
-    options = [*shlex.split(os.environ.get("CFLAGS", "")), *FLAGS, *([] if sys.platform == "win32" else ["-fPIC"])]
+    options = ["-g0", *shlex.split(os.environ.get("CFLAGS", "")), *FLAGS]
     with TemporaryDirectory(dir=library.parent, prefix=".build-") as name:
         for level in levels():
             folder = Path(name) / level
@@ -60,8 +61,8 @@ def build(library: Path = LIBRARY) -> None:
 
 def is_stale(library: Path = LIBRARY) -> bool:
     """Whether the library is missing or older than a source."""
-    sources = [file.stat().st_mtime_ns for file in FOLDER.iterdir() if file.suffix in (".c", ".h", ".py")]
-    return not library.exists() or library.stat().st_mtime_ns < max(sources)
+    sources = [*FOLDER.glob("*.[ch]"), Path(__file__)]
+    return not library.exists() or library.stat().st_mtime_ns < max(file.stat().st_mtime_ns for file in sources)
 
 
 def levels() -> list[str]:
