@@ -1,6 +1,6 @@
 """Ids that were made to collide in the readers' hash tables are read in linear time, or refused.
 
-The hash of `surefoot.io.tokens` is written out here, and undone.
+The hash of `tokens.h` is written out here, and undone.
 """
 
 import re
@@ -13,9 +13,9 @@ from surefoot.effectiveness import score_runs
 from surefoot.errors import InputError, SurefootError
 from surefoot.guard.guard import Guard
 from surefoot.guard.runs import apply_guard
-from surefoot.io.tokens import MIX, REACH
 from surefoot.io.trec import read_qrels, read_run
 
+MIX, REACH = np.uint64(0x9E3779B97F4A7C15), 1024
 INVERSE = np.uint64(pow(int(MIX), -1, 1 << 64))
 HALF = np.uint64(32)
 

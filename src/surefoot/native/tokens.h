@@ -1,4 +1,4 @@
-/* Tokens of a text: their ends and hashes, and hash tables of them.
+/* Tokens of a text: their ends, hashes and numbers, and hash tables of them.
 
    A token ends before a byte of at most 32; bytes beyond ASCII belong to tokens. Eight bytes are processed together
    where possible; the platform is little-endian.
@@ -14,10 +14,17 @@ enum { EMPTY = -1, CROWDED = -1, REACH = 1024 };
 
 static const uint64_t MIX = 0x9E3779B97F4A7C15u, EACH_BYTE = 0x0101010101010101u, HIGH_BITS = 0x8080808080808080u;
 
+/* The powers of ten that double represents exactly. */
+static const double TENS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
 struct text {
     const uint8_t *bytes;
     int64_t size;
 };
+
+/* The number that a token stands for, which is not empty; NaN if it has to be parsed by Python. */
+double SF_NAME(parse_number)(struct text text, int64_t at, int64_t end);
 
 SF_INLINE uint64_t word_at(struct text text, int64_t at) {
     uint64_t word;
@@ -38,12 +45,23 @@ SF_INLINE int64_t first_marked(uint64_t word) { return __builtin_ctzll(word) >> 
 /* Marks the first byte of at most 32 by its high bit; bytes behind it may be marked wrongly. */
 SF_INLINE uint64_t mark_low(uint64_t word) { return (word - 33 * EACH_BYTE) & ~word & HIGH_BITS; }
 
+SF_INLINE bool is_digit(uint8_t byte) { return byte >= '0' && byte <= '9'; }
+
 /* A space, a tab, a return or a feed, but not a line end. */
 SF_INLINE bool is_blank(uint8_t byte) { return byte == ' ' || (byte >= 9 && byte <= 13 && byte != '\n'); }
 
 SF_INLINE int64_t skip_blanks(struct text text, int64_t at) {
     while (at < text.size && is_blank(text.bytes[at])) at++;
     return at;
+}
+
+/* Where the next line begins that is neither blank nor a comment, or the end. */
+SF_INLINE int64_t next_line(struct text text, int64_t at) {
+    for (;; at += at < text.size) {
+        at = skip_blanks(text, at);
+        if (at == text.size || (text.bytes[at] != '\n' && text.bytes[at] != '#')) return at;
+        while (at < text.size && text.bytes[at] != '\n') at++;
+    }
 }
 
 /* Where the token that begins here ends; here, if none begins here. */
