@@ -83,7 +83,7 @@ SF_KERNEL(parse_letor) {
     struct text text = {a->text, a->end};
     int64_t row = 0, block = 0, query = 0, query_size = -1, lowest = 1, highest = 0, at = a->at, problem = problem_none;
     while (!problem && (at = next_line(text, at)) < text.size) {
-        if (SF_UNLIKELY(row == rows->count || block == blocks->room)) return SF_OUT_OF_RANGE;
+        if (SF_UNLIKELY(row == rows->count)) return SF_OUT_OF_RANGE;
         int64_t label_end = token_end(text, at), name = skip_blanks(text, label_end) + 4, name_end = name;
         double label = label_end > at ? label_of(text, at, label_end) : -1.0;
         while (name_end < text.size && text.bytes[name_end] > ' ' && text.bytes[name_end] != '#') name_end++;
@@ -94,6 +94,7 @@ SF_KERNEL(parse_letor) {
             problem = problem_query, at = name - 4;
         if (problem) break;
         if (size != query_size || !is_same(text, name, text, query, size)) {
+            if (block == blocks->room) return SF_OUT_OF_RANGE;
             query = name, query_size = size;
             blocks->start[block] = query, blocks->length[block] = (int32_t)size, blocks->line[block] = row;
             block++;
@@ -204,8 +205,8 @@ static bool sort_pairs(int32_t *indices, float *values, int64_t count) {
 /* Read the pairs of a line into indices and values, which have room for so many; returns the problem.
 
    Adds to the number of open pairs; count becomes the number of pairs, and where the offset of the problem. */
-SF_INLINE int64_t read_pairs(const struct read_features *a, int64_t row, int32_t *indices, float *values,
-                             int64_t *opened, int64_t *count, int64_t *where) {
+static __attribute__((noinline)) int64_t read_pairs(const struct read_features *a, int64_t row, int32_t *indices,
+                                                    float *values, int64_t *opened, int64_t *count, int64_t *where) {
     struct text text = {a->text, a->bytes};
     int64_t at = a->rows.start[row], stop = a->rows.stop[row], room = a->rows.pairs[row], filled = 0, last = -1;
     bool in_order = true;

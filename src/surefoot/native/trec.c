@@ -58,8 +58,9 @@ SF_INLINE int64_t parse(const struct parse_trec *a, bool is_run) {
             bad = at;
             break;
         }
-        if (SF_UNLIKELY(count == documents->count || block == blocks->room)) return SF_OUT_OF_RANGE;
+        if (SF_UNLIKELY(count == documents->count)) return SF_OUT_OF_RANGE;
         if (size != topic_size || !is_same(text, at, text, topic, size)) {
+            if (block == blocks->room) return SF_OUT_OF_RANGE;
             topic = at, topic_size = size;
             blocks->start[block] = at, blocks->length[block] = (int32_t)size, blocks->line[block] = count;
             block++;
