@@ -15,7 +15,6 @@ from llvmlite import binding
 from surefoot import _bitcode
 from surefoot._numba import Kernel
 from surefoot.cli import main
-from surefoot.io import trec_kernels
 from surefoot.learn import kernels as learn_kernels
 from surefoot.learn.kernels import PairLoop
 from surefoot.learn.lambdas import buffers_for
@@ -100,11 +99,6 @@ def test_a_used_kernel_is_pickled_by_its_name():
     risk_kernels.normal_cdf(np.zeros(1), np.zeros(1))
     assert pickle.loads(pickle.dumps(risk_kernels.normal_cdf)) is risk_kernels.normal_cdf
     assert copy.deepcopy(risk_kernels.normal_cdf) is risk_kernels.normal_cdf
-
-
-def test_lines_are_counted():
-    data = np.frombuffer("a\nb\nc é\n".encode() * 1000, np.uint8)
-    assert trec_kernels.count_lines(data) == (3000, True)
 
 
 @given(st.floats(-1e6, 1e6), st.integers(1, 1_000_000))

@@ -192,9 +192,9 @@ def test_a_single_name_is_not_taken_letter_by_letter() -> None:
 
 
 def test_kept_machine_code_expires_with_every_compiled_source() -> None:
-    from surefoot.io import trec_kernels as kernels
+    from surefoot.learn import kernels
 
-    stamp = kernels.parse_lines.dispatcher._cache._cache_file._source_stamp  # type: ignore[attr-defined]
+    stamp = kernels.rank_queries.dispatcher._cache._cache_file._source_stamp  # type: ignore[attr-defined]
     assert stamp[1] == _bitcode.digest_of_sources()
 
 

@@ -85,4 +85,173 @@ struct log2 {
     int64_t size;
 };
 
+/* tokens.h: ids in the bytes of a text, where each starts, its length and its hash. */
+struct tokens {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *start SIZE(count);
+    const int32_t *length SIZE(count);
+    const uint64_t *codes SIZE(count);
+    int64_t bytes, count;
+};
+
+/* tokens.c */
+struct hash_tokens {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *start SIZE(count);
+    const int32_t *length SIZE(count);
+    uint64_t *codes SIZE(count);
+    int64_t bytes, count;
+};
+
+struct number_tokens {
+    struct tokens tokens;
+    int32_t *slots SIZE(room);
+    int32_t *number SIZE(tokens.count);
+    int64_t *first SIZE(tokens.count);
+    int64_t room;
+};
+
+struct gather_tokens {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *start SIZE(count);
+    const int32_t *length SIZE(count);
+    uint8_t *out SIZE(room);
+    int64_t bytes, count, room;
+};
+
+struct find_keys {
+    const uint64_t *known SIZE(keys);
+    const uint64_t *wanted SIZE(items);
+    int64_t *slots SIZE(room);
+    int64_t *found SIZE(items);
+    int64_t keys, items, room;
+};
+
+/* trec.c: documents in the order of the lines, with their scores or grades; runs of lines of one topic. */
+struct documents {
+    int64_t *start SIZE(count);
+    int32_t *length SIZE(count);
+    uint64_t *codes SIZE(count);
+    double *numbers SIZE(count);
+    int64_t count;
+};
+
+struct blocks {
+    int64_t *start SIZE(room);
+    int32_t *length SIZE(room);
+    int64_t *line SIZE(room);
+    int64_t room;
+};
+
+struct count_lines {
+    const uint8_t *text SIZE(bytes);
+    int64_t *found SIZE(2);
+    int64_t bytes;
+};
+
+struct parse_trec {
+    const uint8_t *text SIZE(bytes);
+    int64_t at;
+    int64_t is_run;
+    struct documents documents;
+    struct blocks blocks;
+    int64_t *found SIZE(3);
+    int64_t bytes;
+};
+
+struct other_tag {
+    const uint8_t *text SIZE(bytes);
+    int64_t at;
+    int64_t *found SIZE(3);
+    int64_t bytes;
+};
+
+struct rank_topics {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *bounds SIZE(topics + 1);
+    struct documents documents;
+    int64_t *order SIZE(spare.count);
+    struct documents spare;
+    int64_t bytes, topics;
+};
+
+struct index_topics {
+    struct tokens documents;
+    const int64_t *bounds SIZE(topics + 1);
+    const int64_t *tables SIZE(topics, 2);
+    int32_t *slots SIZE(room);
+    int64_t best;
+    bool *kept SIZE(documents.count);
+    int64_t *repeated SIZE(2);
+    int64_t topics, room;
+};
+
+struct write_run {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *start SIZE(count);
+    const int32_t *length SIZE(count);
+    const int64_t *scores SIZE(count);
+    const int64_t *bounds SIZE(topics + 1);
+    const uint8_t *heads SIZE(head_bytes);
+    const int64_t *head_bounds SIZE(topics + 1);
+    const uint8_t *tag SIZE(tag_bytes);
+    uint8_t *out SIZE(room);
+    int64_t bytes, count, topics, head_bytes, tag_bytes, room;
+};
+
+/* letor.c: the problem of a line, where open is a value that Python has to parse; for each line its label, where its
+   features start and stop, how many there are, and its document id. */
+enum problem {
+    problem_none,
+    problem_label,
+    problem_query,
+    problem_feature,
+    problem_value,
+    problem_twice,
+    problem_open
+};
+
+struct rows {
+    float *labels SIZE(count);
+    int64_t *start SIZE(count);
+    int64_t *stop SIZE(count);
+    int32_t *pairs SIZE(count);
+    int64_t *document SIZE(count);
+    int32_t *document_size SIZE(count);
+    int64_t count;
+};
+
+struct parse_letor {
+    const uint8_t *text SIZE(bytes);
+    int64_t at;
+    int64_t end;
+    struct rows rows;
+    struct blocks blocks;
+    int64_t *found SIZE(5);
+    int64_t bytes;
+};
+
+struct feature_rows {
+    const int64_t *start SIZE(count);
+    const int64_t *stop SIZE(count);
+    const int32_t *pairs SIZE(count);
+    const int64_t *target SIZE(count);
+    int64_t count;
+};
+
+struct read_features {
+    const uint8_t *text SIZE(bytes);
+    int64_t row;
+    int64_t end;
+    struct feature_rows rows;
+    int64_t first;
+    float *matrix SIZE(matrix_rows, columns);
+    const int64_t *bounds SIZE(bounds_size);
+    int32_t *indices SIZE(room);
+    float *values SIZE(room);
+    int64_t *open_pairs SIZE(open_room, 2);
+    int64_t *found SIZE(5);
+    int64_t bytes, matrix_rows, columns, bounds_size, room, open_room;
+};
+
 #endif

@@ -1,4 +1,4 @@
-"""Runs written byte by byte, and documents found by their hashes, against the obvious way."""
+"""Runs written byte by byte against the obvious way."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from surefoot.io.document_lists import Run
-from surefoot.io.run_kernels import find_keys
 from surefoot.io.trec import read_run
 from surefoot.io.trec_writer import run_lines, written_run
 
@@ -37,13 +34,3 @@ def test_a_run_is_written_line_by_line(unit: float, tmp_path: Path) -> None:
     assert written.decode() == lines_of(run)
     (tmp_path / "again.run").write_bytes(written)
     np.testing.assert_array_equal(read_run(tmp_path / "again.run").scores, run.scores)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=40, unique=True), st.data())
-def test_keys_are_found_where_they_are(known: list[int], data: st.DataObject) -> None:
-    wanted = data.draw(st.lists(st.sampled_from(known) | st.integers(0, 2**64 - 1), max_size=60))
-    found = np.empty(len(wanted), np.int64)
-    slots = np.empty(1 << (2 * len(known)).bit_length(), np.int64)
-    find_keys(np.array(known, np.uint64), np.array(wanted, np.uint64), slots, found)
-    assert found.tolist() == [known.index(key) if key in known else -1 for key in wanted]
