@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,15 @@ DUPLICATES = ("error", "first", "best")
 COLLIDING = "ids that collide in hash tables, as if made to; give them other ids"
 Refuse = Callable[[int, int], InputError]
 """Makes the error of a repeated document of the offsets of its two occurrences in the text."""
+
+
+class Tokens(NamedTuple):
+    """Ids in the bytes of a text, as kernels take them: where each starts, its length and its hash."""
+
+    text: npt.NDArray[np.uint8]
+    start: IntArray
+    length: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +68,11 @@ class DocumentLists:
     def data(self) -> npt.NDArray[np.uint8]:
         """The content of the file, for kernels."""
         return np.frombuffer(self.text, np.uint8)
+
+    @property
+    def tokens(self) -> Tokens:
+        """The ids of the documents, for kernels."""
+        return Tokens(self.data, self.start, self.length, self.codes)
 
     @property
     def documents(self) -> list[str]:

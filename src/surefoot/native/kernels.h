@@ -85,4 +85,13 @@ struct log2 {
     int64_t size;
 };
 
+/* tokens.h: ids in the bytes of a text, where each starts, its length and its hash. */
+struct tokens {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *start SIZE(count);
+    const int32_t *length SIZE(count);
+    const uint64_t *codes SIZE(count);
+    int64_t bytes, count;
+};
+
 #endif
