@@ -3,8 +3,8 @@
    A kernel NAME takes a pointer to its struct NAME. Python passes the fields in this order, without the sizes, which
    the binding fills in: SIZE(rows, topics) is the shape of an array, and a field named rows its length. A kernel
    overwrites arrays that are not const. A field is a pointer, int64_t, double, or a struct of such fields, for which
-   Python passes a tuple; its sizes are written as SIZE(run.topics) in other structs. An int64_t ONE_OF(form) is passed
-   as the word after form_ in that enum. */
+   Python passes a tuple; its sizes are written as SIZE(run.topics) in other structs. An array of structs is made by
+   native.records. An int64_t ONE_OF(form) is passed as the word after form_ in that enum. */
 #ifndef SUREFOOT_KERNELS_H
 #define SUREFOOT_KERNELS_H
 
@@ -92,6 +92,48 @@ struct tokens {
     const int32_t *length SIZE(count);
     const uint64_t *codes SIZE(count);
     int64_t bytes, count;
+};
+
+/* ranking.c: runs against qrels. topic_of is the index in the qrels of each topic of a run, or negative, and first is
+   where its grades begin. */
+struct look_up {
+    struct tokens run;
+    const int64_t *bounds SIZE(topics + 1);
+    const int64_t *topic_of SIZE(topics);
+    const int64_t *first SIZE(topics);
+    struct tokens qrels;
+    const double *judged SIZE(qrels.count);
+    const int64_t *tables SIZE(judged_topics, 2);
+    const int32_t *slots SIZE(table_slots);
+    int64_t depth;
+    int64_t skip;
+    double *grades SIZE(room);
+    int64_t *sizes SIZE(topics);
+    int64_t topics, judged_topics, table_slots, room;
+};
+
+struct ranked_topics {
+    const int64_t *topic_of SIZE(topics);
+    const int64_t *first SIZE(topics);
+    const int64_t *sizes SIZE(topics);
+    const double *grades SIZE(room);
+    int64_t topics, room;
+};
+
+struct judged_fractions {
+    struct ranked_topics run;
+    const int64_t *cutoffs SIZE(rows);
+    double *fractions SIZE(rows, judged_topics);
+    int64_t rows, judged_topics;
+};
+
+struct measure_topics {
+    struct ranked_topics run;
+    const struct measure *measures SIZE(rows);
+    const int64_t *bounds SIZE(judged_topics + 1);
+    const double *judged SIZE(documents);
+    double *values SIZE(rows, judged_topics);
+    int64_t rows, judged_topics, documents;
 };
 
 #endif
