@@ -136,4 +136,58 @@ struct measure_topics {
     int64_t rows, judged_topics, documents;
 };
 
+/* distributions.c */
+struct normal_cdf {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct logistic {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct logit {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct student_p {
+    const double *t SIZE(size);
+    const double *df SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+/* risk.c */
+struct compare {
+    const double *system SIZE(systems, topics);
+    const double *baseline SIZE(baselines, topics);
+    double *found SIZE(rows, 9);
+    int64_t systems, baselines, rows, topics;
+};
+
+struct sum_z {
+    const double *matrix SIZE(rows, topics);
+    const double *shares SIZE(rows);
+    const double *totals SIZE(topics);
+    const double *inverse_roots SIZE(topics);
+    double *gains SIZE(rows);
+    double *losses SIZE(rows);
+    int64_t rows, topics;
+};
+
+struct weighted_z {
+    const double *weights SIZE(resamples, topics);
+    const double *scaled SIZE(rows, topics);
+    const double *root SIZE(topics);
+    const double *root_share SIZE(rows, resamples);
+    double *gains SIZE(rows, resamples);
+    double *losses SIZE(rows, resamples);
+    int64_t resamples, rows, topics;
+};
+
 #endif
