@@ -190,4 +190,29 @@ struct weighted_z {
     int64_t resamples, rows, topics;
 };
 
+/* ordering.c */
+struct line_dcg {
+    const double *scores SIZE(items);
+    const float *column SIZE(items);
+    const double *steps SIZE(step_count);
+    const double *gains SIZE(items);
+    const double *discounts SIZE(ranks);
+    const int64_t *bounds SIZE(queries + 1);
+    double *line SIZE(room);
+    double *best SIZE(ranks);
+    int64_t *rows SIZE(ranks);
+    double *out SIZE(queries, step_count);
+    int64_t items, step_count, ranks, queries, room;
+};
+
+struct discordant_fractions {
+    const double *first SIZE(items);
+    const double *second SIZE(items);
+    const int64_t *bounds SIZE(queries + 1);
+    int64_t *rows SIZE(room);
+    int64_t *spare SIZE(room);
+    double *fractions SIZE(queries);
+    int64_t items, queries, room;
+};
+
 #endif

@@ -8,10 +8,6 @@
 
 static const double UNJUDGED = -0x1p31;
 
-SF_INLINE bool are_bounds(int64_t elements, int64_t begin, int64_t end) {
-    return begin >= 0 && begin <= end && end <= elements;
-}
-
 SF_INLINE double gain_of(const struct measure *measure, double grade) {
     if (measure->gain == gain_binary) return grade >= measure->rel ? 1.0 : 0.0;
     if (!(grade > 0.0)) return 0.0;

@@ -61,6 +61,11 @@ SF_VECTOR(f64v, double, i64v)
 SF_VECTOR(i32v, int32_t, i32v)
 SF_VECTOR(i64v, int64_t, i64v)
 
+/* Whether a range is within so many elements. */
+SF_INLINE bool are_bounds(int64_t elements, int64_t begin, int64_t end) {
+    return begin >= 0 && begin <= end && end <= elements;
+}
+
 SF_INLINE int64_t least(int64_t one, int64_t other) { return other < one ? other : one; }
 
 #endif
