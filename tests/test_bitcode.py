@@ -1,14 +1,11 @@
 """The bitcode that the package carries: it is that of the sources, gives what numba gives, and fits every platform."""
 
-import copy
-import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-import scipy.special
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite import binding
 
@@ -19,8 +16,6 @@ from surefoot.learn import kernels as learn_kernels
 from surefoot.learn.kernels import PairLoop
 from surefoot.learn.lambdas import buffers_for
 from surefoot.learn.weight_kernels import GLOBAL, PER_QUERY, PairWeights
-from surefoot.risk import kernels as risk_kernels
-from surefoot.risk.distributions import logistic, logit, normal_cdf, normal_quantile, student_p
 
 FILES = sorted(_bitcode.FOLDER.glob("*.bc"))
 PLATFORMS = ("x86_64-pc-windows-msvc", "aarch64-unknown-linux-gnu", "arm64-apple-macosx", "x86_64-apple-macosx")
@@ -59,32 +54,6 @@ def test_bitcode_is_translated_for_every_platform(platform):
         assert called <= set(_bitcode.MATHEMATICS)
 
 
-def test_numba_compiles_what_is_not_carried(monkeypatch):
-    x = np.linspace(-3, 3, 50)
-    carried, compiled, strided = np.empty(50), np.empty(50), np.empty(100)[::2]
-    risk_kernels.normal_cdf(x, carried)
-    risk_kernels.normal_cdf(x, strided)
-    monkeypatch.setattr(_bitcode, "is_usable", lambda: False)
-    monkeypatch.setattr(risk_kernels.normal_cdf.codes, "_by_types", {})
-    risk_kernels.normal_cdf(x, compiled)
-    assert carried.tobytes() == compiled.tobytes() == strided.tobytes()
-
-
-def test_much_work_is_translated_with_care_and_gives_the_same(monkeypatch):
-    x = np.random.default_rng(0).normal(size=1000)
-    codes = _bitcode.Codes(risk_kernels.normal_cdf.function)
-    leaves = [x, np.empty(1000)]
-    code = codes.find(_bitcode.types_of(leaves))
-    code(leaves)
-    before, hasty = leaves[1].copy(), code._machine
-    monkeypatch.setattr(_bitcode, "MUCH", 40_000)
-    code(leaves)
-    assert code._machine is hasty
-    code(leaves)
-    assert code._machine is not hasty
-    assert leaves[1].tobytes() == before.tobytes()
-
-
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=300))
 def test_documents_are_ranked_by_score_then_row(scores):
     order = np.arange(len(scores), dtype=np.int32)[::-1].copy()
@@ -93,40 +62,6 @@ def test_documents_are_ranked_by_score_then_row(scores):
     rankings = learn_kernels.Rankings(values, np.array([0, len(scores)]), order, values, empty, 0)
     learn_kernels.rank_queries(rankings, 0, 1, np.empty(1))
     assert order.tolist() == np.argsort(-values, kind="stable").tolist()
-
-
-def test_a_used_kernel_is_pickled_by_its_name():
-    risk_kernels.normal_cdf(np.zeros(1), np.zeros(1))
-    assert pickle.loads(pickle.dumps(risk_kernels.normal_cdf)) is risk_kernels.normal_cdf
-    assert copy.deepcopy(risk_kernels.normal_cdf) is risk_kernels.normal_cdf
-
-
-@given(st.floats(-1e6, 1e6), st.integers(1, 1_000_000))
-def test_student_agrees_with_scipy(t, df):
-    assume(not 0 < abs(t) < 1e-6)  # where scipy itself has fewer digits
-    assert student_p(t, df) == pytest.approx(2 * scipy.special.stdtr(df, -abs(t)), rel=1e-9, abs=1e-300)
-
-
-def test_student_at_the_ends():
-    with np.errstate(all="ignore"):
-        assert student_p([0.0, np.inf, -np.inf, 1e200], 5).tolist() == [1.0, 0.0, 0.0, 0.0]
-        assert np.isnan(student_p(np.nan, 5))
-
-
-@given(st.floats(-37, 37))
-def test_the_normal_distribution_agrees_with_scipy(x):
-    assert normal_cdf(x) == pytest.approx(scipy.special.ndtr(x), rel=1e-12)
-
-
-@given(st.floats(1e-300, 1 - 1e-9))
-def test_the_normal_quantile_agrees_with_scipy(p):
-    assert normal_quantile(p) == pytest.approx(scipy.special.ndtri(p), rel=1e-13, abs=1e-15)
-
-
-@given(st.floats(-800, 800) | st.sampled_from([np.inf, -np.inf]), st.floats(0, 1))
-def test_logistic_and_logit_agree_with_scipy(x, p):
-    assert logistic(x) == pytest.approx(scipy.special.expit(x), rel=1e-14)
-    assert logit(p) == pytest.approx(scipy.special.logit(p), rel=1e-14)
 
 
 @pytest.mark.parametrize("form", range(6))
@@ -187,5 +122,4 @@ def test_no_kernel_writes_to_an_array_that_is_read_only(tmp_path, monkeypatch):
         "predict model train.txt -o predicted.run",
     ):
         assert main(command.split()) == 0, command
-    logit(np.broadcast_to(0.5, 3))
     assert names >= {file.name.rsplit(".", 2)[0] for file in _bitcode.FOLDER.glob("*.bc")}

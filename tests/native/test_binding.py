@@ -223,3 +223,15 @@ def test_a_source_that_does_not_compile_keeps_the_old_library(tree):
     os.utime(tree / build.LIBRARY.name, (0, 0))
     assert "error" in call_in(tree).stderr
     assert (tree / build.LIBRARY.name).read_bytes() == before
+
+
+def test_an_array_of_structs_has_the_words_of_each():
+    made = native.records("measure", [FORMULA, (*FORMULA[:4], 7, *FORMULA[5:])])
+    words = made.view(np.int64).reshape(2, -1)
+    assert words[:, :5].tolist() == [[0, 1, 1, 2, 10], [0, 1, 1, 2, 7]]
+    assert words[:, 5:].view(np.float64).tolist() == [[1.0, 0.8, 1.0]] * 2
+    assert native.records("measure", []).shape == (0,)
+    with pytest.raises(TypeError, match=r"measures must be \|V64 \[rows\], contiguous; got float64 \[2\]"):
+        kernel("measure_topics")((*[np.zeros(0, np.int64)] * 3, np.zeros(0)), np.zeros(2), *[None] * 3)
+    with pytest.raises(TypeError, match="measure: form must be one of sum, pairs, cascade; got None"):
+        native.records("measure", [(None, *FORMULA[1:])])

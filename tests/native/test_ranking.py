@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.effectiveness.measures import parse_measure
-from surefoot.native import kernel
+from surefoot.native import kernel, records
 from tests.native.levels import RUNNABLE
 
 LEVELS = 4
@@ -52,7 +52,7 @@ def measured(name: str, seed: int, level: str | None = None) -> tuple[np.ndarray
     documents, assignments = int(rng.integers(1, 40)), 3
     own, base = (rng.permutation(documents)[: rng.integers(0, documents + 1)] for _ in range(2))
     grades, rest = rng.integers(0, LEVELS, (assignments, documents)), rng.integers(0, 9, (assignments, LEVELS))
-    formula, values = parse_measure(name).formula(LEVELS - 1), np.empty((2, assignments))
+    formula, values = parse_measure(name).over(LEVELS - 1).formula, np.empty((2, assignments))
     scratch = np.empty(documents + int(rest.sum())), np.empty(documents)
     kernel("measure_both", level)(formula, own, base, grades, rest, *scratch, values)
     expected = [
@@ -81,7 +81,7 @@ def refused(**changed: object) -> None:
         "own": np.array([0, 1]), "base": np.array([1]), "grades": np.array([[1, 0]]), "rest": np.array([[0, 2]]),
         "judged": np.empty(4), "ranked": np.empty(2), "values": np.empty((2, 1)),
     }  # fmt: skip
-    formula = parse_measure("nDCG@10").formula(1)
+    formula = parse_measure("nDCG@10").formula
     kernel("measure_both")(formula, *arguments.values())
     with pytest.raises(IndexError):
         kernel("measure_both")(formula, *(arguments | changed).values())
@@ -94,3 +94,100 @@ def test_documents_and_counts_without_room_are_refused():
     refused(ranked=np.empty(1))
     refused(rest=np.array([[0, 1 << 62]]))
     refused(rest=np.array([[0, -9]]))
+
+
+UNJUDGED = -(2.0**31)
+
+
+def formulas(*names: str) -> np.ndarray:
+    return records("measure", [parse_measure(name).formula for name in names])
+
+
+def tokens_of(ids: list[str]) -> tuple[np.ndarray, ...]:
+    """The bytes, starts, lengths and hashes of ids; the hash is the length, so that tables compare many."""
+    lengths = np.array([len(name) for name in ids], np.int32)
+    starts = np.cumsum(lengths) - lengths
+    return np.frombuffer("".join(ids).encode(), np.uint8), starts, lengths, lengths.astype(np.uint64)
+
+
+def small_collection() -> dict[str, object]:
+    """Topic 0 is not judged, topic 1 is the qrels' only one, whose hash table has 8 slots from 2 on."""
+    ids = ["a", "dd", "b", "longer-than-8", "nowhere", "longer-than-9", "c"]
+    slots = np.full(10, -1, np.int32)
+    judged = tokens_of(["c", "longer-than-9", "b", "a"])
+    for item, code in enumerate(judged[3].tolist()):
+        slot = code * 0x9E3779B97F4A7C15 % (1 << 64) >> 61
+        while slots[2 + slot] >= 0:
+            slot = (slot + 1) % 8
+        slots[2 + slot] = item
+    return {
+        "run": tokens_of(ids), "bounds": np.array([0, 1, 7]), "topic_of": np.array([-1, 0]), "first": np.array([0, 2]),
+        "qrels": judged, "judged": np.array([3.0, 2.0, 1.0, 0.5]), "tables": np.array([[2, 8]]), "slots": slots,
+        "depth": 9, "skip": 0, "grades": np.zeros(9), "sizes": np.full(2, 7),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("level", RUNNABLE)
+@pytest.mark.parametrize(
+    ("skip", "depth", "grades"),
+    [
+        (0, 9, [UNJUDGED, 1, UNJUDGED, UNJUDGED, 2, 3]),
+        (0, 2, [UNJUDGED, 1]),
+        (1, 9, [1, 2, 3]),
+        (1, 2, [1, 2]),
+    ],
+)
+def test_grades_are_looked_up(skip, depth, grades, level):
+    arguments = small_collection() | {"skip": skip, "depth": depth}
+    kernel("look_up", level)(*arguments.values())
+    assert arguments["sizes"].tolist() == [0, len(grades)]
+    assert arguments["grades"].tolist() == [0, 0, *grades, *[0] * (7 - len(grades))]
+    run = tuple(arguments[name] for name in ("topic_of", "first", "sizes", "grades"))
+    fractions, values = np.full((2, 1), np.nan), np.full((2, 1), np.nan)
+    kernel("judged_fractions", level)(run, np.array([3, 1]), fractions)
+    kernel("measure_topics", level)(run, formulas("P@5", "P@1"), np.array([0, 4]), arguments["judged"], values)
+    assert fractions.tolist() == [[np.mean([grade != UNJUDGED for grade in grades[:k]])] for k in (3, 1)]
+    assert values.tolist() == [[sum(grade >= 1 for grade in grades[:k]) / k] for k in (5, 1)]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"bounds": np.array([0, 1, 8])},
+        {"bounds": np.array([0, -1, 7])},
+        {"bounds": np.array([0, 3, 2])},
+        {"topic_of": np.array([-1, 1])},
+        {"first": np.array([0, 4])},
+        {"first": np.array([0, -1])},
+        {"tables": np.array([[3, 8]])},
+        {"tables": np.array([[2, 7]])},
+        {"depth": -1},
+    ],
+)
+def test_runs_out_of_bounds_are_refused(changed):
+    with pytest.raises(IndexError):
+        kernel("look_up")(*(small_collection() | changed).values())
+
+
+def test_ids_beyond_the_text_are_refused():
+    arguments = small_collection()
+    arguments["run"][1][3] = 1 << 40
+    with pytest.raises(IndexError):
+        kernel("look_up")(*arguments.values())
+
+
+@pytest.mark.parametrize("changed", [{"topic_of": 1}, {"first": 9}, {"first": -1}, {"sizes": 10}, {"sizes": -1}])
+def test_rankings_out_of_bounds_are_refused(changed):
+    run = {"topic_of": 0, "first": 1, "sizes": 8} | changed
+    ranked = (*(np.array([value]) for value in run.values()), np.zeros(9))
+    with pytest.raises(IndexError):
+        kernel("judged_fractions")(ranked, np.array([3]), np.zeros((1, 1)))
+    with pytest.raises(IndexError):
+        kernel("measure_topics")(ranked, formulas("P@5"), np.array([0, 1]), np.zeros(1), np.zeros((1, 1)))
+
+
+@pytest.mark.parametrize("bounds", [[0, 3], [-1, 1], [2, 1]])
+def test_judgments_out_of_bounds_are_refused(bounds):
+    ranked = np.array([0]), np.array([0]), np.array([1]), np.ones(1)
+    with pytest.raises(IndexError):
+        kernel("measure_topics")(ranked, formulas("AP"), np.array(bounds), np.ones(2), np.zeros((1, 1)))

@@ -114,7 +114,7 @@ def _p_loss(arguments: argparse.Namespace, options: GateOptions, scores: Sequenc
     if not qrels.are_whole or qrels.are_relevant_only:
         return None
     candidate, found = options.candidate_of(scores[0]), {}
-    for part in (part for part in scores if parse_measure(part.measure).kind is not None):
+    for part in (part for part in scores if parse_measure(part.measure).form is not None):
         runs = inputs.load_judged(arguments, part.measure)
         for name in (name for name in options.baseline if name in part.systems and name != candidate):
             with progress(f"Doubting the judgments of {part.measure}", log="none"):

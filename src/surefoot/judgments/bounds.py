@@ -11,16 +11,11 @@ import numpy as np
 
 from surefoot._typing import FloatArray, IntArray
 from surefoot.analysis.evaluate import Evaluation
-from surefoot.effectiveness import kernels
 from surefoot.errors import counted
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 
-GRADED = (kernels.NDCG, kernels.NDCG_EXP, kernels.RBP_GRADED)
-"""Measures whose numerator is linear in the gains, so that more than the lowest and the highest grade may matter."""
-BINARY = (kernels.P, kernels.R, kernels.RBP)
-"""Measures whose numerator is linear, and that know relevant or not."""
 MOST = 20_000
 """Assignments of grades that are tried; beyond that bounds are outer ones."""
 
@@ -120,9 +115,11 @@ def _topic_bounds(pair: JudgedPair, own: TopicPair) -> tuple[float, float, bool]
 
 def _assignments(pair: JudgedPair, own: TopicPair) -> IntArray | None:
     """Grades among which the extremes are, assignments × documents; None if there are too many."""
-    kind, free = pair.runs.measure.kind, np.flatnonzero(own.unjudged)
-    values = np.arange(pair.runs.levels) if kind in GRADED else np.array([0, pair.runs.levels - 1])
-    if kind in GRADED + BINARY:
+    measure, free = pair.runs.measure, np.flatnonzero(own.unjudged)
+    # Where the numerator is linear in the gains, more than the lowest and the highest grade may matter.
+    is_graded = measure.form == "sum" and measure.gain != "binary"
+    values = np.arange(pair.runs.levels) if is_graded else np.array([0, pair.runs.levels - 1])
+    if measure.form == "sum":
         if comb(free.size + len(values) - 1, len(values) - 1) > MOST:
             return None
         chosen = _sorted_grades(values, free.size)
@@ -147,13 +144,8 @@ def _sorted_grades(values: IntArray, size: int) -> IntArray:
 
 def _weights(pair: JudgedPair, own: TopicPair) -> FloatArray:
     """How much more a gain of each document counts for the candidate than for the baseline."""
-    measure, weights = pair.runs.measure, np.zeros(own.codes.size)
-    ranks = np.arange(max(own.own.size, own.base.size, 1))
-    discounts: FloatArray = np.ones(ranks.size)
-    if measure.kind in (kernels.NDCG, kernels.NDCG_EXP):
-        discounts = discounts / np.log2(ranks + 2)
-    elif measure.kind in (kernels.RBP, kernels.RBP_GRADED):
-        discounts = discounts * measure.persistence**ranks
+    weights = np.zeros(own.codes.size)
+    discounts = pair.runs.measure.discounts(max(own.own.size, own.base.size))
     weights[own.own] += discounts[: own.own.size]
     weights[own.base] -= discounts[: own.base.size]
     return weights

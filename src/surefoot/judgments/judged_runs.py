@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray, IntArray
-from surefoot.effectiveness import kernels
-from surefoot.effectiveness.measures import NATIVE, Formula, Measure, parse_measure
-from surefoot.effectiveness.scoring import Runs, refuse_high_grades
+from surefoot.effectiveness.measures import NATIVE, UNJUDGED, Formula, Measure, parse_measure
+from surefoot.effectiveness.scoring import Runs, look_up, refuse_high_grades
 from surefoot.effectiveness.sources import load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
@@ -45,16 +44,13 @@ class Ranking:
         index = {topic: number for number, topic in enumerate(qrels.topics)}
         topic_of = np.array([index.get(topic, -1) for topic in run.topics], np.int64)
         depth = min(depth, int(np.diff(run.bounds).max()))
-        grades = np.full((len(index), depth), kernels.UNJUDGED, np.int32)
+        grades = np.full((len(index), depth), UNJUDGED, np.float64)
         sizes, first = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
-        first[topic_of[topic_of >= 0]] = run.bounds[:-1][topic_of >= 0]
-        arrays = kernels.QrelsArrays(
-            qrels.data, qrels.bounds, qrels.start, qrels.length, qrels.codes, qrels.numbers, qrels.tables, qrels.slots
-        )
-        kernels.look_up_run(
-            kernels.RunArrays(run.data, run.bounds, run.start, run.length, run.codes), arrays, topic_of, grades, sizes
-        )
-        return cls(run, first, sizes, grades)
+        known = topic_of >= 0
+        first[topic_of[known]] = run.bounds[:-1][known]
+        found = look_up(run, qrels, topic_of, topic_of * depth, depth, False, grades.reshape(-1))
+        sizes[topic_of[known]] = found[known]
+        return cls(run, first, sizes, grades.astype(np.int32))
 
     def codes(self, topic: int, depth: int) -> Codes:
         """The hashes of a topic's first documents."""
@@ -85,7 +81,7 @@ class TopicPair:
     @property
     def unjudged(self) -> BoolArray:
         """Which documents nobody judged."""
-        return np.asarray(self.grades == kernels.UNJUDGED)
+        return np.asarray(self.grades == UNJUDGED)
 
     @property
     def zero_filled(self) -> IntArray:
@@ -178,12 +174,12 @@ class JudgedRuns:
         ranking = self.ranking(name)
         ranks = np.arange(min(self.depth, ranking.grades.shape[1]))
         within = ranks < ranking.sizes[:, np.newaxis]
-        known = within & (ranking.grades[:, ranks] != kernels.UNJUDGED)
+        known = within & (ranking.grades[:, ranks] != UNJUDGED)
         return np.where(within.any(axis=1), known.sum(axis=1) / np.maximum(within.sum(axis=1), 1), 1.0)
 
     def pair(self, candidate: str, baseline: str) -> JudgedPair:
         """Two of the runs, topic by topic."""
-        if self.measure.kind is None:
+        if self.measure.form is None:
             raise SurefootError(f"{self.measure} is left to ir_measures; bounds and orders are for {listed(NATIVE)}")
         for name in (candidate, baseline):
             if name in VIRTUAL:
@@ -215,7 +211,7 @@ class JudgedPair:
         )
         bounds = self.runs.qrels.bounds
         judged = self.runs.qrels.grades[bounds[topic] : bounds[topic + 1]]
-        rest = self.runs.histogram(judged) - self.runs.histogram(grades[grades != kernels.UNJUDGED])
+        rest = self.runs.histogram(judged) - self.runs.histogram(grades[grades != UNJUDGED])
         return TopicPair(codes, grades, where[: ranked[0].size], where[ranked[0].size :], rest)
 
     def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
@@ -238,7 +234,7 @@ class JudgedPair:
 
     @cached_property
     def _formula(self) -> Formula:
-        return self.runs.measure.formula(float(self.runs.qrels.numbers.max()))
+        return self.runs.measure.over(self.runs.qrels.numbers.max()).formula
 
     @cached_property
     def delta(self) -> FloatArray:

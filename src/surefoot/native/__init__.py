@@ -15,7 +15,7 @@ To add a kernel, say ``scale``:
    returns an integer. ``SF_OUT_OF_RANGE`` raises an IndexError: check each index and count that comes from an array.
 3. Call it: ``scale = kernel("scale")`` at the top of a module, then ``scale(x, out, 2.0)``. The order of arguments is
    that of the fields. Sizes are left out: they come from the shapes, and are checked. A field that is a struct takes a
-   tuple of its fields, usually a NamedTuple.
+   tuple of its fields, usually a NamedTuple; an array of structs is made by `records`.
 
 A source tree compiles the library on the first call after a change (`surefoot.native.build`).
 """
@@ -99,10 +99,10 @@ class Layout:
         words = list(fields)
         self.inputs = [field for field in words if not field.is_size]
         axes = [axis for field in self.inputs for axis in field.shape]
-        names = [name for name, _ in axes] + [""]  # a fixed length is so much more than 0, which is put last
+        names = [name for name, _ in axes] + ["", ""]  # a fixed length is so much more than 0, which is put last, twice
         where = {field.name: index for index, field in enumerate(self.inputs)}
         where |= {name: len(self.inputs) + names.index(name) for name in names}
-        self._more = [more for _, more in axes] + [0]
+        self._more = [more for _, more in axes] + [0, 0]
         self._first = itemgetter(*map(names.index, names))
         self._order = itemgetter(*(where[field.name] for field in words))
         self._struct = struct.Struct("=" + "".join(field.word for field in words))
@@ -124,7 +124,7 @@ class Layout:
             else:
                 raise TypeError
             lengths += value.shape
-        sizes = tuple(map(sub, (*lengths, 0), self._more))
+        sizes = tuple(map(sub, (*lengths, 0, 0), self._more))
         if self._first(sizes) != sizes or min(sizes) < 0:
             raise ValueError("sizes differ")
         return self._struct.pack(*self._order((*words, *sizes)))
@@ -154,14 +154,17 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> int:
         """Call the kernel; returns what it returns."""
-        try:
-            packed = self.layout.pack(_leaves(arguments))
-        except (AttributeError, KeyError, TypeError, ValueError, struct.error) as error:
-            raise TypeError(f"{self.name}: {self.layout.complaint([*_leaves(arguments)])}") from error
-        returned: int = self._function(packed)
+        returned: int = self._function(self.pack(arguments))
         if returned == OUT_OF_RANGE:
             raise IndexError(f"{self.name}: an index or a count in its arrays is out of range")
         return returned
+
+    def pack(self, arguments: Iterable[Any]) -> bytes:
+        """The struct of the arguments."""
+        try:
+            return self.layout.pack(_leaves(arguments))
+        except (AttributeError, KeyError, TypeError, ValueError, struct.error) as error:
+            raise TypeError(f"{self.name}: {self.layout.complaint([*_leaves(arguments)])}") from error
 
     @cached_property
     def layout(self) -> Layout:
@@ -179,6 +182,11 @@ class Kernel:
 def kernel(name: str, level: str | None = None) -> Kernel:
     """The kernel of a name, for the processor's level unless one is named; the library is loaded on its first call."""
     return Kernel(name, level)
+
+
+def records(name: str, rows: Iterable[tuple[Any, ...]]) -> np.ndarray[Any, Any]:
+    """An array of structs, of the fields of each."""
+    return np.frombuffer(bytearray().join(map(kernel(name).pack, rows)), _dtype(f"struct {name}"))
 
 
 def _leaves(arguments: Iterable[Any]) -> Iterator[Any]:
@@ -215,14 +223,20 @@ def _fields(name: str, prefix: str = "") -> Iterator[Field]:
     for const, kind, star, words, note in re.findall(
         r"(const )?((?:struct )?\w+) (\*?)(\w+(?:, \w+)*)(?: (?:SIZE|ONE_OF)\((.*?)\))?;", structs[name]
     ):
-        if kind.startswith("struct "):
-            yield from _fields(kind.removeprefix("struct "), f"{prefix}{words}.")
-        elif star:
+        if star:
             shape = tuple(_axis(axis, prefix) for axis in note.split(", "))
-            yield Field(prefix + words, "q", dtype=np.dtype(TYPES[kind]), is_const=bool(const), shape=shape)
+            yield Field(prefix + words, "q", dtype=_dtype(kind), is_const=bool(const), shape=shape)
+        elif kind.startswith("struct "):
+            yield from _fields(kind.removeprefix("struct "), f"{prefix}{words}.")
         else:
             for word in words.split(", "):
                 yield Field(prefix + word, WORDS[kind], enums.get(note), is_size=word in sizes)
+
+
+def _dtype(kind: str) -> np.dtype[Any]:
+    """The type of an array's elements; that of structs, which consist of words, is their size."""
+    fields = _fields(kind.removeprefix("struct ")) if kind.startswith("struct ") else ()
+    return np.dtype(TYPES.get(kind) or f"V{8 * len(list(fields))}")
 
 
 def _axis(text: str, prefix: str) -> tuple[str, int]:

@@ -3,8 +3,8 @@
    A kernel NAME takes a pointer to its struct NAME. Python passes the fields in this order, without the sizes, which
    the binding fills in: SIZE(rows, topics) is the shape of an array, and a field named rows its length. A kernel
    overwrites arrays that are not const. A field is a pointer, int64_t, double, or a struct of such fields, for which
-   Python passes a tuple; its sizes are written as SIZE(run.topics) in other structs. An int64_t ONE_OF(form) is passed
-   as the word after form_ in that enum. */
+   Python passes a tuple; its sizes are written as SIZE(run.topics) in other structs. An array of structs is made by
+   native.records. An int64_t ONE_OF(form) is passed as the word after form_ in that enum. */
 #ifndef SUREFOOT_KERNELS_H
 #define SUREFOOT_KERNELS_H
 
@@ -252,6 +252,127 @@ struct read_features {
     int64_t *open_pairs SIZE(open_room, 2);
     int64_t *found SIZE(5);
     int64_t bytes, matrix_rows, columns, bounds_size, room, open_room;
+};
+
+/* ranking.c: runs against qrels. topic_of is the index in the qrels of each topic of a run, or negative, and first is
+   where its grades begin. */
+struct look_up {
+    struct tokens run;
+    const int64_t *bounds SIZE(topics + 1);
+    const int64_t *topic_of SIZE(topics);
+    const int64_t *first SIZE(topics);
+    struct tokens qrels;
+    const double *judged SIZE(qrels.count);
+    const int64_t *tables SIZE(judged_topics, 2);
+    const int32_t *slots SIZE(table_slots);
+    int64_t depth;
+    int64_t skip;
+    double *grades SIZE(room);
+    int64_t *sizes SIZE(topics);
+    int64_t topics, judged_topics, table_slots, room;
+};
+
+struct ranked_topics {
+    const int64_t *topic_of SIZE(topics);
+    const int64_t *first SIZE(topics);
+    const int64_t *sizes SIZE(topics);
+    const double *grades SIZE(room);
+    int64_t topics, room;
+};
+
+struct judged_fractions {
+    struct ranked_topics run;
+    const int64_t *cutoffs SIZE(rows);
+    double *fractions SIZE(rows, judged_topics);
+    int64_t rows, judged_topics;
+};
+
+struct measure_topics {
+    struct ranked_topics run;
+    const struct measure *measures SIZE(rows);
+    const int64_t *bounds SIZE(judged_topics + 1);
+    const double *judged SIZE(documents);
+    double *values SIZE(rows, judged_topics);
+    int64_t rows, judged_topics, documents;
+};
+
+/* distributions.c */
+struct normal_cdf {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct logistic {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct logit {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct student_p {
+    const double *t SIZE(size);
+    const double *df SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+/* risk.c */
+struct compare {
+    const double *system SIZE(systems, topics);
+    const double *baseline SIZE(baselines, topics);
+    double *found SIZE(rows, 9);
+    int64_t systems, baselines, rows, topics;
+};
+
+struct sum_z {
+    const double *matrix SIZE(rows, topics);
+    const double *shares SIZE(rows);
+    const double *totals SIZE(topics);
+    const double *inverse_roots SIZE(topics);
+    double *gains SIZE(rows);
+    double *losses SIZE(rows);
+    int64_t rows, topics;
+};
+
+struct weighted_z {
+    const double *weights SIZE(resamples, topics);
+    const double *scaled SIZE(rows, topics);
+    const double *root SIZE(topics);
+    const double *root_share SIZE(rows, resamples);
+    double *gains SIZE(rows, resamples);
+    double *losses SIZE(rows, resamples);
+    int64_t resamples, rows, topics;
+};
+
+/* ordering.c */
+struct line_dcg {
+    const double *scores SIZE(items);
+    const float *column SIZE(items);
+    const double *steps SIZE(step_count);
+    const double *gains SIZE(items);
+    const double *discounts SIZE(ranks);
+    const int64_t *bounds SIZE(queries + 1);
+    double *line SIZE(room);
+    double *best SIZE(ranks);
+    int64_t *rows SIZE(ranks);
+    double *out SIZE(queries, step_count);
+    int64_t items, step_count, ranks, queries, room;
+};
+
+struct discordant_fractions {
+    const double *first SIZE(items);
+    const double *second SIZE(items);
+    const int64_t *bounds SIZE(queries + 1);
+    int64_t *rows SIZE(room);
+    int64_t *spare SIZE(room);
+    double *fractions SIZE(queries);
+    int64_t items, queries, room;
 };
 
 #endif

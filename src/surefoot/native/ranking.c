@@ -4,6 +4,9 @@
    Documents without judgment have a grade below every other. Grades below 1 have no gain, or those below rel. */
 #include "maths.h"
 #include "surefoot.h"
+#include "tokens.h"
+
+static const double UNJUDGED = -0x1p31;
 
 SF_INLINE double gain_of(const struct measure *measure, double grade) {
     if (measure->gain == gain_binary) return grade >= measure->rel ? 1.0 : 0.0;
@@ -100,6 +103,71 @@ SF_KERNEL(measure_both) {
         if (!measure_assigned(a, a->own, a->own_ranks, grades, filled, &a->values[row]) ||
             !measure_assigned(a, a->base, a->base_ranks, grades, filled, &a->values[a->assignments + row]))
             return SF_OUT_OF_RANGE;
+    }
+    return 0;
+}
+
+/* Fill in the grades of each topic's first documents, down to a depth, and their number; skip leaves out those without
+   a judgment. The documents of a topic are those between two bounds, and tables[topic] are the first slot and the size
+   of the hash table of its judged documents. */
+SF_KERNEL(look_up) {
+    for (int64_t topic = 0; topic < a->topics; topic++) {
+        int64_t judged = a->topic_of[topic], begin = a->bounds[topic], end = a->bounds[topic + 1], count = 0;
+        a->sizes[topic] = 0;
+        if (judged < 0) continue;
+        if (judged >= a->judged_topics || !are_bounds(a->run.count, begin, end)) return SF_OUT_OF_RANGE;
+        const int64_t *table = a->tables + 2 * judged;
+        if (!is_table(a->table_slots, table[0], table[1]) ||
+            !is_within(a->room, a->first[topic], least(a->depth, end - begin)))
+            return SF_OUT_OF_RANGE;
+        double *grades = a->grades + a->first[topic];
+        const int32_t *slots = a->slots + table[0];
+        for (int64_t item = begin; item < end && count < a->depth; item++) {
+            if (SF_UNLIKELY(!is_token(&a->run, item))) return SF_OUT_OF_RANGE;
+            int64_t slot = find(slots, table[1], &a->run, item, &a->qrels);
+            int64_t key = slot == CROWDED ? EMPTY : slots[slot];
+            if (key >= 0 && key < a->qrels.count)
+                grades[count++] = a->judged[key];
+            else if (!a->skip)
+                grades[count++] = UNJUDGED;
+        }
+        a->sizes[topic] = count;
+    }
+    return 0;
+}
+
+/* Whether the grades of a topic are there, and so is its topic of the qrels. */
+SF_INLINE bool is_ranked(const struct ranked_topics *run, int64_t topic, int64_t judged_topics) {
+    return run->topic_of[topic] < judged_topics && is_within(run->room, run->first[topic], run->sizes[topic]);
+}
+
+/* Fill in the fractions of the first documents that are judged, down to each cutoff, for the topics that a run has. */
+SF_KERNEL(judged_fractions) {
+    for (int64_t topic = 0; topic < a->run.topics; topic++) {
+        if (a->run.topic_of[topic] < 0) continue;
+        if (!is_ranked(&a->run, topic, a->judged_topics)) return SF_OUT_OF_RANGE;
+        const double *grades = a->run.grades + a->run.first[topic];
+        for (int64_t row = 0; row < a->rows; row++) {
+            int64_t depth = least(a->run.sizes[topic], a->cutoffs[row]), known = 0;
+            for (int64_t rank = 0; rank < depth; rank++) known += grades[rank] != UNJUDGED;
+            a->fractions[row * a->judged_topics + a->run.topic_of[topic]] = (double)known / (double)depth;
+        }
+    }
+    return 0;
+}
+
+/* Fill in the values of each topic that a run has. */
+SF_KERNEL(measure_topics) {
+    for (int64_t topic = 0; topic < a->run.topics; topic++) {
+        int64_t judged = a->run.topic_of[topic];
+        if (judged < 0) continue;
+        if (!is_ranked(&a->run, topic, a->judged_topics) ||
+            !are_bounds(a->documents, a->bounds[judged], a->bounds[judged + 1]))
+            return SF_OUT_OF_RANGE;
+        for (int64_t row = 0; row < a->rows; row++)
+            a->values[row * a->judged_topics + judged] =
+                value_of(&a->measures[row], a->run.grades + a->run.first[topic], a->run.sizes[topic],
+                         a->judged + a->bounds[judged], a->bounds[judged + 1] - a->bounds[judged]);
     }
     return 0;
 }

@@ -2,7 +2,8 @@
 
    Each file is compiled once for every level (build.py): SF_LEVEL is base or v3, so that sf_compare_base and
    sf_compare_v3 are the same code for different processors. Both must give the same bits: sums have a fixed order that
-   the source spells out, no function is taken from libm but sqrt and fma, and no memory is allocated. */
+   the source spells out, no function is taken from libm but sqrt and fma (and three in distributions.c), and no memory
+   is allocated. */
 #ifndef SUREFOOT_H
 #define SUREFOOT_H
 
@@ -59,6 +60,11 @@ SF_VECTOR(f32v, float, i32v)
 SF_VECTOR(f64v, double, i64v)
 SF_VECTOR(i32v, int32_t, i32v)
 SF_VECTOR(i64v, int64_t, i64v)
+
+/* Whether a range is within so many elements. */
+SF_INLINE bool are_bounds(int64_t elements, int64_t begin, int64_t end) {
+    return begin >= 0 && begin <= end && end <= elements;
+}
 
 SF_INLINE int64_t least(int64_t one, int64_t other) { return other < one ? other : one; }
 

@@ -22,14 +22,18 @@ import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import SurefootError
+from surefoot.native import kernel
 from surefoot.risk.distributions import normal_cdf
-from surefoot.risk.kernels import LARGE_LOSS, compare, sum_z, weighted_z
 from surefoot.risk.moments import Moments, Statistic, WeightedMoments, chunks, memoised
 from surefoot.risk.values import Value
+
+compare, sum_z, weighted_z = kernel("compare"), kernel("sum_z"), kernel("weighted_z")
 
 Values = Mapping[float, Value]
 LINEAR: Values = {}
 """No branches: linear values have closed forms in alpha."""
+LARGE_LOSS = 0.2 + 1e-9
+"""A loss of more than 20 % of the baseline's score; the margin keeps rounding from counting one of exactly 20 %."""
 ROUNDING = 1e-13
 """Differences of scores may be wrong by this fraction of the largest one."""
 
