@@ -16,10 +16,6 @@ from surefoot import _bitcode
 from surefoot._numba import Kernel
 from surefoot.cli import main
 from surefoot.io import trec_kernels
-from surefoot.learn import kernels as learn_kernels
-from surefoot.learn.kernels import PairLoop
-from surefoot.learn.lambdas import buffers_for
-from surefoot.learn.weight_kernels import GLOBAL, PER_QUERY, PairWeights
 from surefoot.risk import kernels as risk_kernels
 from surefoot.risk.distributions import logistic, logit, normal_cdf, normal_quantile, student_p
 
@@ -86,16 +82,6 @@ def test_much_work_is_translated_with_care_and_gives_the_same(monkeypatch):
     assert leaves[1].tobytes() == before.tobytes()
 
 
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=300))
-def test_documents_are_ranked_by_score_then_row(scores):
-    order = np.arange(len(scores), dtype=np.int32)[::-1].copy()
-    values = np.array(scores, dtype=np.float64)
-    empty = np.zeros((2, len(scores)), np.float32)
-    rankings = learn_kernels.Rankings(values, np.array([0, len(scores)]), order, values, empty, 0)
-    learn_kernels.rank_queries(rankings, 0, 1, np.empty(1))
-    assert order.tolist() == np.argsort(-values, kind="stable").tolist()
-
-
 def test_a_used_kernel_is_pickled_by_its_name():
     risk_kernels.normal_cdf(np.zeros(1), np.zeros(1))
     assert pickle.loads(pickle.dumps(risk_kernels.normal_cdf)) is risk_kernels.normal_cdf
@@ -133,27 +119,6 @@ def test_the_normal_quantile_agrees_with_scipy(p):
 def test_logistic_and_logit_agree_with_scipy(x, p):
     assert logistic(x) == pytest.approx(scipy.special.expit(x), rel=1e-14)
     assert logit(p) == pytest.approx(scipy.special.logit(p), rel=1e-14)
-
-
-@pytest.mark.parametrize("form", range(6))
-def test_gradients_are_the_same_bits_by_either_translation(form, monkeypatch):
-    rng = np.random.default_rng(form)
-    scores, gains, bounds = rng.normal(size=200), rng.random(200) * (rng.random(200) < 0.4), np.array([0, 70, 200])
-    discounts = (1 / np.log2(np.arange(130) + 2)).astype(np.float32)
-    order = np.concatenate([np.arange(70), np.arange(130)]).astype(np.int32)
-    rankings = learn_kernels.Rankings(scores, bounds, order, gains, np.stack([discounts, discounts * 1e-8]), 0)
-    weights = PairWeights(form, rng.random((2, PER_QUERY), np.float32), rng.random(GLOBAL, np.float32) + 1)
-    found = []
-    for effort in (_bitcode.HASTY, _bitcode.CAREFUL):
-        monkeypatch.setattr(_bitcode, "HASTY", effort)
-        for kernel in (learn_kernels.rank_queries, learn_kernels.lambda_gradients):
-            monkeypatch.setattr(kernel, "codes", _bitcode.Codes(kernel.function))
-        out = learn_kernels.Gradients(np.zeros(200, np.float32), np.zeros(200, np.float32))
-        learn_kernels.rank_queries(rankings, 0, 2, np.empty(2))
-        learn_kernels.lambda_gradients(rankings, weights, PairLoop(30, 1.0, True), 0, 2, buffers_for(130), out)
-        assert np.abs(out.gradient).sum() > 0
-        found.append(out.gradient.tobytes() + out.hessian.tobytes())
-    assert found[0] == found[1]
 
 
 @pytest.mark.filterwarnings("ignore:future versions will not create a writeable array")
