@@ -375,4 +375,76 @@ struct discordant_fractions {
     int64_t items, queries, room;
 };
 
+/* lambdas.c, swaps.c */
+enum metric { metric_ndcg, metric_map, metric_mrr, metric_err };
+enum weighing { weighing_factor, weighing_line, weighing_step, weighing_cubic, weighing_t, weighing_georisk };
+
+/* The documents of query q are the rows from bounds[q] to bounds[q + 1]; an order has, within these, offsets from the
+   first by rank. A gain is what a document contributes to its metric: for NDCG (2^label - 1) / ideal DCG; for AP and RR
+   whether it is relevant; for ERR the chance that it satisfies, (2^label - 1) / 2^highest label. The discount of a rank
+   is a float and its remainder. */
+struct query_set {
+    const int64_t *bounds SIZE(count + 1);
+    const double *gains SIZE(rows);
+    const float *discounts SIZE(2, longest);
+    int64_t metric ONE_OF(metric);
+    int64_t count, rows, longest;
+};
+
+/* How an objective turns changes of the metric into weights: parameters of each query, and of all. */
+struct objective {
+    int64_t form ONE_OF(weighing);
+    const float *per_query SIZE(queries, 8);
+    const float *shared SIZE(9);
+    int64_t queries;
+};
+
+struct rank_queries {
+    struct query_set queries;
+    const double *scores SIZE(queries.rows);
+    int32_t *order SIZE(queries.rows);
+    double *values SIZE(queries.count);
+    int64_t first, end;
+};
+
+struct measure_queries {
+    struct query_set queries;
+    const int32_t *order SIZE(queries.rows);
+    double *values SIZE(queries.count);
+};
+
+struct lambda_gradients {
+    struct query_set queries;
+    const double *scores SIZE(queries.rows);
+    const int32_t *order SIZE(queries.rows);
+    struct objective weights;
+    int64_t truncation;
+    double sigmoid;
+    int64_t norm, first, end;
+    float *documents SIZE(16, queries.longest);
+    int64_t *ranks SIZE(2, queries.longest);
+    float *pairs SIZE(2, queries.longest + 520);
+    double *sums SIZE(2, queries.longest);
+    float *gradient SIZE(queries.rows);
+    float *hessian SIZE(queries.rows);
+};
+
+struct pair_weights {
+    struct query_set queries;
+    const int32_t *order SIZE(queries.rows);
+    struct objective weights;
+    int64_t truncation, first, end;
+    float *gain SIZE(queries.longest);
+    double *sums SIZE(2, queries.longest);
+    float *change SIZE(queries.count, queries.longest, queries.longest);
+    float *weight SIZE(queries.count, queries.longest, queries.longest);
+};
+
+struct change_weights {
+    struct objective weights;
+    const float *changes SIZE(weights.queries, steps);
+    float *out SIZE(weights.queries, steps);
+    int64_t steps;
+};
+
 #endif
