@@ -77,6 +77,7 @@ class QueryNDCG:
     def along_line(self, scores: FloatArray, column: Singles, steps: FloatArray) -> FloatArray:
         """NDCG@k of each query when ranked by scores + step × column, queries × steps."""
         out, ranks = np.empty((len(self), steps.size)), self._discounts.size
+        scores = np.ascontiguousarray(scores, np.float64)
 
         def compute(part: slice) -> None:
             bounds = self._bounds[part.start : part.stop + 1]

@@ -31,7 +31,7 @@ def kendall_distance(first: npt.ArrayLike, second: npt.ArrayLike, bounds: npt.Ar
     array([0.333, 0.   ])
     """
     a, b = (np.ascontiguousarray(scores, dtype=np.float64) for scores in (first, second))
-    ends = np.asarray(bounds, dtype=np.int64)
+    ends = np.ascontiguousarray(bounds, dtype=np.int64)
     if a.ndim != 1 or a.shape != b.shape or ends[-1] != a.size:
         raise SurefootError(f"{ends[-1]:,} documents need as many scores; got shapes {a.shape} and {b.shape}")
     if np.isnan(a).any() or np.isnan(b).any():
