@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check format docs lock bench bitcode studies clean
+.PHONY: demo test check format docs lock bench studies clean
 
 demo: .venv/run.done
 	$(BIN)/surefoot demo -o demo
@@ -27,10 +27,6 @@ docs: .venv/docs.done
 bench: .venv/bench.done
 	$(BIN)/python -m benchmarks
 
-# The same sources, numba and Python give the same bytes: who does not trust the files makes them again and compares.
-bitcode: .venv/dev.done
-	PYTHONHASHSEED=0 $(BIN)/python -m tools.bitcode
-
 studies: .venv/dev.done
 	$(BIN)/python -m studies
 
@@ -41,9 +37,10 @@ clean:
 	rm -rf .venv demo site
 
 # The demo needs only what users install; the tests add their tools to the same environment. The locks are complete, so
-# that nothing else is resolved; requirements/overrides.txt says what they leave out.
+# that nothing else is resolved; requirements/overrides.txt says what they leave out. Without a C compiler, zig is installed.
 .venv/%.done: requirements/%.lock pyproject.toml | .venv/bin/python
 	$(INSTALL) --require-hashes --no-deps --requirement requirements/$*.lock
+	@command -v $${CC:-cc} > /dev/null || $(INSTALL) --require-hashes --no-deps --requirement requirements/compiler.lock
 	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 

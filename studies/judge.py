@@ -24,7 +24,7 @@ import numpy as np
 from studies.holes import Case, Collection
 from studies.judged_collections import FILES
 from surefoot._typing import FloatArray, IntArray
-from surefoot.effectiveness.kernels import UNJUDGED
+from surefoot.effectiveness.measures import UNJUDGED
 from surefoot.judgments.next_judgments import Changes, verdict_of
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, signature

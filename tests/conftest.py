@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The first example of a test may wait for a compiler, and a failure must come again when the test is run again.
+# The first call of a kernel may compile the library. A failure must come again when the test is run again.
 settings.register_profile("surefoot", deadline=None, derandomize=True)
 settings.load_profile("surefoot")
 

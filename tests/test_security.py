@@ -15,8 +15,8 @@ import surefoot
 from surefoot.io.atomic import replacing
 
 SOURCES = sorted(Path(surefoot.__file__).parent.rglob("*.py"))
-UNPICKLES = {"_numba_cache.py", "spark.py", "streaming_spark.py"}
-"""Compiled code in the user's own cache, behind a digest; what workers of one Spark job send each other."""
+UNPICKLES = {"spark.py", "streaming_spark.py"}
+"""Workers of one Spark job exchange pickles."""
 
 
 def calls(path: Path) -> list[tuple[str, ast.Call]]:

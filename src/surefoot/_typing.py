@@ -15,7 +15,7 @@ IntArray = npt.NDArray[np.int64]
 Columns = dict[str, npt.NDArray[Any]]
 """Named columns of a table."""
 Array = Any
-"""An array that a compiled kernel takes; numba finds out its element type."""
+"""An array of any element type."""
 
 PathLike = str | os.PathLike[str]
 Progress = Callable[[int, int | None, str], object]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot import Linear, Scores, Smooth, SurefootError, _bitcode, cross, evaluate, explore, risk
+from surefoot import Linear, Scores, Smooth, SurefootError, cross, evaluate, explore, risk
 from surefoot.cli import main
 from surefoot.io.files import read_bytes
 from surefoot.io.results import render
@@ -189,13 +189,6 @@ def test_a_single_name_is_not_taken_letter_by_letter() -> None:
     assert evaluate(SCORES, "base", systems="a").columns["system"].tolist() == ["a"]
     assert "population=base" in evaluate(SCORES, "base", population="base").signature
     assert evaluate(SCORES, "base", tail=0.25).columns["tail_0.25"].size == 5
-
-
-def test_kept_machine_code_expires_with_every_compiled_source() -> None:
-    from surefoot.io import trec_kernels as kernels
-
-    stamp = kernels.parse_lines.dispatcher._cache._cache_file._source_stamp  # type: ignore[attr-defined]
-    assert stamp[1] == _bitcode.digest_of_sources()
 
 
 def test_a_full_disk_and_a_plain_terminal_are_no_tracebacks(tmp_path: Path) -> None:

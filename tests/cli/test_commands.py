@@ -213,7 +213,7 @@ def test_help_loads_nothing_heavy() -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(found.stdout.split())
     assert "surefoot.cli" in loaded
-    assert not loaded & {"numpy", "scipy", "polars", "numba", "rich", "ir_measures", "typing"}
+    assert not loaded & {"numpy", "scipy", "polars", "rich", "ir_measures", "typing"}
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:

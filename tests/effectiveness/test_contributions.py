@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from surefoot import SurefootError
 from surefoot._typing import FloatArray, IntArray
-from surefoot.effectiveness import kernels, parse_measure
+from surefoot.effectiveness import parse_measure
 from surefoot.effectiveness.contributions import Decomposition
+from surefoot.effectiveness.measures import UNJUDGED
 from surefoot.io.trec import read_qrels
 
 MEASURES = (
@@ -24,22 +25,20 @@ MOST = 9
 
 
 def decomposition(measure: str) -> Decomposition:
-    chosen = parse_measure(measure)
-    level = 4 if chosen.kind == kernels.RBP_GRADED else chosen.rel
-    return Decomposition(type(chosen)(chosen.name, chosen.kind, chosen.cutoff, level, chosen.persistence, None))
+    return Decomposition(parse_measure(measure).over(4))
 
 
 @st.composite
 def changes(draw: Callable[..., object], most: int = MOST) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Grades of documents, of all judged ones, and two rankings of which each may lack some documents."""
-    grades = draw(st.lists(st.sampled_from([kernels.UNJUDGED, -1, 0, 1, 2, 3, 4]), min_size=1, max_size=most))
+    grades = draw(st.lists(st.sampled_from([UNJUDGED, -1, 0, 1, 2, 3, 4]), min_size=1, max_size=most))
     more = draw(st.lists(st.sampled_from([0, 1, 2, 3, 4]), max_size=4))
     rankings = []
     for _ in range(2):
         order = draw(st.permutations(range(1, len(grades) + 4)))
         kept = draw(st.integers(0, len(order)))
         rankings.append(np.array([rank if rank <= kept else 0 for rank in order[: len(grades)]]))
-    known = [grade for grade in grades if grade != kernels.UNJUDGED]
+    known = [grade for grade in grades if grade != UNJUDGED]
     judged = np.array(sorted([*known, *more], reverse=True), np.int32)
     return np.array(grades, np.int32), judged, rankings[0], rankings[1]
 
@@ -55,7 +54,7 @@ def test_contributions_add_up_to_the_change(
     found = parts.contributions(grades, judged, before, after)
     delta = parts.value(grades, judged, after) - parts.value(grades, judged, before)
     assert found.sum() == pytest.approx(delta, abs=1e-12)
-    assert not found[(before == after) | (grades == kernels.UNJUDGED) | (grades <= 0)].any()
+    assert not found[(before == after) | (grades == UNJUDGED) | (grades <= 0)].any()
     back = parts.contributions(grades, judged, after, before)
     np.testing.assert_allclose(back, -found, atol=1e-12)
 
@@ -113,6 +112,6 @@ def test_other_measures_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "qrels.txt"
     file.write_text("q 0 d 3\n")
     qrels = read_qrels(file)
-    assert Decomposition.of("RBP(p=0.5)", qrels).measure.rel == 3
+    assert Decomposition.of("RBP(p=0.5)", qrels).measure.scale == 3
     with pytest.raises(SurefootError, match=r"defined for ERR, nDCG.*Bpref"):
         Decomposition.of("Bpref", qrels)

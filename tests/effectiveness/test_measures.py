@@ -1,10 +1,14 @@
 """Measures by name: aliases, canonical names, refusals."""
 
+import math
+
 import ir_measures
+import numpy as np
 import pytest
 
-from surefoot.effectiveness import kernels, parse_measure
+from surefoot.effectiveness import parse_measure
 from surefoot.errors import SurefootError
+from surefoot.native import kernel
 
 
 @pytest.mark.parametrize(
@@ -36,12 +40,12 @@ def test_names(text, name):
     measure = parse_measure(text)
     assert str(measure) == name
     assert parse_measure(name) == measure
-    assert measure.kind is not None
+    assert measure.form is not None
 
 
 @pytest.mark.parametrize("text", ["Rprec", "bpref", "Success@5", "AP(judged_only=True)", "nDCG(gains={0: 0, 1: 5})@10"])
 def test_what_is_left_to_ir_measures(text):
-    assert parse_measure(text).kind is None
+    assert parse_measure(text).form is None
 
 
 def test_ir_measures_objects():
@@ -49,8 +53,20 @@ def test_ir_measures_objects():
 
 
 def test_graded_and_binary_rbp_differ():
-    assert parse_measure("RBP").kind == kernels.RBP_GRADED
-    assert parse_measure("RBP(rel=1)").kind == kernels.RBP
+    graded, binary = parse_measure("RBP").over(3), parse_measure("RBP(rel=1)").over(3)
+    assert (graded.gain, graded.scale) == ("linear", 3)
+    assert (binary.gain, binary.scale) == ("binary", 1)
+
+
+@pytest.mark.parametrize(("text", "grade"), [("ERR", 4), ("nDCG(dcg='exp-log2')", 62), ("nDCG", math.inf)])
+def test_largest_grades(text, grade):
+    assert parse_measure(text).largest_grade == grade
+
+
+@pytest.mark.parametrize("text", ["Rprec", "RBP"])
+def test_the_native_library_refuses_a_measure_without_a_form_or_a_scale(text):
+    with pytest.raises(TypeError, match=r"measure_ranking: measure.(form|scale) must be"):
+        kernel("measure_ranking")(parse_measure(text).formula, np.ones(1), np.ones(1), np.empty(1))
 
 
 WAY = "write one such as nDCG@10, AP(rel=2) or nDCG(dcg='exp-log2')@20"

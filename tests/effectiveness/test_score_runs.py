@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot._order import natural_order
-from surefoot.effectiveness import score_runs, score_runs_by, will_compile
+from surefoot.effectiveness import score_runs, score_runs_by
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.trec import read_qrels
 
@@ -166,11 +166,6 @@ def test_progress_counts_runs(collection):
     seen = []
     score_runs(*collection, "nDCG", progress=lambda done, total, message: seen.append((done, total)))
     assert seen == [(1, 2), (2, 2)]
-
-
-def test_the_second_use_is_compiled(collection):
-    score_runs(*collection, "nDCG")
-    assert not will_compile()
 
 
 def test_a_single_path_and_qrels_at_hand(collection):

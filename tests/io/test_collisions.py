@@ -1,6 +1,6 @@
 """Ids that were made to collide in the readers' hash tables are read in linear time, or refused.
 
-The hash of `surefoot.io.tokens` is written out here, and undone.
+The hash of `tokens.h` is written out here, and undone.
 """
 
 import re
@@ -13,9 +13,10 @@ from surefoot.effectiveness import score_runs
 from surefoot.errors import InputError, SurefootError
 from surefoot.guard.guard import Guard
 from surefoot.guard.runs import apply_guard
-from surefoot.io.tokens import MIX, REACH
+from surefoot.io.letor import read_letor
 from surefoot.io.trec import read_qrels, read_run
 
+MIX, REACH = np.uint64(0x9E3779B97F4A7C15), 1024
 INVERSE = np.uint64(pow(int(MIX), -1, 1 << 64))
 HALF = np.uint64(32)
 
@@ -86,6 +87,10 @@ def test_many_ids_of_one_hash_are_refused(tmp_path):
     topics.write_text("".join(f"{one} Q0 d1 0 1 x\n" for one in ids))
     with refused(topics, "its topics"):
         read_run(topics)
+    letor = tmp_path / "letor.txt"
+    letor.write_text("".join(f"1 qid:{one} 1:0.5\n" for one in colliding(2 * REACH) if "#" not in one))
+    with refused(letor, "its queries"):
+        read_letor(letor, cache=False)
 
 
 def test_what_begins_in_a_long_cluster_is_not_there(tmp_path):

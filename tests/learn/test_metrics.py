@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from surefoot.errors import SurefootError
-from surefoot.learn.metric_kernels import metric_change, prepare
+from surefoot.learn.lambdas import LambdaGradients
 from surefoot.learn.metrics import Metric, is_empty
+from surefoot.learn.pair_weights import by_factor
+from surefoot.learn.settings import PairOptions
 from tests.learn.slow_swaps import exchanged, metric_of, ranking
 
 NAMES = ("ndcg", "map", "mrr", "err")
@@ -104,13 +106,11 @@ def test_label_gain_replaces_the_powers_of_two() -> None:
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=25), st.sampled_from(NAMES), st.sampled_from([None, 1, 5]))
 def test_the_change_of_each_swap_is_that_of_making_it(ranked: list[int], name: str, ideal: int | None) -> None:
     n, metric = len(ranked), Metric(name, ideal=ideal, max_label=4)
-    gains = metric.gains(np.array(ranked, np.float32), np.array([0, n])).astype(np.float32)
-    discounts, sums = metric.discounts(n), np.zeros((3, max(n, 2)))
-    prepare(gains, metric.code, sums)
+    lambdas = LambdaGradients(metric.bind(ranked, np.array([0, n])), PairOptions(truncation=None))
+    changes = lambdas.pairs(by_factor(np.ones(1))).change[0]
     now = metric_of(name, ranked, ideal)
     for rank in range(n - 1):
-        change = np.zeros(n - 1 - rank, np.float32)
-        metric_change(metric.code, gains, discounts, sums, rank, change)
+        change = changes[rank, rank + 1 :]
         made = [metric_of(name, exchanged(ranked, rank, other), ideal) - now for other in range(rank + 1, n)]
         np.testing.assert_allclose(change, made, rtol=1e-5, atol=3e-7)
         equal = np.array(ranked[rank + 1 :]) == ranked[rank]

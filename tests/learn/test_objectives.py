@@ -13,8 +13,8 @@ from surefoot.errors import SurefootError
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.data import RankingData
 from surefoot.learn.objectives import OBJECTIVES, GeoRisk, GeoRiskFull, LambdaMART, QueryMetrics, Tail, objective_of
+from surefoot.learn.pair_weights import change_weights
 from surefoot.learn.settings import PairOptions
-from surefoot.learn.weight_kernels import lambda_weights
 from tests.learn.slow_swaps import alphas, georisk_change, georisk_surrogate, worth_of
 
 SEVERAL = ("georisk", "georisk-full", "tstar-faro")
@@ -23,10 +23,11 @@ NAMES = sorted(set(OBJECTIVES) - {"churn"})
 
 def weights(objective: LambdaMART, metrics: QueryMetrics, query: int, steps: np.ndarray) -> np.ndarray:
     """What the kernel makes of changes of a query's metric."""
-    form, per_query, shared = objective.lambda_weights(metrics)
-    weight = np.empty(steps.size, np.float32)
-    lambda_weights(form, per_query[query], shared, steps.astype(np.float32), weight)
-    return weight
+    found = objective.lambda_weights(metrics)
+    changes = steps.astype(np.float32)[np.newaxis]
+    weight = np.empty_like(changes)
+    change_weights(found._replace(per_query=found.per_query[[query]]), changes, weight)
+    return weight[0]
 
 
 def scene(seed: int, queries: int = 60, baselines: int = 1) -> tuple[np.ndarray, np.ndarray]:

@@ -44,10 +44,12 @@ def test_a_comparison_is_that_of_the_formulas(system, baseline):
 def test_memory_layout_changes_nothing():
     x, b = scores((4, 3000)), scores((3000,), 1)
     compared = Comparison.of(x, b)
-    expected = Expectation.of(x)
+    weights = np.random.default_rng(0).integers(0, 3, (5, 3000)).astype(float)
+    expected, weighted = Expectation.of(x), Expectation.of(x, weights)
     for same in (np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x[::-1][::-1]):
         assert Comparison.of(same, b).losses.m2.tobytes() == compared.losses.m2.tobytes()
         np.testing.assert_allclose(Expectation.of(same).losses, expected.losses, rtol=1e-13)
+        np.testing.assert_allclose(Expectation.of(same, weights.T.copy().T).losses, weighted.losses, rtol=1e-13)
 
 
 @settings(max_examples=50)

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from surefoot.effectiveness import kernels
 from surefoot.effectiveness.contributions import Decomposition
-from surefoot.effectiveness.scoring import UNJUDGED, Unjudged
+from surefoot.effectiveness.measures import UNJUDGED
+from surefoot.effectiveness.scoring import UNJUDGED_CHOICES, Unjudged
 from surefoot.effectiveness.sources import load_qrels, sources_of
 from surefoot.errors import SurefootError, choose, counted, listed
 from surefoot.io.document_lists import Qrels, Run
@@ -128,7 +128,7 @@ def document_moves(
     shown = min(parts.measure.cutoff, DEPTH) if depth is None else depth
     if shown < 1:
         raise SurefootError(f"depth must be at least 1; got {shown}")
-    skip = choose(unjudged, UNJUDGED, "unjudged") == "skip"
+    skip = choose(unjudged, UNJUDGED_CHOICES, "unjudged") == "skip"
     chosen = _validate_topics(topics, judged)
     found = [_topic_moves(_rankings(topic, (old, new), judged, skip), topic, judged, parts, shown) for topic in chosen]
     if topics is None:
@@ -176,7 +176,7 @@ def _topic_moves(
     before, after = rankings
     judgments = qrels.of_topic(topic)
     documents = list(dict.fromkeys([*after, *before]))
-    grades = np.array([judgments.get(name, kernels.UNJUDGED) for name in documents], np.float64)
+    grades = np.array([judgments.get(name, UNJUDGED) for name in documents], np.float64)
     judged = np.array(list(judgments.values()), np.float64)
     ranks = [np.array([ranking.get(name, 0) for name in documents], np.int64) for ranking in (before, after)]
     worth = parts.contributions(grades, judged, *ranks)
@@ -205,7 +205,7 @@ def _change(start: int, end: int, edge: int) -> Change:
 def _grade(grade: float) -> float | None:
     """The grade of a document, a whole number where it is one; None if it is not judged."""
     whole = int(grade) if grade.is_integer() else grade
-    return None if grade == kernels.UNJUDGED else whole
+    return None if grade == UNJUDGED else whole
 
 
 def _columns(

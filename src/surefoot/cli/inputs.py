@@ -275,10 +275,10 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
     if not arguments.qrels:
         _refuse_tables(arguments.runs)
         raise SurefootError("runs need judgments: give them with --qrels FILE")
-    from surefoot.effectiveness import score_runs_by, will_compile
+    from surefoot.effectiveness import score_runs_by
 
     measures: Sequence[str] = arguments.measure or [DEFAULT_MEASURE]
-    with progress("Compiling the reader, once" if will_compile() else "Scoring runs", log="none") as report:
+    with progress("Scoring runs", log="none") as report:
         found = score_runs_by(
             arguments.runs,
             arguments.qrels,

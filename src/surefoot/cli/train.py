@@ -165,12 +165,11 @@ def _print_guard(card: Mapping[str, Any]) -> None:
 @contextmanager
 def _progress(settings: Settings) -> Iterator[Callable[[Progress], None]]:
     """Shows the measures of the validation queries after each iteration."""
-    from surefoot.learn.lambdas import will_compile
     from surefoot.learn.metrics import Metric
     from surefoot.learn.validation import describe
 
     metric = str(Metric.reported(settings))
-    with progress("Compiling the kernels, once" if will_compile() else "Training") as tell:
+    with progress("Training") as tell:
 
         def report(at: Progress) -> None:
             shown = f"{describe(at.measures, metric)}, {time_left(at.seconds_left)}"

@@ -18,21 +18,19 @@ that keeps its rank, or is not relevant, contributes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
 import numpy as np
 
-from surefoot._typing import Array, FloatArray, IntArray
-from surefoot.effectiveness import kernels
-from surefoot.effectiveness.measures import NATIVE, Measure, parse_measure
-from surefoot.effectiveness.scoring import relevance_level
+from surefoot._typing import FloatArray, IntArray
+from surefoot.effectiveness.measures import NATIVE, UNJUDGED, Form, Measure, parse_measure
+from surefoot.effectiveness.scoring import refuse_high_grades
 from surefoot.errors import SurefootError
 from surefoot.io.document_lists import Qrels
+from surefoot.native import kernel, records
 
 Grades = IntArray | FloatArray
-Form = Literal["sum", "pairs", "cascade"]
-_FORMS: dict[int, Form] = {kernels.AP: "pairs", kernels.RR: "cascade", kernels.ERR: "cascade"}
+measure_ranking, measure_topics = kernel("measure_ranking"), kernel("measure_topics")
 
 
 @dataclass(frozen=True)
@@ -50,24 +48,30 @@ class Decomposition:
     def of(cls, measure: object, qrels: Qrels) -> Decomposition:
         """The decomposition of a measure, whose gains may depend on the highest grade of the qrels."""
         chosen = parse_measure(measure)
-        if chosen.kind is None:
+        if chosen.form is None:
             raise SurefootError(
                 f"contributions of documents are defined for {', '.join(NATIVE)}; {chosen} is computed by ir_measures"
             )
-        return cls(replace(chosen, rel=relevance_level(chosen, qrels)))
+        refuse_high_grades(chosen, qrels)
+        return cls(chosen.over(qrels.numbers.max()))
 
     @property
-    def form(self) -> Form:
+    def form(self) -> Form | None:
         """How the values of documents combine."""
-        return _FORMS.get(self.measure.kind or 0, "sum")
+        return self.measure.form
 
     def discounts(self, ranks: IntArray) -> FloatArray:
         """What a document is worth at each rank, relative to the first."""
-        top, only = self.measure.rel, np.array([self.measure.rel])
-        distinct, index = np.unique(ranks, return_inverse=True)
-        values = [self._alone(top, only, int(rank)) if rank > 0 else 0.0 for rank in distinct]
-        relative: FloatArray = np.array(values)[index] / self._alone(top, only, 1)
-        return relative
+        distinct, index = np.unique(np.append(ranks, 1), return_inverse=True)
+        topics, deepest = np.arange(distinct.size), int(distinct[-1])
+        ranking = np.full(deepest, UNJUDGED, np.float64)
+        ranking[-1] = self.measure.unit_grade  # the only relevant document of rankings that begin at any rank
+        judged, values = np.full(topics.size, ranking[-1]), np.empty((1, topics.size))
+        ranked = topics, deepest - distinct, distinct, ranking
+        formulas = records("measure", [self.measure.formula])
+        measure_topics(ranked, formulas, np.arange(topics.size + 1), judged, values)
+        relative: FloatArray = values[0, index] / values[0, index[-1]]
+        return relative[:-1]
 
     def gains(self, grades: Grades, judged: Grades) -> FloatArray:
         """What a document of each grade is worth at the first rank; ``judged`` are all grades, highest first."""
@@ -77,7 +81,7 @@ class Decomposition:
 
     def value(self, grades: Grades, judged: Grades, ranks: IntArray) -> float:
         """The measure of the ranking in which documents of these grades have these ranks."""
-        ranking = np.full(ranks.max(initial=1), kernels.UNJUDGED, np.float64)
+        ranking = np.full(ranks.max(initial=1), UNJUDGED, np.float64)
         ranking[ranks[ranks > 0] - 1] = grades[ranks > 0]
         return self._measured(ranking, judged)
 
@@ -98,13 +102,14 @@ class Decomposition:
 
     def _alone(self, grade: float, judged: Grades, rank: int) -> float:
         """The measure of a ranking in which only the document at one rank is judged."""
-        ranking = np.full(rank, kernels.UNJUDGED, np.float64)
+        ranking = np.full(rank, UNJUDGED, np.float64)
         ranking[-1] = grade
         return self._measured(ranking, judged)
 
-    def _measured(self, ranking: Array, judged: Grades) -> float:
-        own, grades = self.measure, judged.astype(np.float64)  # the kernels' type of grades
-        return kernels.measure(own.kind or 0, ranking, grades, own.cutoff, float(own.rel), own.persistence)
+    def _measured(self, ranking: FloatArray, judged: Grades) -> float:
+        value = np.empty(1)
+        measure_ranking(self.measure.formula, ranking, judged.astype(np.float64, order="C"), value)
+        return float(value[0])
 
 
 def _pairs(old: FloatArray, new: FloatArray) -> FloatArray:

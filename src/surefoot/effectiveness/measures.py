@@ -1,54 +1,142 @@
 """Measures by name, with the names, parameters and defaults of ir_measures: ``nDCG@10``, ``AP(rel=2)``.
 
-The common ones are computed by Surefoot, all others by ir_measures.
+Surefoot computes those of `MEASURES`, by the native library; ir_measures computes all others.
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import Any
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
-from surefoot.effectiveness import kernels
+import numpy as np
+
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, did_you_mean, listed
 from surefoot.io.measure_names import canonical
 
-PLAIN = {
-    "ERR": kernels.ERR,
-    "nDCG": kernels.NDCG,
-    "AP": kernels.AP,
-    "RR": kernels.RR,
-    "P": kernels.P,
-    "R": kernels.R,
-    "RBP": kernels.RBP_GRADED,
-}
-"""The kernels of measures without parameters."""
+UNJUDGED = -(1 << 31)
+"""The grade of a document without judgment."""
+ALL = (1 << 62) - 1
+"""The cutoff of a measure without one."""
+LARGEST_EXPONENT = 62
+"""The largest grade for which sums of 2^grade - 1 are exact enough."""
 
-NATIVE = tuple(PLAIN)
-NEED_CUTOFF = ("P", "R")
-LARGEST_GRADE = {kernels.ERR: kernels.LARGEST_ERR_GRADE, kernels.NDCG_EXP: 62}
-"""The largest grades for which a measure is defined, or its gains can be summed exactly."""
+Form = Literal["sum", "pairs", "cascade"]
+Gain = Literal["binary", "linear", "exponential"]
+Discount = Literal["none", "log2", "reciprocal", "geometric"]
+Norm = Literal["none", "cutoff", "ideal", "relevant"]
+
+
+class Formula(NamedTuple):
+    """A measure as the native library takes it, ``struct measure``."""
+
+    form: Form | None
+    gain: Gain
+    discount: Discount
+    norm: Norm
+    cutoff: int
+    rel: float
+    persistence: float
+    scale: float | None
 
 
 @dataclass(frozen=True)
 class Measure:
     """An effectiveness measure; its name determines it.
 
-    ``kind`` is the number of the kernel that computes it, or None if ir_measures does, by its ``origin``.
+    ``form`` says how documents combine, and is None for a measure that ir_measures computes, by its ``origin``:
+
+    - ``sum``: the discounted gains of the documents add up.
+    - ``pairs``: relevant documents add the precision at their ranks, to which the relevant documents above contribute.
+    - ``cascade``: a gain counts if no document above has satisfied the user; it is the chance that the document does.
+
+    ``gain`` is 1 from the grade ``rel`` on (``binary``), the grade (``linear``) or 2^grade - 1 (``exponential``), over
+    the ``scale``, which is the highest grade of the qrels if it is None. Grades below 1 have no gain. ``discount`` at
+    rank i is 1, 1 / log2(i + 1), 1 / i, or (1 - p) p^(i - 1) with the ``persistence`` p. The value is divided by the
+    ``cutoff``, by that of the ``ideal`` ranking, or by the number of ``relevant`` documents, as ``norm`` says.
 
     >>> parse_measure("NDCG@10").name, parse_measure("AP(rel=2)").rel
     ('nDCG@10', 2)
     """
 
     name: str
-    kind: int | None
-    cutoff: int
+    form: Form | None = None
+    gain: Gain = "binary"
+    discount: Discount = "none"
+    norm: Norm = "none"
+    cutoff: int = ALL
     rel: float = 1
     persistence: float = 0.8
+    scale: float | None = 1.0
+    needs_cutoff: bool = False
     origin: Any = None
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def largest_grade(self) -> float:
+        """The largest grade for which the measure is defined, or its gains can be summed exactly."""
+        if self.gain != "exponential":
+            return math.inf
+        return math.log2(self.scale or 1.0) if self.form == "cascade" else LARGEST_EXPONENT
+
+    @property
+    def unit_grade(self) -> float:
+        """The grade whose gain is 1, before an exponential gain is scaled."""
+        return self.scale or 1.0 if self.gain == "linear" else self.rel
+
+    def over(self, highest: float) -> Measure:
+        """The measure with its scale, where that is the highest grade of the qrels.
+
+        >>> parse_measure("RBP").over(3).scale, parse_measure("ERR").over(3).scale
+        (3.0, 16.0)
+        """
+        return replace(self, scale=max(1.0, float(highest))) if self.scale is None else self
+
+    @property
+    def formula(self) -> Formula:
+        """The measure for the native library, which refuses one without a form or a scale."""
+        return Formula(*(getattr(self, name) for name in Formula._fields))
+
+    def discounts(self, ranks: int) -> FloatArray:
+        """The discount of each of the first ranks, relative to that of the first.
+
+        >>> parse_measure("RBP(p=0.5)").discounts(3), parse_measure("RR").discounts(2)
+        (array([1.  , 0.5 , 0.25]), array([1. , 0.5]))
+        """
+        rank = np.arange(1.0, ranks + 1)
+        if self.discount == "geometric":
+            return np.asarray(self.persistence ** (rank - 1))
+        divisors = {"none": np.ones(ranks), "log2": np.log2(rank + 1), "reciprocal": rank}
+        return np.asarray(1.0 / divisors[self.discount])
+
+
+MEASURES = (
+    Measure("ERR", "cascade", "exponential", "reciprocal", scale=16.0),
+    Measure("nDCG", "sum", "linear", "log2", "ideal"),
+    Measure("AP", "pairs", "binary", "reciprocal", "relevant"),
+    Measure("RR", "cascade", "binary", "reciprocal"),
+    Measure("P", "sum", "binary", norm="cutoff", needs_cutoff=True),
+    Measure("R", "sum", "binary", norm="relevant", needs_cutoff=True),
+    Measure("RBP", "sum", "linear", "geometric", scale=None),
+)
+"""The measures that Surefoot computes.
+
+- ERR: Chapelle, Metzler, Zhang and Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009. The highest
+  grade is 4, as in the TREC Web track's gdeval.
+- nDCG: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 20(4), 2002. The gain is the
+  grade, as in trec_eval, or 2^grade - 1, as in gdeval and in Burges et al., "Learning to rank using gradient descent",
+  ICML 2005: ``nDCG(dcg='exp-log2')``.
+- AP: Buckley and Voorhees, "Retrieval system evaluation", in TREC: Experiment and Evaluation, MIT Press, 2005.
+- RR: Kantor and Voorhees, "The TREC-5 confusion track", Information Retrieval 2, 2000.
+- P, R: van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
+- RBP: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 27(1), 2008. Without
+  ``rel`` the gain is the grade over the highest in the qrels, as TREC-COVID computed it.
+"""
+NATIVE = tuple(measure.name for measure in MEASURES)
 
 
 def parse_measure(measure: object) -> Measure:
@@ -69,30 +157,31 @@ def parse_measure(measure: object) -> Measure:
 
 def _plain(name: str, at: object) -> Measure | None:
     """A measure of Surefoot without parameters, which needs no ir_measures: its import takes as long as two runs."""
-    own = next((own for own in PLAIN if own.lower() == name.lower()), None)
+    name, _, cutoff = canonical(name).partition("@")
+    own = next((own for own in MEASURES if own.name.lower() == name), None)
     if own is None:
         return None
-    if isinstance(at, int) and at is not True and at > 0:
-        return Measure(f"{own}@{at}", PLAIN[own], min(at, kernels.ALL))
-    return Measure(own, PLAIN[own], kernels.ALL) if at is None and own not in NEED_CUTOFF else None
+    at = int(cutoff) if cutoff else at
+    if type(at) is int and at > 0:
+        return replace(own, name=f"{own.name}@{at}", cutoff=min(at, ALL))
+    return own if at is None and not own.needs_cutoff else None
 
 
 def _measure_of(origin: Any) -> Measure:
     params = {name: origin.params[name] for name in origin.SUPPORTED_PARAMS if name in origin.params}
-    kind = PLAIN.get(origin.NAME)
-    if origin.NAME == "nDCG" and params.get("dcg") == "exp-log2":
-        kind = kernels.NDCG_EXP
-    if origin.NAME == "RBP" and "rel" in params:
-        kind = kernels.RBP
-    if "gains" in params or params.get("judged_only"):
-        kind = None
-    return Measure(
-        repr(origin),
-        kind,
-        min(params.get("cutoff", kernels.ALL), kernels.ALL),
-        params.get("rel", 1),
-        params.get("p", 0.8),
-        origin if kind is None else None,
+    own = next((own for own in MEASURES if own.name == origin.NAME), None)
+    if own is None or "gains" in params or params.get("judged_only"):
+        own = Measure(origin.NAME, origin=origin)
+    elif params.get("dcg") == "exp-log2":
+        own = replace(own, gain="exponential")
+    elif own.name == "RBP" and "rel" in params:
+        own = replace(own, gain="binary", scale=1.0)
+    return replace(
+        own,
+        name=repr(origin),
+        cutoff=min(params.get("cutoff", ALL), ALL),
+        rel=params.get("rel", 1),
+        persistence=params.get("p", 0.8),
     )
 
 

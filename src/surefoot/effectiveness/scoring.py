@@ -11,22 +11,23 @@ from typing import Any, Literal
 import numpy as np
 
 from surefoot._cores import default_workers
-from surefoot._numba import compiling, is_compiled
 from surefoot._order import natural_order
 from surefoot._trials import NONE, mean_over_trials
-from surefoot._typing import FloatArray, PathLike, Progress
-from surefoot.effectiveness import kernels
+from surefoot._typing import FloatArray, IntArray, PathLike, Progress
 from surefoot.effectiveness.foreign import ForeignMeasures
-from surefoot.effectiveness.measures import LARGEST_GRADE, Measure, parse_measure
+from surefoot.effectiveness.measures import Measure, parse_measure
 from surefoot.effectiveness.sources import ScoredRun, ScoredRuns, Source, load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
+from surefoot.native import kernel, records
 from surefoot.scores import Scores
 
 Runs = Mapping[str, Any] | Iterable[PathLike] | PathLike
 Unjudged = Literal["zero", "skip"]
-UNJUDGED = ("zero", "skip")
+UNJUDGED_CHOICES = ("zero", "skip")
+
+_look_up, judged_fractions, measure_topics = map(kernel, ("look_up", "judged_fractions", "measure_topics"))
 
 
 def score_runs(
@@ -138,7 +139,7 @@ def score_runs_by(
         raise SurefootError("no measures to score by; name at least one, such as nDCG@10")
     chosen = list({measure.name: measure for measure in map(parse_measure, wanted)}.values())
     judged = load_qrels(qrels)
-    prepared = RunScorer(chosen, judged, choose(unjudged, UNJUDGED, "unjudged") == "skip")
+    prepared = RunScorer(chosen, judged, choose(unjudged, UNJUDGED_CHOICES, "unjudged") == "skip")
     rows: list[_Row] = []
     kept = {}
     threads = max(1, (workers or default_workers()) // len(sources))
@@ -148,12 +149,11 @@ def score_runs_by(
         row = prepared.row(run)
         return row, ScoredRun(source.again(run), row.not_retrieved)
 
-    with compiling(will_compile()):
-        for done, (row, again) in enumerate(_in_threads(score, sources, workers), start=1):
-            rows.append(row)
-            kept[row.name] = again
-            if progress is not None:
-                progress(done, len(sources), "Scoring runs")
+    for done, (row, again) in enumerate(_in_threads(score, sources, workers), start=1):
+        rows.append(row)
+        kept[row.name] = again
+        if progress is not None:
+            progress(done, len(sources), "Scoring runs")
     _refuse_doubles([row.name for row in rows], sources)
     groups: dict[str, list[_Row]] = {}
     for source, row in zip(sources, rows, strict=True):
@@ -177,11 +177,6 @@ def score_runs_by(
     return found
 
 
-def will_compile() -> bool:
-    """Whether scoring has to compile its kernels first, which takes some seconds."""
-    return not is_compiled(kernels.measure_run)
-
-
 @dataclass(frozen=True)
 class _Row:
     """The scores of one run and its judged fractions (measures × topics), and the topics that it or the qrels lack."""
@@ -202,18 +197,12 @@ class RunScorer:
             refuse_high_grades(measure, qrels)
         self._qrels, self._skip = qrels, skip
         self._topics = {topic: index for index, topic in enumerate(qrels.topics)}
-        self._foreign = [index for index, measure in enumerate(measures) if measure.kind is None]
+        self._own = [index for index, measure in enumerate(measures) if measure.form is not None]
+        self._foreign = [index for index, measure in enumerate(measures) if measure.form is None]
+        own = (measures[index].over(qrels.numbers.max()).formula for index in self._own)
+        self._formulas = records("measure", own)
         self._others = ForeignMeasures([measures[index] for index in self._foreign], qrels, skip)
-        self._depth = max(measure.cutoff for measure in measures)
-        self._arrays = kernels.QrelsArrays(
-            qrels.data, qrels.bounds, qrels.start, qrels.length, qrels.codes, qrels.numbers, qrels.tables, qrels.slots
-        )
-        self._plan = kernels.Plan(
-            np.array([kernels.FOREIGN if measure.kind is None else measure.kind for measure in measures], np.int64),
-            np.array([measure.cutoff for measure in measures], np.int64),
-            np.array([relevance_level(measure, qrels) for measure in measures], np.float64),
-            np.array([measure.persistence for measure in measures], np.float64),
-        )
+        self._cutoffs = np.array([measure.cutoff for measure in measures], np.int64)
 
     def row(self, run: Run) -> _Row:
         """The scores of a run."""
@@ -237,24 +226,35 @@ class RunScorer:
     def score(self, run: Run) -> tuple[FloatArray, FloatArray]:
         """The scores, 0 where the run lacks a topic, and the judged fractions, NaN there: measures × topics."""
         topic_of = np.array([self._topics.get(topic, -1) for topic in run.topics], np.int64)
-        values = np.zeros((self._plan.kinds.size, len(self._topics)))
+        values, own = (np.zeros((rows, len(self._topics))) for rows in (self._cutoffs.size, len(self._own)))
         judged = np.full(values.shape, np.nan)
-        kernels.measure_run(
-            kernels.RunArrays(run.data, run.bounds, run.start, run.length, run.codes),
-            self._arrays,
-            topic_of,
-            self._plan,
-            self._skip,
-            np.empty(min(self._depth, int(np.diff(run.bounds).max())), np.float64),
-            values,
-            judged,
-        )
-        values[self._foreign] = self._others.values(run)
+        first, grades = run.bounds[:-1], np.empty(len(run))
+        for skip in (False, True)[: 1 + self._skip]:
+            sizes = look_up(run, self._qrels, topic_of, first, int(self._cutoffs.max()), skip, grades)
+            ranked = topic_of, first, sizes, grades
+            if not skip:
+                judged_fractions(ranked, self._cutoffs, judged)
+        measure_topics(ranked, self._formulas, self._qrels.bounds, self._qrels.numbers, own)
+        values[self._own], values[self._foreign] = own, self._others.values(run)
         return values, judged
 
     def values(self, run: Run) -> FloatArray:
         """Measures × topics of the qrels; 0 where the run lacks a topic."""
         return self.score(run)[0]
+
+
+def look_up(
+    run: Run, qrels: Qrels, topic_of: IntArray, first: IntArray, depth: int, skip: bool, grades: FloatArray
+) -> IntArray:
+    """Fill in the grades of the first documents of each topic of a run, and return how many each has.
+
+    ``topic_of`` is the index in the qrels of each topic of the run, or -1, and ``first`` where its grades begin;
+    ``skip`` leaves out unjudged documents.
+    """
+    sizes = np.empty(topic_of.size, np.int64)
+    judged = qrels.tokens, qrels.numbers, qrels.tables, qrels.slots
+    _look_up(run.tokens, run.bounds, topic_of, first, judged, depth, int(skip), grades, sizes)
+    return sizes
 
 
 def _in_threads(
@@ -283,19 +283,13 @@ def _refuse_doubles(names: Sequence[str | None], sources: Sequence[Source]) -> N
             raise SurefootError(f"two runs are named {name!r}: {other} and {source}; rename one of them")
 
 
-def relevance_level(measure: Measure, qrels: Qrels) -> float:
-    """The lowest relevant grade; for graded RBP the highest grade of the qrels, by which gains are divided."""
-    return max(1.0, float(qrels.numbers.max())) if measure.kind == kernels.RBP_GRADED else measure.rel
-
-
 def refuse_high_grades(measure: Measure, qrels: Qrels) -> None:
     """Refuse grades for which the measure is not defined."""
-    limit = LARGEST_GRADE.get(measure.kind) if measure.kind is not None else None
-    highest = float(qrels.numbers.max())
-    if limit is not None and highest > limit:
+    limit, highest = measure.largest_grade, float(qrels.numbers.max())
+    if highest > limit:
         raise InputError(
             qrels.path,
-            f"{measure} is defined for grades up to {limit}; found {highest:g}; map the grades to 0..{limit}",
+            f"{measure} is defined for grades up to {limit:g}; found {highest:g}; map the grades to 0..{limit:g}",
         )
 
 
@@ -324,8 +318,9 @@ def _notes_on_skipping(qrels: Qrels) -> list[str]:
 
 def _notes_on(measure: Measure, qrels: Qrels) -> list[str]:
     notes = []
-    if measure.kind == kernels.RBP_GRADED:
-        notes.append(f"{measure}: a document's gain is its grade over {relevance_level(measure, qrels):g}, the highest")
+    if measure.scale is None:
+        scale = measure.over(qrels.numbers.max()).scale
+        notes.append(f"{measure}: a document's gain is its grade over {scale:g}, the highest")
     best = qrels.numbers[qrels.bounds[:-1]]
     empty = [topic for topic, grade in zip(qrels.topics, best, strict=True) if grade < measure.rel]
     if empty:

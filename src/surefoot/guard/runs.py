@@ -19,14 +19,17 @@ from surefoot.guard.certificate import Budget
 from surefoot.guard.fitting import GuardFit, fit_guard
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.selection import ALPHA
-from surefoot.io.document_lists import COLLIDING, Qrels, Run
-from surefoot.io.run_kernels import find_keys
+from surefoot.io.document_lists import Qrels, Run
+from surefoot.io.ids import COLLIDING
+from surefoot.native import kernel
 
 if TYPE_CHECKING:
     from surefoot.guard.guard import Guard
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """Mixes a topic's number into the hashes of its documents."""
+
+_find_keys = kernel("find_keys")
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +244,7 @@ def _load(run: object, name: str) -> Run:
 def _find(known: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> IntArray:
     """The index of each wanted key among the known ones, -1 if it is not there."""
     found = np.empty(wanted.size, np.int64)
-    if not find_keys(known, wanted, np.empty(1 << (2 * known.size).bit_length(), np.int64), found):
+    if not _find_keys(known, wanted, np.empty(1 << (2 * known.size).bit_length(), np.int64), found):
         raise SurefootError(f"the documents of a run have {COLLIDING}")
     return found
 

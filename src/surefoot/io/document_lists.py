@@ -8,26 +8,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._order import natural_order
-from surefoot._typing import FloatArray, IntArray
+from surefoot._typing import Array, FloatArray, IntArray
 from surefoot.errors import InputError, choose, counted
 from surefoot.io import diagnostics
-from surefoot.io import trec_kernels as kernels
 from surefoot.io.files import BYTE_ORDER_MARK
+from surefoot.io.ids import COLLIDING, Tokens, table_sizes
+from surefoot.native import kernel
 
 if TYPE_CHECKING:
     import polars
 
 Duplicates = Literal["error", "first", "best"]
 DUPLICATES = ("error", "first", "best")
-COLLIDING = "ids that collide in hash tables, as if made to; give them other ids"
+_rank_topics, _index_topics, _other_tag = kernel("rank_topics"), kernel("index_topics"), kernel("other_tag")
 Refuse = Callable[[int, int], InputError]
 """Makes the error of a repeated document of the offsets of its two occurrences in the text."""
+
+
+class Documents(NamedTuple):
+    """Documents in the order of the lines: where their ids start, the ids' lengths and hashes, and their numbers."""
+
+    start: Array
+    length: Array
+    codes: Array
+    numbers: Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,6 +69,11 @@ class DocumentLists:
     def data(self) -> npt.NDArray[np.uint8]:
         """The content of the file, for kernels."""
         return np.frombuffer(self.text, np.uint8)
+
+    @property
+    def tokens(self) -> Tokens:
+        """The ids of the documents, for kernels."""
+        return Tokens(self.data, self.start, self.length, self.codes)
 
     @property
     def documents(self) -> list[str]:
@@ -129,7 +144,9 @@ class Run(DocumentLists):
         """The last field of every line of a TREC run; lines that differ in it are an error. Elsewhere the name."""
         if not self.is_trec:
             return self.name
-        start, end, other = kernels.other_tag(self.data, text_begin(self.text))
+        found = np.empty(3, np.int64)
+        _other_tag(self.data, text_begin(self.text), found)
+        start, end, other = found.tolist()
         tag = self.text[start:end].decode()
         if other < 0:
             return tag
@@ -176,17 +193,17 @@ class Qrels(DocumentLists):
 
 
 def ranked_lists(
-    path: str, text: bytes, topics: tuple[str, ...], bounds: IntArray, documents: kernels.Documents
+    path: str, text: bytes, topics: tuple[str, ...], bounds: IntArray, documents: Documents
 ) -> DocumentLists:
     """The lists with the documents of each topic in ranking order; ``documents`` may be overwritten."""
     documents = _by_number(bounds, documents)
     longest = np.diff(bounds).max()
-    spare = kernels.Documents(*(np.empty(longest, column.dtype) for column in documents))
-    kernels.rank_topics(np.frombuffer(text, np.uint8), bounds, documents, np.empty(longest, np.int64), spare)
+    spare = Documents(*(np.empty(longest, column.dtype) for column in documents))
+    _rank_topics(np.frombuffer(text, np.uint8), bounds, documents, np.empty(longest, np.int64), spare)
     return DocumentLists(path, text, topics, bounds, *documents)
 
 
-def _by_number(bounds: IntArray, documents: kernels.Documents) -> kernels.Documents:
+def _by_number(bounds: IntArray, documents: Documents) -> Documents:
     """The documents of each topic by descending number: numpy's sort is far faster than one that also compares ids.
 
     The kernel that follows then has to order documents of equal numbers only.
@@ -201,7 +218,7 @@ def _by_number(bounds: IntArray, documents: kernels.Documents) -> kernels.Docume
     order = np.arange(numbers.size)
     for first, end in zip(bounds[topics].tolist(), bounds[topics + 1].tolist(), strict=True):
         order[first:end] = first + np.argsort(-numbers[first:end])
-    return kernels.Documents(*(column[order] for column in documents))
+    return Documents(*(column[order] for column in documents))
 
 
 def as_run(lists: DocumentLists, name: str, duplicates: Duplicates, refuse: Refuse, *, is_trec: bool) -> Run:
@@ -210,14 +227,13 @@ def as_run(lists: DocumentLists, name: str, duplicates: Duplicates, refuse: Refu
     sizes = table_sizes(lists.bounds)
     # The tables only detect repeated documents, so all topics use the same memory.
     tables, slots = np.stack([np.zeros_like(sizes), sizes], axis=1), np.empty(sizes.max(), np.int32)
-    earlier, again = _fill_tables(lists, tables, slots)
+    kept, earlier, again = _fill_tables(lists, tables, slots, duplicates == "best")
     notes: tuple[str, ...] = ()
     if earlier >= 0:
         if duplicates == "error":
             raise refuse(earlier, again)
-        before = len(lists)
-        lists = _without_repeated(lists, tables, slots, duplicates == "best")
-        dropped = counted(before - len(lists), "repeated document")
+        dropped = counted(int(np.count_nonzero(~kept)), "repeated document")
+        lists = _without_repeated(lists, kept)
         notes = (f"{name}: {dropped} left out, the {duplicates} of each kept",)
     return Run(**vars(lists), name=name, is_trec=is_trec, notes=notes)
 
@@ -227,7 +243,7 @@ def as_qrels(lists: DocumentLists, refuse: Refuse) -> Qrels:
     lists = _in_natural_order(lists)
     sizes = table_sizes(lists.bounds)
     tables, slots = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1), np.empty(sizes.sum(), np.int32)
-    earlier, again = _fill_tables(lists, tables, slots)
+    _, earlier, again = _fill_tables(lists, tables, slots)
     if earlier >= 0:
         raise refuse(earlier, again)
     return Qrels(**vars(lists), tables=tables, slots=slots)
@@ -239,36 +255,31 @@ def _in_natural_order(lists: DocumentLists) -> DocumentLists:
         return lists
     rows, topic_of = lists.rows(topics)
     bounds = np.concatenate([[0], np.cumsum(np.bincount(topic_of, minlength=len(topics)))])
-    columns = kernels.Documents(*(column[rows] for column in _documents(lists)))
+    columns = Documents(*(column[rows] for column in _documents(lists)))
     return replace(lists, topics=topics, bounds=bounds, **columns._asdict())
 
 
-def table_sizes(bounds: IntArray) -> IntArray:
-    """Powers of two that leave a hash table of each topic's documents at most half full."""
-    powers: IntArray = np.maximum(3, np.ceil(np.log2(2 * np.diff(bounds)))).astype(np.int64)
-    return np.left_shift(np.ones_like(powers), powers)
-
-
-def _fill_tables(lists: DocumentLists, tables: IntArray, slots: npt.NDArray[np.int32]) -> tuple[int, int]:
-    earlier, again = kernels.index_topics(lists.data, lists.bounds, _documents(lists), tables, slots)
+def _fill_tables(
+    lists: DocumentLists, tables: IntArray, slots: npt.NDArray[np.int32], best: bool = False
+) -> tuple[npt.NDArray[np.bool_], int, int]:
+    """Which documents are left without repeated ones, and the offsets of the first two that are the same, or -1."""
+    kept, repeated = np.ones(len(lists), np.bool_), np.empty(2, np.int64)
+    _index_topics(lists.tokens, lists.bounds, tables, slots, best, kept, repeated)
+    earlier, again = repeated.tolist()
     if earlier == again:
         document = lists.document(int(np.flatnonzero(lists.start == again)[0]))
         raise InputError(lists.path, f"document {document!r} and many others have {COLLIDING}")
-    return earlier, again
+    return kept, earlier, again
 
 
-def _without_repeated(
-    lists: DocumentLists, tables: IntArray, slots: npt.NDArray[np.int32], best: bool
-) -> DocumentLists:
-    kept = np.ones(len(lists), np.bool_)
-    kernels.mark_repeated(lists.data, lists.bounds, _documents(lists), tables, slots, best, kept)
+def _without_repeated(lists: DocumentLists, kept: npt.NDArray[np.bool_]) -> DocumentLists:
     bounds = np.concatenate([[0], np.cumsum(kept)])[lists.bounds]
-    columns = kernels.Documents(*(column[kept] for column in _documents(lists)))
+    columns = Documents(*(column[kept] for column in _documents(lists)))
     return replace(lists, bounds=bounds, **columns._asdict())
 
 
-def _documents(lists: DocumentLists) -> kernels.Documents:
-    return kernels.Documents(lists.start, lists.length, lists.codes, lists.numbers)
+def _documents(lists: DocumentLists) -> Documents:
+    return Documents(lists.start, lists.length, lists.codes, lists.numbers)
 
 
 def text_begin(text: bytes) -> int:

@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError
-from surefoot.io import letor_kernels as kernels
 from surefoot.io.diagnostics import line_number
 from surefoot.io.files import BYTE_ORDER_MARK
+from surefoot.io.ids import COLLIDING, Tokens
 from surefoot.io.letor_cache import series_of
-from surefoot.io.trec_kernels import number_topics
 from surefoot.learn.data import RankingData
+from surefoot.native import kernel
 
 if TYPE_CHECKING:
     from surefoot.learn.data import Matrix
@@ -37,6 +37,12 @@ CHUNK = 1 << 22
 SPARSE_GAIN, SMALLEST_SPARSE = 4, 64 << 20
 TOO_LARGE = 2.0**128 - 2.0**103
 """From here on float32 rounds to infinity."""
+MOST_FEATURES = 10_000_000
+
+FINE, BAD_LABEL, BAD_QUERY, BAD_FEATURE, BAD_VALUE, TWICE = range(6)
+"""Problems of a line, as the kernels number them."""
+
+_parse_letor, _read_features, _gather_tokens = map(kernel, ("parse_letor", "read_features", "gather_tokens"))
 
 
 @dataclass(frozen=True)
@@ -48,9 +54,9 @@ class _Lines:
     stop: IntArray
     pairs: Indices
     document: IntArray
-    document_size: IntArray
+    document_size: Indices
     block: IntArray
-    block_size: IntArray
+    block_size: Indices
     block_rows: IntArray
 
 
@@ -82,11 +88,11 @@ class _Target:
         matrix = np.empty((0, width), np.float32)
         return cls(targets, first, width, matrix, bounds, np.empty(total, np.int32), np.empty(total, np.float32))
 
-    def buffer(self, most: int) -> kernels.Pairs:
+    def buffer(self, most: int) -> tuple[Indices, Floats]:
         """Where a thread writes pairs: the sparse matrix itself, or a buffer for one line of the dense one."""
         if self.bounds.size:
-            return kernels.Pairs(self.bounds, self.indices, self.values)
-        return kernels.Pairs(self.bounds, np.empty(most, np.int32), np.empty(most, np.float32))
+            return self.indices, self.values
+        return np.empty(most, np.int32), np.empty(most, np.float32)
 
     def put(self, rows: IntArray, features: IntArray, values: Floats) -> None:
         """Write values to rows that have all their other values."""
@@ -157,11 +163,13 @@ class LetorText:
 
     def _parse_chunk(self, begin: int, end: int) -> tuple[list[npt.NDArray[Any]], int, int]:
         most = (end - begin) // SHORTEST_LINE + 1  # memory that is never written to is not allocated
-        dtypes = (np.float32, np.int64, np.int64, np.int32, np.int64, np.int64)
-        rows = kernels.Rows(*(np.empty(most, dtype) for dtype in dtypes))
-        blocks = kernels.Blocks(*(np.empty(most, np.int64) for _ in range(3)))
-        count, runs, first, last, problem, at = kernels.parse_lines(self._data, begin, end, rows, blocks)
-        if problem != kernels.FINE:
+        dtypes = (np.float32, np.int64, np.int64, np.int32, np.int64, np.int32)
+        rows = tuple(np.empty(most, dtype) for dtype in dtypes)
+        blocks = tuple(np.empty(most, dtype) for dtype in (np.int64, np.int32, np.int64))
+        found = np.empty(5, np.int64)
+        problem = _parse_letor(self._data, begin, end, rows, blocks, found)
+        count, runs, first, last, at = found.tolist()
+        if problem != FINE:
             raise self._error(problem, at)
         query, query_size, query_row = (column[:runs].copy() for column in blocks)
         rows_of_query = np.diff(query_row, append=count)
@@ -169,21 +177,21 @@ class LetorText:
 
     def _queries(self, lines: _Lines) -> tuple[tuple[str, ...], IntArray, IntArray | None]:
         """The queries, where each one's rows end, and the order that brings them together if they are scattered."""
-        runs = lines.block.size
-        codes, query_of = np.empty(runs, np.uint64), np.empty(runs, np.int32)
-        slots = np.full(1 << max(3, (2 * runs - 1).bit_length()), -1, np.int32)
-        start, size = lines.block.copy(), lines.block_size.copy()
-        count = number_topics(self._data, start, size, codes, slots, query_of)
-        bounds = np.zeros(count + 1, np.int64)
+        numbered = Tokens.of(self._data, lines.block, lines.block_size).number()
+        if numbered is None:
+            raise InputError(self.path, f"its queries have {COLLIDING}")
+        query_of, first = numbered
+        bounds = np.zeros(first.size + 1, np.int64)
         np.add.at(bounds, query_of + 1, lines.block_rows)
         scattered = np.any(query_of[1:] < query_of[:-1])
         order = np.argsort(np.repeat(query_of, lines.block_rows), kind="stable") if scattered else None
-        return tuple(self._words(start[:count], size[:count]).split("\n")), np.cumsum(bounds), order
+        queries = self._words(lines.block[first], lines.block_size[first]).split("\n")
+        return tuple(queries), np.cumsum(bounds), order
 
-    def _words(self, start: IntArray, size: IntArray) -> str:
+    def _words(self, start: IntArray, size: Indices) -> str:
         """Ranges of the text, one on each line."""
         words = np.empty(int(size.sum()) + size.size - 1, np.uint8)
-        kernels.gather_words(self._data, start, size, words)
+        _gather_tokens(self._data, start, size, words)
         content = words.tobytes()
         try:
             return content.decode()
@@ -213,15 +221,15 @@ class LetorText:
         """Fill in the features of some rows; returns the lowest and highest column."""
         most = int(lines.pairs[row:end].max(initial=0))
         pairs, open_pairs = target.buffer(most), np.empty((max(most, 1024), 2), np.int64)
-        rows = kernels.FeatureRows(lines.start, lines.stop, lines.pairs, target.targets)
-        lowest, highest = 0, -1
+        rows = lines.start, lines.stop, lines.pairs, target.targets
+        lowest, highest, found = 0, -1, np.empty(5, np.int64)
         while row < end:
-            row, opened, low, high, problem, at = kernels.read_features(
-                self._data, row, end, rows, target.first, target.matrix, pairs, open_pairs
-            )
+            matrix = target.matrix, target.bounds, *pairs
+            problem = _read_features(self._data, row, end, rows, target.first, matrix, open_pairs, found)
+            row, opened, low, high, at = found.tolist()
             lowest, highest = min(lowest, low), max(highest, high)
             features, values = self._parse_open_pairs(open_pairs[:opened])
-            if problem != kernels.FINE:
+            if problem != FINE:
                 raise self._error(problem, at)
             if lowest >= 0 and highest < target.width:
                 target.put(np.searchsorted(lines.start, open_pairs[:opened, 0], "right") - 1, features, values)
@@ -234,7 +242,7 @@ class LetorText:
             feature, _, word = self.text[begin:end].partition(b":")
             value = _number(word)
             if not abs(value) < TOO_LARGE:
-                raise self._error(kernels.BAD_VALUE, begin)
+                raise self._error(BAD_VALUE, begin)
             features.append(int(feature))
             values.append(value)
         return np.array(features, np.int64), np.array(values).astype(np.float32)
@@ -248,7 +256,7 @@ class LetorText:
     def _error(self, problem: int, at: int) -> InputError:
         """What is wrong at an offset, and what to do."""
         line = line_number(self.text, at)
-        if problem == kernels.TWICE:
+        if problem == TWICE:
             return InputError(self.path, f"feature {self._double(at)} occurs twice in the line; keep one of them", line)
         return InputError(self.path, _reason(problem, self._word(at)), line)
 
@@ -264,17 +272,17 @@ def _reason(problem: int, word: str) -> str:
     """What is wrong with a word, and what to do."""
     found = f"found {word[:60]!r}" if word else "found the end of the line"
     feature, colon, value = word.partition(":")
-    if problem == kernels.BAD_LABEL:
+    if problem == BAD_LABEL:
         return f"expected a whole number of 0 or more as the label, {found}; {LINES}"
-    if problem == kernels.BAD_QUERY:
+    if problem == BAD_QUERY:
         return f"expected qid:ID after the label, {found}; {LINES}"
-    if problem == kernels.BAD_VALUE:
+    if problem == BAD_VALUE:
         kind = "a finite number within float32" if not math.isnan(_number(value.encode())) else "a number"
         return f"expected {kind} as the value of feature {feature}, {found}; write NULL if it is missing"
     if not colon:
         return f"expected feature:value, {found}; {LINES}"
     if feature.isdecimal():
-        return f"features may be numbered up to {kernels.MOST_FEATURES:,}, {found}; number them without large gaps"
+        return f"features may be numbered up to {MOST_FEATURES:,}, {found}; number them without large gaps"
     return f"expected a whole number of 0 or more before the colon, {found}; {LINES}"
 
 

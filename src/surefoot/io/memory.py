@@ -12,11 +12,11 @@ import numpy as np
 from surefoot._names import as_utf8, refuse_doubles
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import InputError, listed
-from surefoot.io import trec_kernels as kernels
 from surefoot.io.diagnostics import LARGEST_GRADE
-from surefoot.io.document_lists import DocumentLists, Duplicates, Qrels, Run, as_qrels, as_run, ranked_lists
+from surefoot.io.document_lists import DocumentLists, Documents, Duplicates, Qrels, Run, as_qrels, as_run, ranked_lists
 from surefoot.io.files import IRDS
 from surefoot.io.frames import is_frame, table_of
+from surefoot.io.ids import Tokens
 from surefoot.io.layouts import NAMES, Table, find_column
 from surefoot.io.score_file import in_file
 
@@ -193,12 +193,11 @@ def _lists(entries: Entries, name: str) -> DocumentLists:
     """The entries by topic and in ranking order."""
     sizes = np.bincount(entries.topic_of, minlength=len(entries.topics))
     start = np.cumsum(entries.length) - entries.length
-    codes = np.empty(start.size, np.uint64)
-    documents = kernels.Documents(start, entries.length.astype(np.int32), codes, entries.numbers.copy())
-    kernels.hash_documents(np.frombuffer(entries.ids, np.uint8), documents)
+    ids = Tokens.of(np.frombuffer(entries.ids, np.uint8), start, entries.length.astype(np.int32))
+    documents = Documents(start, ids.length, ids.codes, entries.numbers.copy())
     if (np.diff(entries.topic_of) < 0).any():
         order = np.argsort(entries.topic_of, kind="stable")
-        documents = kernels.Documents(*(column[order] for column in documents))
+        documents = Documents(*(column[order] for column in documents))
     topics = tuple(topic for topic, size in zip(entries.topics, sizes.tolist(), strict=True) if size)
     bounds = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
     return ranked_lists(name, entries.ids, topics, bounds, documents)

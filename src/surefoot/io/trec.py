@@ -16,31 +16,32 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._cores import default_workers
-from surefoot._typing import IntArray, PathLike
+from surefoot._typing import Array, IntArray, PathLike
 from surefoot.errors import InputError, choose
 from surefoot.io import diagnostics, run_formats
-from surefoot.io import trec_kernels as kernels
 from surefoot.io.diagnostics import QRELS, RUN, LineFormat
 from surefoot.io.document_lists import (
-    COLLIDING,
     DocumentLists,
+    Documents,
     Duplicates,
     Qrels,
     Run,
     as_qrels,
     as_run,
     ranked_lists,
-    table_sizes,
     text_begin,
 )
 from surefoot.io.files import IRDS, name_of, read_bytes
+from surefoot.io.ids import COLLIDING, Tokens
 from surefoot.io.memory import irds_qrels, qrels_in_memory, run_in_memory
+from surefoot.native import kernel
 
 Names = Literal["file", "tag"]
 LARGE = 1 << 25
 """Bytes from which on a text is parsed in threads."""
 
 _DTYPES = (np.int64, np.int32, np.uint64, np.float64)
+_count_lines, _parse_trec = kernel("count_lines"), kernel("parse_trec")
 REMEDY = ", or say which counts (duplicates: first, best)"
 
 
@@ -128,13 +129,13 @@ def _parse_text(
     pieces = _pieces(text, (workers or default_workers()) if len(text) >= LARGE else 1)
     with ThreadPoolExecutor(len(pieces)) as pool:
         run = pool.map if len(pieces) > 1 else map
-        line_ends, beyond_ascii = zip(*run(lambda piece: kernels.count_lines(data[piece]), pieces), strict=True)
+        line_ends, beyond_ascii = zip(*run(lambda piece: _counts(data[piece]), pieces), strict=True)
         if any(beyond_ascii):
             diagnostics.validate_utf8(path, text, line_format)
         room = [*line_ends[:-1], line_ends[-1] + 1]
-        documents = kernels.Documents(*(np.empty(sum(room), dtype) for dtype in _DTYPES))
+        documents = Documents(*(np.empty(sum(room), dtype) for dtype in _DTYPES))
         begins = [0, *accumulate(room)]
-        own = [kernels.Documents(*(column[slice(*pair)] for column in documents)) for pair in pairwise(begins)]
+        own = [Documents(*(column[slice(*pair)] for column in documents)) for pair in pairwise(begins)]
         parts = list(run(partial(_parse, data, line_format), pieces, own))
     documents, blocks, bad = _joined(text, documents, begins, parts)
     try:
@@ -146,7 +147,7 @@ def _parse_text(
     topics, bounds, order = _group(path, text, data, documents.start.size, blocks)
     del blocks  # scattered topics make as many blocks as lines
     if order is not None:
-        documents = kernels.Documents(*(column[order] for column in documents))
+        documents = Documents(*(column[order] for column in documents))
     return ranked_lists(str(path), text, topics, bounds, documents)
 
 
@@ -158,50 +159,65 @@ def _pieces(text: bytes, count: int) -> list[slice]:
     return [slice(*pair) for pair in pairwise(bounds)]
 
 
+def _counts(data: npt.NDArray[np.uint8]) -> list[int]:
+    """The number of line ends, and 1 if any byte is beyond ASCII, else 0."""
+    found = np.empty(2, np.int64)
+    _count_lines(data, found)
+    return found.tolist()
+
+
+class _Blocks(NamedTuple):
+    """Runs of lines of one topic: where the topic's id starts, its length, and the first line."""
+
+    start: Array
+    length: Array
+    line: Array
+
+
 class _Part(NamedTuple):
     """A piece as it is parsed: its number of lines, its blocks, and the offset of its first malformed line or -1."""
 
     lines: int
-    blocks: kernels.Blocks
+    blocks: _Blocks
     bad: int
 
 
-def _parse(data: npt.NDArray[np.uint8], line_format: LineFormat, piece: slice, documents: kernels.Documents) -> _Part:
+def _parse(data: npt.NDArray[np.uint8], line_format: LineFormat, piece: slice, documents: Documents) -> _Part:
     """Parse a piece into ``documents``, which has room for all its lines."""
-    blocks = kernels.Blocks(*(np.empty(documents.start.size, np.int64) for _ in range(3)))
-    lines, count, bad = kernels.parse_lines(data[: piece.stop], piece.start, line_format is RUN, documents, blocks)
-    return _Part(lines, kernels.Blocks(*(column[:count] for column in blocks)), bad)
+    blocks = _Blocks(*(np.empty(documents.start.size, dtype) for dtype in (np.int64, np.int32, np.int64)))
+    found = np.empty(3, np.int64)
+    _parse_trec(data[: piece.stop], piece.start, line_format is RUN, documents, blocks, found)
+    lines, count, bad = found.tolist()
+    return _Part(lines, _Blocks(*(column[:count] for column in blocks)), bad)
 
 
-def _joined(
-    text: bytes, documents: kernels.Documents, begins: list[int], parts: list[_Part]
-) -> tuple[kernels.Documents, kernels.Blocks, int]:
+def _joined(text: bytes, documents: Documents, begins: list[int], parts: list[_Part]) -> tuple[Documents, _Blocks, int]:
     """The parts up to the first malformed line as one: their documents, which are moved together, and their blocks.
 
     A topic that goes on in the next part is one block.
     """
     wrong = next((number for number, part in enumerate(parts) if part.bad >= 0), len(parts) - 1)
-    blocks: list[kernels.Blocks] = []
+    blocks: list[_Blocks] = []
     lines, last = 0, b""
     for begin, part in zip(begins, parts[: wrong + 1], strict=False):
         goes_on = int(part.lines > 0 and _topic(text, part.blocks, 0) == last)
-        blocks.append(kernels.Blocks(*(column[goes_on:] for column in part.blocks)))
+        blocks.append(_Blocks(*(column[goes_on:] for column in part.blocks)))
         blocks[-1].line[:] += lines
         for column in documents if begin > lines else ():  # there were blank lines or comments
             column[lines : lines + part.lines] = column[begin : begin + part.lines]
         lines += part.lines
         last = _topic(text, part.blocks, -1) if part.lines else last
-    whole = blocks[0] if len(blocks) == 1 else kernels.Blocks(*map(np.concatenate, zip(*blocks, strict=True)))
-    return kernels.Documents(*(column[:lines] for column in documents)), whole, parts[wrong].bad
+    whole = blocks[0] if len(blocks) == 1 else _Blocks(*map(np.concatenate, zip(*blocks, strict=True)))
+    return Documents(*(column[:lines] for column in documents)), whole, parts[wrong].bad
 
 
-def _topic(text: bytes, blocks: kernels.Blocks, index: int) -> bytes:
+def _topic(text: bytes, blocks: _Blocks, index: int) -> bytes:
     """The topic of a block."""
     begin = int(blocks.start[index])
     return text[begin : begin + int(blocks.length[index])]
 
 
-def _validate(path: PathLike, text: bytes, documents: kernels.Documents, bad: int, line_format: LineFormat) -> None:
+def _validate(path: PathLike, text: bytes, documents: Documents, bad: int, line_format: LineFormat) -> None:
     """Parse what the kernel left open, and refuse what can't be read."""
     _parse_open_numbers(path, text, documents, line_format)
     if bad >= 0:
@@ -210,7 +226,7 @@ def _validate(path: PathLike, text: bytes, documents: kernels.Documents, bad: in
         raise InputError(path, f"holds no lines; {line_format}")
 
 
-def _parse_open_numbers(path: PathLike, text: bytes, documents: kernels.Documents, line_format: LineFormat) -> None:
+def _parse_open_numbers(path: PathLike, text: bytes, documents: Documents, line_format: LineFormat) -> None:
     """Parse the numbers that the kernel left open as NaN, in place, and refuse what is no score or grade."""
     numbers = documents.numbers
     doubtful = ~np.isfinite(numbers)
@@ -221,21 +237,18 @@ def _parse_open_numbers(path: PathLike, text: bytes, documents: kernels.Document
 
 
 def _group(
-    path: PathLike, text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: kernels.Blocks
+    path: PathLike, text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: _Blocks
 ) -> tuple[tuple[str, ...], IntArray, IntArray | None]:
     """The topics, where each one's documents end, and the order that brings them together if they are scattered."""
-    start, length, first = blocks
-    sizes = np.diff(first, append=lines)
-    codes, topic_of = np.empty(start.size, np.uint64), np.empty(start.size, np.int32)
-    slots = np.full(table_sizes(np.array([0, start.size]))[0], -1, np.int32)
-    count = kernels.number_topics(data, start, length, codes, slots, topic_of)
-    if count < 0:
+    numbered = Tokens.of(data, blocks.start, blocks.length).number()
+    if numbered is None:
         raise InputError(path, f"its topics have {COLLIDING}")
-    ends = (start + length)[:count].tolist()
-    topics = tuple(text[a:b].decode() for a, b in zip(start[:count].tolist(), ends, strict=True))
-    bounds = np.zeros(count + 1, np.int64)
+    topic_of, first = numbered
+    starts, ends = blocks.start[first], (blocks.start + blocks.length)[first]
+    topics = tuple(text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
+    sizes, bounds = np.diff(blocks.line, append=lines), np.zeros(first.size + 1, np.int64)
     np.add.at(bounds, topic_of + 1, sizes)
     order = None
-    if start.size > count:
+    if topic_of.size > first.size:
         order = np.argsort(np.repeat(topic_of, sizes), kind="stable")
     return topics, np.cumsum(bounds), order

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from surefoot._typing import FloatArray
+from surefoot.native import kernel
 
 if TYPE_CHECKING:
     from surefoot.io.document_lists import Run
@@ -20,6 +21,11 @@ ScoredTopics = Iterable[tuple[str, Iterable[tuple[str, float]]]]
 
 MOST_WHOLE = 2.0**53
 """Whole numbers below it have digits of their own."""
+
+LONGEST_NUMBER = 20
+"""Bytes of a whole number of 64 bits with its sign."""
+
+_write_run = kernel("write_run")
 
 
 def run_lines(topics: ScoredTopics, tag: str, decimals: int | None = None) -> Iterator[str]:
@@ -51,17 +57,15 @@ def written_run(run: Run) -> bytes:
 
 def _whole_lines(run: Run, tag: bytes) -> bytes:
     """The lines of a run whose scores are whole numbers, put together from bytes that are already there."""
-    from surefoot.io import run_kernels as kernels
-
-    texts = [f"{topic} Q0 ".encode() for topic in run.topics]
-    sizes = np.array([len(text) for text in texts], np.int64)
-    heads = kernels.Ids(np.frombuffer(b"".join(texts), np.uint8), np.cumsum(sizes) - sizes, sizes)
-    most = int(sizes @ np.diff(run.bounds) + run.length.sum())
-    most += run.scores.size * (2 * kernels.LONGEST_NUMBER + len(tag) + 4)
+    heads = [f"{topic} Q0 ".encode() for topic in run.topics]
+    bounds = np.cumsum([0, *map(len, heads)])
+    most = int(np.diff(bounds) @ np.diff(run.bounds) + run.length.sum())
+    most += run.scores.size * (2 * LONGEST_NUMBER + len(tag) + 4)
     out = np.empty(most, np.uint8)
-    ids = kernels.Ids(np.frombuffer(run.text, np.uint8), run.start, run.length)
-    own = np.frombuffer(tag, np.uint8)
-    return out[: kernels.write_lines(ids, run.bounds, heads, run.scores.astype(np.int64), own, out)].tobytes()
+    joined, own = (np.frombuffer(text, np.uint8) for text in (b"".join(heads), tag))
+    scores = run.scores.astype(np.int64)
+    size = _write_run(run.data, run.start, run.length, scores, run.bounds, joined, bounds, own, out)
+    return out[:size].tobytes()
 
 
 def qrels_lines(topics: ScoredTopics) -> Iterator[str]:

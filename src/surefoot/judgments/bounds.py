@@ -11,16 +11,11 @@ import numpy as np
 
 from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.analysis.evaluate import Evaluation
-from surefoot.effectiveness import kernels
 from surefoot.errors import counted
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 
-GRADED = (kernels.NDCG, kernels.NDCG_EXP, kernels.RBP_GRADED)
-"""Measures whose numerator is linear in the gains, so that more than the lowest and the highest grade may matter."""
-BINARY = (kernels.P, kernels.R, kernels.RBP)
-"""Measures whose numerator is linear, and that know relevant or not."""
 MOST = 20_000
 """Assignments of grades that are tried; beyond that bounds are outer ones."""
 ROUNDING = 1e-12
@@ -122,9 +117,11 @@ def _topic_bounds(pair: JudgedPair, own: TopicPair) -> tuple[float, float, bool]
 
 def _assignments(pair: JudgedPair, own: TopicPair) -> IntArray | None:
     """Grades among which the extremes are, assignments × documents; None if there are too many."""
-    kind, free = pair.runs.measure.kind, np.flatnonzero(matters(pair, own))
-    values = np.arange(pair.runs.levels) if kind in GRADED else np.array([0, pair.runs.levels - 1])
-    if kind in GRADED + BINARY:
+    measure, free = pair.runs.measure, np.flatnonzero(matters(pair, own))
+    # Where the numerator is linear in the gains, more than the lowest and the highest grade may matter.
+    is_graded = measure.form == "sum" and measure.gain != "binary"
+    values = np.arange(pair.runs.levels) if is_graded else np.array([0, pair.runs.levels - 1])
+    if measure.form == "sum":
         if comb(free.size + len(values) - 1, len(values) - 1) > MOST:
             return None
         chosen = _sorted_grades(values, free.size)
@@ -146,16 +143,16 @@ def matters(pair: JudgedPair, own: TopicPair) -> BoolArray:
     No document can if the rankings are the same. For P and RBP a document cannot if it counts alike in both rankings,
     for RR if it is behind a judged relevant document wherever it is ranked.
     """
-    kind, free = pair.runs.measure.kind, own.unjudged
+    measure, free = pair.runs.measure, own.unjudged
     if np.array_equal(own.own, own.base):
         return np.zeros_like(free)
-    if kind in (kernels.P, kernels.RBP, kernels.RBP_GRADED):
+    if measure.form == "sum" and measure.norm in ("none", "cutoff"):
         return np.asarray(free & (_weights(pair, own) != 0))
-    if kind != kernels.RR:
+    if measure.form != "cascade" or measure.gain != "binary":
         return free
     ahead = np.zeros_like(free)
     for ranked in (own.own, own.base):
-        relevant = own.zero_filled[ranked] >= pair.runs.measure.rel
+        relevant = own.zero_filled[ranked] >= measure.rel
         ahead[ranked[np.cumsum(relevant) == 0]] = True
     return np.asarray(free & ahead)
 
@@ -169,13 +166,8 @@ def _sorted_grades(values: IntArray, size: int) -> IntArray:
 
 def _weights(pair: JudgedPair, own: TopicPair) -> FloatArray:
     """How much more a gain of each document counts for the candidate than for the baseline."""
-    measure, weights = pair.runs.measure, np.zeros(own.codes.size)
-    ranks = np.arange(max(own.own.size, own.base.size, 1))
-    discounts: FloatArray = np.ones(ranks.size)
-    if measure.kind in (kernels.NDCG, kernels.NDCG_EXP):
-        discounts = discounts / np.log2(ranks + 2)
-    elif measure.kind in (kernels.RBP, kernels.RBP_GRADED):
-        discounts = discounts * measure.persistence**ranks
+    weights = np.zeros(own.codes.size)
+    discounts = pair.runs.measure.discounts(max(own.own.size, own.base.size))
     weights[own.own] += discounts[: own.own.size]
     weights[own.base] -= discounts[: own.base.size]
     return weights

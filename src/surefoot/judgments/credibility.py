@@ -159,7 +159,7 @@ def credibility(
 
 
 def _is_simulated(runs: JudgedRuns, baseline: str) -> bool:
-    return runs.measure.kind is None or baseline in VIRTUAL
+    return runs.measure.form is None or baseline in VIRTUAL
 
 
 def _deltas(runs: JudgedRuns, system: str, baseline: str) -> FloatArray:

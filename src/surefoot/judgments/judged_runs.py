@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray, IntArray
-from surefoot.effectiveness import kernels
-from surefoot.effectiveness.measures import NATIVE, Measure, parse_measure
-from surefoot.effectiveness.scoring import Runs, refuse_high_grades, relevance_level
+from surefoot.effectiveness.measures import NATIVE, UNJUDGED, Formula, Measure, parse_measure
+from surefoot.effectiveness.scoring import Runs, look_up, refuse_high_grades
 from surefoot.effectiveness.sources import ScoredRuns, load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
-from surefoot.judgments.kernels import MeasurePlan, measure_both
+from surefoot.native import kernel
 from surefoot.scores import VIRTUAL, Scores
+
+measure_both, measure_ranking = kernel("measure_both"), kernel("measure_ranking")
 
 DEEPEST = 1000
 """How many documents of a ranking are looked at where the measure has no cutoff."""
@@ -44,16 +45,13 @@ class Ranking:
         index = {topic: number for number, topic in enumerate(qrels.topics)}
         topic_of = np.array([index.get(topic, -1) for topic in run.topics], np.int64)
         depth = min(depth, int(np.diff(run.bounds).max()))
-        grades = np.full((len(index), depth), kernels.UNJUDGED, np.int32)
+        grades = np.full((len(index), depth), UNJUDGED, np.float64)
         sizes, first = np.zeros(len(index), np.int64), np.zeros(len(index), np.int64)
-        first[topic_of[topic_of >= 0]] = run.bounds[:-1][topic_of >= 0]
-        arrays = kernels.QrelsArrays(
-            qrels.data, qrels.bounds, qrels.start, qrels.length, qrels.codes, qrels.numbers, qrels.tables, qrels.slots
-        )
-        kernels.look_up_run(
-            kernels.RunArrays(run.data, run.bounds, run.start, run.length, run.codes), arrays, topic_of, grades, sizes
-        )
-        return cls(run, first, sizes, grades)
+        known = topic_of >= 0
+        first[topic_of[known]] = run.bounds[:-1][known]
+        found = look_up(run, qrels, topic_of, topic_of * depth, depth, False, grades.reshape(-1))
+        sizes[topic_of[known]] = found[known]
+        return cls(run, first, sizes, grades.astype(np.int32))
 
     def codes(self, topic: int, depth: int) -> Codes:
         """The hashes of a topic's first documents."""
@@ -84,7 +82,7 @@ class TopicPair:
     @property
     def unjudged(self) -> BoolArray:
         """Which documents nobody judged."""
-        return np.asarray(self.grades == kernels.UNJUDGED)
+        return np.asarray(self.grades == UNJUDGED)
 
     @property
     def zero_filled(self) -> IntArray:
@@ -171,7 +169,7 @@ class JudgedRuns:
     @property
     def has_judged(self) -> bool:
         """Whether some document that votes count for is judged."""
-        return any((ranking.grades[:, :POOL] != kernels.UNJUDGED).any() for ranking in self.rankings.values())
+        return any((ranking.grades[:, :POOL] != UNJUDGED).any() for ranking in self.rankings.values())
 
     @property
     def grade_counts(self) -> IntArray:
@@ -193,12 +191,12 @@ class JudgedRuns:
         ranking = self.ranking(name)
         ranks = np.arange(min(self.depth, ranking.grades.shape[1]))
         within = ranks < ranking.sizes[:, np.newaxis]
-        known = within & (ranking.grades[:, ranks] != kernels.UNJUDGED)
+        known = within & (ranking.grades[:, ranks] != UNJUDGED)
         return np.where(within.any(axis=1), known.sum(axis=1) / np.maximum(within.sum(axis=1), 1), 1.0)
 
     def pair(self, candidate: str, baseline: str) -> JudgedPair:
         """Two of the runs, topic by topic."""
-        if self.measure.kind is None:
+        if self.measure.form is None:
             raise SurefootError(f"{self.measure} is left to ir_measures; bounds and orders are for {listed(NATIVE)}")
         for name in (candidate, baseline):
             if name in VIRTUAL:
@@ -233,7 +231,7 @@ class JudgedPair:
         )
         bounds = self.runs.qrels.bounds
         judged = self.runs.qrels.grades[bounds[topic] : bounds[topic + 1]]
-        rest = self.runs.histogram(judged) - self.runs.histogram(grades[grades != kernels.UNJUDGED])
+        rest = self.runs.histogram(judged) - self.runs.histogram(grades[grades != UNJUDGED])
         return TopicPair(codes, grades, where[: ranked[0].size], where[ranked[0].size :], rest)
 
     def documents(self, topic: int) -> list[str]:
@@ -243,23 +241,26 @@ class JudgedPair:
         return [ids[code] for code in self.topics[topic].codes.tolist()]
 
     def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
-        """The difference of the measure under each of some assignments of grades; see `measure_both`."""
-        judged = np.empty(grades.shape[1] + int(rest[0].sum()), np.int64)
-        ranked = np.empty(max(own.own.size, own.base.size), np.int64)
+        """The difference of the measure under each of some assignments of grades to the documents of a topic.
+
+        ``grades[assignment, document]`` are those of the topic's documents; ``rest[assignment, grade]`` counts the
+        other judged documents of each grade.
+        """
+        judged = np.empty(grades.shape[1] + int(rest.sum(axis=1).max()))
+        ranked = np.empty(max(own.own.size, own.base.size))
         values = np.empty((2, len(rest)))
-        measure_both(self._plan, own.own, own.base, grades, rest, judged, ranked, values)
+        measure_both(self._formula, own.own, own.base, grades, rest, judged, ranked, values)
         return np.asarray(values[0] - values[1])
 
     def value(self, grades: IntArray, judged: IntArray) -> float:
         """The measure of one ranking by the grades of its documents and those of all judged ones, highest first."""
-        plan = self._plan
-        return float(kernels.measure(plan.kind, grades, judged, plan.cutoff, plan.rel, plan.persistence))
+        value = np.empty(1)
+        measure_ranking(self._formula, grades.astype(np.float64), judged.astype(np.float64, order="C"), value)
+        return float(value[0])
 
-    @property
-    def _plan(self) -> MeasurePlan:
-        measure = self.runs.measure
-        level = float(relevance_level(measure, self.runs.qrels))
-        return MeasurePlan(measure.kind, measure.cutoff, level, float(measure.persistence))
+    @cached_property
+    def _formula(self) -> Formula:
+        return self.runs.measure.over(self.runs.qrels.numbers.max()).formula
 
     @cached_property
     def delta(self) -> FloatArray:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from surefoot._typing import FloatArray, IntArray
-from surefoot.effectiveness.kernels import UNJUDGED
+from surefoot.effectiveness.measures import UNJUDGED
 from surefoot.effectiveness.scoring import score_runs
 from surefoot.judgments.assessors import Disagreement
 from surefoot.judgments.judged_runs import Codes, JudgedRuns

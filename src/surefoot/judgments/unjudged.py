@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray, IntArray
-from surefoot.effectiveness.kernels import UNJUDGED
+from surefoot.effectiveness.measures import UNJUDGED
 from surefoot.errors import SurefootError
 from surefoot.judgments.judged_runs import POOL, Codes, JudgedRuns, Ranking, TopicPair
 from surefoot.judgments.mixed_odds import GradedDocuments, MixedOdds

@@ -9,7 +9,7 @@ import numpy as np
 
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.learn.objectives import OBJECTIVES, LambdaMART, QueryMetrics, objective_of
-from surefoot.learn.weight_kernels import PairWeights
+from surefoot.learn.pair_weights import PairWeights
 from surefoot.scores import FloatArray
 
 

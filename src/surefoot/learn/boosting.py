@@ -12,12 +12,11 @@ from surefoot.errors import SurefootError, counted
 from surefoot.learn.baseline import Baselines, baselines_of
 from surefoot.learn.comm import Comm, Local
 from surefoot.learn.data import RankingData
-from surefoot.learn.lambdas import LambdaGradients, Singles
+from surefoot.learn.lambdas import LambdaGradients
 from surefoot.learn.metrics import Ints, Metric, QueryMetric
 from surefoot.learn.objectives import LambdaMART, QueryMetrics, objective_of
-from surefoot.learn.pair_weights import by_factor, for_all_queries
+from surefoot.learn.pair_weights import PairWeights, Singles, by_factor, for_all_queries
 from surefoot.learn.settings import PairOptions
-from surefoot.learn.weight_kernels import LINE, PairWeights
 from surefoot.scores import FloatArray
 
 BY_HAND = "bound by hand"
@@ -136,7 +135,7 @@ class RiskObjective:
         x, b = self.x, self.baselines
         if self._reported is not None:
             metric, b = self._reported
-            x = metric.of_order(self.lambdas.rankings.order)
+            x = metric.of_order(self.lambdas.order)
         x, b = x[self.counted], b[:, self.counted]
         d = x - b.mean(axis=0) if b.shape[0] else np.zeros_like(x)
         sums = [x.size, x.sum(), np.maximum(d, 0).sum(), -np.minimum(d, 0).sum(), (d < 0).sum()]
@@ -183,7 +182,7 @@ def risk_part(weights: PairWeights, name: str) -> PairWeights:
 
     The whole is the sum of both parts, pair by pair, since an improvement of one metric worsens no other.
     """
-    if weights.form != LINE or (weights.per_query[:, 0] < 0).any():
+    if weights.form != "line" or (weights.per_query[:, 0] < 0).any():
         raise SurefootError(
             f"objective {name} does not part risk from reward, so that they can't have different metrics; take ucro, "
             "saro, tail or minimax-regret, or leave risk_metric out"

@@ -4,24 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from surefoot._cores import available_cores
-from surefoot._numba import is_compiled
-from surefoot.learn import kernels
-from surefoot.learn.metrics import QueryMetric
+from surefoot.learn.metrics import Ints, QueryMetric, rank_queries
+from surefoot.learn.pair_weights import PairWeights, Singles
 from surefoot.learn.settings import PairOptions
-from surefoot.learn.weight_kernels import PairWeights
+from surefoot.native import kernel
 from surefoot.scores import FloatArray
 
-Singles = npt.NDArray[np.float32]
 CHUNKS = 8
 """Chunks of queries per thread, so that a thread with long queries doesn't keep the others waiting."""
 FEWEST_PAIRS = 1 << 19
 """Of a chunk: fewer are walked before a thread has been woken up for them."""
+PAIRS = 520
+"""Pairs that a thread has room for, besides those of the longest query's first document."""
+
+lambda_gradients, pair_weights = kernel("lambda_gradients"), kernel("pair_weights")
+
+
+class PairLoop(NamedTuple):
+    """Which pairs are walked and how they are normalised: `PairOptions` as the kernels take them."""
+
+    truncation: int
+    sigmoid: float
+    norm: int
+
+
+class Pairs(NamedTuple):
+    """Cells of query × rank × lower rank.
+
+    ``change`` is the signed change of the metric if the documents at the two ranks swapped, ``weight`` what the
+    objective makes of its size.
+    """
+
+    change: Singles
+    weight: Singles
+
+
+class Buffers(NamedTuple):
+    """Scratch space of one thread, overwritten for every query: columns of documents, ranks, pairs, sums over ranks."""
+
+    documents: Singles
+    ranks: Ints
+    pairs: Singles
+    sums: FloatArray
+
+    @classmethod
+    def of(cls, longest: int) -> Buffers:
+        """For queries of up to so many documents."""
+        documents, pairs = (np.empty(shape, np.float32) for shape in ((16, longest), (2, longest + PAIRS)))
+        return cls(documents, np.empty((2, longest), np.int64), pairs, np.empty((2, longest)))
 
 
 class LambdaGradients:
@@ -35,25 +70,25 @@ class LambdaGradients:
         sizes = np.diff(metric.bounds)
         longest, rows = int(sizes.max(initial=1)), int(metric.bounds[-1])
         truncation = longest if options.truncation is None else options.truncation
-        self.loop = kernels.PairLoop(truncation, float(options.sigmoid), bool(options.norm))
-        self.rankings = metric.rankings(np.zeros(0), metric.first_order())
+        self.loop = PairLoop(truncation, options.sigmoid, options.norm)
+        self.scores, self.order = np.zeros(rows), metric.first_order()
         self.values = np.zeros(sizes.size)
-        self.out = kernels.Gradients(np.zeros(rows, np.float32), np.zeros(rows, np.float32))
+        self.gradient, self.hessian = np.zeros((2, rows), np.float32)
         self.n_jobs = n_jobs or available_cores()
         pairs = np.cumsum(np.minimum(sizes, truncation) * sizes)
         most = int(pairs.max(initial=0))
         count = max(1, min(self.n_jobs * CHUNKS, most // FEWEST_PAIRS))
         cuts = np.searchsorted(pairs, np.linspace(0, most, count + 1)[1:-1])
         self.chunks = list(zip([0, *cuts.tolist()], [*cuts.tolist(), sizes.size], strict=True))
-        self.buffers = [buffers_for(longest) for _ in self.chunks]
+        self.buffers = [Buffers.of(longest) for _ in self.chunks]
         self._pool = self._new_pool()
 
     def rank(self, scores: FloatArray) -> FloatArray:
         """Rank each query's documents by these scores; returns the metric of each query."""
-        self.rankings = self.rankings._replace(scores=np.ascontiguousarray(scores, dtype=np.float64))
+        self.scores = np.ascontiguousarray(scores, dtype=np.float64)
 
         def work(chunk: int) -> None:
-            kernels.rank_queries(self.rankings, *self.chunks[chunk], self.values)
+            rank_queries(self.metric.queries, self.scores, self.order, self.values, self.chunks[chunk])
 
         self._for_all_chunks(work)
         return self.metric.fill_empty(self.values.copy())
@@ -62,22 +97,23 @@ class LambdaGradients:
         """The gradients and hessians at the scores last ranked, under an objective's weights."""
 
         def work(chunk: int) -> None:
-            kernels.lambda_gradients(
-                self.rankings, weights, self.loop, *self.chunks[chunk], self.buffers[chunk], self.out
-            )
+            lambda_gradients(
+                self.metric.queries, self.scores, self.order, weights, self.loop, self.chunks[chunk],
+                self.buffers[chunk], self.gradient, self.hessian,
+            )  # fmt: skip
 
         self._for_all_chunks(work)
-        return self.out.gradient, self.out.hessian
+        return self.gradient, self.hessian
 
-    def pairs(self, weights: PairWeights) -> kernels.Pairs:
+    def pairs(self, weights: PairWeights) -> Pairs:
         """The change of the metric by each swap at the scores last ranked, and its weight; 0 where there is no pair."""
-        sizes = np.diff(self.metric.bounds)
-        shape = (sizes.size, *[int(sizes.max(initial=1))] * 2)
-        out = kernels.Pairs(np.zeros(shape, np.float32), np.zeros(shape, np.float32))
+        queries, longest = self.values.size, self.metric.discounts.shape[1]
+        out = Pairs(*np.zeros((2, queries, longest, longest), np.float32))
 
         def work(chunk: int) -> None:
-            kernels.pair_weights(
-                self.rankings, weights, self.loop.truncation, *self.chunks[chunk], self.buffers[chunk], out
+            gain, sums = np.empty(longest, np.float32), np.empty((2, longest))
+            pair_weights(
+                self.metric.queries, self.order, weights, self.loop.truncation, self.chunks[chunk], gain, sums, out
             )
 
         self._for_all_chunks(work)
@@ -99,18 +135,3 @@ class LambdaGradients:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._pool = self._new_pool()
-
-
-def buffers_for(longest: int) -> kernels.Buffers:
-    """Scratch space for queries of up to so many documents."""
-    return kernels.Buffers(
-        documents=np.zeros((kernels.COLUMNS, 2 * longest), np.float32),
-        ranks=np.zeros((kernels.RANK_COLUMNS, 2 * longest), np.int64),
-        pairs=np.zeros((kernels.PAIR_COLUMNS, kernels.PAIRS + longest + kernels.LANES), np.float32),
-        sums=np.zeros((kernels.SUMS, max(longest, 2))),
-    )
-
-
-def will_compile() -> bool:
-    """Whether the first iteration will wait for the compiler; the machine code is then kept for the next process."""
-    return not (is_compiled(kernels.rank_queries) and is_compiled(kernels.lambda_gradients))

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import SurefootError, choose
-from surefoot.learn import metric_kernels
-from surefoot.learn.kernels import Rankings, measure_queries, rank_queries
-from surefoot.learn.settings import Empty, MetricName, PairOptions, Settings
+from surefoot.learn.settings import METRICS, Empty, MetricName, PairOptions, Settings
+from surefoot.native import kernel
 from surefoot.scores import FloatArray
 
 Ints = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 
-CODES = {"ndcg": metric_kernels.NDCG, "map": metric_kernels.AP, "mrr": metric_kernels.RR, "err": metric_kernels.ERR}
 MOST_GRADES = 31
 """Beyond it 2^label exceeds the precision of a float32 gradient; LightGBM's limit too."""
 HIGHEST_OF_ERR = 24
 """Beyond it a float32 can't tell the chance that the best document satisfies from 1."""
+
+rank_queries, measure_queries = kernel("rank_queries"), kernel("measure_queries")
+
+
+class Queries(NamedTuple):
+    """Queries as the kernels take them: the documents of query q are the rows from ``bounds[q]`` to ``bounds[q + 1]``.
+
+    ``discounts`` has the discount of each rank as a float32 and its remainder.
+    """
+
+    bounds: Ints
+    gains: FloatArray
+    discounts: npt.NDArray[np.float32]
+    metric: MetricName
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,7 @@ class Metric:
     max_label: int | None = None
 
     def __post_init__(self) -> None:
-        choose(self.name, CODES, "metric")
+        choose(self.name, METRICS, "metric")
         if self.name != "ndcg" and (self.label_gain is not None or self.cutoff is not None):
             raise SurefootError(f"a cutoff or label_gain belongs to ndcg, not to {self.name}")
 
@@ -87,13 +100,12 @@ class Metric:
         """The metric of each query when its documents are ranked by score, ties in the order of the rows."""
         return self.bind(labels, bounds)(scores)
 
-    @property
-    def code(self) -> int:
-        """What the kernels call it."""
-        return CODES[self.name]
-
     def gains(self, labels: Labels, bounds: Ints) -> FloatArray:
-        """What each document contributes: see `surefoot.learn.metric_kernels`."""
+        """What each document contributes to its metric.
+
+        For NDCG (2^label - 1) / ideal DCG; for AP and RR whether it is relevant; for ERR the chance that it satisfies,
+        (2^label - 1) / 2^highest label.
+        """
         grades = labels.astype(np.int64)
         if self.name == "ndcg":
             gain = self._gain_of_label(grades)[grades]
@@ -153,19 +165,20 @@ class QueryMetric:
             order = self._orders.pop()
         except IndexError:
             order = self.first_order()
-        rank_queries(self.rankings(given, order), 0, values.size, values)
+        rank_queries(self.queries, given, order, values, 0, values.size)
         self._orders.append(order)
         return self.fill_empty(values)
 
     def of_order(self, order: npt.NDArray[np.int32]) -> FloatArray:
         """The metric of each query, ranked already: the documents' offsets from the query's first, by rank."""
         values = np.empty(self.bounds.size - 1)
-        measure_queries(self.rankings(np.zeros(0), order), 0, values.size, values)
+        measure_queries(self.queries, order, values)
         return self.fill_empty(values)
 
-    def rankings(self, scores: FloatArray, order: npt.NDArray[np.int32]) -> Rankings:
-        """What the kernels take; they overwrite the order."""
-        return Rankings(scores, self.bounds, order, self.gains, self.discounts, self.metric.code)
+    @property
+    def queries(self) -> Queries:
+        """What the kernels take."""
+        return Queries(self.bounds, self.gains, self.discounts, self.metric.name)
 
     def first_order(self) -> npt.NDArray[np.int32]:
         """Each query's documents in the order of the rows."""

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Literal, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from surefoot.learn.weight_kernels import (
-    FACTOR,
-    GLOBAL,
-    LINE,
-    PER_QUERY,
-    STEP,
-    T_STATISTIC,
-    PairWeights,
-    change_weights,
-)
+from surefoot.native import kernel
 from surefoot.scores import FloatArray
 
 Singles = npt.NDArray[np.float32]
 
+PER_QUERY, GLOBAL = 8, 9
+"""How many parameters of a query, and of all queries, a form may use."""
+
 SMALL_CHANGE = 1e-3
 """A change of the metric so small that its weight tells the slope, and so large that float32 does too."""
+
+change_weights = kernel("change_weights")
+
+
+class PairWeights(NamedTuple):
+    """How an objective turns changes of the metric into weights: a form, and its parameters as float32.
+
+    ``per_query`` has a row of `PER_QUERY` parameters for each query, ``shared`` the `GLOBAL` ones of all queries; the
+    forms in ``native/swaps.c`` say which they are.
+    """
+
+    form: Literal["factor", "line", "step", "cubic", "t", "georisk"]
+    per_query: Singles
+    shared: Singles
 
 
 def by_factor(factor: FloatArray) -> PairWeights:
@@ -40,7 +50,7 @@ def by_factor(factor: FloatArray) -> PairWeights:
     >>> by_factor(np.array([1.0, 2.0])).per_query[:, 0]
     array([1., 2.], dtype=float32)
     """
-    return PairWeights(FACTOR, columns_of(factor), row_of())
+    return PairWeights("factor", columns_of(factor), row_of())
 
 
 def by_line(extra: npt.ArrayLike, above: FloatArray, below: FloatArray, base: npt.ArrayLike = 1.0) -> PairWeights:
@@ -67,13 +77,13 @@ def by_line(extra: npt.ArrayLike, above: FloatArray, below: FloatArray, base: np
            [1. , 0. , 0.1, 1. ]], dtype=float32)
     """
     extras, bases = (np.broadcast_to(one, above.shape) for one in (extra, base))
-    return PairWeights(LINE, columns_of(extras, np.maximum(above, 0), np.clip(below, 0, 1e30), bases), row_of())
+    return PairWeights("line", columns_of(extras, np.maximum(above, 0), np.clip(below, 0, 1e30), bases), row_of())
 
 
 def by_t(extra: float, d: FloatArray, slope: FloatArray, shared: tuple[float, float]) -> PairWeights:
-    """The change of a t statistic; see `surefoot.learn.weight_kernels.by_t`."""
+    """The change of a t statistic; see ``by_t`` in ``native/swaps.c``."""
     line = by_line(extra, d, -d).per_query[:, :3]
-    return PairWeights(T_STATISTIC, columns_of(*line.T, slope), row_of(*shared))
+    return PairWeights("t", columns_of(*line.T, slope), row_of(*shared))
 
 
 def by_step(extra: npt.ArrayLike, d: FloatArray) -> PairWeights:
@@ -95,7 +105,7 @@ def by_step(extra: npt.ArrayLike, d: FloatArray) -> PairWeights:
     >>> by_step(2.0, np.array([0.5])).per_query[0, :2]
     array([2. , 0.5], dtype=float32)
     """
-    return PairWeights(STEP, columns_of(np.broadcast_to(extra, d.shape), d), row_of())
+    return PairWeights("step", columns_of(np.broadcast_to(extra, d.shape), d), row_of())
 
 
 def slopes(weights: PairWeights) -> FloatArray:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from surefoot._numba import compiling
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import remove
 from surefoot.io.locks import sole_writer
@@ -17,7 +16,6 @@ from surefoot.learn.baseline import Missing
 from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.data import RankingData
 from surefoot.learn.early_stopping import Report
-from surefoot.learn.lambdas import will_compile
 from surefoot.learn.models import CARD
 from surefoot.learn.settings import Settings
 from surefoot.learn.training_run import Trained
@@ -109,8 +107,7 @@ def train(
 def train_run(run: Run, report: Report | None = None, **more: Any) -> Trained:
     """Train a run on this machine; errors of the engine are told in one line."""
     try:
-        with compiling(will_compile()):
-            return run.train(report, **more)
+        return run.train(report, **more)
     except run.engine.error as error:
         raise SurefootError(f"{run.settings.model_engine}: {engine_message(error)}") from None
 

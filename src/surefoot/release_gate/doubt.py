@@ -71,7 +71,7 @@ def why_no_doubt(scores: Scores, candidate: str, baseline: str, assessors: Asses
         return f"{others[0]} is not a single run"
     if source.skips_unjudged:
         return "unjudged documents are left out of the rankings"
-    if parse_measure(source.measure).kind is None:
+    if parse_measure(source.measure).form is None:
         return f"{source.measure} is computed by ir_measures, and grades are drawn only for measures of Surefoot"
     if not source.qrels.are_whole:
         return "some grades are fractions"
@@ -180,7 +180,7 @@ def _note(unjudged: tuple[tuple[tuple[str, str], ...], ...], given: object, n_dr
 def same_rankings(scores: Scores, candidate: str, baseline: str) -> bool:
     """Whether two runs rank the same documents, down to the cutoff of the measure; False if this is not known."""
     source = scores.source
-    if source is None or not {candidate, baseline} <= set(source.runs) or parse_measure(source.measure).kind is None:
+    if source is None or not {candidate, baseline} <= set(source.runs) or parse_measure(source.measure).form is None:
         return False
     pair = JudgedRuns.of(scores).pair(candidate, baseline)
     return all(np.array_equal(pair.topics[topic].own, pair.topics[topic].base) for topic in range(len(pair.topics)))

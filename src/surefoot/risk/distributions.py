@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray
-from surefoot.risk import kernels
+from surefoot.native import kernel
 
 
 def normal_cdf(x: npt.ArrayLike) -> FloatArray:
@@ -17,7 +15,7 @@ def normal_cdf(x: npt.ArrayLike) -> FloatArray:
     >>> normal_cdf([0.0, 1.96]).round(4)
     array([0.5  , 0.975])
     """
-    return _of_each(kernels.normal_cdf, x)
+    return _of_each("normal_cdf", x)
 
 
 def normal_quantile(p: float) -> float:
@@ -37,7 +35,7 @@ def logistic(x: npt.ArrayLike) -> FloatArray:
     >>> logistic([-np.inf, 0.0, 2.0]).round(4)
     array([0.    , 0.5   , 0.8808])
     """
-    return _of_each(kernels.logistic, x)
+    return _of_each("logistic", x)
 
 
 def logit(p: npt.ArrayLike) -> FloatArray:
@@ -46,13 +44,13 @@ def logit(p: npt.ArrayLike) -> FloatArray:
     >>> logit([0.0, 0.5, 0.9]).round(4)
     array([  -inf, 0.    , 2.1972])
     """
-    return _of_each(kernels.logit, p)
+    return _of_each("logit", p)
 
 
-def _of_each(kernel: Callable[[FloatArray, FloatArray], None], x: npt.ArrayLike) -> FloatArray:
+def _of_each(name: str, x: npt.ArrayLike) -> FloatArray:
     values = np.asarray(x, np.float64, order="C")
     found = np.empty_like(values)
-    kernel(values.reshape(-1), found.reshape(-1))
+    kernel(name)(values.reshape(-1), found.reshape(-1))
     return found
 
 
@@ -62,7 +60,8 @@ def student_p(t: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
     >>> student_p([0.0, -2.0, 2.0], 10).round(4)
     array([1.    , 0.0734, 0.0734])
     """
-    values, degrees = (np.asarray(one, np.float64, order="C") for one in np.broadcast_arrays(t, df))
-    found = np.empty_like(values)
-    kernels.student_p(values.reshape(-1), degrees.reshape(-1), found.reshape(-1))
+    shape = np.broadcast_shapes(np.shape(t), np.shape(df))
+    values, degrees = (np.asarray(np.broadcast_to(one, shape), np.float64, order="C") for one in (t, df))
+    found = np.empty(shape)
+    kernel("student_p")(values.reshape(-1), degrees.reshape(-1), found.reshape(-1))
     return found

@@ -11,7 +11,7 @@ and the results are kept as ``branches``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -22,14 +22,18 @@ import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import SurefootError
+from surefoot.native import kernel
 from surefoot.risk.distributions import normal_cdf
-from surefoot.risk.kernels import LARGE_LOSS, compare, sum_z, weighted_z
 from surefoot.risk.moments import Moments, Statistic, WeightedMoments, chunks, memoised
 from surefoot.risk.values import Value
+
+compare, sum_z, weighted_z = kernel("compare"), kernel("sum_z"), kernel("weighted_z")
 
 Values = Mapping[float, Value]
 LINEAR: Values = {}
 """No branches: linear values have closed forms in alpha."""
+LARGE_LOSS = 0.2 + 1e-9
+"""A loss of more than 20 % of the baseline's score; the margin keeps rounding from counting one of exactly 20 %."""
 ROUNDING = 1e-13
 """Differences of scores may be wrong by this fraction of the largest one."""
 
@@ -182,8 +186,8 @@ class Expectation(Statistic):
         totals = np.broadcast_to(totals, (*matrix.shape[:-2], 1, matrix.shape[-1]))
         inverse_roots = 1 / _divisor(np.abs(totals))
         for one in np.ndindex(matrix.shape[:-2]):
-            margins = np.ascontiguousarray(shares[one]), totals[one].reshape(-1), inverse_roots[one].reshape(-1)
-            sum_z(np.ascontiguousarray(matrix[one], np.float64), *margins, gains[one], losses[one])
+            margins = shares[one], totals[one].reshape(-1), inverse_roots[one].reshape(-1)
+            sum_z(*_contiguous(matrix[one], *margins), gains[one], losses[one])
         branches = {alpha: np.zeros(total.shape) for alpha in values}
         for part in chunks(matrix.shape[-1], total.size) if values else ():
             expected = shares[..., np.newaxis] * totals[..., part]
@@ -205,7 +209,8 @@ class Expectation(Statistic):
             undefined = np.full(total.shape, np.nan)
             return cls(n, total, undefined, undefined, branches)
         root, gains, losses = np.sqrt(totals), np.zeros(share.shape), np.zeros(share.shape)
-        weighted_z(weights, matrix / np.where(root > 0, root, 1.0), root, np.sqrt(share), gains, losses)
+        scaled = matrix / np.where(root > 0, root, 1.0)
+        weighted_z(*_contiguous(weights, scaled, root, np.sqrt(share)), gains, losses)
         return cls(n, total, gains, losses)
 
     @memoised
@@ -343,6 +348,11 @@ def _rows(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     if array.ndim > 1 and array.shape != shape:
         array = np.broadcast_to(array, shape)
     return np.ascontiguousarray(array, np.float64).reshape(-1, shape[-1])
+
+
+def _contiguous(*arrays: FloatArray) -> Iterator[FloatArray]:
+    """The arrays as kernels take them."""
+    return (np.ascontiguousarray(array, np.float64) for array in arrays)
 
 
 def _moments(system: FloatArray, baseline: FloatArray, value: Value, noise: FloatArray) -> Moments:

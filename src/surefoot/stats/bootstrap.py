@@ -20,14 +20,16 @@ from surefoot._random import generator
 from surefoot._scipy import special
 from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.errors import SurefootError, choose
+from surefoot.native import kernel
 from surefoot.risk.alphas import validate_alphas
 from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.statistics import Comparison
 from surefoot.risk.values import Family, Linear, value_functions
 from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value
-from surefoot.stats.kernels import count_draws
 from surefoot.stats.progress import reported
+
+count_draws = kernel("count_draws")
 
 METHODS = ("studentised", "bca", "percentile", "jackknife")
 

@@ -12,12 +12,10 @@ from torch.nn.functional import softplus
 
 from surefoot.errors import SurefootError, choose
 from surefoot.learn.batches import BatchObjective
-from surefoot.learn.kernels import Pairs
-from surefoot.learn.lambdas import LambdaGradients
+from surefoot.learn.lambdas import LambdaGradients, Pairs
 from surefoot.learn.metrics import Metric, QueryMetric
-from surefoot.learn.pair_weights import for_all_queries, slopes
+from surefoot.learn.pair_weights import PairWeights, for_all_queries, slopes
 from surefoot.learn.settings import PairOptions
-from surefoot.learn.weight_kernels import PairWeights
 from surefoot.scores import FloatArray
 from surefoot.torch.lists import Lists
 
@@ -183,7 +181,7 @@ def _by_rank(lists: Lists, lambdas: LambdaGradients, rows: Tensor) -> Tensor:
     sizes = np.diff(lists.bounds)
     ranks = np.minimum(np.arange(max(sizes.max(initial=1), 1)), np.maximum(sizes - 1, 0)[:, np.newaxis])
     first, last = lists.bounds[:-1, np.newaxis], lists.bounds[-1] - 1
-    index = first + lambdas.rankings.order[np.minimum(first + ranks, last)]
+    index = first + lambdas.order[np.minimum(first + ranks, last)]
     return rows[torch.from_numpy(np.minimum(index, last)).to(rows.device)]  # a query without documents has any
 
 

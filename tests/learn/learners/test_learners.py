@@ -1,11 +1,8 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_svmlight_file
@@ -15,7 +12,6 @@ from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.learners.line_search import QueryNDCG, ScaledQueries
 from surefoot.learn.learners.linear import AFS, AdaRank, CoordinateAscent
-from surefoot.learn.learners.linear_kernels import line_dcg
 from surefoot.learn.learners.scaling import Scaling
 from surefoot.learn.learners.trees import LambdaMART, RegressionTrees
 
@@ -62,22 +58,6 @@ def mean_ndcg(scores, y, qid, k=10):
 
 def best_single(X, y, qid):
     return max(mean_ndcg(sign * column, y, qid) for column in X.T for sign in (1, -1))
-
-
-@given(st.data())
-def test_the_kernel_ranks_as_a_stable_sort_does(data):
-    sizes = data.draw(st.lists(st.integers(1, 14), min_size=1, max_size=5))
-    k, rows = data.draw(st.integers(1, 12)), sum(sizes)
-    few = st.lists(st.integers(-2, 2), min_size=rows, max_size=rows)  # few values: many ties
-    scores, column, gains = (np.array(data.draw(few), float) for _ in range(3))
-    steps, bounds = np.array([0.0, 1.0, -0.5]), np.concatenate([[0], np.cumsum(sizes)])
-    discounts, out = 1 / np.log2(np.arange(2, k + 2)), np.empty((len(sizes), len(steps)))
-    line_dcg(scores, column.astype(np.float32), steps, gains, discounts, bounds, out)
-    for query, (first, last) in enumerate(pairwise(bounds)):
-        for place, step in enumerate(steps):
-            order = np.argsort(-(scores + step * column)[first:last], kind="stable")[:k]
-            expected = (gains[first:last][order] * discounts[: len(order)]).sum()
-            assert out[query, place] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("k", [1, 5, 10, 50])

@@ -19,8 +19,10 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.learners.inputs import thread_count, validate_count
-from surefoot.learn.learners.linear_kernels import line_dcg
 from surefoot.learn.learners.scaling import Scaling, Singles, valid_columns
+from surefoot.native import kernel
+
+line_dcg = kernel("line_dcg")
 
 TOLERANCE = 1e-9
 """Means of NDCG that are closer than this are equal."""
@@ -74,11 +76,13 @@ class QueryNDCG:
 
     def along_line(self, scores: FloatArray, column: Singles, steps: FloatArray) -> FloatArray:
         """NDCG@k of each query when ranked by scores + step × column, queries × steps."""
-        out = np.empty((len(self), steps.size))
+        out, ranks = np.empty((len(self), steps.size)), self._discounts.size
+        scores = np.ascontiguousarray(scores, np.float64)
 
         def compute(part: slice) -> None:
             bounds = self._bounds[part.start : part.stop + 1]
-            line_dcg(scores, column, steps, self._gains, self._discounts, bounds, out[part])
+            scratch = np.empty(np.diff(bounds).max()), np.empty(ranks), np.empty(ranks, np.int64)
+            line_dcg(scores, column, steps, self._gains, self._discounts, bounds, *scratch, out[part])
 
         list(self._pool.map(compute, self._parts))
         return out

@@ -12,8 +12,7 @@ from scipy.special import ndtr
 from surefoot.errors import choose
 from surefoot.learn.objectives.base import QueryMetrics
 from surefoot.learn.objectives.differences import UCRO
-from surefoot.learn.pair_weights import by_factor, by_line, by_step
-from surefoot.learn.weight_kernels import PairWeights
+from surefoot.learn.pair_weights import PairWeights, by_factor, by_line, by_step
 from surefoot.risk import measures
 from surefoot.risk.measures import Risk
 from surefoot.risk.values import Linear

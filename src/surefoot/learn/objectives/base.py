@@ -12,8 +12,7 @@ from surefoot.errors import SurefootError, choose, counted
 from surefoot.learn.baseline import Baselines
 from surefoot.learn.comm import Comm, Local
 from surefoot.learn.metrics import QueryMetric
-from surefoot.learn.pair_weights import by_factor
-from surefoot.learn.weight_kernels import PairWeights
+from surefoot.learn.pair_weights import PairWeights, by_factor
 from surefoot.risk import measures
 from surefoot.risk.measures import Risk
 from surefoot.risk.values import Linear

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surefoot.learn.objectives.base import LambdaMART, QueryMetrics
-from surefoot.learn.pair_weights import by_line, by_step, by_t, columns_of, row_of
-from surefoot.learn.weight_kernels import CUBIC, PairWeights
+from surefoot.learn.pair_weights import PairWeights, by_line, by_step, by_t, columns_of, row_of
 from surefoot.risk import measures
 from surefoot.risk.measures import Risk
 from surefoot.risk.statistics import Mean
@@ -67,7 +66,7 @@ class SmoothUCRO(UCRO):
 
     def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
         coefficients = Smooth(self.alpha, self.lower, self.upper).coefficients
-        return PairWeights(CUBIC, columns_of(metrics.x - metrics.b), row_of(*coefficients))
+        return PairWeights("cubic", columns_of(metrics.x - metrics.b), row_of(*coefficients))
 
     def own_measure(self) -> Risk:
         """The mean of v(d)."""

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import erfcx
 
 from surefoot.learn.objectives.base import LambdaMART, QueryMetrics
-from surefoot.learn.pair_weights import by_factor, columns_of, row_of
-from surefoot.learn.weight_kernels import GEO, PairWeights
+from surefoot.learn.pair_weights import PairWeights, by_factor, columns_of, row_of
 from surefoot.risk import measures
 from surefoot.risk.measures import Risk
 from surefoot.risk.values import Linear
@@ -48,7 +47,7 @@ class GeoRisk(LambdaMART):
         linear = S + column - e if self.full else S * (N - column) / N
         others = -(K - falls) * (1 / S - 1 / N) if self.full else np.zeros_like(x)
         own = columns_of(x, root, inverse, linear, np.maximum(z, 0), np.maximum(-z, 0), others)
-        return PairWeights(GEO, own, row_of(self.alpha, float(self.full), N, S, c, *_log_phi(Z / c)))
+        return PairWeights("georisk", own, row_of(self.alpha, float(self.full), N, S, c, *_log_phi(Z / c)))
 
     def own_measure(self) -> Risk:
         return measures.GEORISK

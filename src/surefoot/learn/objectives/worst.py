@@ -10,8 +10,7 @@ import numpy as np
 from surefoot.errors import SurefootError
 from surefoot.learn.objectives.base import QueryMetrics
 from surefoot.learn.objectives.differences import UCRO
-from surefoot.learn.pair_weights import by_line
-from surefoot.learn.weight_kernels import PairWeights
+from surefoot.learn.pair_weights import PairWeights, by_line
 from surefoot.risk import measures, tail_count
 from surefoot.risk.measures import Risk
 from surefoot.risk.moments import Statistic

@@ -11,7 +11,10 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError
+from surefoot.native import kernel
 from surefoot.risk import compare
+
+discordant_fractions = kernel("discordant_fractions")
 
 BINS = 10
 
@@ -27,16 +30,14 @@ def kendall_distance(first: npt.ArrayLike, second: npt.ArrayLike, bounds: npt.Ar
     >>> kendall_distance([3.0, 2.0, 1.0, 5.0], [3.0, 1.0, 2.0, 7.0], [0, 3, 4]).round(3)
     array([0.333, 0.   ])
     """
-    from surefoot.research.tradeoff.churn_kernels import discordant_fractions  # loads numba
-
     a, b = (np.ascontiguousarray(scores, dtype=np.float64) for scores in (first, second))
-    ends = np.asarray(bounds, dtype=np.int64)
+    ends = np.ascontiguousarray(bounds, dtype=np.int64)
     if a.ndim != 1 or a.shape != b.shape or ends[-1] != a.size:
         raise SurefootError(f"{ends[-1]:,} documents need as many scores; got shapes {a.shape} and {b.shape}")
     if np.isnan(a).any() or np.isnan(b).any():
         raise SurefootError("rankings need scores that are numbers; one is NaN")
-    fractions = np.empty(ends.size - 1)
-    discordant_fractions(a, b, ends, fractions)
+    fractions, longest = np.empty(ends.size - 1), np.diff(ends).max(initial=0)
+    discordant_fractions(a, b, ends, np.empty(longest, np.int64), np.empty(longest, np.int64), fractions)
     return fractions
 
 

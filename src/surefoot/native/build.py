@@ -1,0 +1,95 @@
+"""Compile the native library: ``python -m surefoot.native.build``.
+
+The build hook of the package calls `build`, and so does the first import from a source tree after a source has changed.
+This module needs the standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+
+FOLDER = Path(__file__).parent
+LIBRARY = FOLDER / "libsurefoot.so"  # the same name on every platform: only this package loads it
+FLAGS = (
+    "-std=gnu11 -O3 -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math -Wall -Wextra -Wno-psabi"
+    + ("" if sys.platform == "win32" else " -fPIC")
+).split()
+LEVELS = {"base": ("-march=x86-64", "-mcpu=x86_64"), "v3": ("-march=x86-64-v3", "-mcpu=x86_64_v3")}
+"""Levels of x86-64 processors, and the options of gcc and clang, and of zig; other processors have the first only."""
+
+
+def compiler() -> list[str]:
+    """The C compiler: ``$CC``, else cc, else zig of the package ziglang, as always on Windows; empty if none is there.
+
+    >>> bool(compiler())
+    True
+    """
+    if named := os.environ.get("CC"):
+        return shlex.split(named)
+    if sys.platform != "win32" and (found := which("cc")):
+        return [found]
+    return [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else []
+
+
+def build(library: Path = LIBRARY) -> None:
+    """Compile every source at every level and link them; the library is replaced at once, or not at all.
+
+    ``$CFLAGS`` come before the library's own options, which win.
+    """
+    if not (cc := compiler()):
+        raise RuntimeError("no C compiler; install one, or ziglang by pip")
+    options = ["-g0", *shlex.split(os.environ.get("CFLAGS", "")), *FLAGS]
+    with TemporaryDirectory(dir=library.parent, prefix=".build-") as name:
+        for level in levels():
+            folder = Path(name) / level
+            folder.mkdir()
+            sources = map(str, sorted(FOLDER.glob("*.c")))
+            _run([*cc, *options, *_target(level, cc), f"-DSF_LEVEL={level}", "-c", *sources], folder)
+        linked, objects = Path(name) / library.name, map(str, sorted(Path(name).rglob("*.o*")))
+        mathematics = [] if sys.platform == "win32" else ["-lm"]
+        _run([*cc, *options, "-shared", "-o", str(linked), *objects, *mathematics], Path(name))
+        linked.replace(library)
+
+
+def is_stale(library: Path = LIBRARY) -> bool:
+    """Whether the library is missing or older than a source."""
+    sources = [*FOLDER.glob("*.[ch]"), Path(__file__)]
+    return not library.exists() or library.stat().st_mtime_ns < max(file.stat().st_mtime_ns for file in sources)
+
+
+def levels() -> list[str]:
+    """The levels that are compiled for this machine's kind of processor."""
+    return list(LEVELS) if _is_x86() else list(LEVELS)[:1]
+
+
+def _target(level: str, cc: list[str]) -> list[str]:
+    """The options for a level of the processor."""
+    is_zig = any(Path(word).stem in ("zig", "ziglang") for word in cc)
+    return [LEVELS[level][is_zig]] if _is_x86() else []
+
+
+def _is_x86() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64")
+
+
+def _run(command: list[str], folder: Path) -> None:
+    try:
+        found = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    except OSError as error:
+        raise RuntimeError(f"the C compiler {command[0]} can't be run ({error.strerror})") from error
+    if found.returncode:
+        raise RuntimeError(f"{shlex.join(command)} failed:\n{found.stderr}")
+    if found.stderr:
+        print(found.stderr, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    build()

@@ -1,0 +1,450 @@
+/* The table of kernels: the arguments of each, which the C files and the binding (__init__.py) both read.
+
+   A kernel NAME takes a pointer to its struct NAME. Python passes the fields in this order, without the sizes, which
+   the binding fills in: SIZE(rows, topics) is the shape of an array, and a field named rows its length. A kernel
+   overwrites arrays that are not const. A field is a pointer, int64_t, double, or a struct of such fields, for which
+   Python passes a tuple; its sizes are written as SIZE(run.topics) in other structs. An array of structs is made by
+   native.records. An int64_t ONE_OF(form) is passed as the word after form_ in that enum. */
+#ifndef SUREFOOT_KERNELS_H
+#define SUREFOOT_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SIZE(...)
+#define ONE_OF(name)
+
+/* An effectiveness measure: a sum of discounted gains (P, R, nDCG, RBP), a sum over pairs of relevant documents (AP), or
+   a cascade, in which a gain is the probability that the user stops (ERR, RR). Gains are divided by the scale. */
+enum form { form_sum, form_pairs, form_cascade };
+enum gain { gain_binary, gain_linear, gain_exponential };
+enum discount { discount_none, discount_log2, discount_reciprocal, discount_geometric };
+enum norm { norm_none, norm_cutoff, norm_ideal, norm_relevant };
+
+struct measure {
+    int64_t form ONE_OF(form);
+    int64_t gain ONE_OF(gain);
+    int64_t discount ONE_OF(discount);
+    int64_t norm ONE_OF(norm);
+    int64_t cutoff;
+    double rel;
+    double persistence;
+    double scale;
+};
+
+/* ranking.c */
+struct measure_ranking {
+    struct measure measure;
+    const double *grades SIZE(ranks);
+    const double *judged SIZE(documents);
+    double *value SIZE(1);
+    int64_t ranks, documents;
+};
+
+struct measure_both {
+    struct measure measure;
+    const int64_t *own SIZE(own_ranks);
+    const int64_t *base SIZE(base_ranks);
+    const int64_t *grades SIZE(assignments, documents);
+    const int64_t *rest SIZE(assignments, levels);
+    double *judged SIZE(judged_room);
+    double *ranked SIZE(ranked_room);
+    double *values SIZE(2, assignments);
+    int64_t own_ranks, base_ranks, assignments, documents, levels, judged_room, ranked_room;
+};
+
+/* resampling.c */
+struct count_draws {
+    const int32_t *drawn SIZE(resamples, topics);
+    double *weights SIZE(resamples, topics);
+    int64_t resamples, topics;
+};
+
+/* distributions.c */
+struct expf {
+    const float *x SIZE(size);
+    float *out SIZE(size);
+    int64_t size;
+};
+
+struct exp {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct exp2 {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct log2 {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+/* tokens.h: ids in the bytes of a text, where each starts, its length and its hash. */
+struct tokens {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *start SIZE(count);
+    const int32_t *length SIZE(count);
+    const uint64_t *codes SIZE(count);
+    int64_t bytes, count;
+};
+
+/* tokens.c */
+struct hash_tokens {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *start SIZE(count);
+    const int32_t *length SIZE(count);
+    uint64_t *codes SIZE(count);
+    int64_t bytes, count;
+};
+
+struct number_tokens {
+    struct tokens tokens;
+    int32_t *slots SIZE(room);
+    int32_t *number SIZE(tokens.count);
+    int64_t *first SIZE(tokens.count);
+    int64_t room;
+};
+
+struct gather_tokens {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *start SIZE(count);
+    const int32_t *length SIZE(count);
+    uint8_t *out SIZE(room);
+    int64_t bytes, count, room;
+};
+
+struct find_keys {
+    const uint64_t *known SIZE(keys);
+    const uint64_t *wanted SIZE(items);
+    int64_t *slots SIZE(room);
+    int64_t *found SIZE(items);
+    int64_t keys, items, room;
+};
+
+/* trec.c: documents in the order of the lines, with their scores or grades; runs of lines of one topic. */
+struct documents {
+    int64_t *start SIZE(count);
+    int32_t *length SIZE(count);
+    uint64_t *codes SIZE(count);
+    double *numbers SIZE(count);
+    int64_t count;
+};
+
+struct blocks {
+    int64_t *start SIZE(room);
+    int32_t *length SIZE(room);
+    int64_t *line SIZE(room);
+    int64_t room;
+};
+
+struct count_lines {
+    const uint8_t *text SIZE(bytes);
+    int64_t *found SIZE(2);
+    int64_t bytes;
+};
+
+struct parse_trec {
+    const uint8_t *text SIZE(bytes);
+    int64_t at;
+    int64_t is_run;
+    struct documents documents;
+    struct blocks blocks;
+    int64_t *found SIZE(3);
+    int64_t bytes;
+};
+
+struct other_tag {
+    const uint8_t *text SIZE(bytes);
+    int64_t at;
+    int64_t *found SIZE(3);
+    int64_t bytes;
+};
+
+struct rank_topics {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *bounds SIZE(topics + 1);
+    struct documents documents;
+    int64_t *order SIZE(spare.count);
+    struct documents spare;
+    int64_t bytes, topics;
+};
+
+struct index_topics {
+    struct tokens documents;
+    const int64_t *bounds SIZE(topics + 1);
+    const int64_t *tables SIZE(topics, 2);
+    int32_t *slots SIZE(room);
+    int64_t best;
+    bool *kept SIZE(documents.count);
+    int64_t *repeated SIZE(2);
+    int64_t topics, room;
+};
+
+struct write_run {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *start SIZE(count);
+    const int32_t *length SIZE(count);
+    const int64_t *scores SIZE(count);
+    const int64_t *bounds SIZE(topics + 1);
+    const uint8_t *heads SIZE(head_bytes);
+    const int64_t *head_bounds SIZE(topics + 1);
+    const uint8_t *tag SIZE(tag_bytes);
+    uint8_t *out SIZE(room);
+    int64_t bytes, count, topics, head_bytes, tag_bytes, room;
+};
+
+/* letor.c: the problem of a line, where open is a value that Python has to parse; for each line its label, where its
+   features start and stop, how many there are, and its document id. */
+enum problem {
+    problem_none,
+    problem_label,
+    problem_query,
+    problem_feature,
+    problem_value,
+    problem_twice,
+    problem_open
+};
+
+struct rows {
+    float *labels SIZE(count);
+    int64_t *start SIZE(count);
+    int64_t *stop SIZE(count);
+    int32_t *pairs SIZE(count);
+    int64_t *document SIZE(count);
+    int32_t *document_size SIZE(count);
+    int64_t count;
+};
+
+struct parse_letor {
+    const uint8_t *text SIZE(bytes);
+    int64_t at;
+    int64_t end;
+    struct rows rows;
+    struct blocks blocks;
+    int64_t *found SIZE(5);
+    int64_t bytes;
+};
+
+struct feature_rows {
+    const int64_t *start SIZE(count);
+    const int64_t *stop SIZE(count);
+    const int32_t *pairs SIZE(count);
+    const int64_t *target SIZE(count);
+    int64_t count;
+};
+
+struct read_features {
+    const uint8_t *text SIZE(bytes);
+    int64_t row;
+    int64_t end;
+    struct feature_rows rows;
+    int64_t first;
+    float *matrix SIZE(matrix_rows, columns);
+    const int64_t *bounds SIZE(bounds_size);
+    int32_t *indices SIZE(room);
+    float *values SIZE(room);
+    int64_t *open_pairs SIZE(open_room, 2);
+    int64_t *found SIZE(5);
+    int64_t bytes, matrix_rows, columns, bounds_size, room, open_room;
+};
+
+/* ranking.c: runs against qrels. topic_of is the index in the qrels of each topic of a run, or negative, and first is
+   where its grades begin. */
+struct look_up {
+    struct tokens run;
+    const int64_t *bounds SIZE(topics + 1);
+    const int64_t *topic_of SIZE(topics);
+    const int64_t *first SIZE(topics);
+    struct tokens qrels;
+    const double *judged SIZE(qrels.count);
+    const int64_t *tables SIZE(judged_topics, 2);
+    const int32_t *slots SIZE(table_slots);
+    int64_t depth;
+    int64_t skip;
+    double *grades SIZE(room);
+    int64_t *sizes SIZE(topics);
+    int64_t topics, judged_topics, table_slots, room;
+};
+
+struct ranked_topics {
+    const int64_t *topic_of SIZE(topics);
+    const int64_t *first SIZE(topics);
+    const int64_t *sizes SIZE(topics);
+    const double *grades SIZE(room);
+    int64_t topics, room;
+};
+
+struct judged_fractions {
+    struct ranked_topics run;
+    const int64_t *cutoffs SIZE(rows);
+    double *fractions SIZE(rows, judged_topics);
+    int64_t rows, judged_topics;
+};
+
+struct measure_topics {
+    struct ranked_topics run;
+    const struct measure *measures SIZE(rows);
+    const int64_t *bounds SIZE(judged_topics + 1);
+    const double *judged SIZE(documents);
+    double *values SIZE(rows, judged_topics);
+    int64_t rows, judged_topics, documents;
+};
+
+/* distributions.c */
+struct normal_cdf {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct logistic {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct logit {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct student_p {
+    const double *t SIZE(size);
+    const double *df SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+/* risk.c */
+struct compare {
+    const double *system SIZE(systems, topics);
+    const double *baseline SIZE(baselines, topics);
+    double *found SIZE(rows, 9);
+    int64_t systems, baselines, rows, topics;
+};
+
+struct sum_z {
+    const double *matrix SIZE(rows, topics);
+    const double *shares SIZE(rows);
+    const double *totals SIZE(topics);
+    const double *inverse_roots SIZE(topics);
+    double *gains SIZE(rows);
+    double *losses SIZE(rows);
+    int64_t rows, topics;
+};
+
+struct weighted_z {
+    const double *weights SIZE(resamples, topics);
+    const double *scaled SIZE(rows, topics);
+    const double *root SIZE(topics);
+    const double *root_share SIZE(rows, resamples);
+    double *gains SIZE(rows, resamples);
+    double *losses SIZE(rows, resamples);
+    int64_t resamples, rows, topics;
+};
+
+/* ordering.c */
+struct line_dcg {
+    const double *scores SIZE(items);
+    const float *column SIZE(items);
+    const double *steps SIZE(step_count);
+    const double *gains SIZE(items);
+    const double *discounts SIZE(ranks);
+    const int64_t *bounds SIZE(queries + 1);
+    double *line SIZE(room);
+    double *best SIZE(ranks);
+    int64_t *rows SIZE(ranks);
+    double *out SIZE(queries, step_count);
+    int64_t items, step_count, ranks, queries, room;
+};
+
+struct discordant_fractions {
+    const double *first SIZE(items);
+    const double *second SIZE(items);
+    const int64_t *bounds SIZE(queries + 1);
+    int64_t *rows SIZE(room);
+    int64_t *spare SIZE(room);
+    double *fractions SIZE(queries);
+    int64_t items, queries, room;
+};
+
+/* lambdas.c, swaps.c */
+enum metric { metric_ndcg, metric_map, metric_mrr, metric_err };
+enum weighing { weighing_factor, weighing_line, weighing_step, weighing_cubic, weighing_t, weighing_georisk };
+
+/* The documents of query q are the rows from bounds[q] to bounds[q + 1]; an order has, within these, offsets from the
+   first by rank. A gain is what a document contributes to its metric: for NDCG (2^label - 1) / ideal DCG; for AP and RR
+   whether it is relevant; for ERR the chance that it satisfies, (2^label - 1) / 2^highest label. The discount of a rank
+   is a float and its remainder. */
+struct query_set {
+    const int64_t *bounds SIZE(count + 1);
+    const double *gains SIZE(rows);
+    const float *discounts SIZE(2, longest);
+    int64_t metric ONE_OF(metric);
+    int64_t count, rows, longest;
+};
+
+/* How an objective turns changes of the metric into weights: parameters of each query, and of all. */
+struct objective {
+    int64_t form ONE_OF(weighing);
+    const float *per_query SIZE(queries, 8);
+    const float *shared SIZE(9);
+    int64_t queries;
+};
+
+struct rank_queries {
+    struct query_set queries;
+    const double *scores SIZE(queries.rows);
+    int32_t *order SIZE(queries.rows);
+    double *values SIZE(queries.count);
+    int64_t first, end;
+};
+
+struct measure_queries {
+    struct query_set queries;
+    const int32_t *order SIZE(queries.rows);
+    double *values SIZE(queries.count);
+};
+
+struct lambda_gradients {
+    struct query_set queries;
+    const double *scores SIZE(queries.rows);
+    const int32_t *order SIZE(queries.rows);
+    struct objective weights;
+    int64_t truncation;
+    double sigmoid;
+    int64_t norm, first, end;
+    float *documents SIZE(16, queries.longest);
+    int64_t *ranks SIZE(2, queries.longest);
+    float *pairs SIZE(2, queries.longest + 520);
+    double *sums SIZE(2, queries.longest);
+    float *gradient SIZE(queries.rows);
+    float *hessian SIZE(queries.rows);
+};
+
+struct pair_weights {
+    struct query_set queries;
+    const int32_t *order SIZE(queries.rows);
+    struct objective weights;
+    int64_t truncation, first, end;
+    float *gain SIZE(queries.longest);
+    double *sums SIZE(2, queries.longest);
+    float *change SIZE(queries.count, queries.longest, queries.longest);
+    float *weight SIZE(queries.count, queries.longest, queries.longest);
+};
+
+struct change_weights {
+    struct objective weights;
+    const float *changes SIZE(weights.queries, steps);
+    float *out SIZE(weights.queries, steps);
+    int64_t steps;
+};
+
+#endif

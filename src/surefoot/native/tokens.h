@@ -1,0 +1,138 @@
+/* Tokens of a text: their ends, hashes and numbers, and hash tables of them.
+
+   A token ends before a byte of at most 32; bytes beyond ASCII belong to tokens. Eight bytes are processed together
+   where possible; the platform is little-endian.
+
+   The hash has no key: models of unjudged documents draw in the order of the hashes, so that they must be the same in
+   every process. Ids that were made to collide are refused instead (REACH). */
+#ifndef SUREFOOT_TOKENS_H
+#define SUREFOOT_TOKENS_H
+
+#include "surefoot.h"
+
+enum { EMPTY = -1, CROWDED = -1, REACH = 1024 };
+
+static const uint64_t MIX = 0x9E3779B97F4A7C15u, EACH_BYTE = 0x0101010101010101u, HIGH_BITS = 0x8080808080808080u;
+
+/* The powers of ten that double represents exactly. */
+static const double TENS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+struct text {
+    const uint8_t *bytes;
+    int64_t size;
+};
+
+/* The number that a token stands for, which is not empty; NaN if it has to be parsed by Python. */
+double SF_NAME(parse_number)(struct text text, int64_t at, int64_t end);
+
+SF_INLINE uint64_t word_at(struct text text, int64_t at) {
+    uint64_t word;
+    memcpy(&word, text.bytes + at, sizeof word);
+    return word;
+}
+
+SF_INLINE bool is_at(struct text text, int64_t at, uint8_t byte) { return at < text.size && text.bytes[at] == byte; }
+
+/* Whether a range is within so many elements. */
+SF_INLINE bool is_within(int64_t elements, int64_t start, int64_t size) {
+    return start >= 0 && size >= 0 && start <= elements - size;
+}
+
+/* The index of the first byte of a word of which the high bit is set; one is. */
+SF_INLINE int64_t first_marked(uint64_t word) { return __builtin_ctzll(word) >> 3; }
+
+/* Marks the first byte of at most 32 by its high bit; bytes behind it may be marked wrongly. */
+SF_INLINE uint64_t mark_low(uint64_t word) { return (word - 33 * EACH_BYTE) & ~word & HIGH_BITS; }
+
+SF_INLINE bool is_digit(uint8_t byte) { return byte >= '0' && byte <= '9'; }
+
+/* A space, a tab, a return or a feed, but not a line end. */
+SF_INLINE bool is_blank(uint8_t byte) { return byte == ' ' || (byte >= 9 && byte <= 13 && byte != '\n'); }
+
+SF_INLINE int64_t skip_blanks(struct text text, int64_t at) {
+    while (at < text.size && is_blank(text.bytes[at])) at++;
+    return at;
+}
+
+/* Where the next line begins that is neither blank nor a comment, or the end. */
+SF_INLINE int64_t next_line(struct text text, int64_t at) {
+    for (;; at += at < text.size) {
+        at = skip_blanks(text, at);
+        if (at == text.size || (text.bytes[at] != '\n' && text.bytes[at] != '#')) return at;
+        while (at < text.size && text.bytes[at] != '\n') at++;
+    }
+}
+
+/* Where the token that begins here ends; here, if none begins here. */
+SF_INLINE int64_t token_end(struct text text, int64_t at) {
+    for (; at <= text.size - 8; at += 8) {
+        uint64_t low = mark_low(word_at(text, at));
+        if (low) return at + first_marked(low);
+    }
+    while (at < text.size && text.bytes[at] > ' ') at++;
+    return at;
+}
+
+/* Up to eight bytes as one number. */
+SF_INLINE uint64_t short_word(struct text text, int64_t at, int64_t size) {
+    if (at <= text.size - 8) return size > 0 ? word_at(text, at) & (UINT64_MAX >> (64 - 8 * size)) : 0;
+    uint64_t word = 0;
+    for (int64_t index = 0; index < size; index++) word |= (uint64_t)text.bytes[at + index] << (8 * index);
+    return word;
+}
+
+/* A hash of a range of bytes, whose low bits are well mixed. */
+SF_INLINE uint64_t hash_of(struct text text, int64_t at, int64_t size) {
+    uint64_t code = (uint64_t)size * MIX;
+    for (; size > 8; at += 8, size -= 8) {
+        code = (code ^ word_at(text, at)) * MIX;
+        code ^= code >> 32;
+    }
+    code = (code ^ short_word(text, at, size)) * MIX;
+    return code ^ (code >> 32);
+}
+
+SF_INLINE bool is_same(struct text text, int64_t at, struct text other, int64_t other_at, int64_t size) {
+    for (; size > 8; at += 8, other_at += 8, size -= 8)
+        if (word_at(text, at) != word_at(other, other_at)) return false;
+    return short_word(text, at, size) == short_word(other, other_at, size);
+}
+
+SF_INLINE struct text text_of(const struct tokens *tokens) { return (struct text){tokens->text, tokens->bytes}; }
+
+/* Whether there is such a token, within the text. */
+SF_INLINE bool is_token(const struct tokens *tokens, int64_t item) {
+    return item >= 0 && item < tokens->count && is_within(tokens->bytes, tokens->start[item], tokens->length[item]);
+}
+
+/* Whether a range of slots can be a hash table: a power of two of them. */
+SF_INLINE bool is_table(int64_t slots, int64_t first, int64_t size) {
+    return is_within(slots, first, size) && size > 1 && (size & (size - 1)) == 0;
+}
+
+/* The first slot of a hash in a table: high bits of a product, which depend on all. */
+SF_INLINE int64_t home_slot(uint64_t code, int64_t size) {
+    return (int64_t)((code * MIX) >> (64 - __builtin_ctzll((uint64_t)size)));
+}
+
+/* The slot of an open-addressing hash table whose key equals a token, or the empty slot where it belongs.
+
+   CROWDED if neither is within REACH: then the token is not in the table, and can't be put there. The slots hold
+   indices of keys; anything else is an empty slot. The caller checks the table by is_table, the token by is_token. */
+SF_INLINE int64_t find(const int32_t *table, int64_t size, const struct tokens *tokens, int64_t item,
+                       const struct tokens *keys) {
+    uint64_t code = tokens->codes[item];
+    int32_t length = tokens->length[item];
+    int64_t slot = home_slot(code, size);
+    for (int step = 0; step < REACH; step++, slot = (slot + 1) & (size - 1)) {
+        int64_t key = table[slot];
+        if (key < 0 || key >= keys->count) return slot;
+        if (keys->codes[key] == code && keys->length[key] == length && is_token(keys, key) &&
+            is_same(text_of(tokens), tokens->start[item], text_of(keys), keys->start[key], length))
+            return slot;
+    }
+    return CROWDED;
+}
+
+#endif

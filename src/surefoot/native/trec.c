@@ -1,0 +1,237 @@
+/* Runs and qrels: lists of documents by topic.
+
+   The first field of a line is the topic, the third the document, and a number follows, so that the same kernels serve
+   both. Fields are kept as offsets and lengths, documents also as hashes. */
+#include "tokens.h"
+
+enum { NONE = -1, BLOCK = 224, LONGEST_NUMBER = 20 };
+
+/* Count the line ends, and the bytes beyond ASCII; the counts of a block of bytes fit in one byte. */
+SF_KERNEL(count_lines) {
+    int64_t lines = 0, high = 0;
+    for (int64_t at = 0; at < a->bytes; at += BLOCK) {
+        uint8_t block_lines = 0, block_high = 0;
+        int64_t end = least(a->bytes, at + BLOCK);
+        for (int64_t index = at; index < end; index++) {
+            block_lines = (uint8_t)(block_lines + (a->text[index] == '\n'));
+            block_high |= a->text[index];
+        }
+        lines += block_lines;
+        high += block_high >= 128;
+    }
+    a->found[0] = lines;
+    a->found[1] = high > 0;
+    return 0;
+}
+
+/* Where the fields of a line start and end; the topic starts with the line. */
+struct line {
+    int64_t topic_end, document, document_end, number, number_end, last, last_end;
+};
+
+/* A line with too few fields has an empty last one; one with too many doesn't end behind it. */
+SF_INLINE struct line split_line(struct text text, int64_t at, bool is_run) {
+    struct line line;
+    line.topic_end = token_end(text, at);
+    line.document = skip_blanks(text, token_end(text, skip_blanks(text, line.topic_end)));
+    line.document_end = token_end(text, line.document);
+    line.number = skip_blanks(text, line.document_end);
+    if (is_run) line.number = skip_blanks(text, token_end(text, line.number));
+    line.number_end = token_end(text, line.number);
+    line.last = is_run ? skip_blanks(text, line.number_end) : line.number;
+    line.last_end = is_run ? token_end(text, line.last) : line.number_end;
+    return line;
+}
+
+/* Parse the lines; is_run is a constant of the caller. */
+SF_INLINE int64_t parse(const struct parse_trec *a, bool is_run) {
+    const struct documents *documents = &a->documents;
+    const struct blocks *blocks = &a->blocks;
+    struct text text = {a->text, a->bytes};
+    int64_t count = 0, block = 0, topic = 0, topic_size = -1, at = a->at, bad = NONE;
+    while ((at = next_line(text, at)) < text.size) {
+        struct line line = split_line(text, at, is_run);
+        int64_t size = line.topic_end - at, length = line.document_end - line.document;
+        int64_t end = skip_blanks(text, line.last_end);
+        if (SF_UNLIKELY(line.last == line.last_end || (end < text.size && text.bytes[end] != '\n') ||
+                        size > INT32_MAX || length > INT32_MAX)) {
+            bad = at;
+            break;
+        }
+        if (SF_UNLIKELY(count == documents->count)) return SF_OUT_OF_RANGE;
+        if (size != topic_size || !is_same(text, at, text, topic, size)) {
+            if (block == blocks->room) return SF_OUT_OF_RANGE;
+            topic = at, topic_size = size;
+            blocks->start[block] = at, blocks->length[block] = (int32_t)size, blocks->line[block] = count;
+            block++;
+        }
+        documents->start[count] = line.document;
+        documents->length[count] = (int32_t)length;
+        documents->codes[count] = hash_of(text, line.document, length);
+        documents->numbers[count] = SF_NAME(parse_number)(text, line.number, line.number_end);
+        count++;
+        at = end;
+    }
+    a->found[0] = count, a->found[1] = block, a->found[2] = bad;
+    return 0;
+}
+
+/* Fill in the documents and the blocks of lines of one topic, from an offset on.
+
+   found is the number of documents, the number of blocks, and the offset of the first malformed line or NONE. */
+SF_KERNEL(parse_trec) {
+    if (a->at < 0 || a->at > a->bytes) return SF_OUT_OF_RANGE;
+    return a->is_run ? parse(a, true) : parse(a, false);
+}
+
+/* Find where a run's first tag starts and ends, and the offset of the first line with another tag, or NONE. */
+SF_KERNEL(other_tag) {
+    if (a->at < 0 || a->at > a->bytes) return SF_OUT_OF_RANGE;
+    struct text text = {a->text, a->bytes};
+    int64_t tag = 0, tag_end = 0, at = a->at, other = NONE;
+    while ((at = next_line(text, at)) < text.size) {
+        struct line line = split_line(text, at, true);
+        int64_t size = line.last_end - line.last;
+        if (tag == tag_end) tag = line.last, tag_end = line.last_end;
+        if (size == 0 || size != tag_end - tag || !is_same(text, line.last, text, tag, size)) {
+            other = at;
+            break;
+        }
+        at = line.last_end;
+    }
+    a->found[0] = tag, a->found[1] = tag_end, a->found[2] = other;
+    return 0;
+}
+
+/* Whether a document ranks before another: higher number, then later in the order of bytes, as in trec_eval. */
+SF_INLINE bool goes_before(struct text text, const struct documents *documents, int64_t one, int64_t two) {
+    const double *numbers = documents->numbers;
+    if (numbers[one] != numbers[two]) return numbers[one] > numbers[two];
+    const int32_t *length = documents->length;
+    int difference = memcmp(text.bytes + documents->start[one], text.bytes + documents->start[two],
+                            (size_t)least(length[one], length[two]));
+    return difference ? difference > 0 : length[one] >= length[two];
+}
+
+/* Fill in the indices of documents from first on in ranking order; spare is overwritten. */
+static void merge_sort(struct text text, const struct documents *documents, int64_t first, int64_t size, int64_t *order,
+                       int64_t *spare) {
+    for (int64_t index = 0; index < size; index++) order[index] = first + index;
+    for (int64_t width = 1; width < size; width *= 2)
+        for (int64_t left = 0; left < size - width; left += 2 * width) {
+            int64_t middle = left + width, right = least(left + 2 * width, size), one = left, two = middle;
+            if (goes_before(text, documents, order[middle - 1], order[middle])) continue;
+            memcpy(spare + left, order + left, (size_t)width * sizeof *spare);
+            for (int64_t index = left; one < middle; index++) {
+                bool is_first = two == right || goes_before(text, documents, spare[one], order[two]);
+                order[index] = is_first ? spare[one++] : order[two++];
+            }
+        }
+}
+
+SF_INLINE void copy_document(const struct documents *from, int64_t item, const struct documents *to, int64_t index) {
+    to->start[index] = from->start[item], to->length[index] = from->length[item];
+    to->codes[index] = from->codes[item], to->numbers[index] = from->numbers[item];
+}
+
+/* Sort the documents of each topic into ranking order, in place.
+
+   order and spare are overwritten; they have room for the largest topic that is not in order. */
+SF_KERNEL(rank_topics) {
+    const struct documents *documents = &a->documents, *spare = &a->spare;
+    struct text text = {a->text, a->bytes};
+    for (int64_t item = 0; item < documents->count; item++)
+        if (!is_within(text.size, documents->start[item], documents->length[item])) return SF_OUT_OF_RANGE;
+    for (int64_t topic = 0; topic < a->topics; topic++) {
+        int64_t first = a->bounds[topic], end = a->bounds[topic + 1], item = first + 1;
+        if (first < 0 || end < first || end > documents->count) return SF_OUT_OF_RANGE;
+        while (item < end && goes_before(text, documents, item - 1, item)) item++;
+        if (item >= end) continue;
+        int64_t size = end - first;
+        if (size > spare->count) return SF_OUT_OF_RANGE;
+        merge_sort(text, documents, first, size, a->order, spare->start);
+        for (int64_t index = 0; index < size; index++) copy_document(documents, a->order[index], spare, index);
+        for (int64_t index = 0; index < size; index++) copy_document(spare, index, documents, first + index);
+    }
+    return 0;
+}
+
+/* Fill the hash table of each topic's documents: the tables[t, 1] slots from tables[t, 0] on.
+
+   Of a document that is repeated in a topic, the occurrence with the lowest offset is the one in the table; or the
+   best, which is the one met first, as documents are in ranking order. kept is set to false for the others. repeated
+   becomes the offsets of the two occurrences of the first repeated document, or NONE and the end of the text; of a
+   document whose id collides with too many others, the offset twice. */
+SF_KERNEL(index_topics) {
+    const struct tokens *documents = &a->documents;
+    const int64_t *start = documents->start;
+    int64_t earlier = NONE, again = documents->bytes;
+    if (documents->count > INT32_MAX) return SF_OUT_OF_RANGE;
+    for (int64_t topic = 0; topic < a->topics; topic++) {
+        const int64_t *table = a->tables + 2 * topic;
+        if (!is_table(a->room, table[0], table[1])) return SF_OUT_OF_RANGE;
+        int32_t *slots = a->slots + table[0];
+        memset(slots, 0xFF, (size_t)table[1] * sizeof *slots);
+        for (int64_t item = a->bounds[topic]; item < a->bounds[topic + 1]; item++) {
+            if (!is_token(documents, item)) return SF_OUT_OF_RANGE;
+            int64_t slot = find(slots, table[1], documents, item, documents);
+            if (slot == CROWDED) {
+                a->repeated[0] = a->repeated[1] = start[item];
+                return 0;
+            }
+            int64_t other = slots[slot];
+            if (other != EMPTY) {
+                int64_t low = least(start[item], start[other]), high = low == start[item] ? start[other] : start[item];
+                if (high < again) earlier = low, again = high;
+                bool keeps_other = a->best || start[other] <= start[item];
+                a->kept[keeps_other ? item : other] = false;
+                if (keeps_other) continue;
+            }
+            slots[slot] = (int32_t)item;
+        }
+    }
+    a->repeated[0] = earlier, a->repeated[1] = again;
+    return 0;
+}
+
+SF_INLINE uint8_t *put(uint8_t *out, const uint8_t *bytes, int64_t size) {
+    memcpy(out, bytes, (size_t)size);
+    return out + size;
+}
+
+/* Write a whole number in decimal digits, and a space. */
+SF_INLINE uint8_t *put_number(uint8_t *out, int64_t number) {
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    uint8_t digits[LONGEST_NUMBER], *first = digits + LONGEST_NUMBER;
+    do *--first = (uint8_t)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0) *out++ = '-';
+    out = put(out, first, digits + LONGEST_NUMBER - first);
+    *out++ = ' ';
+    return out;
+}
+
+/* Write "head document rank score tag" for the documents of each topic; returns the number of bytes.
+
+   A head is the topic with what follows it. */
+SF_KERNEL(write_run) {
+    uint8_t *out = a->out;
+    for (int64_t topic = 0; topic < a->topics; topic++) {
+        int64_t head = a->head_bounds[topic], head_end = a->head_bounds[topic + 1];
+        if (head < 0 || head_end < head || head_end > a->head_bytes) return SF_OUT_OF_RANGE;
+        if (a->bounds[topic] < 0 || a->bounds[topic + 1] > a->count) return SF_OUT_OF_RANGE;
+        for (int64_t item = a->bounds[topic]; item < a->bounds[topic + 1]; item++) {
+            int64_t most = head_end - head + a->length[item] + a->tag_bytes + 2 * LONGEST_NUMBER + 4;
+            if (!is_within(a->bytes, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
+            if (most > a->room - (out - a->out)) return SF_OUT_OF_RANGE;
+            out = put(out, a->heads + head, head_end - head);
+            out = put(out, a->text + a->start[item], a->length[item]);
+            *out++ = ' ';
+            out = put_number(out, item - a->bounds[topic] + 1);
+            out = put_number(out, a->scores[item]);
+            out = put(out, a->tag, a->tag_bytes);
+            *out++ = '\n';
+        }
+    }
+    return out - a->out;
+}
