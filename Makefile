@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check format docs lock bench studies clean
+.PHONY: demo test check format docs lock bench asan wheels studies clean
 
 demo: .venv/run.done
 	$(BIN)/surefoot demo -o demo
@@ -26,6 +26,21 @@ docs: .venv/docs.done
 
 bench: .venv/bench.done
 	$(BIN)/python -m benchmarks
+
+# The kernels and the parsers in a copy whose library stops at the first wrong access or undefined operation (gcc on Linux).
+asan: .venv/dev.done
+	rm -rf build/asan && mkdir -p build && cp -R src build/asan
+	CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -g1" PYTHONPATH=build/asan \
+	    $(BIN)/python -m surefoot.native.build
+	$(CHECKED) -m pytest -n auto --quiet tests/native
+	$(CHECKED) -m tests.fuzz.fuzzer 1000 run qrels LETOR
+CHECKED = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/asan:. \
+    $(BIN)/python
+
+# Wheels for every platform, compiled by zig.
+wheels: .venv/dev.done
+	$(INSTALL) --require-hashes --no-deps --requirement requirements/compiler.lock
+	$(BIN)/python -m tools.wheels dist
 
 studies: .venv/dev.done
 	$(BIN)/python -m studies

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import sysconfig
 from importlib.util import module_from_spec, spec_from_file_location
@@ -31,14 +32,19 @@ class NativeLibrary(BuildHookInterface):  # type: ignore[type-arg]
         return [] if build_module().compiler() else ["ziglang>=0.14"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile before the files are collected; an editable install gets the library beside its sources."""
+        """Compile before the files are collected; an editable install has the library beside its sources."""
         if self.target_name != "wheel":
             return
         build = build_module()
+        tag = os.environ.get("SUREFOOT_WHEEL") or sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        library = build.LIBRARY
+        if version != "editable":
+            library = Path(self.root, "build", tag, library.name)
+            library.parent.mkdir(parents=True, exist_ok=True)
+            build_data["force_include"][str(library)] = f"surefoot/native/{library.name}"
         try:
-            build.build()
+            build.build(library)
         except RuntimeError as error:
             sys.exit(f"surefoot: {error}")
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
-        build_data["artifacts"].append(str(build.LIBRARY.relative_to(self.root)))
+        build_data["tag"] = f"py3-none-{tag}"

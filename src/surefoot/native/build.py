@@ -11,6 +11,7 @@ import platform
 import shlex
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -20,23 +21,37 @@ FOLDER = Path(__file__).parent
 LIBRARY = FOLDER / "libsurefoot.so"  # the same name on every platform: only this package loads it
 FLAGS = (
     "-std=gnu11 -O3 -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math -Wall -Wextra -Wno-psabi"
-    + ("" if sys.platform == "win32" else " -fPIC")
 ).split()
 LEVELS = {"base": ("-march=x86-64", "-mcpu=x86_64"), "v3": ("-march=x86-64-v3", "-mcpu=x86_64_v3")}
 """Levels of x86-64 processors, and the options of gcc and clang, and of zig; other processors have the first only."""
+TARGETS = {
+    "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
+    "manylinux_2_17_aarch64": "aarch64-linux-gnu.2.17",
+    "musllinux_1_2_x86_64": "x86_64-linux-musl",
+    "musllinux_1_2_aarch64": "aarch64-linux-musl",
+    "macosx_11_0_x86_64": "x86_64-macos.11.0",
+    "macosx_11_0_arm64": "aarch64-macos.11.0",
+    "win_amd64": "x86_64-windows-gnu",
+}
+"""The platforms of wheels, and their names in zig. ``$SUREFOOT_WHEEL`` names one; without it, this machine is meant."""
 
 
 def compiler() -> list[str]:
     """The C compiler: ``$CC``, else cc, else zig of the package ziglang, as always on Windows; empty if none is there.
 
+    Only zig compiles for other platforms.
+
     >>> bool(compiler())
     True
     """
+    zig = [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else []
+    if "SUREFOOT_WHEEL" in os.environ:
+        return zig and [*zig, "-target", _platform()]
     if named := os.environ.get("CC"):
         return shlex.split(named)
     if sys.platform != "win32" and (found := which("cc")):
         return [found]
-    return [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else []
+    return zig
 
 
 def build(library: Path = LIBRARY) -> None:
@@ -46,15 +61,27 @@ def build(library: Path = LIBRARY) -> None:
     """
     if not (cc := compiler()):
         raise RuntimeError("no C compiler; install one, or ziglang by pip")
-    options = ["-g0", *shlex.split(os.environ.get("CFLAGS", "")), *FLAGS]
+    is_windows = _platform().endswith(("-win32", "-windows-gnu"))
+    options = ["-g0", *shlex.split(os.environ.get("CFLAGS", "")), *FLAGS, *([] if is_windows else ["-fPIC"])]
     with TemporaryDirectory(dir=library.parent, prefix=".build-") as name:
-        for level in levels():
-            folder = Path(name) / level
-            folder.mkdir()
-            sources = map(str, sorted(FOLDER.glob("*.c")))
-            _run([*cc, *options, *_target(level, cc), f"-DSF_LEVEL={level}", "-c", *sources], folder)
-        linked, objects = Path(name) / library.name, map(str, sorted(Path(name).rglob("*.o*")))
-        mathematics = [] if sys.platform == "win32" else ["-lm"]
+        commands = [
+            [
+                *cc,
+                *options,
+                *_target(level, cc),
+                f"-DSF_LEVEL={level}",
+                "-c",
+                str(source),
+                "-o",
+                f"{source.stem}-{level}.o",
+            ]
+            for level in levels()
+            for source in sorted(FOLDER.glob("*.c"))
+        ]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda command: _run(command, Path(name)), commands))
+        linked, objects = Path(name) / library.name, [command[-1] for command in commands]
+        mathematics = [] if is_windows else ["-lm"]
         _run([*cc, *options, "-shared", "-o", str(linked), *objects, *mathematics], Path(name))
         linked.replace(library)
 
@@ -66,7 +93,7 @@ def is_stale(library: Path = LIBRARY) -> bool:
 
 
 def levels() -> list[str]:
-    """The levels that are compiled for this machine's kind of processor."""
+    """The levels that are compiled for the kind of processor."""
     return list(LEVELS) if _is_x86() else list(LEVELS)[:1]
 
 
@@ -77,7 +104,14 @@ def _target(level: str, cc: list[str]) -> list[str]:
 
 
 def _is_x86() -> bool:
-    return platform.machine().lower() in ("x86_64", "amd64")
+    return _platform().startswith(("x86_64-", "amd64-"))
+
+
+def _platform() -> str:
+    """The processor and the system that the library is for."""
+    if tag := os.environ.get("SUREFOOT_WHEEL"):
+        return TARGETS[tag]
+    return f"{platform.machine().lower()}-{sys.platform}"
 
 
 def _run(command: list[str], folder: Path) -> None:
