@@ -64,15 +64,15 @@ def test_every_form_of_a_run_can_be_read_again(tmp_path, monkeypatch, form):
         assert read_again(one, "new") == RUNS["new"]
         assert read_again(one, "old") == RUNS["old"]
     assert again.source.measure == "P@1"
-    assert again.source.runs["new"].absent == ["q3"]
+    assert again.source.empty["new"] == {"q3"}
 
 
 def test_the_source_is_a_reference_that_changes_nothing_else(tmp_path):
     files, qrels = random_collection(tmp_path, seed=1)
     scores = score_runs(files, qrels, "nDCG@5")
-    assert [scored.run for scored in scores.source.runs.values()] == files
+    assert list(scores.source.runs.values()) == files
     in_memory = score_runs(RUNS, QRELS)
-    assert in_memory.source.runs["new"].run is RUNS["new"]
+    assert in_memory.source.runs["new"] is RUNS["new"]
     assert in_memory.select(["new"]).source is in_memory.note("more").source is in_memory.source
     assert copy.copy(in_memory).source is in_memory.source
     bare = Scores(scores.values, scores.systems, scores.topics, scores.measure, scores.notes, scores.judged)

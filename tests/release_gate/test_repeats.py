@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot import GateResult, Scores, SurefootError, gate
+from surefoot import GateResult, Scores, SurefootError, gate, score_runs
 from surefoot.cli import main
 from surefoot.release_gate.repeats import split_trials
 
@@ -93,3 +93,12 @@ def test_a_system_against_itself_by_command(tmp_path: Path, capsys: pytest.Captu
     assert "a (odd trials) against a (even trials)" in capsys.readouterr().out
     assert main(["gate", "--scores", path, "--candidate", "a", "--baseline", "b", "--aa"]) == 2
     assert "--aa compares the candidate with itself" in capsys.readouterr().err
+
+
+def test_queries_that_no_trial_answers_break_the_contract() -> None:
+    qrels = {f"q{i}": {"d1": 1, "d2": 0} for i in range(30)}
+    old = {topic: {"d1": 2.0, "d2": 1.0} for topic in qrels}
+    new = [{topic: own for topic, own in old.items() if topic not in gone} for gone in (("q1", "q2"), ("q1",))]
+    scores = score_runs({"old": old}, qrels, "P@1", repeats={"new": new})
+    found = {one.rule: one for one in gate(scores, "old", candidate="new").findings}
+    assert (found["no-results"].verdict, found["no-results"].where) == ("fail", "q1")

@@ -16,7 +16,7 @@ from surefoot._trials import NONE, mean_over_trials
 from surefoot._typing import FloatArray, IntArray, PathLike, Progress
 from surefoot.effectiveness.foreign import ForeignMeasures
 from surefoot.effectiveness.measures import Measure, parse_measure
-from surefoot.effectiveness.sources import ScoredRun, ScoredRuns, Source, load_qrels, sources_of
+from surefoot.effectiveness.sources import ScoredRuns, Source, load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
@@ -144,10 +144,9 @@ def score_runs_by(
     kept = {}
     threads = max(1, (workers or default_workers()) // len(sources))
 
-    def score(source: Source) -> tuple[_Row, ScoredRun]:
+    def score(source: Source) -> tuple[_Row, object]:
         run = source.load(names, duplicates, threads)
-        row = prepared.row(run)
-        return row, ScoredRun(source.again(run), row.not_retrieved)
+        return prepared.row(run), source.again(run)
 
     for done, (row, again) in enumerate(_in_threads(score, sources, workers), start=1):
         rows.append(row)
@@ -158,6 +157,7 @@ def score_runs_by(
     groups: dict[str, list[_Row]] = {}
     for source, row in zip(sources, rows, strict=True):
         groups.setdefault(source.repeats or row.name, []).append(row)
+    empty = {name: set.intersection(*(set(row.not_retrieved) for row in own)) for name, own in groups.items()}
     notes = _notes(rows, judged)
     skipped = _notes_on_skipping(judged) if unjudged == "skip" else []
     found = {}
@@ -172,7 +172,7 @@ def score_runs_by(
             [*notes, *_notes_on(measure, judged), *skipped],
             None if judged.are_relevant_only else np.stack(seen),
             trials={name: own for name, own in trials.items() if len(own) > 1},
-            source=ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip"),
+            source=ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip", empty),
         )
     return found
 
@@ -258,8 +258,8 @@ def look_up(
 
 
 def _in_threads(
-    function: Callable[[Source], tuple[_Row, ScoredRun]], sources: Sequence[Source], workers: int | None
-) -> Iterator[tuple[_Row, ScoredRun]]:
+    function: Callable[[Source], tuple[_Row, object]], sources: Sequence[Source], workers: int | None
+) -> Iterator[tuple[_Row, object]]:
     """The function of each source, in order; kernels and decompression release the interpreter lock."""
     if workers is not None and workers < 1:
         raise SurefootError(f"workers must be at least 1; got {workers}")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from surefoot._trials import NONE
 from surefoot._typing import PathLike
@@ -63,35 +63,36 @@ class Source:
         return path if str(self.run) != STDIN and path.is_file() else run
 
 
-class ScoredRun(NamedTuple):
-    """A run as a file or an object, and the judged topics for which it retrieved nothing."""
-
-    run: object
-    absent: Sequence[str]
-
-
 @dataclass(frozen=True, eq=False)
 class ScoredRuns:
-    """The runs and judgments that scores come from, by the names of the systems; files are read again when needed."""
+    """The runs and judgments that scores come from, by name; files are read again when needed.
 
-    runs: Mapping[str, ScoredRun]
+    ``runs`` are files or objects. ``empty`` has the judged topics for which no trial of a system retrieved anything.
+    """
+
+    runs: Mapping[str, object]
     qrels: Qrels
     measure: str
     duplicates: Duplicates = "error"
     skips_unjudged: bool = False
+    empty: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def rename(self, names: Mapping[str, str]) -> ScoredRuns:
-        """The same runs under other names."""
-        others = {name: run for name, run in self.runs.items() if name not in names}
-        return replace(self, runs=others | {names[name]: run for name, run in self.runs.items() if name in names})
+        """The same runs under other names; a system that was left out gives way to one that takes its name."""
+        return replace(self, runs=_renamed(self.runs, names), empty=_renamed(self.empty, names))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickles hold files as paths and objects in memory as `Run`, since not every object can be pickled."""
-        runs = {name: one._replace(run=self._portable(name, one.run)) for name, one in self.runs.items()}
-        return ScoredRuns, (runs, self.qrels, self.measure, self.duplicates, self.skips_unjudged)
+        runs = {name: self._portable(name, run) for name, run in self.runs.items()}
+        return ScoredRuns, (runs, self.qrels, self.measure, self.duplicates, self.skips_unjudged, dict(self.empty))
 
     def _portable(self, name: str, run: object) -> object:
         return run if isinstance(run, os.PathLike) else Source(run, name).load("file", self.duplicates)
+
+
+def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    others = {name: own for name, own in given.items() if name not in names}
+    return others | {names[name]: own for name, own in given.items() if name in names}
 
 
 def sources_of(runs: object, repeats: Mapping[str, object] = NONE) -> list[Source]:

@@ -147,7 +147,7 @@ class JudgedRuns:
         if source is None:
             raise SurefootError("doubts about judgments need run files with --qrels; a table has only scores")
         if source not in _READ:
-            runs = {name: scored.run for name, scored in source.runs.items()}
+            runs = dict(source.runs)
             _READ[source] = cls.read(runs, source.qrels, source.measure, duplicates=source.duplicates)
         return _READ[source]
 

@@ -202,6 +202,7 @@ def _described(value: Any) -> str:
     if not isinstance(value, np.ndarray):
         return repr(value)
     contiguous = "" if value.flags.c_contiguous else ", not contiguous"
+    contiguous += "" if value.flags.aligned else ", not aligned"
     return f"{value.dtype} {list(value.shape)}{contiguous}{'' if value.flags.writeable else ', read-only'}"
 
 

@@ -53,10 +53,10 @@ def lost_results(scores: Scores, candidate: str, baseline: str) -> tuple[str, ..
     >>> lost_results(score_runs(runs, {"q1": {"d1": 1}, "q2": {"d1": 0}}), "new", "old")
     ('q1',)
     """
-    runs = {} if scores.source is None else scores.source.runs
-    if candidate not in runs or baseline not in runs:
+    empty = {} if scores.source is None else scores.source.empty
+    if candidate not in empty or baseline not in empty:
         return None
-    lost = set(runs[candidate].absent) - set(runs[baseline].absent)
+    lost = set(empty[candidate]) - set(empty[baseline])
     return tuple(topic for topic in scores.topics if topic in lost)
 
 

@@ -351,8 +351,8 @@ def _rows(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
 
 
 def _contiguous(*arrays: FloatArray) -> Iterator[FloatArray]:
-    """The arrays as kernels take them."""
-    return (np.ascontiguousarray(array, np.float64) for array in arrays)
+    """The arrays as the native library takes them: float64, contiguous and aligned, which those of Dask may not be."""
+    return (np.require(array, np.float64, ["C", "A"]) for array in arrays)
 
 
 def _moments(system: FloatArray, baseline: FloatArray, value: Value, noise: FloatArray) -> Moments:
