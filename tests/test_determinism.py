@@ -18,7 +18,7 @@ OTHER = {"PYTHONHASHSEED": "7", "LC_ALL": "de_DE.UTF-8", "LANG": "tr_TR.UTF-8", 
 COMMANDS = {
     "evaluate": "evaluate {runs} --qrels qrels.txt --measure nDCG@10 --baseline a --ci --tests flip,swap,bootstrap "
     "--n-resamples 200 --format json",
-    "gate": "gate {runs} --qrels qrels.txt --measure nDCG@10 --baseline a --candidate b --format json --undecided pass",
+    "gate": "gate {runs} --qrels qrels.txt --measure nDCG@10 --baseline b --candidate a --format json --undecided pass",
     "report": "report {runs} --qrels qrels.txt --measure nDCG@10 --baseline a -o /dev/stdout",
     "guard": "guard fit --baseline {folder}/a.run --candidate {folder}/b.run --qrels qrels.txt --seed 3 -o /dev/stdout",
     "train": "train --train train.txt --baseline feature:1 --trees 20 --leaves 4 --docs-per-leaf 5 --bags 2 --seed 4 "

@@ -56,7 +56,7 @@ def test_print_keeps_its_table(outputs: dict[str, Any]) -> None:
 
 def test_a_gate_shows_its_rules(outputs: dict[str, Any]) -> None:
     assert "large-losses" in outputs["gate"].data["text/html"]
-    assert outputs["gate"].data["text/html"].startswith("<p><b>new: ")
+    assert "new against old, nDCG@10" in outputs["gate"].data["text/html"]
 
 
 def test_a_plot_shows(outputs: dict[str, Any]) -> None:
