@@ -238,12 +238,12 @@ class SeenChecker:
             low, high = (low, middle) if decided(middle) >= POWER else (middle, high)
         return int(float(f"{max(high - n, FEWEST_QUERIES - n, 1):.2g}"))
 
-    def resolution(self, tolerance: float | None = None) -> tuple[float, int]:
+    def resolution(self) -> tuple[float, int]:
         """The smallest loss of the mean that fails in 80 % of gates, and the queries at which no effect passes in 80 %.
 
         Both hold for differences with the spread of these.
         """
-        n, limit = len(self.pair.topics), self.rules.limit("mean_tolerance") if tolerance is None else tolerance
+        n, limit = len(self.pair.topics), self.rules.limit("mean_tolerance")
         spread, power = float(np.std(self.pair.loss, ddof=1)) if n > 1 else 0.0, normal_quantile(POWER)
         error = spread / sqrt(n)
         failing, passing = (normal_quantile(1 - level) for level in (self.fail_level(), self.pass_level()))
