@@ -1,34 +1,40 @@
 # make demo: set up, then run the main job on the embedded collection.   make test: set up, then check everything.
 PYTHON ?= python3
-BIN := .venv/bin
+VENV ?= .venv
+BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check format docs lock bench asan wheels studies clean
+.PHONY: demo test oldest check format docs lock bench asan wheels studies clean
 
-demo: .venv/run.done
+demo: $(VENV)/run.done
 	$(BIN)/surefoot demo -o demo
 
 test: check
 	$(BIN)/python -m pytest -n auto --quiet
 
-check: .venv/dev.done
+# The oldest allowed version of every dependency, in an environment of its own.
+oldest:
+	$(MAKE) VENV=build/oldest build/oldest/oldest.done
+	build/oldest/bin/python -m pytest -n auto --quiet tests/analysis tests/cli tests/io tests/learn tests/show
+
+check: $(VENV)/dev.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: .venv/dev.done
+format: $(VENV)/dev.done
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: .venv/docs.done
+docs: $(VENV)/docs.done
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-bench: .venv/bench.done
+bench: $(VENV)/bench.done
 	$(BIN)/python -m benchmarks
 
 # The kernels and the parsers in a copy whose library stops at the first wrong access or undefined operation (gcc on Linux).
-asan: .venv/dev.done
+asan: $(VENV)/dev.done
 	rm -rf build/asan && mkdir -p build && cp -R src build/asan
 	CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -g1" PYTHONPATH=build/asan \
 	    $(BIN)/python -m surefoot.native.build
@@ -38,28 +44,28 @@ CHECKED = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=d
     $(BIN)/python
 
 # Wheels for every platform, compiled by zig.
-wheels: .venv/dev.done
+wheels: $(VENV)/dev.done
 	$(INSTALL) --require-hashes --no-deps --requirement requirements/compiler.lock
 	$(BIN)/python -m tools.wheels dist
 
-studies: .venv/dev.done
+studies: $(VENV)/dev.done
 	$(BIN)/python -m studies
 
 lock:
 	requirements/lock.sh
 
 clean:
-	rm -rf .venv demo site
+	rm -rf $(VENV) build demo site
 
 # The demo needs only what users install; the tests add their tools to the same environment. The locks are complete, so
 # that nothing else is resolved; requirements/overrides.txt says what they leave out. Without a C compiler, zig is installed.
-.venv/%.done: requirements/%.lock pyproject.toml | .venv/bin/python
+$(VENV)/%.done: requirements/%.lock pyproject.toml lab/pyproject.toml | $(BIN)/python
 	$(INSTALL) --require-hashes --no-deps --requirement requirements/$*.lock
 	@command -v $${CC:-cc} > /dev/null || $(INSTALL) --require-hashes --no-deps --requirement requirements/compiler.lock
-	$(INSTALL) --no-deps --no-build-isolation --editable .
+	$(INSTALL) --no-deps --no-build-isolation --editable . --editable lab
 	@touch $@
 
-.venv/bin/python:
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	    || { echo "Surefoot needs Python 3.11 or later; name one with: make PYTHON=python3.12 ..."; exit 2; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(VENV)

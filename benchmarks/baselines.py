@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from surefoot_lab.learners.line_search import QueryNDCG
+from surefoot_lab.learners.linear import AFS, AdaRank, CoordinateAscent
+from surefoot_lab.learners.trees import LambdaMART, RegressionTrees
 
 from surefoot.learn.data import RankingData
-from surefoot.learn.learners.line_search import QueryNDCG
-from surefoot.learn.learners.linear import AFS, AdaRank, CoordinateAscent
-from surefoot.learn.learners.trees import LambdaMART, RegressionTrees
 
 QUERIES, DOCUMENTS, FEATURES, USEFUL = 2_000, 120, 136, 25
 LEARNERS = {learner.__name__: learner for learner in (AdaRank, AFS, CoordinateAscent, RegressionTrees, LambdaMART)}

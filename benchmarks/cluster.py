@@ -1,7 +1,7 @@
 """Training on a Dask cluster of this machine's processes, beside one process: what the cluster itself costs.
 
 More processes than cores can't be faster here. What shows is what joining, moving rows and adding up histograms take,
-how many bytes that moves, and how much memory a row takes; docs/cluster.md reckons with these.
+how many bytes that moves, and how much memory a row takes; docs/studies/cluster.md reckons with these.
 """
 
 from __future__ import annotations

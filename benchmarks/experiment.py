@@ -21,13 +21,13 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin would slow each other down on a busy machine
 
 import numpy as np
+from surefoot_lab.experiments.data import Dataset
+from surefoot_lab.experiments.folds import split
+from surefoot_lab.experiments.jobs import Context, Job, run_baseline_job, run_job
+from surefoot_lab.experiments.plan import PROTOCOLS, Plan, TreeSettings
 
 from benchmarks.training import generated
 from surefoot.learn.data import RankingData
-from surefoot.research.experiments.data import Dataset
-from surefoot.research.experiments.folds import split
-from surefoot.research.experiments.jobs import Context, Job, run_baseline_job, run_job
-from surefoot.research.experiments.plan import PROTOCOLS, Plan, TreeSettings
 
 QUERIES, TREES = 500, 10
 OBJECTIVES = ("lambdamart", "ucro", "saro", "faro", "tstar-faro", "georisk")

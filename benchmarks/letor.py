@@ -30,13 +30,13 @@ def write_letor(path: Path, queries: int = QUERIES, documents: int = DOCUMENTS, 
 
 
 def surefoot(path: Path, workers: int) -> None:
-    from surefoot.io.letor import read_letor
+    from surefoot.learn.letor import read_letor
 
     read_letor(path, cache=False, workers=workers)
 
 
 def from_cache(path: Path, touch: bool = False) -> None:
-    from surefoot.io.letor import read_letor
+    from surefoot.learn.letor import read_letor
 
     data = read_letor(path)
     if touch:

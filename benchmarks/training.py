@@ -20,13 +20,13 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin would s
 
 import lightgbm as lgb
 import numpy as np
+from surefoot_lab.experiments.data import load_data
 
 from benchmarks.timing import BEFORE, Times, Version, medians
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.engines.lightgbm import DETERMINISTIC
 from surefoot.learn.objectives import OBJECTIVES
 from surefoot.learn.settings import PairOptions
-from surefoot.research.experiments.data import load_data
 
 QUERIES, DOCUMENTS, FEATURES = 500, 120, 136
 ITERATIONS = 9

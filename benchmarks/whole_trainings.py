@@ -19,8 +19,7 @@ from benchmarks.training import BUILT_IN, DENSE, MQ2008, SHAPES, TREES, random_d
 from surefoot.learn.bagging import PARTS, BaggedRun
 from surefoot.learn.data import RankingData
 from surefoot.learn.engines.lightgbm import BAGS
-from surefoot.learn.recipes import SAFE
-from surefoot.learn.settings import Settings
+from surefoot.learn.settings import SAFE, Settings
 from surefoot.learn.training_run import TrainingRun
 
 N_TREES, ROUNDS = 30, 2

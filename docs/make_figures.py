@@ -10,7 +10,7 @@ from PIL import Image
 
 from surefoot.cli import main
 
-FIGURES = Path(__file__).parent / "figures"
+FIGURES = Path(__file__).resolve().parent / "figures"
 NINE = "uogTrA44xi,srchvrs12c09,DFalah121A,QUTparaBline,utw2012fc1,ICTNET12ADR2,indriCASP,irra12c,qutwb"
 PAIR = "--system uogTrA44xi --baseline indriCASP"
 
@@ -51,7 +51,7 @@ COMMANDS = {
 def draw(name: str) -> None:
     path = FIGURES / f"{name}.png"
     if COMMANDS[name] == EXAMPLE:
-        table, measure = files("surefoot.research.reproduce") / "published/sigir2016-table3-example-matrix.csv", "score"
+        table, measure = files("surefoot_lab.reproduce") / "published/sigir2016-table3-example-matrix.csv", "score"
     else:
         table, measure = Path(os.environ["SUREFOOT_DATA"]) / "trec-web-2012/err20.csv", "ERR@20"
     inputs = ["--scores", str(table), "--measure", measure]

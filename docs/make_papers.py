@@ -1,4 +1,4 @@
-"""Writes docs/papers.md from docs/papers.csv: `SUREFOOT_DATA=... .venv/bin/python docs/make_papers.py`.
+"""Writes docs/studies/papers.md from docs/papers.csv: `SUREFOOT_DATA=... .venv/bin/python docs/make_papers.py`.
 
 No state is written by hand. A command that the parser refuses, a test or a picture that is not there, a cell that is
 not recomputed: each shows on the page.
@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import os
 import shlex
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+from surefoot_lab.reproduce import load_scores, reproduce
+from surefoot_lab.reproduce.cells import KNOWN
+
 from surefoot.cli import build_parser
-from surefoot.research.reproduce import load_scores, reproduce
-from surefoot.research.reproduce.cells import KNOWN
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -70,8 +72,8 @@ def _state(item: dict[str, str], cells: list[dict[str, Any]]) -> str:
         return f"**missing**: no {item['evidence']}"
     if path.startswith("tests/"):
         return f"tested: `{path}`"
-    link = path.removeprefix("docs/")
-    return f"drawn: [{Path(link).stem}]({link})" if link.endswith(".png") else f"written: [{Path(link).stem}]({link})"
+    link = os.path.relpath(path, "docs/studies")
+    return f"{'drawn' if path.endswith('.png') else 'written'}: [{Path(link).stem}]({link})"
 
 
 def _counts(cells: list[dict[str, Any]]) -> str:
@@ -98,4 +100,4 @@ def accepted(command: str) -> bool:
 
 
 if __name__ == "__main__":
-    (DOCS / "papers.md").write_text(page(), encoding="utf-8")
+    (DOCS / "studies" / "papers.md").write_text(page(), encoding="utf-8")

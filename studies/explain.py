@@ -30,10 +30,8 @@ from scipy.special import stdtr
 from studies.collections import nominal_bounds
 from studies.guard import MEASURE, written
 from surefoot._typing import BoolArray, FloatArray
-from surefoot.analysis.explain.conditions import Condition, conditions_of
-from surefoot.analysis.explain.explanation import LEVEL, explain
-from surefoot.analysis.explain.query_features import ranking_features, text_features
-from surefoot.analysis.explain.search import Search, adding
+from surefoot.analysis.explanation import LEVEL, Search, adding, explain
+from surefoot.analysis.query_features import Condition, conditions_of, ranking_features, text_features
 from surefoot.effectiveness import score_runs
 from surefoot.io.texts import read_queries
 from surefoot.io.trec import read_run

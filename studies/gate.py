@@ -1,7 +1,7 @@
 """How often the gate decides and how often it is wrong, on version pairs of real collections.
 
-docs/gate-study.md has the protocol: the definitions, how the defaults were chosen, on which collections, and which were
-held back and looked at once. With `SUREFOOT_STUDIES` set, samples are kept there, and a run that was stopped goes on.
+docs/studies/gate.md has the protocol: the definitions, how the defaults were chosen, on which collections, and which
+were held back and looked at once. With `SUREFOOT_STUDIES` set, samples are kept there, and a stopped run resumes.
 """
 
 from __future__ import annotations

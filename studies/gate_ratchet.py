@@ -11,7 +11,7 @@ from surefoot import Rules, Scores
 from surefoot._typing import FloatArray
 from surefoot.release_gate.accepted import Accepted, by_topic
 from surefoot.release_gate.evidence import mean_evidence
-from surefoot.release_gate.levels import UNCOUNTED, Question
+from surefoot.release_gate.finding import UNCOUNTED, Question
 from surefoot.release_gate.ratchet import accept, gate_accepted
 from surefoot.release_gate.seen import MEAN_FACTOR
 from surefoot.results import Column, Result, signature

@@ -22,8 +22,8 @@ from surefoot import Rules, Scores, gate, read_scores, risk
 from surefoot._typing import FloatArray
 from surefoot.release_gate.evidence import sign_test
 from surefoot.release_gate.finding import SLACK
-from surefoot.release_gate.repeats import split_trials
 from surefoot.release_gate.seen import LOSSES_SHARE, NET_SHARE, SHARE
+from surefoot.release_gate.splits import split_trials
 from surefoot.results import Column, Result, signature
 
 GATES, BREAKS, CHECKS, DEALS = 2000, 500, 20, 299

@@ -16,8 +16,7 @@ from studies.version_pairs import BETTER, HEAVY, WORSE, exchanged, planted, seed
 from surefoot import Rules, Scores, gate
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.release_gate.finding import SLACK, VERDICTS, Finding, ScoredPair, worst_of
-from surefoot.release_gate.intervals import Levels
-from surefoot.release_gate.strict import IntervalOf, StrictChecker, decide
+from surefoot.release_gate.strict import IntervalOf, Levels, StrictChecker, decide
 from surefoot.release_gate.verdict import GateResult
 from surefoot.risk.distributions import student_p
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from surefoot_lab.tradeoff.churn import kendall_distance
 
 from studies.splits import Split, names, splits
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.metrics import Metric
 from surefoot.learn.objectives import SARO, QueryMetrics
 from surefoot.learn.settings import PairOptions, Settings
 from surefoot.learn.training import train
-from surefoot.research.tradeoff.churn import kendall_distance
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 
@@ -71,7 +70,7 @@ def ranked(split: Split, objective: str, alpha: float, spread: str | None = None
     scores = model.predict(split.test)
     if spread is None:
         return scores, np.ones(1)
-    metric = Metric.trained(PairOptions()).bind(split.train.labels, split.train.bounds)
+    metric = PairOptions().trained_metric.bind(split.train.labels, split.train.bounds)
     x, b = metric(model.predict(split.train)), baselines_of(split.baseline, split.train).values(metric)
     first, *_ = metric(model.booster.predict(split.train.features, num_iteration=1))[None]
     adaptive = SARO(alpha, spread=spread)  # type: ignore[arg-type]

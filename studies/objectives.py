@@ -9,7 +9,6 @@ import numpy as np
 
 from studies.splits import Split, names, splits
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.metrics import Metric
 from surefoot.learn.settings import PairOptions, Settings
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
@@ -53,7 +52,7 @@ def learned(split: Split, objective: str, alpha: float) -> tuple[int, FloatArray
     )  # fmt: skip
     data = split.train
     booster = train(data, split.baseline, settings).model.booster
-    in_training = Metric.trained(PairOptions()).bind(data.labels, data.bounds)
+    in_training = PairOptions().trained_metric.bind(data.labels, data.bounds)
     b = baselines_of(split.baseline, data).values(in_training)[0]
     losses = int((in_training(booster.predict(data.features)) < b).sum())
     own = objective in BY_OWN_MEASURE

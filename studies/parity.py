@@ -9,9 +9,9 @@ import numpy as np
 
 from studies.objectives import interval
 from studies.splits import Split, names, splits
+from surefoot.lambdas.metrics import Metric
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.engines.lightgbm import DETERMINISTIC
-from surefoot.learn.metrics import Metric
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 

@@ -31,9 +31,9 @@ What came out of the first draw of seeds: 30.9 % less at -0.42 %; the aim is met
 
 Then another line of risk and mean was looked for, on development queries alone, and not found: the number of trees
 common to all bags, the bags refitted on all queries, a second stage fitted on scores of as many bags as are served,
-some forty settings (docs/recipe.md has them). So the rule stays. Added before the second draw was looked at: that draw
-of the seeds of bags, parts, folds and second stage, in the same cases, of NFCorpus in two of its folds; and, in that
-draw alone, what `--guard any` takes (`Trial.chosen`), beside the recipe and not chosen from.
+some forty settings (docs/studies/recipe.md has them). So the rule stays. Added before the second draw was looked at:
+that draw of the seeds of bags, parts, folds and second stage, in the same cases, of NFCorpus in two of its folds; and,
+in that draw alone, what `--guard any` takes (`Trial.chosen`), beside the recipe and not chosen from.
 """
 
 from __future__ import annotations
@@ -47,16 +47,15 @@ import numpy as np
 from studies.kept import Arrays, kept
 from studies.objectives import RESAMPLES, SEED
 from studies.splits import FOLDS, Split, names, splits
-from surefoot.guard.blends import FEATURES, Scale
-from surefoot.guard.guard import Guard
+from surefoot.guard.guard import FEATURES, Guard, Scale
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import fit_second_stage
-from surefoot.guard.selection import ALPHA
-from surefoot.guard.trial import CHOICES, LabelledPair, Trial
-from surefoot.learn.bagging import SEED_GAP, resolve_run
+from surefoot.guard.trial import ALPHA, CHOICES, LabelledPair, Trial
+from surefoot.lambdas.metrics import Metric
+from surefoot.learn.bagging import SEED_GAP
 from surefoot.learn.data import RankingData, concat
-from surefoot.learn.metrics import Metric
-from surefoot.learn.recipes import SAFE
+from surefoot.learn.settings import SAFE
+from surefoot.learn.training import resolve_run
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 

@@ -15,8 +15,7 @@ import numpy as np
 from studies.guard import MEASURE, written
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.effectiveness.scoring import RunScorer
-from surefoot.guard.blends import FEATURES
-from surefoot.guard.guard import Guard
+from surefoot.guard.guard import FEATURES, Guard
 from surefoot.guard.runs import RunPair
 from surefoot.guard.second_stage import fit_second_stage
 from surefoot.io.trec import read_qrels

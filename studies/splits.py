@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from surefoot_lab.demo.task import collection
+from surefoot_lab.retrieval.corpora import nfcorpus
+from surefoot_lab.retrieval.features import ranking_data
 
-from surefoot.io.letor import read_letor
 from surefoot.learn.data import RankingData, concat
-from surefoot.research.demo.task import collection
-from surefoot.research.retrieval.corpora import nfcorpus
-from surefoot.research.retrieval.features import ranking_data
+from surefoot.learn.letor import read_letor
 
 FOLDS = 5
 

@@ -1,7 +1,7 @@
 """Version pairs: two real runs that differ as two versions of one ranker may, in sets of one collection and measure.
 
 The defaults of the gate were chosen on the collections of `DEVELOPMENT`. Those of `HELD_BACK` had no part in the
-choice: they are looked at once, with the design fixed. docs/gate-study.md has the protocol and the definitions.
+choice: they are looked at once, with the design fixed. docs/studies/gate.md has the protocol and the definitions.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from studies.atlas.collections import EMBEDDED, load_collections
 from studies.judged_collections import data
 from studies.kept import Arrays, kept
 from surefoot import Scores, read_scores, risk, score_runs_by
 from surefoot._typing import FloatArray
-from surefoot.release_gate.no_effect import tail_of
-from surefoot.research.atlas.collections import EMBEDDED, load_collections
+from surefoot.release_gate.evidence import tail_of
 
 DEVELOPMENT = ("robust04", "web10", "web11", "web12", "dl19", "covid", EMBEDDED)
 HELD_BACK = ("web13", "web14", "codec", "dlhard")

@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import surefoot_lab
 
 import surefoot
+from surefoot import _moved
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "surefoot"
-MANUAL = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*.py"))]
-PUBLIC = r"surefoot|surefoot\.(learn|cluster|torch)(\.\w+)?"
+MANUAL = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md")), *sorted((ROOT / "examples").glob("*.py"))]
+PUBLIC = r"surefoot(_lab)?|surefoot\.(learn|cluster|torch)(\.\w+)?"
 
 
 def imports(path: Path) -> set[str]:
@@ -57,12 +59,30 @@ def test_the_stub_lies_beside_the_package() -> None:
     assert (SOURCE / "py.typed").exists()
 
 
+def test_surefoot_never_imports_the_lab() -> None:
+    """Not even lazily; only the table of moved names has the lab's name, as text."""
+    naming = {path.name for path in SOURCE.rglob("*.py") if "surefoot_lab" in path.read_text(encoding="utf-8")}
+    assert naming == {"_moved.py"}
+
+
+def test_both_packages_have_one_version() -> None:
+    assert surefoot_lab.__version__ == surefoot.__version__
+
+
+def test_moved_names_forward_with_a_warning() -> None:
+    for package, names in _moved.NAMES.items():
+        for name in names.split():
+            with pytest.warns(DeprecationWarning, match=rf"surefoot\.{name} is now {package}\.{name}"):
+                getattr(surefoot, name)
+            assert name not in dir(surefoot)
+
+
 def test_errors_import_nothing() -> None:
     assert not imports(SOURCE / "errors.py")
 
 
-def test_the_command_line_imports_show() -> None:
-    assert users_of("show") <= {"cli", "research"}  # the folder of an experiment has a report
+def test_results_and_the_command_line_import_show() -> None:
+    assert users_of("show") <= {"cli", "integrations", "results", "scores"}
 
 
 def test_nothing_imports_the_command_line() -> None:
@@ -70,7 +90,7 @@ def test_nothing_imports_the_command_line() -> None:
 
 
 def test_io_does_not_depend_on_what_is_computed() -> None:
-    for package in ("analysis", "stats", "risk", "research", "release_gate"):
+    for package in ("analysis", "stats", "risk", "release_gate"):
         assert "io" not in users_of(package), package
 
 
@@ -87,3 +107,9 @@ def test_importing_surefoot_loads_nothing_heavy() -> None:
 def test_the_manual_imports_from_the_public_packages(path: Path) -> None:
     modules = re.findall(r"^\s*from (surefoot[.\w]*) import", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert not [module for module in modules if not re.fullmatch(PUBLIC, module)]
+
+
+def test_learn_is_above_guard_and_guard_above_the_numerics() -> None:
+    assert users_of("learn") <= {"cli", "cluster", "torch"}
+    assert users_of("guard") <= {"cli", "integrations", "learn"}
+    assert users_of("lambdas") <= {"cluster", "guard", "learn", "torch"}

@@ -37,7 +37,7 @@ except sf.SurefootError as error:
 @pytest.mark.parametrize(
     ("work", "when", "said"),
     [
-        ("read", "after use", "this process was forked from one whose threads it needs; start processes by 'spawn'"),
+        ("read", "after use", "right"),
         ("fit", "after use", "this process was forked from one whose threads it needs; start processes by 'spawn'"),
         ("run", "after use", "this process was forked from one whose threads it needs; start processes by 'spawn'"),
         ("stream", "after use", "this process was forked from one whose threads it needs; start processes by 'spawn'"),

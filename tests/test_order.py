@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot._order import natural_order
+from surefoot._names import natural_order
 
 
 @given(st.lists(st.text("019aé-", max_size=6)))

@@ -22,7 +22,7 @@ def made() -> ModuleType:
 
 
 def test_the_page_is_what_the_script_makes(made: ModuleType, data: Path) -> None:
-    assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == made.page()
+    assert (ROOT / "docs" / "studies" / "papers.md").read_text(encoding="utf-8") == made.page()
 
 
 def test_a_command_that_is_not_there_is_seen(made: ModuleType) -> None:

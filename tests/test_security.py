@@ -2,7 +2,7 @@
 
 Hostile names in HTML, Markdown, LaTeX, JUnit, CSV and the terminal: tests/show/report/test_page.py, test_judging.py,
 tests/release_gate/test_render.py, tests/io/test_results.py. Downloads, redirects and archives:
-tests/research/datasets/test_download.py. Modes of files: tests/io/test_atomic.py.
+tests/lab/datasets/test_download.py. Modes of files: tests/io/test_atomic.py.
 """
 
 import ast
@@ -15,7 +15,7 @@ import surefoot
 from surefoot.io.atomic import replacing
 
 SOURCES = sorted(Path(surefoot.__file__).parent.rglob("*.py"))
-UNPICKLES = {"spark.py", "streaming_spark.py"}
+UNPICKLES = {"spark.py", "streaming.py"}
 """Workers of one Spark job exchange pickles."""
 
 

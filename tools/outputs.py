@@ -80,7 +80,6 @@ dl-guard: guard fit {BOTH} --qrels data/trec-dl-2019/qrels.txt --kinds lean,z -o
 dl-guard-apply: guard apply guard.json {BOTH} -o guarded.run
 codec: evaluate data/codec/*.run.gz --qrels data/codec/qrels.txt --duplicates best --baseline bm25-tuned --format csv
 covid: scores data/trec-covid-r1/runs/* --qrels data/trec-covid-r1/qrels.txt {MANY} -o covid.csv
-dl-neural: reproduce neural --collection "DL 2019" --part families
 
 demo-evaluate: evaluate {DEMO} {MANY} --baseline BM25 --alpha 0,1,5 --format csv
 demo-ci: evaluate {DEMO} --baseline BM25 --ci --n-resamples 300 --format csv

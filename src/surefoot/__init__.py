@@ -6,4 +6,4 @@ The public names are listed in ``__init__.pyi`` and loaded when they are first u
 from surefoot._lazy import attach
 from surefoot._version import __version__ as __version__
 
-__getattr__, __dir__ = attach(__name__)
+__getattr__, __dir__ = attach(__name__, moved=True)

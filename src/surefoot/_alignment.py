@@ -1,18 +1,105 @@
-"""Rows of scores, each with its own topics, as one matrix of systems × topics."""
+"""Matrices of scores: systems × topics from rows with their own topics, read-only arrays, and trials × topics.
+
+Trials are NaN where a topic has fewer trials than another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._names import as_texts, positions, refuse_doubles
-from surefoot._order import natural_order
-from surefoot._trials import mean_over_trials, refuse_infinite
+from surefoot._names import as_texts, natural_order, positions, refuse_doubles
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted, listed
+
+LARGEST = 1e100
+"""Beyond it squares overflow; no effectiveness measure comes near."""
+
+
+def locked(values: npt.ArrayLike) -> FloatArray:
+    """The values as a read-only matrix; a copy unless they are read-only already."""
+    matrix: FloatArray
+    if isinstance(values, np.ndarray) and _is_locked(values):
+        matrix = values
+    else:
+        try:
+            matrix = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
+        matrix.flags.writeable = False
+    view: FloatArray = matrix.view()
+    return view
+
+
+def locked_rows(values: FloatArray, rows: list[int]) -> FloatArray:
+    """These rows of a matrix, in memory of their own."""
+    chosen = values[rows]
+    chosen.flags.writeable = False
+    return chosen.view()
+
+
+def _is_locked(array: npt.NDArray[Any]) -> bool:
+    """Whether an array is plain float64 and read-only, and so is the owner of its memory."""
+    owner = array if array.base is None else array.base
+    plain = type(array) is np.ndarray and array.dtype == np.float64 and isinstance(owner, np.ndarray)
+    return plain and owner.flags.owndata and not array.flags.writeable and not owner.flags.writeable
+
+
+Trials = Mapping[str, FloatArray]
+"""The trials of each system that has repeats."""
+NONE: Trials = MappingProxyType({})
+
+
+def mean_over_trials(trials: FloatArray) -> FloatArray:
+    """The mean of each topic over its trials, which does not depend on their order; NaN where it has none.
+
+    >>> mean_over_trials(np.array([[0.1, 0.4], [0.1, np.nan], [0.1, np.nan]]))
+    array([0.1, 0.4])
+    """
+    ordered = np.sort(trials, axis=0)  # NaN comes last
+    counts = (~np.isnan(ordered)).sum(axis=0)
+    means = np.full(counts.shape, np.nan)
+    np.divide(np.nansum(ordered, axis=0), counts, out=means, where=counts > 0)
+    # Clipped, so that rounding never moves the mean of equal trials away from them.
+    return np.asarray(np.clip(means, ordered[0], np.fmax.reduce(ordered, axis=0)))
+
+
+def are_repeats(trials: FloatArray) -> bool:
+    """Whether some topic has two trials or more.
+
+    >>> are_repeats(np.array([[0.1, np.nan], [np.nan, 0.4]]))
+    False
+    """
+    return bool(((~np.isnan(trials)).sum(axis=0) > 1).any())
+
+
+def refuse_infinite(system: str, trials: FloatArray) -> None:
+    """Raise if a trial's score is infinite or so large that squares overflow."""
+    if (np.abs(trials) > LARGEST).any():
+        raise SurefootError(f"a trial of system {system!r} is no finite number of at most {LARGEST:g}")
+
+
+def locked_trials(
+    trials: Mapping[str, npt.ArrayLike], systems: Sequence[str], values: FloatArray
+) -> MappingProxyType[str, FloatArray]:
+    """The trials of systems with repeats, read-only; the scores must be their means."""
+    unknown = [name for name in trials if name not in systems]
+    if unknown:
+        raise SurefootError(f"there are trials of {unknown[0]!r}, which is not among the systems")
+    found = {name: locked(trials[name]) for name in systems if name in trials}
+    for name, own in found.items():
+        row = values[systems.index(name)]
+        if own.ndim != 2 or own.shape[1] != row.size or not own.size:
+            raise SurefootError(f"the trials of {name!r} need the shape trials × {row.size} topics, not {own.shape}")
+        refuse_infinite(name, own)
+        if not np.allclose(mean_over_trials(own), row, rtol=1e-9, atol=1e-12):
+            raise SurefootError(f"the scores of {name!r} are not the means of its trials")
+    return MappingProxyType({name: own for name, own in found.items() if are_repeats(own)})
+
 
 Missing = Literal["error", "zero", "drop"]
 Row = tuple[str, Sequence[str], npt.ArrayLike]

@@ -4,8 +4,35 @@ The public names of a package are listed once, in its ``__init__.pyi``: type che
 `attach` reads it when the first name is asked for.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable
+
+TYPE_CHECKING = False  # typing is not loaded for it
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+EXTRAS = {
+    "compression": "lz4 zstandard",
+    "frames": "polars",
+    "learn": "lightgbm scipy sklearn",
+    "measures": "ir_measures",
+    "plots": "matplotlib",
+    "cluster": "dask distributed pyspark",
+    "torch": "torch",
+    "xgboost": "xgboost",
+}
+"""The optional packages of each extra, by the names they are imported under."""
+OTHERS = {
+    "ir_datasets": "ir-datasets",
+    "onnxmltools": "onnxmltools",
+    "pandas": "pandas",
+    "sentence_transformers": "sentence-transformers",
+    "treelite": "treelite",
+}
+"""The distributions of optional packages that no extra installs."""
 
 
 class LazyModule:
@@ -19,15 +46,40 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> object:
-        from importlib import import_module
-
-        value = getattr(import_module(self._name), name)
+        value = getattr(optional(self._name), name)
         setattr(self, name, value)
         return value
 
 
-def attach(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def optional(name: str) -> ModuleType:
+    """Import a module; if an optional package is missing, the error says how to install it."""
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        from surefoot.errors import SurefootError
+
+        if hint := install_hint(error):
+            raise SurefootError(hint) from None
+        raise
+
+
+def install_hint(error: ModuleNotFoundError) -> str | None:
+    """How to install the optional package that is missing; None for other packages.
+
+    >>> install_hint(ModuleNotFoundError(name="polars"))
+    "polars is not installed; pip install 'surefoot[frames]'"
+    """
+    extras = {package: f"'surefoot[{extra}]'" for extra, packages in EXTRAS.items() for package in packages.split()}
+    source = (extras | OTHERS).get(error.name or "")
+    return source and f"{error.name} is not installed; pip install {source}"
+
+
+def attach(package: str, moved: bool = False) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` of a package that has its names in ``__init__.pyi``.
+
+    With ``moved`` the names in ``_moved.py`` forward to their new package, with a DeprecationWarning.
 
     >>> load, names = attach("surefoot")
     >>> load("Scores").__name__, "evaluate" in names()
@@ -43,11 +95,15 @@ def attach(package: str) -> tuple[Callable[[str], object], Callable[[], list[str
     def load(name: str) -> object:
         if name == "__all__":
             return names()
-        if name not in names():
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        from importlib import import_module
+        if name in names():
+            return getattr(optional(homes[name]), name)
+        if moved and name in (homes_of_moved := _read_moved(package)):
+            from warnings import warn
 
-        return getattr(import_module(homes[name]), name)
+            home = homes_of_moved[name]
+            warn(f"{package}.{name} is now {home}.{name}", DeprecationWarning, stacklevel=2)
+            return getattr(optional(home), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return load, names
 
@@ -60,3 +116,11 @@ def _read_stub(package: str) -> dict[str, str]:
     text = module.__loader__.get_data(f"{module.__file__}i").decode()  # type: ignore[union-attr]
     imports = (node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom))
     return {alias.name: str(node.module) for node in imports for alias in node.names}
+
+
+def _read_moved(package: str) -> dict[str, str]:
+    """The new home of each name that the package had in the last version."""
+    from importlib import import_module
+
+    table: dict[str, str] = import_module(f"{package}._moved").NAMES
+    return {name: home for home, names in table.items() for name in names.split()}

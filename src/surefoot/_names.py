@@ -1,13 +1,14 @@
-"""The names of systems, topics and documents, whatever they are given as."""
+"""The names of systems, topics and documents: as texts, without duplicates, and in natural order."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from surefoot.errors import SurefootError, did_you_mean, listed
 
 NAMELESS = frozenset({"", "None", "nan", "NaN", "NaT", "<NA>"})
-"""How what is missing is written as a text."""
+"""Texts of missing values."""
 
 
 def as_texts(kind: str, names: Iterable[object]) -> tuple[str, ...]:
@@ -61,7 +62,7 @@ def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[int]:
-    """Where names are among others.
+    """The indices of names in a list.
 
     >>> positions("topic", ["q1", "q2"], "q2")
     [1]
@@ -73,3 +74,35 @@ def positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[in
         hint = did_you_mean(absent[0], names)
         raise SurefootError(f"no {kind} {listed(absent)}{hint}; there are {listed(names)}")
     return [index[name] for name in chosen]
+
+
+DIGITS = re.compile("([0-9]+)")
+Key = tuple[str | tuple[int, str], ...]
+
+
+def natural_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Names in natural order: digits count as the number that they write, so that q2 goes before q10.
+
+    >>> natural_order(["q10", "q2", "q1b", "q1", "q01"])
+    ('q01', 'q1', 'q1b', 'q2', 'q10')
+    """
+    given = tuple(names)
+    prefix = given[0].rstrip("0123456789") if given else ""
+    numbers = [name.removeprefix(prefix) for name in given if name.startswith(prefix)]
+    everything = "".join(numbers)
+    if everything.isascii() and everything.isdigit() and "" not in numbers and len(numbers) == len(given):
+        return tuple(sorted(given, key=lambda name: (*_number(name.removeprefix(prefix)), name)))  # the same, faster
+    return tuple(sorted(given, key=_key))
+
+
+def _key(name: str) -> tuple[Key, str]:
+    """Texts and numbers in turn."""
+    parts: list[str | tuple[int, str]] = list(DIGITS.split(name))
+    parts[1::2] = map(_number, parts[1::2])  # type: ignore[arg-type]
+    return tuple(parts), name
+
+
+def _number(digits: str) -> tuple[int, str]:
+    """A number by its size and digits: int() refuses one of thousands of digits."""
+    digits = digits.lstrip("0")
+    return len(digits), digits

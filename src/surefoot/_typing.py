@@ -18,5 +18,5 @@ Array = Any
 """An array of any element type."""
 
 PathLike = str | os.PathLike[str]
-Progress = Callable[[int, int | None, str], object]
-"""Called by long work with the amount done, the total if it is known, and a message."""
+Progress = Callable[[int, int | None, object], object]
+"""Called by long work with the amount done, the total if it is known, and a message (its `str`)."""

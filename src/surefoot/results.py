@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._lazy import optional
 from surefoot._version import __version__
-from surefoot.errors import SurefootError, UnknownNameError, counted, did_you_mean, listed
+from surefoot.errors import UnknownNameError, counted, did_you_mean, listed
 
 if TYPE_CHECKING:
     import polars
@@ -79,17 +80,16 @@ class Result:
 
     def to_frame(self) -> polars.DataFrame:
         """The rows as a polars frame."""
-        import polars
-
-        return polars.DataFrame(dict(self.columns))
+        frame: polars.DataFrame = optional("polars").DataFrame(dict(self.columns))
+        return frame
 
     def to_pandas(self) -> Any:
         """The rows as a pandas frame."""
-        return pandas().DataFrame({name: list(column) for name, column in self.columns.items()})
+        return optional("pandas").DataFrame({name: list(column) for name, column in self.columns.items()})
 
     def to_markdown(self, columns: Sequence[str] | None = None) -> str:
         """The rows as a Markdown table: all columns, or those named."""
-        from surefoot.io.results import render
+        from surefoot.show.tables import render
 
         return render(self.readable(), "md", columns=columns)
 
@@ -100,12 +100,12 @@ class Result:
 
         With a caption or a label it is a float; both are LaTeX and written as they are.
         """
-        from surefoot.io.results import render
+        from surefoot.show.tables import render
 
         return render(self.readable(), "latex", columns=columns, caption=caption, label=label)
 
     def _repr_html_(self) -> str:
-        from surefoot.io.results import html_table
+        from surefoot.show.tables import html_table
 
         return html_table(self.readable())
 
@@ -117,8 +117,13 @@ class Result:
         """Values that belong to no row, for JSON."""
         return {}
 
+    def to_dict(self) -> dict[str, Any]:
+        """The whole result as plain Python values, fit for JSON."""
+        whole = {"signature": self.signature, **self.extra(), "rows": self.rows(), "notes": list(self.notes)}
+        return {name: plain(value) for name, value in whole.items()}
+
     def __str__(self) -> str:
-        from surefoot.io.results import render
+        from surefoot.show.tables import render
 
         return render(self.readable(), "table")
 
@@ -132,6 +137,10 @@ class Result:
 
     def superscripts(self) -> Mapping[str, str]:
         """The columns that LaTeX prints as superscripts of others, by these others."""
+        return {}
+
+    def groups(self) -> Mapping[str, str]:
+        """The group of each column, which LaTeX prints above adjacent columns."""
         return {}
 
     def only(self, names: Sequence[str]) -> Arranged:
@@ -157,12 +166,12 @@ class Result:
 
 @dataclass(frozen=True, eq=False)
 class Arranged(Result):
-    """The columns of another result, arranged for reading; ``groups`` names what adjacent columns have in common."""
+    """The columns of another result, arranged for reading."""
 
     stressed: Highlights = field(default_factory=lambda: Highlights({}, {}, ""))
     heads: Mapping[str, str] = field(default_factory=dict)
     raised: Mapping[str, str] = field(default_factory=dict)
-    groups: Mapping[str, str] = field(default_factory=dict)
+    grouped: Mapping[str, str] = field(default_factory=dict)
 
     def highlights(self) -> Highlights:
         """Those of the whole, in the columns that are left."""
@@ -180,14 +189,9 @@ class Arranged(Result):
         """Those of the whole, where both columns are left."""
         return self.raised
 
-
-def pandas() -> Any:
-    """The package pandas, which Surefoot does not depend on."""
-    try:
-        import pandas  # type: ignore[import-untyped]
-    except ImportError:
-        raise SurefootError("pandas is not installed: `pip install pandas`, or use to_frame() (polars)") from None
-    return pandas
+    def groups(self) -> Mapping[str, str]:
+        """The groups given."""
+        return self.grouped
 
 
 def signature(kind: str, **fields: object) -> str:

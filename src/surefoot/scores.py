@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._alignment import LARGEST as LARGEST
+from surefoot._alignment import NONE, Trials, aligned, locked, locked_rows, locked_trials
 from surefoot._alignment import Missing as Missing
-from surefoot._alignment import aligned
-from surefoot._arrays import LARGEST as LARGEST
-from surefoot._arrays import locked, locked_rows
+from surefoot._lazy import optional
 from surefoot._names import as_names, as_texts, positions, refuse_doubles
-from surefoot._trials import NONE, Trials, locked_trials
 from surefoot._typing import FloatArray as FloatArray
 from surefoot.errors import SurefootError, counted, did_you_mean, listed
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from surefoot.effectiveness.sources import ScoredRuns
 
 ScoresLike = Any
-"""What `Scores.of` takes: scores, ``{system: {topic: score}}``, a pandas or polars frame, or a file of scores."""
+"""Scores, ``{system: {topic: score}}``, a frame of pandas, polars or pyarrow, or a file of scores."""
 
 VIRTUAL: dict[str, Callable[[FloatArray], FloatArray]] = {
     # Clipped, so that rounding never moves the mean of equal scores away from them.
@@ -193,8 +192,8 @@ class Scores:
 
     @classmethod
     def from_frame(cls, frame: Any, measure: str | None = None, missing: Missing = "error") -> Scores:
-        """Scores of a pandas or polars frame, wide or long, by the rules of `surefoot.read_scores`."""
-        from surefoot.io.frames import scores_of_frame
+        """Scores of a frame of pandas, polars or pyarrow, wide or long, by the rules of `surefoot.read_scores`."""
+        from surefoot.io.tables import scores_of_frame
 
         return scores_of_frame(frame, measure=measure, missing=missing)
 
@@ -285,23 +284,21 @@ class Scores:
 
     def to_frame(self) -> polars.DataFrame:
         """The scores as a polars frame, a row for each topic and a column for each system; `from_frame` reads it."""
-        import polars
-
-        return polars.DataFrame({"topic": self.topics, **dict(zip(self.systems, self.values, strict=True))})
+        columns = {"topic": self.topics, **dict(zip(self.systems, self.values, strict=True))}
+        frame: polars.DataFrame = optional("polars").DataFrame(columns)
+        return frame
 
     def to_pandas(self) -> Any:
         """The scores as a pandas frame, a row for each topic and a column for each system; `from_frame` reads it."""
-        from surefoot.results import pandas
-
-        library = pandas()
+        library = optional("pandas")
         return library.DataFrame(
             self.values.T, library.Index(self.topics, name="topic"), library.Index(self.systems, name="system")
         )
 
     def _repr_html_(self) -> str:
         """The mean and the spread of each system, for notebooks."""
-        from surefoot.io.results import html_table
         from surefoot.results import Result, signature
+        from surefoot.show.tables import html_table
 
         low, median, high = np.quantile(self.values, [0, 0.5, 1], axis=1)
         spread = {"mean": self.values.mean(axis=1), "median": median, "lowest": low, "highest": high}

@@ -8,7 +8,7 @@ import scipy.stats
 
 from surefoot import baseline_bias, evaluate, independence, partial_correlation, rank_agreement
 from surefoot.cli import main
-from surefoot.cli.agreement import KINDS
+from surefoot.cli.evaluate import KINDS
 from surefoot.errors import SurefootError
 from surefoot.io.tables import read_scores
 from surefoot.scores import Scores

@@ -5,8 +5,8 @@ from scipy import stats
 from surefoot import Scores, SurefootError, evaluate, explore, risk
 from surefoot.analysis.cross import cross
 from surefoot.analysis.evaluate import Evaluation
-from surefoot.io.results import render
 from surefoot.risk.values import Linear, Smooth
+from surefoot.show.tables import render
 
 RANDOM = np.random.default_rng(11)
 SYSTEMS = ["base", "one", "two", "three"]

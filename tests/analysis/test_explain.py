@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from surefoot import Scores, SurefootError, evaluate_segments, explain, gate
-from surefoot.analysis.explain.conditions import Condition, Feature, conditions_of, own_feature
-from surefoot.analysis.explain.query_features import judged_feature, ranking_features, text_features
-from surefoot.analysis.explain.search import Search, adding
+from surefoot.analysis.explanation import Search, adding
+from surefoot.analysis.query_features import (
+    Condition,
+    Feature,
+    conditions_of,
+    judged_feature,
+    own_feature,
+    ranking_features,
+    text_features,
+)
 from surefoot.io.memory import run_in_memory
 from surefoot.stats.corrections import correct
 from surefoot.stats.group_test import group_test

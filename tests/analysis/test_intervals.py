@@ -8,7 +8,7 @@ import pytest
 from surefoot import Scores, SurefootError, evaluate, risk
 from surefoot._typing import Columns
 from surefoot.analysis.design import Design
-from surefoot.analysis.intervals import USUAL, Resampler, difference_intervals, intervals
+from surefoot.analysis.intervals import Resampler, difference_intervals, intervals
 from surefoot.risk.values import Smooth
 from surefoot.stats.bootstrap import (
     bootstrap_weights,
@@ -72,10 +72,10 @@ def test_leaving_out_groups_moves_intervals_by_little(monkeypatch: pytest.Monkey
     """
     scores = Scores(np.random.default_rng(7).beta(0.5, 2.0, (3, 300)), ["base", "one", "two"], range(300))
     for method, tolerance in (("bca", 0.02), ("jackknife", 0.15)):
-        whole = intervals(scores, "base", ALPHAS, measures=USUAL, method=method, n_resamples=1000)
+        whole = intervals(scores, "base", ALPHAS, method=method, n_resamples=1000)
         with monkeypatch.context() as patch:
             patch.setattr("surefoot.stats.bootstrap.MOST_GROUPS", 100)
-            groups = intervals(scores, "base", ALPHAS, measures=USUAL, method=method, n_resamples=1000)
+            groups = intervals(scores, "base", ALPHAS, method=method, n_resamples=1000)
         width = np.asarray(whole["high"]) - np.asarray(whole["low"])
         for side in ("low", "high"):
             moved = np.abs(np.asarray(groups[side]) - np.asarray(whole[side]))

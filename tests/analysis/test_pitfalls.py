@@ -15,8 +15,8 @@ import pytest
 from surefoot import Linear, Scores, Smooth, SurefootError, cross, evaluate, explore, risk
 from surefoot.cli import main
 from surefoot.io.files import read_bytes
-from surefoot.io.results import render
 from surefoot.io.tables import read_scores
+from surefoot.show.tables import render
 from surefoot.stats import inference
 from surefoot.stats.agreement import friedman
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.analysis.value_agreement import value_agreement
+from surefoot.analysis.agreement import value_agreement
 from surefoot.errors import SurefootError
 from surefoot.io.tables import read_scores
 from surefoot.risk.values import Monotone, Smooth, fences

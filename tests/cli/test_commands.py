@@ -1,18 +1,21 @@
 """The commands as users type them: words, formats, exit codes, one clear line for what is wrong."""
 
+import argparse
 import csv
 import io
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from surefoot.cli import COMMANDS, main
+from surefoot.cli import COMMANDS, GROUPS, build_parser, installed_commands, main
+from surefoot.cli.options import Once
 
 COLUMNS = "system baseline alpha mean urisk frisk freward trisk se p zrisk georisk wins losses ties loss20".split()
 TABLE = "topic,old,new,other\nq1,0.2,0.3,0.25\nq2,0.4,0.1,0.40\nq3,0.4,0.5,0.35\nq4,0.1,0.1,0.30\n"
@@ -201,19 +204,12 @@ def test_no_words_print_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(command in capsys.readouterr().out for command in ["surefoot"])
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_completion_knows_every_command(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    assert all(command in script for command in COMMANDS)
-
-
 def test_help_loads_nothing_heavy() -> None:
     code = "import sys, surefoot.cli\ntry: surefoot.cli.main(['--help'])\nexcept SystemExit: pass\nprint(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(found.stdout.split())
     assert "surefoot.cli" in loaded
-    assert not loaded & {"numpy", "scipy", "polars", "rich", "ir_measures", "typing"}
+    assert not loaded & {"numpy", "scipy", "polars", "rich", "ir_measures"}
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
@@ -337,3 +333,55 @@ def test_resampling_many_topics_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     for extra, told in (([], ""), intervals, tests):
         assert main(["evaluate", "--scores", str(path), "--baseline", "a", *extra]) == 0
         assert capsys.readouterr().err == told
+
+
+def leaves(
+    parser: argparse.ArgumentParser, words: tuple[str, ...] = ()
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """The parsers that have no kinds, by the words that lead to them."""
+    kinds = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not kinds:
+        yield " ".join(words), parser
+    for name, kind in kinds[0].choices.items() if kinds else ():
+        yield from leaves(kind, (*words, name))
+
+
+def test_candidate_and_system_are_aliases_everywhere() -> None:
+    found = {
+        name: {flag for flag in ("--candidate", "--system") if flag in parser._option_string_actions}
+        for name, parser in leaves(build_parser(installed_commands()))
+    }
+    assert {len(flags) for flags in found.values()} == {0, 2}
+    assert sum(map(bool, found.values())) > 10
+
+
+def test_a_second_baseline_is_never_dropped() -> None:
+    """Either the command takes several, or it refuses the second."""
+    for name, parser in leaves(build_parser(installed_commands())):
+        action = parser._option_string_actions.get("--baseline")
+        if action is None:
+            continue
+        space = argparse.Namespace()
+        action(parser, space, ["a"] if name == "gate" else "a", "--baseline")
+        if isinstance(action, Once):
+            with pytest.raises(argparse.ArgumentError, match="is given twice"):
+                action(parser, space, "b", "--baseline")
+        else:
+            action(parser, space, ["b"] if name == "gate" else "b", "--baseline")
+            assert space.baseline == ["a", "b"], name
+
+
+def test_a_second_baseline_is_refused_in_one_line(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["evaluate", "--scores", table, "--baseline", "old", "--baseline", "new"])
+    assert stopped.value.code == 2
+    assert "argument --baseline: is given twice; this command takes one" in capsys.readouterr().err
+
+
+def test_help_has_four_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    found = capsys.readouterr().out
+    places = [found.index(f"\n{group}:\n") for group in GROUPS]
+    assert places == sorted(places)
+    assert found.index("\n  gate ") > places[1] > found.index("\n  evaluate ")

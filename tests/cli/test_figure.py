@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from surefoot.cli import main
-from surefoot.cli.figure import OPTIONS
-from surefoot.show.plots import KINDS
+from surefoot.cli.figure import FIGURES
 
 PAIR = ["--system", "new", "--baseline", "old"]
 WORDS: dict[str, list[str]] = {
@@ -43,10 +42,10 @@ def table(tmp_path: Path) -> str:
 
 
 def test_all_kinds_are_here() -> None:
-    assert list(WORDS) == list(OPTIONS) == list(KINDS)
+    assert list(WORDS) == list(FIGURES)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIGURES)
 def test_each_kind_writes_a_file(kind: str, table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / f"{kind}.svg"
     assert main(["figure", kind, "--scores", table, *WORDS[kind], "-o", str(output)]) == 0
@@ -55,7 +54,7 @@ def test_each_kind_writes_a_file(kind: str, table: str, tmp_path: Path, capsys: 
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{kind}.svg", "scores.csv"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIGURES)
 def test_each_kind_takes_a_population(kind: str, table: str, tmp_path: Path) -> None:
     words = ["figure", kind, "--scores", table, *WORDS[kind], "--population", "old,new,s3,s4,s5"]
     assert main([*words, "-o", str(tmp_path / "f.svg")]) == 0
@@ -89,8 +88,8 @@ def test_notes_go_to_standard_error(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["profile", "-o", "f.jpg"], "f.jpg: figures are written as svg, png, pdf"),
-        (["profile", "-o", "f"], "figures are written as svg, png, pdf"),
+        (["profile", "-o", "f.jpg"], "f.jpg: the name of a figure must end in svg, png, pdf"),
+        (["profile", "-o", "f"], "the name of a figure must end in svg, png, pdf"),
         (["profile", "-o", "nowhere/f.svg"], "can't be written"),
         (["paired", "--system", "nobody", "--baseline", "old", "-o", "f.svg"], "no system 'nobody'"),
         (["alpha", "--of", "trisk", "-o", "f.svg"], "trisk needs a baseline"),
@@ -121,7 +120,7 @@ def test_wrong_words_exit_with_2(words: list[str], capsys: pytest.CaptureFixture
     assert stopped.value.code == 2
     error = capsys.readouterr().err
     if words[:1] == ["pie"]:
-        assert all(kind in error for kind in KINDS)
+        assert all(kind in error for kind in FIGURES)
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -7,11 +7,10 @@ import pytest
 
 from surefoot import SurefootError
 from surefoot.cli import main
-from surefoot.cluster.columns import Columns
-from surefoot.cluster.partitioning import partition_queries
+from surefoot.cluster.shards import Columns, partition_queries
 from surefoot.cluster.worker import WorkerRequest, combine
-from surefoot.learn.comm import Local
 from surefoot.learn.models import load_model
+from surefoot.learn.objectives.base import Local
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
 from tests.cluster.cluster_cases import (
@@ -242,14 +241,14 @@ def test_what_goes_wrong_on_one_worker_in_the_middle_is_told(client, spread_out)
                 raise RuntimeError("no space left")
             return False
 
-    with pytest.raises(SurefootError, match=r"failed on a worker \(RuntimeError: no space left\); no model was made"):
+    with pytest.raises(SurefootError, match=r"failed on a worker \(RuntimeError: no space left\); there is no model"):
         dask.train(client, spread_out, "scores:old", settings(n_estimators=30), callbacks=[Full()])
 
 
 def test_a_worker_that_dies_is_told_and_leaves_no_model(client, frame, spread_out, tmp_path) -> None:
     before = set(client.nthreads())
     with pytest.raises(
-        SurefootError, match=r"the cluster (lost tcp|failed on a worker).*; no model was made: train again"
+        SurefootError, match=r"the cluster (lost tcp|failed on a worker).*; there is no model: train again"
     ):
         dask.train(
             client, spread_out, "scores:old", settings(n_estimators=30), callbacks=[killer(3, tmp_path / "shot")]
@@ -267,7 +266,7 @@ def test_a_killed_training_goes_on_from_its_checkpoint_to_the_same_model(client,
     keeping = {"checkpoint": checkpoint, "checkpoint_every": 0.0}
     whole = dask.train(client, spread_out, "scores:old", chosen)
     workers = len(client.nthreads())
-    with pytest.raises(SurefootError, match="no model was made: train again"):
+    with pytest.raises(SurefootError, match="there is no model: train again"):
         dask.train(client, spread_out, "scores:old", chosen, callbacks=[killer(5, tmp_path / "shot")], **keeping)
     client.wait_for_workers(workers, timeout=60)
     (tmp_path / "seen").mkdir()

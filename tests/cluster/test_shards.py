@@ -10,15 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import SurefootError
-from surefoot.cluster.columns import Columns, Shard
 from surefoot.cluster.dask import split_data
-from surefoot.cluster.evaluation import evaluate_shard, features_of, validate_by_row
-from surefoot.cluster.partitioning import partition_queries
+from surefoot.cluster.shards import Columns, Shard, evaluate_shard, features_of, partition_queries, validate_by_row
 from surefoot.cluster.worker import WorkerRequest
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import RiskObjective
-from surefoot.learn.comm import Local
 from surefoot.learn.objectives import OBJECTIVES
+from surefoot.learn.objectives.base import Local
 from surefoot.learn.settings import PairOptions
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
@@ -105,7 +103,7 @@ def test_rows_that_cannot_be_learnt_from(column, values, message) -> None:
 
 def test_what_clusters_do_not_train() -> None:
     whole = partition_queries([1], [1], 1)
-    with pytest.raises(SurefootError, match="objective tail has to rank all queries"):
+    with pytest.raises(SurefootError, match="objective tail sorts all queries"):
         WorkerRequest(settings("tail"), whole)
     with pytest.raises(SurefootError, match="a cluster trains one XGBoost model"):
         WorkerRequest(settings("ucro", n_bags=2, guard="lean"), whole)

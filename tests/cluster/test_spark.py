@@ -10,10 +10,10 @@ import pytest
 
 from surefoot import SurefootError
 from surefoot.cluster import spark
-from surefoot.cluster.columns import Columns
+from surefoot.cluster.shards import Columns
 from surefoot.cluster.worker import WorkerRequest
-from surefoot.learn.comm import Local
 from surefoot.learn.models import load_model
+from surefoot.learn.objectives.base import Local
 from surefoot.learn.validation import Validation
 from tests.cluster.cluster_cases import (
     FEATURES,
@@ -150,7 +150,7 @@ def test_queries_without_names_and_objectives_that_need_all_at_once_are_refused(
     nameless = session.createDataFrame([(None, 1, 2.0), ("a", 0, 1.0)], "qid string, label int, x double")
     with pytest.raises(SurefootError, match="column 'qid' of queries has missing values"):
         spark.train(nameless, None, settings("lambdamart"), workers=2)
-    with pytest.raises(SurefootError, match="objective tail has to rank all queries"):
+    with pytest.raises(SurefootError, match="objective tail sorts all queries"):
         spark.train(rows, "scores:old", settings("tail"), workers=2)
 
 
@@ -177,7 +177,7 @@ def test_tasks_that_start_again_go_on_from_the_checkpoint(rows, tmp_path) -> Non
 
 def test_a_task_that_dies_again_and_again_leaves_no_model(rows, tmp_path) -> None:
     callbacks = [killer(2, tmp_path / "first"), killer(3, tmp_path / "second")]
-    with pytest.raises(SurefootError, match=r"Spark gave up \(.*\); nothing was made") as told:
+    with pytest.raises(SurefootError, match=r"Spark gave up \(.*\); there is no result") as told:
         spark.train(rows, "scores:old", settings(n_estimators=20), workers=2, callbacks=callbacks)
     assert (tmp_path / "second").exists()
     assert "\n" not in str(told.value)

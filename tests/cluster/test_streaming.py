@@ -9,8 +9,7 @@ import pytest
 
 from surefoot import SurefootError
 from surefoot.analysis.streaming import evaluate_parquet
-from surefoot.cluster.streaming_dask import fold_on_dask
-from surefoot.cluster.streaming_spark import fold_on_spark
+from surefoot.cluster.streaming import fold_on_dask, fold_on_spark
 
 # The clusters' own threads and sockets warn as they end.
 pytestmark = pytest.mark.filterwarnings("default")

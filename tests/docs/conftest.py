@@ -1,4 +1,4 @@
-"""The embedded collection, written once for all pages and notebooks, and what runs their blocks."""
+"""The embedded collection, written once for all pages and notebooks, and the runner of their blocks."""
 
 import json
 import os
@@ -10,12 +10,11 @@ import pytest
 
 DEMO = "surefoot demo -o demo"
 
-
 ENVIRONMENT = {
     **os.environ,
     "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     "MPLBACKEND": "agg",
-    "COLUMNS": "120",
+    "COLUMNS": "100",
 }
 """With the `surefoot` of this environment on the path."""
 
@@ -29,10 +28,11 @@ for line in sys.stdin:
 """
 
 
-def run(command: list[str], folder: Path) -> None:
-    """Run a command of a page."""
+def run(command: list[str], folder: Path) -> str:
+    """Run a command of a page and return its standard output."""
     found = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=900)
     assert found.returncode == 0, f"{command[-1]}\n{found.stdout[-2000:]}\n{found.stderr[-2000:]}"
+    return found.stdout
 
 
 class Python:
@@ -52,13 +52,14 @@ class Python:
         self._process.stdout.close()
         self._process.wait()
 
-    def run(self, block: str) -> None:
+    def run(self, block: str) -> str:
+        """Run a block and return its output."""
         self._process.stdin.write(json.dumps(block) + "\n")
         self._process.stdin.flush()
         lines: list[str] = []
         for line in self._process.stdout:
             if line.rstrip() == ENDED:
-                return
+                return "".join(lines)
             lines.append(line)
         raise AssertionError(f"{block}\n{''.join(lines[-40:])}")
 

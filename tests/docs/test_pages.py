@@ -1,7 +1,8 @@
-"""Every code block of the README and the manual runs, literally, in the order of the page."""
+"""Every code block of the README and the manual runs, in the order of the page, and prints the output shown."""
 
 import re
 import shutil
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,11 +11,13 @@ import pytest
 from tests.docs.conftest import DEMO, Python, run
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUNS = {"sh", "python"}
 NEEDS = re.compile(r'needs="(\w+)"')
 """On the first line of a block: the package, in no lock, that it needs."""
+DEMO_PYTHON = (3, 11)
+"""The embedded collection, and with it the output shown, depends on the version of Python."""
 
 
 def blocks(page: Path) -> list[tuple[str, str, str]]:
@@ -31,24 +34,42 @@ def script_of(block: str) -> str:
     return expected.sub(r"if \1; then exit 99; else test $? = \2; fi", block.replace("\\\n", " ").replace(DEMO, ""))
 
 
-@pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.name)
+def assert_shown(shown: str, printed: str) -> None:
+    """The lines of a block ``text output`` were printed; a line ``...`` stands for any lines."""
+    start = 0
+    for piece in re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE):
+        assert (start := printed.find(piece, start)) >= 0, f"{piece}\nis not in\n{printed}"
+
+
+@pytest.mark.parametrize("page", RUNNING, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_runs(page: Path, demo: Path, tmp_path: Path) -> None:
     for _, options, _ in blocks(page):
         if (needed := NEEDS.search(options)) and find_spec(needed[1]) is None:
             pytest.skip(f"{needed[1]} is not installed")
+    printed, comparable = "", True
     with Python(tmp_path) as python:
         for language, options, text in blocks(page):
+            if language == "text" and "output" in options.split() and comparable:
+                assert_shown(text, printed)
             if re.search(r'skip="[^"]+"', options) or language not in RUNS:
                 continue
             if language == "python":
-                python.run(text)
+                printed = python.run(text)
                 continue
             if DEMO in text:
                 shutil.copytree(demo, tmp_path / "demo")
-            run(["bash", "-e", "-o", "pipefail", "-c", script_of(text)], tmp_path)
+                comparable = sys.version_info[:2] == DEMO_PYTHON
+            printed = run(["bash", "-e", "-o", "pipefail", "-c", script_of(text)], tmp_path)
+
+
+def test_a_page_that_shows_other_output_is_seen() -> None:
+    assert_shown("one\n...\nthree\n", "one\ntwo\nthree\n")
+    for wrong in ("four\n", "three\n...\none\n", "one\nthree\n"):
+        with pytest.raises(AssertionError):
+            assert_shown(wrong, "one\ntwo\nthree\n")
 
 
 def test_blocks_say_their_language() -> None:
     for page in PAGES:
         bare = re.findall(r"^```$\n(?=[^\n])", re.sub(BLOCK, "", page.read_text(encoding="utf-8")), re.MULTILINE)
-        assert not bare, page.name
+        assert not bare, page

@@ -19,7 +19,7 @@ from surefoot.io.trec import read_qrels
 
 MEASURES = (
     "nDCG@5", "nDCG", "nDCG(dcg='exp-log2')@5", "P@5", "P(rel=2)@5", "R@5", "RBP(p=0.7)", "RBP(rel=1)@5",
-    "AP", "AP@5", "AP(rel=2)", "RR", "RR@5", "RR(rel=3)@10", "ERR@5", "ERR",
+    "AP", "AP@5", "AP(rel=2)", "RR", "RR@5", "RR(rel=3)@10", "ERR@5", "ERR", "Success@3",
 )  # fmt: skip
 MOST = 9
 
@@ -60,19 +60,19 @@ def test_contributions_add_up_to_the_change(
 
 
 def read_in_order(parts: Decomposition, gains: FloatArray, ranks: IntArray) -> float:
-    """AP, RR or ERR of documents that may share ranks, read one after the other; written as a user reads."""
+    """AP, RR, ERR or Success of documents that may share ranks, read one after the other; written as a user reads."""
     total, found, unsatisfied = 0.0, 0, 1.0
     for document in sorted(np.flatnonzero((ranks > 0) & (gains > 0)), key=lambda item: ranks[item]):
         if ranks[document] > parts.measure.cutoff:
             continue
         found += 1
-        own = gains[document] / ranks[document]
+        own = gains[document] / (1 if parts.measure.name.startswith("Success") else ranks[document])
         total += own * found if parts.form == "pairs" else own * unsatisfied
         unsatisfied *= 1 - gains[document]
     return total
 
 
-@pytest.mark.parametrize("measure", ["AP", "AP@5", "RR", "RR@5", "ERR@5"])
+@pytest.mark.parametrize("measure", ["AP", "AP@5", "RR", "RR@5", "ERR@5", "Success@3"])
 @settings(max_examples=40)
 @given(changes(most=4))
 def test_they_are_shapley_values(measure: str, change: tuple[IntArray, IntArray, IntArray, IntArray]) -> None:

@@ -43,7 +43,7 @@ def test_names(text, name):
     assert measure.form is not None
 
 
-@pytest.mark.parametrize("text", ["Rprec", "bpref", "Success@5", "AP(judged_only=True)", "nDCG(gains={0: 0, 1: 5})@10"])
+@pytest.mark.parametrize("text", ["Rprec", "bpref", "AP(judged_only=True)", "nDCG(gains={0: 0, 1: 5})@10"])
 def test_what_is_left_to_ir_measures(text):
     assert parse_measure(text).form is None
 

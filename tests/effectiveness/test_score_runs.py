@@ -6,7 +6,7 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot._order import natural_order
+from surefoot._names import natural_order
 from surefoot.effectiveness import score_runs, score_runs_by
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.trec import read_qrels
@@ -20,6 +20,7 @@ TREC_EVAL = {
     "P@3": "P_3",
     "R@3": "recall_3",
     "P@30": "P_30",
+    "Success@3": "success_3",
 }
 
 TOPICS = st.sampled_from(["1", "2", "10", "unjudged", "ü"])
@@ -187,9 +188,9 @@ def test_names_by_tag_and_their_clashes(tmp_path, collection):
 def test_ir_measures_does_the_rest_in_our_order(collection, tmp_path):
     _, qrels = collection
     tied = write_run(tmp_path / "tied.run", {"b": {"d1": 1, "d2": 1}, "a": {"d1": 1}})
-    scores = score_runs_by([tied], qrels, ["Success@1", "Judged@10", "RR"])
+    scores = score_runs_by([tied], qrels, ["Rprec", "Judged@10", "RR"])
     assert scores["RR"]["tied"].tolist() == [1, 0.5, 0]
-    assert scores["Success@1"]["tied"].tolist() == [1, 0, 0]
+    assert scores["Rprec"]["tied"].tolist() == [1, 0, 0]
     assert scores["Judged@10"]["tied"].tolist() == [1, 1, 0]
 
 

@@ -19,6 +19,7 @@ from tests.fuzz.slow_readers import (
     slow_letor,
     slow_qrels,
     slow_run,
+    slow_score_lines,
     slow_trials,
     slow_wide,
 )
@@ -41,6 +42,11 @@ LETOR = b"2 qid:1 1:0.5 2:1e-3 #docid = a\n0 qid:1 1:0.25\n1 qid:x 2:7 3:NULL # 
 WIDE = b'topic,old,new\nq1,0.5,0.25\nq2,1,0\n"q 3",.5,1e-1\n'
 LONG = b"system\ttopic\tvalue\nold\tq1\t0.5\nnew\tq1\t0.25\nold\tq2\t1\nnew\tq2\t0\n"
 TRIALS = b"system,trial,topic,value\nold,1,q1,0.5\nold,2,q1,0.25\nold,1,q2,1\nold,2,q2,0.75\nnew,1,q1,0\nnew,1,q2,0.5\n"
+QUOTED = b'"topic","old","new"\n"q1","0.5",0.25\n"q, 2",1,"0"\n"a ""b""",.5,1e-1\n'
+JSON_LINES = (
+    b'{"system": "old", "topic": "q1", "value": 0.5}\n{"system": "new", "topic": "q1", "value": 0.25}\n'
+    b'{"system": "old", "topic": "q2", "value": 1}\n{"system": "new", "topic": "q2", "value": "0"}\n'
+)
 TREC_EVAL = b"map\tq1\t0.5\nmap\tq2\t0.25\nmap\tall\t0.375\n"
 GATE = b'[gate]\ncandidate = "new"\nbaseline = ["old"]\nalpha = 1.5\noff = ["tail"]\n'
 PLAN = b'protocol = "sigir2014"\nalphas = [1, 5]\ntrees = 5\nfolds = 3\n'
@@ -69,7 +75,7 @@ def read_qrels(path: Path) -> dict[tuple[str, str], float]:
 def read_merged(path: Path) -> dict[tuple[str, str], float]:
     """What the judging page saved, added to judgments by ``judge --merge``."""
     import surefoot
-    from surefoot.judgments.merging import merge_qrels
+    from surefoot.judgments.next_judgments import merge_qrels
 
     known = path.with_name("known.qrels")
     known.write_bytes(QRELS)
@@ -87,7 +93,7 @@ def read_letor(path: Path) -> Any:
 def good_entry() -> bytes:
     """What the cache keeps of ranking data."""
     import surefoot
-    from surefoot.io.letor_cache import Entry
+    from surefoot.learn.letor_cache import Entry
 
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, SUREFOOT_CACHE=folder):
         source = Path(folder, "train.txt")
@@ -102,7 +108,7 @@ def good_entry() -> bytes:
 def read_entry(path: Path) -> Any:
     """The kept data; an entry that is not taken is made anew from the text."""
     from surefoot.errors import SurefootError
-    from surefoot.io.letor_cache import Entry
+    from surefoot.learn.letor_cache import Entry
 
     data = Entry(path, "train.txt", len(KEPT), 0).load("train.txt")
     if data is None or data.documents is None:
@@ -148,9 +154,9 @@ def read_gate(path: Path) -> Any:
 
 
 def read_plan(path: Path) -> Any:
-    import surefoot
+    import surefoot_lab
 
-    return surefoot.read_plan(path)
+    return surefoot_lab.read_plan(path)
 
 
 def read_segments(path: Path) -> Any:
@@ -300,7 +306,7 @@ def boosters() -> dict[str, bytes]:
 
 def read_booster(path: Path) -> Any:
     """A model of others, as a baseline."""
-    from surefoot.learn.foreign_models import model_scores, read_model
+    from surefoot.learn.model_files import model_scores, read_model
     from tests.learn.small_rankings import TRAINING
 
     return model_scores(read_model(str(path)), TRAINING).shape
@@ -338,13 +344,6 @@ def pandas_parquet() -> bytes:
     return bytes(frame.to_parquet())
 
 
-def read_values(path: Path) -> Any:
-    """The scores without their names, which are in the metadata: that has no checksum."""
-    import surefoot
-
-    return sorted(surefoot.read_scores(path).values.tolist())
-
-
 @dataclass(frozen=True)
 class Format:
     """A good file and its name, the reader, and a slow, obvious one where there is such."""
@@ -376,12 +375,12 @@ FORMATS = {
     "LETOR": text(LETOR, "a.txt", read_letor, slow_letor),
     "LETOR, kept in the cache": Format(good_entry, "entry", read_entry, slow_entry),
     "wide table": text(WIDE, "a.csv", read_scores, slow_wide),
+    "wide table with quotes": text(QUOTED, "a.csv", read_scores, slow_wide),
+    "scores, JSON lines": text(JSON_LINES, "a.jsonl", read_scores, slow_score_lines),
     "long table": text(LONG, "a.tsv", read_scores, slow_wide),
     "long table of trials": text(TRIALS, "a.csv", read_trials, slow_trials),
     "table, Parquet": Format(lambda: parquet(WIDE, False), "a.parquet", read_scores),
-    "table, Parquet with checksums": Format(
-        lambda: parquet(WIDE, True), "a.parquet", read_values, lambda _: [[0.25, 0.0, 0.1], [0.5, 1.0, 0.5]]
-    ),
+    "table, Parquet with checksums": Format(lambda: parquet(WIDE, True), "a.parquet", read_scores),
     "table, Parquet, streamed": Format(lambda: parquet(WIDE, False), "a.parquet", read_streamed),
     "table, Parquet of pandas": Format(pandas_parquet, "a.parquet", read_scores),
     "output of trec_eval": text(TREC_EVAL, "a.eval", read_scores),

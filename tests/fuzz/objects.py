@@ -160,13 +160,15 @@ def slow_dictionary(thing: Any) -> Pairs:
 
 def slow_documents(thing: Any) -> Pairs:
     """The documents of a run or of judgments, of a dictionary, records or a frame."""
-    if isinstance(thing, dict):
-        return slow_dictionary(thing)
-    if isinstance(thing, list):
-        cells = (list(row.values())[:3] for row in thing)
-        return single(((plain_name(a), plain_name(b)), slow_number(c)) for a, b, c in cells)
-    rows = rows_of(thing)[1]
-    return single(((slow_name(row[0]), plain_name(as_text(row[1]))), slow_number(row[2])) for row in rows)
+    if isinstance(thing, dict | list):
+        pairs = slow_dictionary(thing) if isinstance(thing, dict) else slow_records(thing)
+        return single(((plain_name(a.strip()), plain_name(b.strip())), number) for (a, b), number in pairs.items())
+    return single(((slow_name(row[0]), slow_name(row[1])), slow_number(row[2])) for row in rows_of(thing)[1])
+
+
+def slow_records(thing: list[Any]) -> Pairs:
+    cells = (list(row.values())[:3] for row in thing)
+    return single(((plain_name(a), plain_name(b)), slow_number(c)) for a, b, c in cells)
 
 
 def read_scores(thing: Any, _: object) -> Pairs:

@@ -22,7 +22,8 @@ def slow_qrels(data: bytes) -> dict[tuple[str, str], float]:
 
 def slow_json(data: bytes) -> dict[tuple[str, str], float]:
     content = json.loads(data.decode("utf-8-sig"))
-    return {(query, document): float(number) for query, own in content.items() for document, number in own.items()}
+    cells = ((query, document, number) for query, own in content.items() for document, number in own.items())
+    return {(query.strip(), document.strip()): float(number) for query, document, number in cells}
 
 
 def slow_letor(data: bytes) -> Any:
@@ -62,6 +63,18 @@ def slow_wide(data: bytes) -> Any:
     found: dict[str, dict[str, float]] = {}
     for system, topic, cell in cells:
         found.setdefault(system, {})[topic] = float(cell)
+    return found
+
+
+def slow_score_lines(data: bytes) -> dict[str, dict[str, float]]:
+    """JSON lines with a system, a topic and a value on each; ids that are numbers are written as such."""
+    found: dict[str, dict[str, float]] = {}
+    for line in data.decode("utf-8").removeprefix("\ufeff").replace("\r", "\n").split("\n"):
+        if line.strip():
+            row = {name.strip().lower(): cell for name, cell in json.loads(line).items()}
+            system, topic = (str(row[role]).strip() for role in ("system", "topic"))
+            others = [cell for name, cell in row.items() if name not in ("system", "topic")]
+            found.setdefault(system, {})[topic] = float(row["value"] if "value" in row else others[0])
     return found
 
 

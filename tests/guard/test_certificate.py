@@ -50,7 +50,7 @@ def test_too_few_queries_say_how_many_are_needed(of):
     budget = Budget(0.01, of)
     found = certify(path(b, c), b, budget)
     assert found.safety == 1.0
-    assert f"{budget.fewest_queries:,} at least are needed" in found.words
+    assert f"the test needs {budget.fewest_queries:,} at least" in found.words
     never = np.full(budget.fewest_queries, 0.5)
     assert budget.p_value(never, never) <= 0.1
     assert budget.p_value(never[1:], never[1:]) > 0.1

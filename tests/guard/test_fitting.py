@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.guard.blends import FEATURES, features_of
 from surefoot.guard.fitting import fit_guard
+from surefoot.guard.guard import FEATURES, features_of
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import N_TREES, SEEDS, fit_second_stage, trees_of
-from surefoot.guard.selection import select
-from surefoot.guard.trial import Trial
-from surefoot.learn.metrics import Metric
+from surefoot.guard.trial import Trial, select
+from surefoot.lambdas.metrics import Metric
 
 SIZE = 20
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import InputError, SurefootError
-from surefoot.guard.blends import BLENDS, FEATURES, TREES, Scale, features_of
-from surefoot.guard.guard import KINDS, Guard
+from surefoot.guard.guard import BLENDS, FEATURES, KINDS, TREES, Guard, Scale, features_of
 from surefoot.guard.pairs import Pair
 from surefoot.guard.trees import Forest, Tree
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.guard.blends import Scale
-from surefoot.guard.guard import Guard
+from surefoot.guard.guard import Guard, Scale
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import fit_second_stage
 

@@ -13,8 +13,8 @@ from surefoot.effectiveness import score_runs
 from surefoot.errors import InputError, SurefootError
 from surefoot.guard.guard import Guard
 from surefoot.guard.runs import apply_guard
-from surefoot.io.letor import read_letor
 from surefoot.io.trec import read_qrels, read_run
+from surefoot.learn.letor import read_letor
 
 MIX, REACH = np.uint64(0x9E3779B97F4A7C15), 1024
 INVERSE = np.uint64(pow(int(MIX), -1, 1 << 64))

@@ -178,8 +178,8 @@ def test_bad_frames(library, columns, message):
 @pytest.mark.parametrize(
     ("thing", "message"),
     [
-        ([1, 2], "expected a pandas or polars frame, got list"),
-        (pandas.Series([1.0]), "expected a pandas or polars frame, got Series"),
+        ([1, 2], "expected a frame of pandas, polars or pyarrow, got list"),
+        (pandas.Series([1.0]), "expected a frame of pandas, polars or pyarrow, got Series"),
         (
             pandas.DataFrame([[1.0]], columns=pandas.MultiIndex.from_tuples([("a", "b")])),
             "the frame has columns in several levels; flatten them first",

@@ -6,6 +6,8 @@ import polars
 import pytest
 
 from surefoot.errors import InputError
+from surefoot.io import contents
+from surefoot.io.contents import Content, Format
 from surefoot.io.trec import read_qrels, read_run
 
 QRELS = [("q 1", "d2", 3), ("q 1", "d1", 0)]
@@ -114,7 +116,7 @@ def test_predictions_of_mteb_name_their_model(tmp_path):
     [
         ('{"q": {"d1": 1.0}', "damaged JSON"),
         ('{"q": 1}', "expected {query: {document: number}}"),
-        ("qid,docno,score\nq,d1,high\n", "row 1: column 'score': expected a number, found 'high'"),
+        ("qid,docno,score\nq,d1,high\n", r"a.run:2: column 'score': expected a number, found 'high'"),
         (b"PAR1 and no more", "damaged Parquet file"),
         ("qid,docno,score", "there is a header but no row"),
     ],
@@ -140,3 +142,44 @@ def test_ragged_lines_are_refused(tmp_path, line, found):
     path.write_text(f"query-id\tcorpus-id\tscore\nq1\td0\t1\n{line}")
     with pytest.raises(InputError, match=f"qrels.tsv:3: expected 3 columns as in the header, found {found}"):
         read_qrels(path)
+
+
+BLANKS = {
+    "a.json": '{" q 1 ": {"d1 ": 1, "\u00a0d2": 2}}',
+    "a.jsonl": '{"qid": " q 1", "docno": "d1 ", "score": 1}\n{"qid": "q 1", "docno": "\u3000d2", "score": 2}\n',
+    "a.csv": "qid,docno,score\n q 1 ,d1\u00a0, 1\nq 1,\td2,2 \n",
+    "a.tsv": "qid\tdocno\tscore\nq 1 \t d1\t1\nq 1\td2\u2003\t2\n",
+    "a.run": "q 1\tQ0\t d1 \t2\t1\tt\nq 1 \tQ0\td2\t1\t2\tt\n",
+}
+
+
+@pytest.mark.parametrize("name", BLANKS)
+def test_blanks_around_ids_are_taken_off_in_every_container(tmp_path, name):
+    (tmp_path / name).write_text(BLANKS[name], encoding="utf-8")
+    assert rows(read_run(tmp_path / name)) == RUN
+
+
+def test_json_lines_of_one_line(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"qid": "q", "docno": "d", "score": 2}\n')
+    assert rows(read_run(tmp_path / "a.jsonl")) == [("q", "d", 2.0)]
+    assert rows(read_qrels(tmp_path / "a.jsonl")) == [("q", "d", 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("q1,d1,x\n", "score': expected a number, found 'x'"), ("q1,,1\n", "docno is empty")],
+)
+def test_errors_in_tables_have_their_line(tmp_path, content, message):
+    path = tmp_path / "a.csv"
+    path.write_text(f"qid,docno,score\nq1,d0,1\n\n{content}")
+    with pytest.raises(InputError, match=f"a.csv:4: .*{message}"):
+        read_run(path)
+
+
+def test_a_format_is_one_value(tmp_path, monkeypatch):
+    ours = Format(
+        "ours", "run", lambda source: source.first == b"%ours", lambda source: Content({"q 1": {"d1": 1, "d2": 2}})
+    )
+    monkeypatch.setattr(contents, "FORMATS", [ours, *contents.FORMATS])
+    (tmp_path / "a.run").write_text("%ours\n")
+    assert rows(read_run(tmp_path / "a.run")) == RUN

@@ -16,6 +16,7 @@ MEASURES = [
     "ERR@4",
     "AP",
     "RR",
+    "Success@3",
     "P@4",
     "R@4",
     "RBP(p=0.8)",

@@ -18,7 +18,7 @@ def test_a_verdict_is_that_of_the_t_interval():
     for shift in (-0.3, 0.0, 0.3):
         x = random.normal(shift, 0.3, 12)
         test = t_inference(x, np.zeros(12), 0.0)
-        told = "better" if test.low > 0 else "worse" if test.high < 0 else "can't tell"
+        told = "better" if test.low > 0 else "worse" if test.high < 0 else "undecided"
         assert verdict_of(x) == told
     assert verdicts_of(np.array([[0.1, 0.2, 0.15], [-0.1, -0.2, -0.15]])).tolist() == ["better", "worse"]
 
@@ -30,7 +30,7 @@ def test_what_is_settled_no_values_between_the_bounds_change(seed, width):
     middle = random.normal(random.choice([-0.4, 0, 0.4]), 0.3, 15)
     reach = width * random.random(15)
     bounds = middle - reach, middle + reach
-    settled = {told for told in ("worse", "can't tell", "better") if is_settled(told, *bounds)}
+    settled = {told for told in ("worse", "undecided", "better") if is_settled(told, *bounds)}
     corners = random.choice([-1, 1], (2000, 15)) * reach + middle
     inside = random.uniform(-1, 1, (2000, 15)) * reach + middle
     seen = set(verdicts_of(np.concatenate([corners, inside])).tolist())
@@ -81,14 +81,14 @@ def test_the_order_is_the_greedy_one_of_a_plain_simulation():
 def test_draws_with_the_same_verdict_do_not_count():
     moves = np.array([[9.0, 0.0], [0.0, 1.0]])
     drawn = np.array([[-1.0, 19.0], [1.0, 1.0]])
-    assert verdicts_of(drawn).tolist() == ["can't tell", "better"]
+    assert verdicts_of(drawn).tolist() == ["undecided", "better"]
     assert changes_of(moves, drawn).order(2)[0] == [1, 0]
 
 
 def test_where_no_draw_has_another_verdict_those_nearest_to_it_count():
     moves = np.array([[9.0, 0.0], [0.0, 1.0]])
     drawn = np.array([[-20.0, 38.0], [0.5, 1.5]])
-    assert verdicts_of(drawn).tolist() == ["can't tell", "can't tell"]
+    assert verdicts_of(drawn).tolist() == ["undecided", "undecided"]
     assert changes_of(moves, drawn).order(2)[0] == [1, 0]
 
 

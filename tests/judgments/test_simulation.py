@@ -5,9 +5,8 @@ import pytest
 
 from surefoot import credibility, score_runs
 from surefoot.judgments.assessors import Disagreement
-from surefoot.judgments.credibility import draw_deltas
+from surefoot.judgments.credibility import draw_deltas, simulated_deltas
 from surefoot.judgments.judged_runs import JudgedRuns
-from surefoot.judgments.simulation import simulated_deltas
 from surefoot.judgments.unjudged import GradeModel
 from tests.judgments.collection import random_collection, read_random
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.kills.victim import victim
-from tests.research.datasets.web_site import Shelf, served
+from tests.lab.datasets.web_site import Shelf, served
 
 TRAIN = "train --train train.txt --baseline feature:1 --trees 60 --leaves 4 --docs-per-leaf 5 -o {output}"
 VALID = "--valid valid.txt --resume"

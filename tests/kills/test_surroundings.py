@@ -19,8 +19,7 @@ from surefoot.cli import main
 from surefoot.errors import SurefootError
 from surefoot.io.locks import sole_writer
 from surefoot.learn import RankingData, Settings, train
-from surefoot.learn.bagging import resolve_run
-from surefoot.learn.model_store import ModelStore
+from surefoot.learn.training import ModelStore, resolve_run
 from tests.learn.small_rankings import BASELINE, TRAINING
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of POSIX")

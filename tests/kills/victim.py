@@ -9,12 +9,12 @@ from typing import Any
 import lightgbm  # noqa: F401 (loaded once, before the processes begin)
 import polars  # noqa: F401
 import xgboost  # noqa: F401
+from surefoot_lab.datasets import registry as registry_module
+from surefoot_lab.experiments import runner  # noqa: F401
+from surefoot_lab.tradeoff import sweep  # noqa: F401
 
 from surefoot.cli import main
-from surefoot.learn import model_store, training
-from surefoot.research.datasets import registry as registry_module
-from surefoot.research.experiments import runner  # noqa: F401
-from surefoot.research.tradeoff import sweep  # noqa: F401
+from surefoot.learn import training
 
 OPERATIONS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod"}
 
@@ -25,7 +25,7 @@ def victim(folder: str, nth: int, registry: Path, command: list[str]) -> int:
     The last message is how many there were.
     """
     training.train.__kwdefaults__["checkpoint_every"] = 0.0
-    model_store.ModelStore.__init__.__defaults__ = (0.0,)
+    training.ModelStore.__init__.__defaults__ = (0.0,)
     registry_module.REGISTRY = registry
     count = 0
 

@@ -12,19 +12,17 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.learn.bagging import PARTS, SEED_GAP, BaggedRun, resolve_run
+from surefoot.learn.bagging import PARTS, SEED_GAP, BaggedRun
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData, concat
-from surefoot.learn.early_stopping import Progress
 from surefoot.learn.engines import engine_of
 from surefoot.learn.engines.lightgbm import BAGS, fixed_threads
 from surefoot.learn.engines.xgboost import BAGS as XGB_BAGS
 from surefoot.learn.rankers import RiskRanker
-from surefoot.learn.recipes import SAFE
-from surefoot.learn.settings import LARGEST_SEED, Settings
-from surefoot.learn.training import train
+from surefoot.learn.settings import LARGEST_SEED, SAFE, Settings
+from surefoot.learn.training import resolve_run, train
 from surefoot.learn.training_run import TrainingRun
-from surefoot.learn.validation import Validation
+from surefoot.learn.validation import Progress, Validation
 from surefoot.scores import FloatArray
 
 QUICK = replace(SAFE, n_estimators=12, min_child_samples=5, guard=None, n_bags=5, n_jobs=1)

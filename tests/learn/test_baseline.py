@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError, SurefootError
+from surefoot.lambdas.metrics import Metric, QueryMetric
 from surefoot.learn.baseline import BELOW_ALL, baseline_for, baselines_of, names_any_set
 from surefoot.learn.data import RankingData
-from surefoot.learn.metrics import Metric, QueryMetric
 
 DATA = RankingData.of(
     [[1.0, 5.0], [2.0, 4.0], [3.0, np.nan], [9.0, 1.0], [8.0, 2.0]],
@@ -227,7 +227,7 @@ def test_what_has_a_meaning_for_other_queries() -> None:
     for unknown in ("scores:a.txt", [0.1, 0.2], ROWS, ["feature:1", "scores:a.txt"], {"a": ROWS}):
         assert not names_any_set(unknown)
         assert baseline_for("test", "order", unknown) == "order"
-        with pytest.raises(SurefootError, match="training queries alone; give that of the test queries too"):
+        with pytest.raises(SurefootError, match="training queries only; give that of the test queries too"):
             baseline_for("test", None, unknown)
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.learn.batches import BatchObjective
+from surefoot.lambdas.gradients import slopes
+from surefoot.learn.boosting import BatchObjective
 from surefoot.learn.objectives import OBJECTIVES, QueryMetrics, objective_of
-from surefoot.learn.pair_weights import slopes
 from surefoot.risk import georisk
 from surefoot.scores import FloatArray
 

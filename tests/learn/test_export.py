@@ -19,8 +19,7 @@ from surefoot.guard.guard import Guard
 from surefoot.learn.data import RankingData
 from surefoot.learn.export import export_model
 from surefoot.learn.models import Model
-from surefoot.learn.recipes import SAFE
-from surefoot.learn.settings import Settings
+from surefoot.learn.settings import SAFE, Settings
 from surefoot.learn.training import train
 
 PAGE = Path(__file__).parents[2] / "docs" / "serving.md"

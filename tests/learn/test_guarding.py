@@ -14,17 +14,14 @@ import pytest
 from surefoot.errors import InputError, SurefootError
 from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
-from surefoot.guard.selection import STRENGTHS
-from surefoot.guard.trial import LabelledPair, Trial
-from surefoot.learn.bagging import resolve_run
+from surefoot.guard.trial import STRENGTHS, LabelledPair, Trial
+from surefoot.lambdas.metrics import Metric
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
-from surefoot.learn.metrics import Metric
 from surefoot.learn.models import Model, load_model
 from surefoot.learn.rankers import RiskRanker
-from surefoot.learn.recipes import SAFE
-from surefoot.learn.settings import Settings
-from surefoot.learn.training import train
+from surefoot.learn.settings import SAFE, Settings
+from surefoot.learn.training import resolve_run, train
 from surefoot.learn.training_run import Trained
 from surefoot.learn.validation import Validation
 

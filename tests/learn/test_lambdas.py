@@ -18,10 +18,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
+from surefoot.lambdas.gradients import LambdaGradients
+from surefoot.lambdas.metrics import Metric
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.data import RankingData
-from surefoot.learn.lambdas import LambdaGradients
-from surefoot.learn.metrics import Metric
 from surefoot.learn.objectives import OBJECTIVES
 from surefoot.learn.settings import PairOptions
 from tests.learn.lightgbm_oracle import STEADY, Documents, Oracle, made_up, read, trees
@@ -115,7 +115,7 @@ def test_risk_in_another_metric_adds_its_own_part(name: str, other: str, norm: b
     scores, baseline = random.normal(size=(2, docs.labels.size))
     got = fast(docs, scores, name, 2.0, baseline=baseline, norm=norm, risk_metric=other)
     data = as_data(docs)
-    metrics = {key: Metric.trained(PairOptions(metric=key)).bind(data.labels, data.bounds) for key in ("ndcg", other)}  # type: ignore[arg-type]
+    metrics = {key: PairOptions(metric=key).trained_metric.bind(data.labels, data.bounds) for key in ("ndcg", other)}  # type: ignore[arg-type]
     worth = worth_of(name, 2.0, metrics[other](scores), metrics[other](baseline)[None])
 
     def part(key: str, of_pair: Any) -> np.ndarray:
@@ -132,7 +132,7 @@ def test_objectives_that_do_not_part_risk_from_reward_have_one_metric() -> None:
     docs = made_up()
     scores = np.random.default_rng(3).normal(size=docs.labels.size)
     for name in ("georisk", "faro", "upside", "trisk", "smooth"):
-        with pytest.raises(SurefootError, match=f"objective {name} does not part risk from reward"):
+        with pytest.raises(SurefootError, match=f"objective {name} does not separate risk from reward"):
             fast(docs, scores, name, 1.0, baseline=-scores, risk_metric="mrr")
 
 
@@ -363,5 +363,5 @@ def test_settings_are_checked() -> None:
 
 def test_lambdas_hold_the_metric_of_each_query() -> None:
     docs, scores, _ = drawn(1)
-    lambdas = LambdaGradients(Metric(ideal=5).bind(docs.labels, docs.bounds), PairOptions(), n_jobs=2)
+    lambdas = LambdaGradients(Metric(ideal=5).bind(docs.labels, docs.bounds), PairOptions().loop, n_jobs=2)
     np.testing.assert_array_equal(lambdas.rank(scores), Metric(ideal=5)(scores, docs.labels, docs.bounds))

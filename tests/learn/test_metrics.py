@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from surefoot.errors import SurefootError
-from surefoot.learn.lambdas import LambdaGradients
-from surefoot.learn.metrics import Metric, is_empty
-from surefoot.learn.pair_weights import by_factor
+from surefoot.lambdas.gradients import LambdaGradients, by_factor
+from surefoot.lambdas.metrics import Metric, is_empty
 from surefoot.learn.settings import PairOptions
 from tests.learn.slow_swaps import exchanged, metric_of, ranking
 
@@ -106,7 +105,7 @@ def test_label_gain_replaces_the_powers_of_two() -> None:
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=25), st.sampled_from(NAMES), st.sampled_from([None, 1, 5]))
 def test_the_change_of_each_swap_is_that_of_making_it(ranked: list[int], name: str, ideal: int | None) -> None:
     n, metric = len(ranked), Metric(name, ideal=ideal, max_label=4)
-    lambdas = LambdaGradients(metric.bind(ranked, np.array([0, n])), PairOptions(truncation=None))
+    lambdas = LambdaGradients(metric.bind(ranked, np.array([0, n])), PairOptions(truncation=None).loop)
     changes = lambdas.pairs(by_factor(np.ones(1))).change[0]
     now = metric_of(name, ranked, ideal)
     for rank in range(n - 1):

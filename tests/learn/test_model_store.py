@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.learn.bagging import resolve_run
-from surefoot.learn.model_store import ModelStore
-from surefoot.learn.training import train
+from surefoot.learn.training import ModelStore, resolve_run, train
 from tests.learn.small_rankings import BASELINE, TRAINING, VALIDATION, ranking_data, settings
 
 

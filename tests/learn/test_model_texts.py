@@ -9,7 +9,7 @@ import pytest
 from surefoot.errors import InputError
 from surefoot.io.atomic import digest_of
 from surefoot.learn import load_model, train
-from surefoot.learn.model_texts import validate_text
+from surefoot.learn.model_files import validate_text
 from tests.learn.small_rankings import BASELINE, TRAINING, settings
 
 LIES = [

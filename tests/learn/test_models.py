@@ -12,7 +12,6 @@ import xgboost
 from surefoot import __version__
 from surefoot.errors import InputError, SurefootError
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.metrics import Metric
 from surefoot.learn.models import load_model
 from surefoot.learn.training import train
 from tests.learn.small_rankings import BASELINE, LEAVES, TRAINING, VALIDATION, XGB, ranking_data, settings
@@ -143,12 +142,12 @@ def test_features_must_be_those_of_the_training(models):
 
 
 def test_what_is_no_model_is_told(folder):
-    with pytest.raises(InputError, match=r"nowhere: is no folder of a trained model: no card\.json in it"):
+    with pytest.raises(InputError, match=r"nowhere: is not a folder of a trained model: no card\.json in it"):
         load_model(folder / "nowhere")
-    with pytest.raises(InputError, match=r"is no folder of a trained model: no card\.json in it"):
+    with pytest.raises(InputError, match=r"is not a folder of a trained model: no card\.json in it"):
         load_model(folder / "model.txt")
     (folder / "model.txt").unlink()
-    with pytest.raises(InputError, match=r"is no folder of a trained model: no model\.txt in it"):
+    with pytest.raises(InputError, match=r"is not a folder of a trained model: no model\.txt in it"):
         load_model(folder)
 
 
@@ -188,5 +187,5 @@ def test_a_damaged_model_never_reaches_the_engine(damage, folder):
 def test_a_model_ranks_other_queries(models):
     other = ranking_data(9, queries=40)
     for model in models.values():
-        metric = Metric.reported(settings())
+        metric = settings().reported_metric
         assert metric(model.predict(other), other.labels, other.bounds).mean() > 0.7

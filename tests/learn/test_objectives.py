@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
+from surefoot.lambdas.gradients import change_weights
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.data import RankingData
 from surefoot.learn.objectives import OBJECTIVES, GeoRisk, GeoRiskFull, LambdaMART, QueryMetrics, Tail, objective_of
-from surefoot.learn.pair_weights import change_weights
 from surefoot.learn.settings import PairOptions
 from tests.learn.slow_swaps import alphas, georisk_change, georisk_surrogate, worth_of
 
@@ -358,7 +358,7 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda: objective_of("risk", 1.0), "objective must be one of lambdamart, ucro, .*; got 'risk'"),
     (lambda: objective_of("ucro", 1.0, spread="se"), "objective ucro has the options alpha; got spread"),
     (lambda: objective_of("saro", 1.0, spread="iqr"), "spread must be one of sd, se, jforests; got 'iqr'"),
-    (lambda: objective_of("tail", 1.0, share=0), "share must lie above 0 and at most at 1; got 0"),
+    (lambda: objective_of("tail", 1.0, share=0), "share must be above 0 and at most 1; got 0"),
     (lambda: objective_of("ucro", -1.0), "alpha must be a number of 0 or more, .*; got -1"),
     (lambda: objective_of("smooth", 9.0), "does not increase everywhere"),
     (lambda: bound_with("ucro", None), "objective ucro needs a baseline"),
@@ -369,7 +369,7 @@ MISTAKES: list[tuple[Any, str]] = [
     ),
     (lambda: bound_with("churn", np.zeros(24)), "churn needs one baseline that scores documents"),
     (lambda: bound_with("churn", small()[2]), "churn needs one baseline that scores documents"),
-    (lambda: bound_with("churn", small()[1], metric="map"), "churn mixes gains of ndcg; it can't be trained for map"),
+    (lambda: bound_with("churn", small()[1], metric="map"), "churn adds gains of ndcg; it can't be trained for map"),
 ]
 
 

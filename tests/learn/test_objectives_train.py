@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
+from surefoot.lambdas.metrics import Metric
 from surefoot.learn.boosting import RiskObjective
-from surefoot.learn.metrics import Metric
 from surefoot.learn.objectives import OBJECTIVES
 from surefoot.learn.settings import PairOptions
 from tests.learn.lightgbm_oracle import STEADY, Documents, made_up, read

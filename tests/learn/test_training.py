@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError, SurefootError
+from surefoot.lambdas.metrics import Metric
 from surefoot.learn.baseline import baselines_of
-from surefoot.learn.metrics import Metric
 from surefoot.learn.objectives import OBJECTIVES, objective_of
 from surefoot.learn.training import train
-from surefoot.learn.validation import USUAL, Validation
+from surefoot.learn.validation import Validation, validation_measures
+from surefoot.risk.measures import URISK
 from surefoot.risk.values import Smooth
 from tests.learn import small_rankings
 from tests.learn.small_rankings import (
@@ -192,7 +193,7 @@ def test_without_resuming_training_starts_afresh(tmp_path):
     assert len(kept(checkpoint)["history"]) == 3
 
 
-HIGHER_IS_BETTER = {measure.name: measure.higher_is_better for measure in USUAL}
+HIGHER_IS_BETTER = {measure.name: measure.higher_is_better for measure in validation_measures(URISK).values()}
 
 
 @pytest.mark.parametrize(
@@ -263,7 +264,7 @@ def test_a_virtual_baseline_of_several(virtual):
     chosen = settings(virtual_baseline=virtual, n_estimators=8)
     result = train(TRAINING, several, chosen, valid=VALIDATION)
     by_hand = []
-    for data, metric in ((TRAINING, Metric.trained(chosen)), (VALIDATION, Metric.reported(chosen))):
+    for data, metric in ((TRAINING, chosen.trained_metric), (VALIDATION, chosen.reported_metric)):
         values = baselines_of(several, data).values(metric.bind(data.labels, data.bounds))
         by_hand.append({"MEAN": np.mean, "MEDIAN": np.median, "MAX": np.max}[virtual](values, axis=0))
     same = train(TRAINING, by_hand[0], settings(n_estimators=8), valid=VALIDATION, valid_baseline=by_hand[1])
@@ -351,8 +352,8 @@ def test_threads_change_nothing():
         ({"params": {"n_iter": 5}}, "LightGBM's n_iter is n_estimators here; give it by that name"),
         ({"params": {"lambdarank_truncation_level": 5}}, "is truncation here"),
         ({"params": {"bagging_by_query": True}}, "LightGBM ignores bagging_by_query"),
-        ({"params": {"boosting_type": "dart"}}, "training with boosting_type=dart can't be cut"),
-        ({"params": {"data_sample_strategy": "goss"}}, "training with data_sample_strategy=goss can't be cut"),
+        ({"params": {"boosting_type": "dart"}}, "training with boosting_type=dart can't be interrupted"),
+        ({"params": {"data_sample_strategy": "goss"}}, "training with data_sample_strategy=goss can't be interrupted"),
         ({"params": {"cegb_penalty_feature_coupled": [1] * 5}}, "LightGBM forgets the state of cegb_penalty"),
         ({"params": {"bagging_seed": "x"}}, "bagging_seed must be a whole number; got 'x'"),
         ({"params": {"num_leaves": 1}}, r"^lightgbm: Check failed: \(num_leaves\) > \(1\)$"),

@@ -5,9 +5,8 @@ import pytest
 
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
-from surefoot.learn.early_stopping import COMPLETE_EVERY, History
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Measures, Validation
+from surefoot.learn.validation import COMPLETE_EVERY, History, Measures, Validation
 
 SETTINGS = {"plain": Settings("ucro"), "of two metrics": Settings("ucro", risk_metric="mrr")}
 

@@ -8,10 +8,10 @@ import xgboost
 from sklearn.datasets import load_svmlight_file
 
 from surefoot.errors import SurefootError
+from surefoot.lambdas.metrics import Metric
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.data import RankingData
 from surefoot.learn.engines.xgboost import LEAF_WISE, matrix_of
-from surefoot.learn.metrics import Metric
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.training import train
 from tests.learn.small_rankings import BASELINE, TRAINING, VALIDATION, XGB, settings
@@ -73,8 +73,8 @@ def test_callbacks_of_xgboost_are_called():
     [
         ({"objective": "rank:ndcg"}, "XGBoost's objective is objective here"),
         ({"lambdarank_pair_method": "mean"}, "XGBoost's lambdarank_pair_method is truncation here"),
-        ({"booster": "dart"}, "only booster=gbtree can be cut"),
-        ({"tree_method": "approx"}, "only tree_method=hist can be cut"),
+        ({"booster": "dart"}, "only booster=gbtree can be interrupted"),
+        ({"tree_method": "approx"}, "only tree_method=hist can be interrupted"),
         ({"max_leaves": "many"}, "^xgboost: Invalid Parameter format for max_leaves"),
         ({"subsample": 3}, "^xgboost: value 3 for Parameter subsample exceed bound"),
     ],

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.learn.lambdas import Buffers
-from surefoot.learn.metrics import Metric, Queries
-from surefoot.learn.pair_weights import GLOBAL, PER_QUERY, PairWeights
+from surefoot.lambdas.gradients import GLOBAL, PER_QUERY, Buffers, PairWeights
+from surefoot.lambdas.metrics import Metric, Queries
 from surefoot.native import kernel
 from tests.native.levels import RUNNABLE
 

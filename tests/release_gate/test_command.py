@@ -70,7 +70,7 @@ def test_exit_codes(candidate: str, code: int, word: str, capsys: pytest.Capture
         (["--candidate", "bad", "--baseline", "old", "--config", "none.toml"], "none.toml: no such file"),
         (["--candidate", "bad", "--baseline", "old", "--off", "tails"], "no rule tails"),
         (["--candidate", "bad", "--baseline", "old", "--max-losses", "2"], "max-losses is a share"),
-        (["--candidate", "bad", "--baseline", "old", "--accept"], "--accept needs the file"),
+        (["--candidate", "bad", "--baseline", "old", "--accept"], "--accept needs the ratchet file"),
         (["--candidate", "bad", "--ratchet", "r.json"], "r.json: no such file; the first time, add --accept"),
     ],
 )
@@ -245,6 +245,26 @@ def test_tries_before_the_first_yes_are_counted(folder: Path, capsys: pytest.Cap
     assert (found["system"], found["accepted_by"], "tries=3" in found["signature"]) == ("good", 3, True)
 
 
+def test_the_ratchet_reports_the_cumulative_change(capsys: pytest.CaptureFixture[str]) -> None:
+    for candidate in ("good", "old"):
+        gate(
+            "--candidate",
+            candidate,
+            "--ratchet",
+            "accepted.json",
+            "--accept",
+            "--undecided",
+            "pass",
+            "--format",
+            "json",
+        )
+        found = json.loads(capsys.readouterr().out)
+    means = {name: found["changes"][0][f"{name}_mean"] for name in ("candidate", "baseline")}
+    (change,) = found["cumulative"]
+    assert (change["anchor"], change["first"]) == ("good", "good")
+    assert change["since_anchor"] == change["since_first"] == pytest.approx(means["candidate"] - means["baseline"])
+
+
 def test_a_ratchet_without_anything_accepted_needs_a_baseline(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gate("--candidate", "bad", "--baseline", "old", "--ratchet", "accepted.json", "--accept") == 1
     assert gate("--candidate", "good", "--ratchet", "accepted.json") == 2
@@ -324,6 +344,9 @@ def test_losses_that_judgments_leave_open_are_said(folder: Path, capsys: pytest.
     assert json.loads(capsys.readouterr().out)["verdict"] == "fail"
     assert main([*words, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
+    (folder / "surefoot.toml").write_text("[gate]\nassessors = 0.2\n")
+    main([*words, "--format", "json"])
+    assert "assessors=0.2" in json.loads(capsys.readouterr().out)["signature"]
     assert found["verdict"] == "undecided"
     assert ["q6", "c6"] in [one for rule in found["rules"] for one in rule["documents"]]
     assert "surefoot judge" in found["next_step"]

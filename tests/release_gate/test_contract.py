@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.release_gate.acknowledged import Acknowledged, Loss
-from surefoot.release_gate.contract import Contract
+from surefoot.release_gate.comparison import Contract
 from surefoot.release_gate.doubt import Doubt
 from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.rules import Rules
@@ -34,7 +34,7 @@ def acknowledged(topic: str, base: float, own: float) -> Acknowledged:
 def doubt_of(highest: list[float], unjudged: dict[int, list[str]]) -> Doubt:
     documents = tuple(tuple((f"q{i}", one) for one in unjudged.get(i, [])) for i in range(len(DELTA)))
     measured = np.array(DELTA)
-    return Doubt(measured[None], measured, np.array(highest), documents, "")
+    return Doubt(measured[None], np.array(highest), documents, "")
 
 
 def test_a_protected_query_may_lose_its_tolerance() -> None:

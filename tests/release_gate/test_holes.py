@@ -35,7 +35,7 @@ def words(table: str, *more: str) -> list[str]:
         (["--protected-file", "EMPTY"], "names no query to protect"),
         (["--off", ",".join(RULES)], "all rules are off"),
         (["--segment-by", "language"], "--segments FILE"),
-        (["--holdout", "0.5"], "--holdout needs the file"),
+        (["--holdout", "0.5"], "--holdout needs the ratchet file"),
         (["--baseline", "old,new"], "new is its own baseline"),
     ],
 )

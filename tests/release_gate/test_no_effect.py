@@ -12,16 +12,20 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from surefoot.release_gate.evidence import (
+    MANY,
     PRIOR,
+    Contrast,
     Evidence,
+    contrasts,
     mean_evidence,
     share_evidence,
     sign_test,
     student_p_of,
     tail_evidence,
+    tail_of,
+    worst_loss,
 )
 from surefoot.release_gate.finding import ScoredPair
-from surefoot.release_gate.no_effect import MANY, Contrast, contrasts, tail_of, worst_loss
 from tests.release_gate.pairs import pair_of, repeated
 
 NOTHING = Contrast(0.0, 0.0, 1.0)

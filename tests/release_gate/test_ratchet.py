@@ -13,7 +13,7 @@ import pytest
 
 from surefoot import Scores, SurefootError
 from surefoot.release_gate.accepted import Accepted, Anchor, First, read_accepted, write_accepted
-from surefoot.release_gate.intervals import Question
+from surefoot.release_gate.gate import gate
 from surefoot.release_gate.ratchet import (
     CumulativeChange,
     accept,
@@ -26,7 +26,7 @@ from surefoot.release_gate.ratchet import (
     refuse_other_collection,
 )
 from surefoot.release_gate.rules import Rules
-from surefoot.release_gate.verdict import gate
+from surefoot.release_gate.strict import Question
 from surefoot.scores import Missing
 
 TOPICS = [f"q{i}" for i in range(400)]

@@ -8,10 +8,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from surefoot import Scores, SurefootError
-from surefoot.io.text import markdown
+from surefoot._text import markdown
+from surefoot.release_gate.gate import gate
 from surefoot.release_gate.render import render_gate, render_json, render_junit, render_markdown, render_text
 from surefoot.release_gate.rules import Rules
-from surefoot.release_gate.verdict import GateResult, gate
+from surefoot.release_gate.verdict import GateResult
 
 HOSTILE = '<script>|`*_[x](http://y)_*`| & "quoted" \x07\x1b[31m\n# @team #12 $x$ ]]>'
 

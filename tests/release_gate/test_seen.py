@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from surefoot._typing import FloatArray
-from surefoot.release_gate.finding import Finding, Groups, ScoredPair
-from surefoot.release_gate.levels import Question
+from surefoot.release_gate.finding import Finding, Groups, Question, ScoredPair
 from surefoot.release_gate.rules import Rules
 from surefoot.release_gate.seen import FEWEST_QUERIES, NET_SHARE, SHARE, SeenChecker
 from tests.release_gate.pairs import pair_of, spread

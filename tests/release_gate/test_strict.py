@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from surefoot.release_gate.finding import Finding, worst_of
-from surefoot.release_gate.intervals import Interval, Levels
-from surefoot.release_gate.levels import Question
+from surefoot.release_gate.finding import Finding, Question, worst_of
 from surefoot.release_gate.rules import SAMPLE
 from surefoot.release_gate.rules import Rules as AnyRules
-from surefoot.release_gate.strict import StrictChecker, decide
+from surefoot.release_gate.strict import Interval, Levels, StrictChecker, decide
 from tests.release_gate.pairs import pair_of, spread
 
 Rules = partial(AnyRules, evidence="strict")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from surefoot import Scores, SurefootError, read_scores
+from surefoot.release_gate.gate import gate
 from surefoot.release_gate.rules import RULES, Rules
-from surefoot.release_gate.verdict import gate
 
 RANDOM = np.random.default_rng(3)
 OLD = RANDOM.uniform(0.2, 0.8, 400)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from surefoot import GateResult, Scores, gate
-from surefoot.release_gate import words
 from surefoot.release_gate.finding import Finding, Resolution, Verdict
 from surefoot.release_gate.rules import RULES
 
@@ -33,7 +32,7 @@ def test_the_first_line_is_what_to_do_and_names_the_tier(
     verdict: Verdict, probability: float | None, start: str
 ) -> None:
     for evidence, tier in (("seen", "(as far as seen)"), ("strict", "(strict)")):
-        line = words.headline(result_of(finding("mean", verdict, probability=probability), evidence=evidence))
+        line = result_of(finding("mean", verdict, probability=probability), evidence=evidence).headline()
         assert line.startswith(start)
         assert line.endswith(tier)
 
@@ -41,23 +40,23 @@ def test_the_first_line_is_what_to_do_and_names_the_tier(
 def test_the_reason_is_that_of_the_rule_that_decides() -> None:
     mean, tail = finding("mean", "pass", probability=0.9), finding("tail", "undecided", probability=0.6)
     losses = finding("losses", "undecided", probability=0.4)
-    assert words.deciding(result_of(mean, tail, losses)) == losses
-    assert words.deciding(result_of(mean, tail, finding("losses", "fail"))).rule == "losses"
-    assert words.reason(result_of(mean, tail, losses)).startswith("About losses.")
-    assert "2 rules" in words.reason(result_of(mean, finding("tail", "pass")))
-    assert "About mean." in words.reason(result_of(finding("tail", "pass"), mean))
-    assert "nothing to compare with" in words.reason(result_of())
+    assert result_of(mean, tail, losses).deciding == losses
+    assert result_of(mean, tail, finding("losses", "fail")).deciding.rule == "losses"
+    assert result_of(mean, tail, losses).reason.startswith("About losses.")
+    assert "2 rules" in result_of(mean, finding("tail", "pass")).reason
+    assert "About mean." in result_of(finding("tail", "pass"), mean).reason
+    assert "nothing to compare with" in result_of().reason
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_fail_has_a_next_step(rule: str) -> None:
-    step = words.next_step(result_of(finding(rule, "fail", where="q17")))
+    step = result_of(finding(rule, "fail", where="q17")).next_step
     assert ("--acknowledge q17" in step) == (rule in ("protected", "no-results", "query-loss"))
 
 
 def test_the_next_step_of_what_is_undecided() -> None:
     def step(*findings: Finding, **more: object) -> str:
-        return words.next_step(result_of(*findings, **more))
+        return result_of(*findings, **more).next_step
 
     several = [finding("mean", "undecided", probability=0.7, more_queries=one) for one in (30, 1200)]
     assert "1,200 more queries" in step(*several)
@@ -73,11 +72,10 @@ def test_the_next_step_of_what_is_undecided() -> None:
 
 
 def test_what_so_many_queries_can_show() -> None:
-    seen = words.resolution(result_of(resolution=Resolution(50, 0.01, 20, 0.0444, 360)))
+    seen = str(Resolution(50, 0.01, 20, 0.0444, 360))
     assert all(word in seen for word in ("50 queries", "0.044", "0.01", "360", "20 queries"))
-    strict = words.resolution(result_of(resolution=Resolution(50, 0.01, 299)))
+    strict = str(Resolution(50, 0.01, 299))
     assert "299 queries" in strict
-    assert words.resolution(result_of()) == ""
 
 
 def test_real_results_have_all_words() -> None:
@@ -88,6 +86,6 @@ def test_real_results_have_all_words() -> None:
             new = old + shift + 0.05 * random.standard_normal(60)
             scores = Scores([old, new], ["old", "new"], range(60), "nDCG@10")
             result = gate(scores, "old", candidate="new", rules={"evidence": evidence})
-            lines = [result.headline(), result.reason, result.next_step, words.resolution(result)]
+            lines = [result.headline(), result.reason, result.next_step, str(result.resolution)]
             assert all(lines)
             assert all("  " not in line and "None" not in line for line in lines)

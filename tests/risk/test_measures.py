@@ -7,7 +7,7 @@ import numpy as np
 import polars
 import pytest
 
-from surefoot import Scores, SurefootError, evaluate, evaluate_parquet, intervals, risk
+from surefoot import Scores, SurefootError, evaluate, evaluate_parquet, intervals, rank_agreement, risk
 from surefoot.risk import (
     Comparison,
     Expectation,
@@ -18,7 +18,7 @@ from surefoot.risk import (
     tail_risk,
     unregister,
 )
-from surefoot.risk.measures import GMEAN, MEAN, added, compute_all, evaluated
+from surefoot.risk.measures import GMEAN, MEAN, added, compute_all, evaluated, monitored, usual
 from surefoot.risk.statistics import Correlation
 from surefoot.risk.values import Linear, Smooth, value_functions
 from surefoot.stats.bootstrap import bootstrap_weights
@@ -54,6 +54,13 @@ def test_it_has_intervals(lost: Risk) -> None:
     weights = np.concatenate(list(bootstrap_weights(30, 200, seed=0)))
     replicates = weights @ (VALUES[1] < VALUES[0]) / 30
     np.testing.assert_allclose([rows[1]["low"], rows[1]["high"]], np.quantile(replicates, [0.025, 0.975]))
+
+
+def test_analyses_and_training_take_it_by_default(lost: Risk) -> None:
+    assert set(intervals(SCORES, "base", n_resamples=20)["measure"]) == {"urisk", "trisk", "zrisk", "georisk", "lost"}
+    assert "lost" in set(rank_agreement(SCORES, "base")["other"])
+    assert lost in monitored()
+    assert lost not in usual(has_baseline=False)
 
 
 def test_it_can_be_drawn(lost: Risk) -> None:

@@ -13,7 +13,7 @@ from surefoot.learn.data import RankingData  # noqa: E402
 from surefoot.learn.objectives import OBJECTIVES  # noqa: E402
 from surefoot.learn.settings import PairOptions  # noqa: E402
 from surefoot.torch import RiskLoss  # noqa: E402
-from surefoot.torch.lists import Lists  # noqa: E402
+from surefoot.torch.loss import Lists  # noqa: E402
 
 CLOSE = 1e-5
 SEVERAL = ("georisk", "georisk-full", "tstar-faro")
@@ -173,7 +173,7 @@ ROW = torch.zeros(1, 3)
 BAD: list[tuple[str, Any]] = [
     ("queries × documents", lambda: RiskLoss()(torch.zeros(3), torch.zeros(3), torch.zeros(3))),
     ("mask must be a bool for each of 1 × 3", lambda: RiskLoss()(ROW, ROW, ROW, torch.ones(1, 3))),
-    ("give one of them", lambda: RiskLoss()(ROW, ROW, ROW, ROW > 0, groups=[3])),
+    ("give one of the two", lambda: RiskLoss()(ROW, ROW, ROW, ROW > 0, groups=[3])),
     ("2 documents in all", lambda: RiskLoss()(ROW[0], ROW[0], ROW[0], groups=[2])),
     ("labels must have the shape of scores, 1 × 3; got 1 × 2", lambda: RiskLoss()(ROW, ROW[:, :2], ROW)),
     ("labels must be whole numbers", lambda: RiskLoss()(ROW, ROW + 0.5, ROW)),

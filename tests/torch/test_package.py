@@ -20,8 +20,8 @@ except surefoot.errors.SurefootError as error:
 @pytest.mark.parametrize(
     ("missing", "name", "message"),
     [
-        ("torch", "RiskLoss", "surefoot.torch.RiskLoss needs torch: pip install 'surefoot[torch]'"),
-        ("torch", "RiskWeights", "surefoot.torch.RiskWeights needs torch: pip install 'surefoot[torch]'"),
+        ("torch", "RiskLoss", "torch is not installed; pip install 'surefoot[torch]'"),
+        ("torch", "RiskWeights", "torch is not installed; pip install 'surefoot[torch]'"),
     ],
 )
 def test_one_line_says_what_is_missing(missing: str, name: str, message: str) -> None:

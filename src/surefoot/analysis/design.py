@@ -1,4 +1,4 @@
-"""What is compared with what: baselines, populations and values by name, resolved into arrays once."""
+"""The design of an evaluation: baselines, populations and values resolved from names into arrays; derived columns."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from surefoot._names import as_names
 from surefoot._typing import Columns, FloatArray
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import signature
-from surefoot.risk.measures import Risk, compute_all, sources
+from surefoot.risk.measures import Risk, compute_all, get_risk, registered, sources
 from surefoot.risk.moments import Statistic
 from surefoot.risk.population import expected
 from surefoot.risk.statistics import Expectation, Mean
 from surefoot.risk.values import FITTED, VALUES, Family, Linear, Monotone, Smooth, Value, fences, value_functions
 from surefoot.scores import Scores
+from surefoot.stats.bootstrap import jackknife_error, jackknife_weights
 
 Baseline = str | Mapping[str, str] | None
 Population = Literal["PAIR"] | Sequence[str] | None
 Statistics = dict[Callable[..., Statistic], Statistic | None]
-"""By the function that makes it; None where it is undefined."""
+"""Statistics by the function that makes them; None where one is undefined."""
+RANK, JACKKNIFE = "rank_", "se_jackknife_"
+"""Prefixes of derived columns."""
 
 
 @dataclass(frozen=True)
@@ -213,3 +217,64 @@ def _family_name(family: Family) -> str | None:
         if isinstance(family, partial) and family.func is fitted and set(family.keywords) == {"lower", "upper"}:
             return f"{name}({{lower:.5f}},{{upper:.5f}})".format(**family.keywords)
     return getattr(family, "__name__", repr(family))
+
+
+def needs_all_systems(names: Sequence[str]) -> bool:
+    """Whether a column depends on all systems, whichever are shown."""
+    return any(name.startswith(RANK) for name in names)
+
+
+def is_extra(name: str) -> bool:
+    """Whether an evaluation has this column only if asked for it.
+
+    >>> [is_extra(name) for name in ("rank_urisk", "correlation", "tail_0.1", "urisk", "urisk_low")]
+    [True, True, True, False, False]
+    """
+    if name.startswith((RANK, JACKKNIFE, "tail_")):
+        return True
+    return any(measure.name == name and not measure.in_evaluate for measure in registered())
+
+
+def behind(names: Sequence[str]) -> Iterator[Risk]:
+    """The measures that columns are made of."""
+    return (get_risk(name.removeprefix(RANK).removeprefix(JACKKNIFE)) for name in names)
+
+
+def derived(names: Sequence[str], design: Design, alphas: FloatArray, table: Columns) -> Columns:
+    """The columns that no measure has by itself, each broadcast to alphas × systems."""
+    shape = (len(alphas), len(design.systems))
+    own = np.array([name == base for name, base in zip(design.systems, design.baseline_names, strict=True)])
+    found: Columns = {}
+    for name in names:
+        if name.startswith(JACKKNIFE):
+            found[name] = _jackknife_error(design, alphas, get_risk(name.removeprefix(JACKKNIFE)))
+        elif name.startswith(RANK):
+            measure = get_risk(name.removeprefix(RANK))
+            if measure.higher_is_better is None:
+                raise SurefootError(f"{measure.name} has no better and worse, so there is no {name}")
+            values = np.broadcast_to(table[measure.name], shape) * (1 if measure.higher_is_better else -1)
+            found[name] = _ranks(np.where(own & (measure.needs == "baseline"), np.nan, values))
+    return found
+
+
+def _ranks(values: FloatArray) -> npt.NDArray[np.object_]:
+    """1 for the largest of each row, equals sharing the better rank; None where there is no value."""
+    ahead = np.count_nonzero(values[:, np.newaxis, :] > values[:, :, np.newaxis], axis=2)
+    ranks: npt.NDArray[np.object_] = np.asarray(1 + ahead, dtype=np.object_)
+    ranks[np.isnan(values)] = None
+    return ranks
+
+
+def _jackknife_error(design: Design, alphas: FloatArray, measure: Risk) -> FloatArray:
+    """SE_J of a measure, alphas × systems."""
+    topics = len(design.scores.topics)
+    if topics < 2:
+        raise SurefootError("the jackknife needs at least two topics")
+    left_out = np.concatenate(
+        [
+            compute_all([measure], design.statistics([measure], alphas, weights), alphas)[measure.name]
+            for weights in jackknife_weights(topics)
+        ],
+        axis=-1,
+    )
+    return jackknife_error(left_out)

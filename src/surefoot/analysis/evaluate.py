@@ -11,8 +11,16 @@ import numpy.typing as npt
 
 from surefoot._names import as_names
 from surefoot._typing import BoolArray, Columns, FloatArray, Progress
-from surefoot.analysis.columns import behind, derived, needs_all_systems
-from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
+from surefoot.analysis.design import (
+    Baseline,
+    Design,
+    Population,
+    Statistics,
+    behind,
+    derived,
+    needs_all_systems,
+    signature_of,
+)
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import Highlights, Result
 from surefoot.risk.alphas import normalise_alphas

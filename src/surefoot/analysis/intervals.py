@@ -13,13 +13,13 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._cores import default_workers
+from surefoot._threads import default_workers
 from surefoot._typing import Columns, FloatArray, Progress
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result
 from surefoot.risk.alphas import normalise_alphas
-from surefoot.risk.measures import Risk, compute_all, get_risk
+from surefoot.risk.measures import Risk, compute_all, get_risk, usual
 from surefoot.risk.moments import Statistic
 from surefoot.risk.values import Family
 from surefoot.scores import Scores, ScoresLike
@@ -30,7 +30,6 @@ Measure = str | Risk | Callable[[Scores], npt.ArrayLike]
 """A measure by name or value, or a function of scores that gives a number for each system."""
 
 ERROR = " standard error"
-USUAL = ("urisk", "trisk", "zrisk", "georisk")
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,8 @@ class Resampler:
 
     @classmethod
     def of(cls, design: Design, alphas: FloatArray, measures: Sequence[Measure]) -> Self:
-        """Resolve the measures."""
+        """Resolve the measures; by default the usual ones that have an interval."""
+        measures = measures or [one for one in usual(design.baselines is not None) if one.has_interval]
         found = tuple(get_risk(one) if isinstance(one, str | Risk) else _of_function(one, design) for one in measures)
         for measure in found:
             if measure.needs == "baseline" and design.baselines is None:
@@ -125,7 +125,7 @@ def intervals(
     baseline: Baseline = None,
     alpha: npt.ArrayLike = 1.0,
     *,
-    measures: Sequence[Measure] = USUAL,
+    measures: Sequence[Measure] = (),
     method: str = "studentised",
     systems: Sequence[str] | None = None,
     population: Population = None,
@@ -145,8 +145,8 @@ def intervals(
         As in `surefoot.evaluate`.
     measures
         Names of registered measures or ``tail_FRACTION``, `surefoot.risk.Risk` values, or functions that map `Scores`
-        to a number for each system. Functions are called with the scores of each resample, which is slow: seconds for
-        10,000 resamples of a cheap function.
+        to a number for each system; the usual ones (`Risk.usual`) by default. A function is called for each resample,
+        which is slow: seconds for 10,000 resamples of a cheap function.
     method
         ``"studentised"`` (``"bca"`` for measures without a standard error), ``"bca"``, ``"percentile"`` or
         ``"jackknife"``.
@@ -190,7 +190,7 @@ def difference_intervals(
     baseline: Baseline = None,
     alpha: npt.ArrayLike = 1.0,
     *,
-    measures: Sequence[Measure] = USUAL,
+    measures: Sequence[Measure] = (),
     method: str = "studentised",
     population: Population = None,
     value: str | Family = "linear",

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot._typing import BoolArray
 from surefoot.analysis.evaluate import Evaluation
-from surefoot.analysis.pairs import Pairs, letter_of
+from surefoot.analysis.tests import Pairs, letter_of
 from surefoot.results import Arranged, Column, Highlights
 
 LABELS = ("letter", "system", "baseline", "alpha")
@@ -101,7 +101,7 @@ def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Ar
         stressed=Highlights(best, significant, marks.legend),
         heads={**heads, **names},
         raised=_raised(whole, made, list(rows)),
-        groups=groups,
+        grouped=groups,
     )
 
 

@@ -9,38 +9,42 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
+from surefoot._lazy import install_hint
+from surefoot._text import one_line
 from surefoot._version import __version__
-from surefoot.cli.outputs import refuse_to_overwrite
 from surefoot.errors import SurefootError, did_you_mean
-from surefoot.io.text import one_line
 
 TYPE_CHECKING = False  # see surefoot/__init__.py
 if TYPE_CHECKING:
     from typing import Any, NoReturn, TextIO
 
+COMPARE, DECIDE, SAFE, RESEARCH = "compare and explore", "decide", "make safe", "research"
+GROUPS = (COMPARE, DECIDE, SAFE, RESEARCH)
+"""The groups of commands in the help."""
+
 COMMANDS = {
-    "evaluate": "the risk of every system against a baseline, and against all others",
-    "scores": "the effectiveness of runs topic by topic, as a table",
-    "explore": "one system against one baseline, topic by topic: which queries got worse?",
-    "explain": "which groups of queries carry the loss, in words: found on one half, confirmed on the other",
-    "cross": "every system as the baseline in turn: does that choice change the order?",
-    "agreement": "how far rankings, systems and assumptions agree: tau, RBO, correlation, PCA, normality, G²",
-    "figure": "a figure of the papers, made from your own data",
-    "report": "one interactive HTML file for the team",
-    "gate": "may a candidate ship? ship, don't ship or not enough evidence, for continuous integration",
-    "judge": "the documents whose judgment would most likely settle the verdict, in order",
-    "guard": "make any ranker safe: blend it with its baseline, chosen on unseen queries, with a certificate",
-    "train": "learn a ranker that avoids risk: LambdaMART under risk-sensitive objectives",
-    "predict": "rank documents with a trained model",
-    "export": "a trained model for other services: JSON, Treelite, ONNX",
-    "tradeoff": "what each alpha costs and brings, and which to choose",
-    "experiment": "the published learning experiments, or your own, resumable at any time",
-    "power": "how many topics are needed to see a risk of this size?",
-    "reproduce": "the published tables, cell by cell: published, recomputed, difference, reason",
-    "demo": "rank and judge an embedded collection, and say in words what was learned",
-    "data": "list or get public collections",
-    "completion": "print the shell's completion script",
+    "evaluate": (COMPARE, "evaluate", "the risk of every system against a baseline, and against all others"),
+    "explore": (COMPARE, "explore", "one system against one baseline, topic by topic: which queries got worse?"),
+    "explain": (COMPARE, "explore", "groups of queries that carry the loss: found on one half, confirmed on the other"),
+    "report": (COMPARE, "explore", "one interactive HTML file for the team"),
+    "figure": (COMPARE, "figure", "a figure of the papers, made from your own data"),
+    "scores": (COMPARE, "evaluate", "the effectiveness of runs topic by topic, as a table"),
+    "cross": (COMPARE, "evaluate", "every system as the baseline in turn: does that choice change the order?"),
+    "agreement": (COMPARE, "evaluate", "agreement of rankings, systems and assumptions: tau, RBO, PCA, normality, G²"),
+    "completion": (COMPARE, "completion", "print the shell's completion script"),
+    "gate": (
+        DECIDE,
+        "gate",
+        "may a candidate ship? ship, don't ship or not enough evidence, for continuous integration",
+    ),
+    "judge": (DECIDE, "gate", "the documents whose judgment would most likely settle the verdict, in order"),
+    "power": (DECIDE, "gate", "how many topics are needed to see a risk of this size?"),
+    "guard": (SAFE, "guard", "make any ranker safe: blend it with its baseline, with a certificate"),
+    "train": (SAFE, "train", "learn a ranker that avoids risk: LambdaMART under risk-sensitive objectives"),
+    "predict": (SAFE, "train", "rank documents with a trained model"),
+    "export": (SAFE, "train", "a trained model for other services: JSON, Treelite, ONNX"),
 }
+"""The group, the module and the summary of each command. The module has the `Command` in its own ``COMMANDS``."""
 
 LONGEST_MESSAGE = 1000
 
@@ -48,10 +52,10 @@ ABOUT = "Which queries did the new ranker make worse, and is that noise?"
 EXAMPLES = """examples:
   surefoot demo
   surefoot evaluate runs/*.run --qrels qrels.txt --measure nDCG@10 --baseline bm25 --alpha 0,1,5
-  surefoot explore --scores err20.csv --system new --baseline old
+  surefoot explore --scores err20.csv --candidate new --baseline old
   surefoot train --train train.txt --valid vali.txt --objective ucro --alpha 2 --baseline feature:110 -o model/
 
-`surefoot COMMAND --help` tells more of each."""
+`surefoot COMMAND --help` shows the options of each."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,17 +65,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _calm_threads()
     argv = _join_negated(sys.argv[1:] if argv is None else argv)
-    parser = build_parser(argument for argument in argv if argument in COMMANDS)
+    parser = build_parser([argument for argument in argv if not argument.startswith("-")][:1])
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         parser.refuse_unknown(arguments, unknown[0])
     if arguments.command is None:
         parser.print_help()
         return 0
+    from surefoot.cli.options import refuse_to_overwrite
+
     _outlive_readers()
     try:
         refuse_to_overwrite(arguments)
-        code: int = _module(arguments.command).run(arguments)
+        code: int = arguments.run(arguments)
         sys.stdout.flush()
         return code
     except SurefootError as error:
@@ -82,7 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report_error(arguments.command, "not enough memory for this input", 2)
     except KeyboardInterrupt:
         return _report_error(arguments.command, "stopped", 130)
-    except Exception:  # Python's own exit code would be that of a refused release
+    except Exception as error:  # Python's own exit code would be that of a refused release
+        if isinstance(error, ModuleNotFoundError) and (hint := install_hint(error)):
+            return _report_error(arguments.command, hint, 2)
         import traceback
 
         traceback.print_exc()
@@ -90,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _calm_threads() -> None:
-    """One thread for matrices, unless the user asks for more: at this size more gain nothing but waiting."""
+    """One thread for matrix products, unless the user asks for more: at this size more threads only wait."""
     for library in ("OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
@@ -111,7 +119,7 @@ def _join_negated(argv: Sequence[str]) -> list[str]:
 
 
 def _outlive_readers() -> None:
-    """Whoever reads or keeps what is printed may be gone: what a command decides still reaches its exit code."""
+    """Keep the exit code if the reader of the output is gone: drop what can not be written."""
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)  # so that no file gets a descriptor that native code prints to
     sys.stdout = sys.stdout or _nowhere()
@@ -125,7 +133,7 @@ def _outlive_readers() -> None:
 
 
 def _nowhere() -> TextIO:
-    """In place of an output that was closed."""
+    """Replaces a closed output."""
     return open(os.devnull, "w")  # noqa: PTH123 (pathlib is not loaded yet)
 
 
@@ -135,7 +143,7 @@ def _surviving(output: TextIO, kind: type[io.FileIO], line_buffering: bool) -> T
 
 
 class _Messages(io.FileIO):
-    """Standard error, which drops what can't be written: there is nowhere to tell it."""
+    """Standard error; drops what can't be written, as there is nowhere to report it."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -145,7 +153,7 @@ class _Messages(io.FileIO):
 
 
 class _Pipe(io.FileIO):
-    """A file that drops what nobody reads any more, or what can't be written once that has been reported."""
+    """Standard output; drops what nobody reads any more, and reports other errors once."""
 
     failed = False
 
@@ -170,27 +178,45 @@ def _report_error(command: str, message: str, code: int) -> int:
     return code
 
 
-def build_parser(commands: Iterable[str]) -> Parser:
-    """The parser of all commands, with the options of those named."""
-    parser = Parser(prog="surefoot", description=ABOUT, epilog=EXAMPLES)
+def installed_commands() -> dict[str, tuple[str, str, str]]:
+    """The group, the full name of the module and the summary of each command.
+
+    Other distributions register a table like `COMMANDS` by the entry-point group ``surefoot.commands``.
+    """
+    from importlib.metadata import entry_points
+
+    found = _commands_of(__name__, COMMANDS)
+    for point in entry_points(group="surefoot.commands"):
+        found |= _commands_of(point.module, point.load())
+    return found
+
+
+def _commands_of(package: str, table: dict[str, tuple[str, str, str]]) -> dict[str, tuple[str, str, str]]:
+    return {name: (group, f"{package}.{module}", summary) for name, (group, module, summary) in table.items()}
+
+
+def build_parser(loaded: Iterable[str]) -> Parser:
+    """The parser of all commands, with the options of those named; other distributions are searched if need be."""
+    loaded = set(loaded)
+    parser = Program(prog="surefoot", description=ABOUT, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"surefoot {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
-    loaded = set(commands)
-    for name, summary in COMMANDS.items():
-        subparser = subparsers.add_parser(name, help=summary, description=_sentence(summary))
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    is_own = loaded and loaded <= COMMANDS.keys()
+    parser.commands = _commands_of(__name__, COMMANDS) if is_own else installed_commands()
+    for name, (_, module, summary) in parser.commands.items():
+        subparser = subparsers.add_parser(name, help=summary, description=sentence(summary))
         if name in loaded:
-            module = _module(name)
-            subparser.epilog = module.EXAMPLES
-            module.add_arguments(subparser)
+            import_module(module).COMMANDS[name].add_to(subparser)
     return parser
 
 
-def _sentence(summary: str) -> str:
+def sentence(summary: str) -> str:
+    """A summary as a sentence."""
     return f"{summary[0].upper()}{summary[1:]}{'' if summary.endswith('?') else '.'}"
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that keeps the line breaks of its examples, and says in one line what is wrong."""
+    """A parser that keeps the line breaks of its examples, and reports errors in one line."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
@@ -200,7 +226,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
     def refuse_unknown(self, arguments: argparse.Namespace, unknown: str) -> NoReturn:
-        """The error of an option that the command doesn't have, in the words of the command."""
+        """Report an option that the command doesn't have."""
         parser, option = self, unknown.partition("=")[0]
         for action in (action for action in self._actions if isinstance(action, argparse._SubParsersAction)):
             parser = action.choices.get(getattr(arguments, action.dest, None) or "", self)
@@ -220,5 +246,23 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"{value!r} is unknown{hint}; choose from {', '.join(action.choices)}")
 
 
-def _module(command: str) -> Any:
-    return import_module(f"surefoot.cli.{command}")
+class Program(Parser):
+    """The parser of the program, whose help has the commands in groups."""
+
+    commands: dict[str, tuple[str, str, str]]
+
+    def format_help(self) -> str:
+        """The help: usage, commands by group, options, examples."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        (subparsers,) = (action for action in self._actions if isinstance(action, argparse._SubParsersAction))
+        for title in GROUPS:
+            formatter.start_section(title)
+            formatter.add_arguments(one for one in subparsers._choices_actions if self.commands[one.dest][0] == title)
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments(action for action in self._actions if action is not subparsers)
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()

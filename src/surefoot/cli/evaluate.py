@@ -1,13 +1,34 @@
-"""surefoot evaluate: the risk of every system."""
+"""The commands that compare systems in tables: evaluate, scores, cross, agreement."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
+from surefoot.cli.options import (
+    ALPHA,
+    ALPHAS,
+    BASELINE,
+    INPUTS,
+    OUTPUT,
+    POPULATION,
+    RESAMPLING,
+    SEGMENTS,
+    SYSTEM,
+    SYSTEMS,
+    TABLE_FILE,
+    UNJUDGED,
+    VALUE,
+    Command,
+    names,
+    number,
+    numbers,
+    option,
+)  # fmt: skip
 from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
@@ -18,86 +39,28 @@ if TYPE_CHECKING:
     from surefoot.scores import Scores
 
 MANY_TOPICS = 10_000
-"""From here on intervals and tests take long enough to be told of."""
-
-EXAMPLES = """examples:
-  surefoot evaluate runs/*.run.gz --qrels qrels.txt --measure ERR@20 --baseline bm25 --alpha 0,1,5,10
-  surefoot evaluate --scores err20.csv --baseline indriCASP --alpha 5 --correct holm --ci
-  surefoot evaluate --scores err20.csv --baseline MEAN --columns system,mean,urisk,trisk --letters -o table.tex
-  surefoot evaluate --scores err20.csv --format json            (no baseline: Z_Risk and GeoRisk alone)"""
+"""From here on the progress of intervals and tests is shown."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of this command."""
-    inputs.add_inputs(parser)
-    parser.add_argument("--baseline", metavar="NAME", help="a system, or MEAN, MEDIAN, MAX of each topic")
-    parser.add_argument("--baseline-map", metavar="FILE", help="CSV of system,baseline: to each system its own")
-    inputs.add_alpha(parser, several=True)
-    parser.add_argument("--systems", type=inputs.names, metavar="LIST", help="rows to show, by comma (default: all)")
-    inputs.add_value(parser)
-    inputs.add_unjudged(parser)
-    parser.add_argument(
-        "--tail",
-        type=inputs.numbers,
-        default=[],
-        metavar="LIST",
-        help="mean difference over the worst share of topics, such as 0.05,0.1",
-    )
-    parser.add_argument("--geometric", action="store_true", help="add the geometric mean (as GMAP)")
-    parser.add_argument("--minus", action="store_true", help="add the forms of ECIR 2020: U-, T-, Z-, Geo-")
-    parser.add_argument(
-        "--ci",
-        nargs="?",
-        const="studentised",
-        choices=("studentised", "t", "percentile", "bca", "jackknife"),
-        metavar="METHOD",
-        help="add 95%% intervals of U, T, Z, GeoRisk, tails: studentised (default), bca, percentile, jackknife; "
-        "t: of U_Risk alone",
-    )
-    parser.add_argument(
-        "--tests",
-        type=inputs.names,
-        default=[],
-        metavar="LIST",
-        help="add p of bootstrap, t, wilcoxon, flip, max, swap",
-    )
-    inputs.add_resampling(parser)
-    parser.add_argument("--segments", metavar="FILE", help="CSV of topic,segment: every measure for each segment")
-    parser.add_argument("--segment-by", metavar="COLUMN", help="the column of the segments file, if it has several")
-    parser.add_argument(
-        "--level", type=inputs.number, default=0.05, metavar="P", help="of significance (default: 0.05)"
-    )
-    parser.add_argument(
-        "--letters", action="store_true", help="mark each mean with the letters of the systems that it is better than"
-    )
-    parser.add_argument("--side-by-side", action="store_true", help="several measures beside each other")
-    parser.add_argument("--correct", choices=("holm", "bh", "bonferroni"), help="adjust p over all rows")
-    parser.add_argument(
-        "--stream",
-        action="store_true",
-        help="--scores are the Parquet files of one large log, read in pieces: any size in bounded memory",
-    )
-    inputs.add_output(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Read, evaluate, print."""
+def run_evaluate(arguments: argparse.Namespace) -> int:
+    """The risk of every system."""
     if arguments.stream:
         return _stream(arguments)
     if arguments.baseline and arguments.baseline_map:
         raise SurefootError("give --baseline or --baseline-map, not both")
     if arguments.segment_by and not arguments.segments:
         raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
-    from surefoot.analysis.columns import is_extra
+    from surefoot.analysis.design import is_extra
     from surefoot.analysis.evaluate import evaluate
-    from surefoot.io.maps import read_map
 
-    chosen = read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
-    names = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
-    options = {name: getattr(arguments, name) for name in names} | {"value": inputs.value_function(arguments)}
+    chosen = arguments.baseline
+    if arguments.baseline_map:
+        from surefoot.io.maps import read_map
+
+        chosen = read_map(arguments.baseline_map, "baseline")
+    given = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
+    options = {name: getattr(arguments, name) for name in given} | {"value": inputs.value_function(arguments)}
     options["extra"] = [name for name in arguments.columns or () if is_extra(name)]
-    if arguments.segment_by and not arguments.segments:
-        raise SurefootError("--segment-by names a column of the file that --segments gives; give one")
     if arguments.segments and arguments.unjudged == "bounds":
         raise SurefootError("--unjudged bounds is not for --segments; leave out one of them")
     if arguments.segments:
@@ -110,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
         inputs.show(found, arguments)
     else:
         scores = inputs.load(arguments)
-        with _telling_of_resamples(scores, arguments) as tell:
-            result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, progress=tell, **options)
+        with _resampling_progress(scores, arguments) as report:
+            result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, progress=report, **options)
         if arguments.unjudged == "bounds":
             result = _with_bounds(result, scores, arguments)
         inputs.show(_arranged(result, scores, arguments), arguments)
@@ -119,20 +82,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _telling_of_resamples(scores: list[Scores], arguments: argparse.Namespace) -> Iterator[Progress | None]:
-    """Says what takes so long, where it does: intervals and tests of many topics."""
+def _resampling_progress(scores: list[Scores], arguments: argparse.Namespace) -> Iterator[Progress | None]:
+    """Show the progress of intervals and tests over many topics."""
     topics = max(len(one.topics) for one in scores)
     if topics < MANY_TOPICS or not (arguments.ci or arguments.tests):
         yield None
         return
-    with progress(f"Resampling {topics:,} topics ...") as tell:
-        yield tell
+    with progress(f"Resampling {topics:,} topics ...") as report:
+        yield report
 
 
 def _arranged(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Result:
     """The result with letters and side by side, if that was asked for."""
-    from surefoot.analysis.pairs import compare_pairs
+    if not (arguments.letters or arguments.side_by_side):
+        return result
     from surefoot.analysis.paper_tables import side_by_side, with_letters
+    from surefoot.analysis.tests import compare_pairs
 
     if arguments.letters:
         how = {"correct": arguments.correct or "holm", "level": arguments.level}
@@ -146,9 +111,9 @@ def _arranged(result: Evaluation, scores: list[Scores], arguments: argparse.Name
     return side_by_side(result, columns)
 
 
-def _behind(names: list[str], name: str, other: str) -> list[str]:
+def _behind(columns: list[str], name: str, other: str) -> list[str]:
     """The names with another one behind one of them."""
-    return [kept for each in names for kept in ((each, other) if each == name else (each,))]
+    return [kept for each in columns for kept in ((each, other) if each == name else (each,))]
 
 
 def _with_bounds(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
@@ -164,26 +129,193 @@ def _stream(arguments: argparse.Namespace) -> int:
     """Evaluate files that are too large for memory, by measures that add up over topics."""
     from surefoot.analysis.streaming import evaluate_parquet
 
-    names = (
-        "runs",
-        "repeats",
-        "qrels",
-        "baseline_map",
-        "systems",
-        "population",
-        "tail",
-        "geometric",
-        "minus",
-        "ci",
-        "tests",
+    refused = (
+        "runs repeats qrels baseline_map systems population tail geometric minus ci tests fences segments segment_by "
+        "correct"
     )
-    given = [name for name in (*names, "fences", "segments", "segment_by", "correct") if getattr(arguments, name)]
+    given = [name for name in refused.split() if getattr(arguments, name)]
     if given or arguments.value != "linear" or not arguments.scores or len(arguments.measure or []) > 1:
-        refused = f"; leave out --{given[0].replace('_', '-')}" if given else ""
-        raise SurefootError(f"--stream takes --scores, --baseline, --alpha, one --measure and --missing{refused}")
+        hint = f"; leave out --{given[0].replace('_', '-')}" if given else ""
+        raise SurefootError(f"--stream takes --scores, --baseline, --alpha, one --measure and --missing{hint}")
     measure = (arguments.measure or [None])[0]
     found = evaluate_parquet(
         arguments.scores, arguments.baseline, arguments.alpha, measure=measure, missing=arguments.missing
     )
     inputs.show(found, arguments)
     return 0
+
+
+def run_scores(arguments: argparse.Namespace) -> int:
+    """The effectiveness of runs, topic by topic."""
+    from surefoot.io.atomic import write_text
+    from surefoot.io.tables import scores_csv
+
+    found = inputs.load(arguments)
+    for note in dict.fromkeys(note for one in found for note in one.all_notes):
+        print(f"note: {note}", file=sys.stderr)
+    text = scores_csv(*found)
+    if arguments.output:
+        write_text(arguments.output, text)
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def run_cross(arguments: argparse.Namespace) -> int:
+    """Every system as the baseline in turn."""
+    from surefoot.analysis.cross import baseline_choice, cross
+
+    scores = inputs.load_one(arguments)
+    which = {"systems": arguments.systems, "value": inputs.value_function(arguments)}
+    if arguments.by_baseline:
+        drawn = {"n_resamples": arguments.n_resamples, "seed": arguments.seed}
+        inputs.show(baseline_choice(scores, arguments.alpha, **which, **drawn), arguments)
+    else:
+        inputs.show(cross(scores, arguments.alpha, **which), arguments)
+    return 0
+
+
+def run_agreement(arguments: argparse.Namespace) -> int:
+    """How far rankings, systems and assumptions agree."""
+    inputs.show(_agreement(inputs.load_one(arguments), arguments), arguments)
+    return 0
+
+
+def _agreement(scores: Scores, arguments: argparse.Namespace) -> Result:
+    import surefoot
+
+    kind = arguments.kind
+    if kind == "pca":
+        wanted = {"include": arguments.include, "centred": arguments.centred, "axes": arguments.axes}
+        return surefoot.pca(scores, systems=arguments.systems, **wanted)
+    if kind == "g2":
+        return surefoot.independence(scores, systems=arguments.systems)
+    baseline, alpha = arguments.baseline, arguments.alpha
+    if kind == "measures":
+        return surefoot.rank_agreement(scores, baseline, alpha, measures=arguments.of)
+    if kind == "values":
+        return surefoot.value_agreement(scores, baseline, alpha, value=inputs.value_function(arguments))
+    if kind == "correlation":
+        return surefoot.baseline_bias(scores, baseline, alpha, systems=arguments.systems, method=arguments.method)
+    drawn = (arguments.n_resamples, arguments.seed)
+    return surefoot.normality(scores, arguments.system, baseline, alpha, *drawn)
+
+
+KINDS = {
+    "measures": Command(
+        run_agreement,
+        (*INPUTS, BASELINE, *ALPHA,
+         option("--of", type=names, default=[], metavar="LIST",
+                help="measures (default: mean,urisk,trisk,zrisk,georisk)"), *TABLE_FILE),
+        summary="Kendall's tau and RBO between the orders by each two measures",
+    ),
+    "values": Command(
+        run_agreement,
+        (*INPUTS, BASELINE.but(required=True), *ALPHA,
+         VALUE[0].but(choices=("smooth", "monotone"), default="smooth", help="(default: smooth)"), VALUE[1],
+         *TABLE_FILE),
+        summary="RBO between the orders by linear and by smooth or monotone values (ECIR 2020, figure 4)",
+    ),
+    "correlation": Command(
+        run_agreement,
+        (*INPUTS, SYSTEMS, BASELINE.but(required=True), *ALPHA,
+         option("--method", choices=("pearson", "spearman"), default="pearson", help="(default: pearson)"),
+         *TABLE_FILE),
+        summary="each system's correlation with the baseline, and its effect on U_Risk (ECIR 2014)",
+    ),
+    "pca": Command(
+        run_agreement,
+        (*INPUTS, SYSTEMS,
+         option("--include", action="store_true", help="MEAN, MEDIAN and MAX take part in the analysis"),
+         option("--centred", action="store_true", help="subtract each topic's mean first"),
+         option("--axes", type=int, default=2, metavar="N", help="number of axes (default: 2)"), *TABLE_FILE),
+        summary="the systems on principal axes, with virtual baselines (ECIR 2014, figures 1, 2)",
+    ),
+    "normality": Command(
+        run_agreement,
+        (*INPUTS, SYSTEM.but(required=True), BASELINE.but(required=True), *ALPHA, *RESAMPLING, *TABLE_FILE),
+        summary="is the mean close to normal? (ECIR 2020, figure 3)",
+    ),
+    "g2": Command(
+        run_agreement,
+        (*INPUTS, SYSTEMS, *TABLE_FILE),
+        summary="do systems and topics interact? G², its degrees of freedom and p (SIGIR 2016)",
+    ),
+}  # fmt: skip
+"""The kinds of `surefoot agreement`."""
+
+COMMANDS = {
+    "evaluate": Command(
+        run_evaluate,
+        (
+            *INPUTS,
+            BASELINE,
+            option("--baseline-map", metavar="FILE", help="CSV of system,baseline: a baseline for each system"),
+            *ALPHAS,
+            SYSTEMS.but(help="rows to show, by comma (default: all)"),
+            *VALUE,
+            POPULATION,
+            UNJUDGED,
+            option("--tail", type=numbers, default=[], metavar="LIST",
+                   help="mean difference over the worst share of topics, such as 0.05,0.1"),
+            option("--geometric", action="store_true", help="add the geometric mean (as GMAP)"),
+            option("--minus", action="store_true", help="add the forms of ECIR 2020: U-, T-, Z-, Geo-"),
+            option("--ci", nargs="?", const="studentised", metavar="METHOD",
+                   choices=("studentised", "t", "percentile", "bca", "jackknife"),
+                   help="add 95%% intervals of U, T, Z, GeoRisk, tails: studentised (default), bca, percentile, "
+                   "jackknife; t: only of U_Risk"),
+            option("--tests", type=names, default=[], metavar="LIST",
+                   help="add p of bootstrap, t, wilcoxon, flip, max, swap"),
+            *RESAMPLING,
+            SEGMENTS[0].but(help="CSV of topic,segment: every measure for each segment"),
+            SEGMENTS[1],
+            option("--level", type=number, default=0.05, metavar="P", help="significance level (default: 0.05)"),
+            option("--letters", action="store_true",
+                   help="mark each mean with the letters of the systems that it is better than"),
+            option("--side-by-side", action="store_true", help="show several measures beside each other"),
+            option("--correct", choices=("holm", "bh", "bonferroni"), help="adjust p over all rows"),
+            option("--stream", action="store_true",
+                   help="--scores are the Parquet files of one large log, read in pieces: any size in bounded memory"),
+            *TABLE_FILE,
+        ),
+        """examples:
+  surefoot evaluate runs/*.run.gz --qrels qrels.txt --measure ERR@20 --baseline bm25 --alpha 0,1,5,10
+  surefoot evaluate --scores err20.csv --baseline indriCASP --alpha 5 --correct holm --ci
+  surefoot evaluate --scores err20.csv --baseline MEAN --columns system,mean,urisk,trisk --letters -o table.tex
+  surefoot evaluate --scores err20.csv --format json            (no baseline: only Z_Risk and GeoRisk)""",
+    ),
+    "scores": Command(
+        run_scores,
+        (*INPUTS, OUTPUT),
+        """examples:
+  surefoot scores runs/*.run --qrels qrels.txt --measure nDCG@10 -o scores.csv
+  surefoot scores bm25.json dense.parquet --qrels qrels.tsv --measure nDCG@10 --measure RR -o scores.csv
+  surefoot evaluate --scores scores.csv --baseline bm25
+
+One measure is written with a column for each run, several with a column for each measure.""",
+    ),
+    "cross": Command(
+        run_cross,
+        (
+            *INPUTS, *ALPHA, SYSTEMS, *VALUE,
+            option("--by-baseline", action="store_true",
+                   help="a row for each baseline: how far its order agrees with those of the others, and which rank "
+                   "differences a bootstrap over topics confirms"),
+            *RESAMPLING, *TABLE_FILE,
+        ),
+        """examples:
+  surefoot cross --scores err20.csv --alpha 10
+  surefoot cross runs/*.run --qrels qrels.txt --systems bm25,rm3,bert --format csv
+  surefoot cross --scores err20.csv --alpha 10 --by-baseline    (does the choice of the baseline change the order?)""",
+    ),
+    "agreement": Command(
+        examples="""examples:
+  surefoot agreement measures --scores err20.csv --baseline indriCASP --alpha 5
+  surefoot agreement correlation --scores err20.csv --baseline indriCASP --alpha 10
+  surefoot agreement pca --scores err20.csv --systems a,b,c --include
+  surefoot agreement normality --scores err20.csv --candidate new --baseline old
+
+`surefoot agreement KIND --help` has the options of each.""",
+        kinds=lambda: KINDS,
+    ),
+}  # fmt: skip

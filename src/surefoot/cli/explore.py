@@ -1,4 +1,4 @@
-"""surefoot explore: one system against one baseline, topic by topic."""
+"""The commands that look into one pair of systems: explore, explain, report."""
 
 from __future__ import annotations
 
@@ -8,56 +8,49 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
+from surefoot.cli.options import (
+    ALPHA,
+    BASELINE,
+    CANDIDATE,
+    CREDIBLE,
+    DEFAULT_MEASURE,
+    INPUTS,
+    OUTPUT,
+    PAIR,
+    POPULATION,
+    RESAMPLING,
+    SEGMENTS,
+    TABLE,
+    TABLE_FILE,
+    TEXTS,
+    UNJUDGED,
+    VALUE,
+    Command,
+    names,
+    number,
+    option,
+)  # fmt: skip
 from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot.analysis.explore import Exploration
+    from surefoot.io.document_lists import Run
+    from surefoot.judgments.credibility import Credibility
     from surefoot.scores import Scores
-
-EXAMPLES = """examples:
-  surefoot explore runs/*.run --qrels qrels.txt --measure nDCG@10 --system new --baseline old
-  surefoot explore old.run new.run --qrels qrels.txt --system new --baseline old --documents --queries queries.tsv
-  surefoot explore --scores err20.csv --system uogTrA44xi --baseline indriCASP --alpha 0 --format csv"""
+    from surefoot.show.report import Rankings
 
 TOPICS_WITH_DOCUMENTS = 5
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of this command."""
-    inputs.add_inputs(parser)
-    parser.add_argument("--system", "--candidate", required=True, metavar="NAME", help="the system to look into")
-    parser.add_argument(
-        "--baseline", required=True, metavar="NAME", help="a system, or MEAN, MEDIAN, MAX of each topic"
-    )
-    inputs.add_alpha(parser, several=False)
-    inputs.add_value(parser)
-    parser.add_argument(
-        "--top",
-        type=int,
-        metavar="N",
-        help=f"the N worst topics (default: all; {TOPICS_WITH_DOCUMENTS} with --documents)",
-    )
-    parser.add_argument("--topics", type=inputs.names, metavar="LIST", help="these topics, by comma")
-    parser.add_argument(
-        "--documents",
-        action="store_true",
-        help="what was ranked before and what now, and what each document's move cost; needs runs",
-    )
-    inputs.add_unjudged(parser)
-    inputs.add_credible(parser)
-    inputs.add_texts(parser)
-    inputs.add_output(parser)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Read, explore, print."""
+def run_explore(arguments: argparse.Namespace) -> int:
+    """One system against one baseline, topic by topic."""
     from surefoot.analysis.explore import explore
 
     scores = inputs.load_one(arguments)
     result = explore(
         scores,
-        arguments.system,
+        arguments.candidate,
         arguments.baseline,
         arguments.alpha,
         population=arguments.population,
@@ -66,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     topics = _topics(result, arguments)
     doubted = _with_doubts(result, scores, arguments).select(topics)
     if arguments.documents:
-        names = [name for name in doubted.columns if name not in result.columns]
-        doubts = {row["topic"]: {name: row[name] for name in names} for row in doubted.rows()} if names else {}
+        added = [name for name in doubted.columns if name not in result.columns]
+        doubts = {row["topic"]: {name: row[name] for name in added} for row in doubted.rows()} if added else {}
         _show_documents(topics, doubts, arguments)
     else:
         inputs.show(doubted, arguments)
@@ -75,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _with_doubts(result: Exploration, scores: Scores, arguments: argparse.Namespace) -> Exploration:
-    """The topics with bounds of their differences, and with the probability of losses, as far as asked for."""
+    """Add the bounds of the differences and the probability of losses, if they are asked for."""
     assessors = inputs.credible_assessors(arguments)
     if assessors == "off" and arguments.unjudged != "bounds":
         return result
@@ -85,13 +78,13 @@ def _with_doubts(result: Exploration, scores: Scores, arguments: argparse.Namesp
     from surefoot.judgments.credibility import credibility
 
     runs = inputs.judged_runs(scores)
-    system, baseline = arguments.system, arguments.baseline
+    system, baseline = arguments.candidate, arguments.baseline
     if arguments.unjudged == "bounds":
         result = result.with_columns(delta_bounds(runs.pair(system, baseline)), ("delta_low", "delta_high"))
     if assessors != "off":
         found = credibility(runs, system, baseline, arguments.alpha, assessors=assessors)
-        names = [name for name in ("p_loss", "low", "high", "credible", "confirmed") if name in found.columns]
-        result = result.with_columns(found, names)
+        added = [name for name in ("p_loss", "low", "high", "credible", "confirmed") if name in found.columns]
+        result = result.with_columns(found, added)
     return result
 
 
@@ -111,15 +104,15 @@ def _show_documents(topics: list[str], doubts: dict[str, dict[str, Any]], argume
     from surefoot.io.texts import read_documents
     from surefoot.show.rankings import side_by_side
 
-    runs = inputs.load_runs(arguments, (arguments.system, arguments.baseline))
+    runs = inputs.load_runs(arguments, (arguments.candidate, arguments.baseline))
     queries = inputs.load_queries(arguments)
     texts = None
     if arguments.documents_text:
         wanted = {document for run in runs.values() for topic in topics for document in run.of_topic(topic)}
         with progress("Reading the documents' texts", log="none"):
             texts = read_documents(arguments.documents_text, wanted)
-    measure = (arguments.measure or [inputs.DEFAULT_MEASURE])[0]
-    system, baseline = runs[arguments.system], runs[arguments.baseline]
+    measure = (arguments.measure or [DEFAULT_MEASURE])[0]
+    system, baseline = runs[arguments.candidate], runs[arguments.baseline]
     found = document_moves(
         system,
         baseline,
@@ -135,3 +128,155 @@ def _show_documents(topics: list[str], doubts: dict[str, dict[str, Any]], argume
         sys.stdout.write(side_by_side(found, queries, texts, width, doubts))
     else:
         inputs.show(found, arguments)
+
+
+def run_explain(arguments: argparse.Namespace) -> int:
+    """Which groups of queries carry the loss."""
+    from surefoot.analysis.explanation import explain
+    from surefoot.io.texts import document_texts
+
+    if arguments.documents_text and not arguments.queries:
+        raise SurefootError("--documents-text shows how rare the words of queries are; give the queries with --queries")
+    scores = inputs.load_one(arguments)
+    with progress("Looking for groups", log="none"):
+        found = explain(
+            scores,
+            arguments.candidate,
+            arguments.baseline,
+            queries=inputs.load_queries(arguments),
+            runs=_pair_of_runs(arguments, scores.systems),
+            documents=document_texts(arguments.documents_text) if arguments.documents_text else None,
+            level=arguments.level,
+            n_resamples=arguments.n_resamples,
+            seed=arguments.seed,
+        )
+    inputs.show(found, argparse.Namespace(**{**vars(arguments), "output": None}))
+    if arguments.output:
+        _write_segments(found.segments(), arguments.output)
+    return 0
+
+
+def _pair_of_runs(arguments: argparse.Namespace, systems: tuple[str, ...]) -> dict[str, Run] | None:
+    """The two runs, if both are single runs that can be read again."""
+    from surefoot.io.files import STDIN
+
+    pair = (arguments.candidate, arguments.baseline)
+    if not arguments.runs or arguments.repeats or STDIN in arguments.runs or not set(pair) <= set(systems):
+        return None
+    return inputs.load_runs(arguments, pair)
+
+
+def _write_segments(segments: dict[str, str], path: str) -> None:
+    import csv
+    import io
+
+    from surefoot.io.atomic import write_text
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("topic", "segment"))
+    writer.writerows(segments.items())
+    write_text(path, out.getvalue())
+
+
+def run_report(arguments: argparse.Namespace) -> int:
+    """Write an interactive page."""
+    from surefoot.io.atomic import write_text
+    from surefoot.io.maps import read_segments
+    from surefoot.show.report import report
+
+    segments = read_segments(arguments.segments, arguments.segment_by) if arguments.segments else None
+    scores = inputs.load(arguments)
+    page = report(
+        scores,
+        arguments.baseline,
+        arguments.alpha,
+        candidate=arguments.candidate,
+        segments=segments,
+        queries=inputs.load_queries(arguments),
+        rankings=_rankings(arguments),
+        credible=_credible(arguments, scores),
+    )
+    write_text(arguments.output, page)
+    return 0
+
+
+def _credible(arguments: argparse.Namespace, scores: list[Scores]) -> list[Credibility]:
+    """The credibility of the changes that the page opens with, if it is asked for."""
+    assessors = inputs.credible_assessors(arguments)
+    if assessors == "off":
+        return []
+    from surefoot.judgments.credibility import credibility
+    from surefoot.show.report import opening
+
+    system, baseline = opening(scores[0], arguments.baseline, arguments.candidate)
+    judged = (inputs.judged_runs(one) for one in scores)
+    return [credibility(runs, system, baseline, arguments.alpha, assessors=assessors) for runs in judged]
+
+
+def _rankings(arguments: argparse.Namespace) -> Rankings | None:
+    """The documents to show; none of score tables, repeats, standard input, or if there is no room for them."""
+    from surefoot.io.files import STDIN
+    from surefoot.io.trec import read_qrels
+    from surefoot.show.report import Rankings
+
+    if arguments.documents_text and (arguments.scores or arguments.repeats):
+        raise SurefootError("--documents-text needs single run files with --qrels, not --scores nor --repeats")
+    if arguments.scores or arguments.repeats or not arguments.size_limit or STDIN in arguments.runs:
+        return None
+    limit = int(arguments.size_limit * 1e6)
+    rankings = Rankings(inputs.load_runs(arguments), read_qrels(arguments.qrels), size_limit=limit)
+    if not arguments.documents_text:
+        return rankings
+    with progress("Reading the documents' texts", log="none"):
+        return rankings.with_texts(arguments.documents_text)
+
+
+COMMANDS = {
+    "explore": Command(
+        run_explore,
+        (
+            *INPUTS, *PAIR, *ALPHA, *VALUE, POPULATION,
+            option("--top", type=int, metavar="N",
+                   help=f"the N worst topics (default: all; {TOPICS_WITH_DOCUMENTS} with --documents)"),
+            option("--topics", type=names, metavar="LIST", help="these topics, by comma"),
+            option("--documents", action="store_true",
+                   help="show both rankings of each topic, and the cost of each document's move; needs runs"),
+            UNJUDGED, *CREDIBLE, *TEXTS, *TABLE_FILE,
+        ),
+        """examples:
+  surefoot explore runs/*.run --qrels qrels.txt --measure nDCG@10 --candidate new --baseline old
+  surefoot explore old.run new.run --qrels qrels.txt --candidate new --baseline old --documents --queries queries.tsv
+  surefoot explore --scores err20.csv --candidate uogTrA44xi --baseline indriCASP --alpha 0 --format csv""",
+    ),
+    "explain": Command(
+        run_explain,
+        (
+            *INPUTS, *PAIR, *TEXTS,
+            option("--level", type=number, default=0.1, metavar="P",
+                   help="the probability at which any group may be confirmed by chance (default: 0.1)"),
+            *RESAMPLING, *TABLE, OUTPUT.but(help="write the segment of each topic as CSV, for --segments"),
+        ),
+        """examples:
+  surefoot explain runs/*.run --qrels qrels.txt --candidate new --baseline old --queries queries.tsv
+  surefoot explain old.run new.run --qrels qrels.txt --candidate new --baseline old -o segments.csv
+  surefoot gate old.run new.run --qrels qrels.txt --candidate new --baseline old --segments segments.csv
+  surefoot explain --scores err20.csv --candidate new --baseline old --queries queries.tsv""",
+    ),
+    "report": Command(
+        run_report,
+        (
+            *INPUTS,
+            BASELINE.but(help="the first baseline: a system, or MEAN (default), MEDIAN, MAX"),
+            CANDIDATE.but(help="the system to open with (default: the best mean)"),
+            *ALPHA, *SEGMENTS, *CREDIBLE, *TEXTS,
+            option("--size-limit", type=number, default=2.0, metavar="MB",
+                   help="room for documents in the page; the page says what is left out (default: 2; 0: no documents)"),
+            OUTPUT.but(required=True, help="the page to write, such as report.html"),
+        ),
+        """examples:
+  surefoot report old.run new.run --qrels qrels.txt --baseline old --candidate new -o report.html
+  surefoot report runs/*.run --qrels qrels.txt --queries queries.tsv --documents-text corpus.jsonl.gz -o report.html
+  surefoot report --scores err20.csv --baseline indriCASP --segments segments.csv -o report.html""",
+    ),
+}  # fmt: skip

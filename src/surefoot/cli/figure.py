@@ -4,162 +4,56 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import surefoot
 from surefoot.cli import inputs
-from surefoot.cli.outputs import add_file
+from surefoot.cli.options import (
+    BASELINE,
+    INPUTS,
+    N_RESAMPLES,
+    OUTPUT,
+    SEED,
+    SYSTEM,
+    SYSTEMS,
+    Command,
+    Option,
+    names,
+    number,
+    numbers,
+    option,
+)  # fmt: skip
 from surefoot.errors import SurefootError, listed
-from surefoot.show.plots import KINDS, TRADEOFF_KINDS
 
 if TYPE_CHECKING:
-    from surefoot.research.tradeoff.search import Choice
-    from surefoot.research.tradeoff.sweep import Sweep
     from surefoot.scores import Scores
 
-EXAMPLES = """examples:
-  surefoot figure alpha runs/*.run --qrels qrels.txt --measure nDCG@10 --baseline bm25 --of trisk -o alpha.svg
-  surefoot figure topics --scores err20.csv --system uogTrA44xi --baseline indriCASP --alpha 0,1,5 -o topics.pdf
-  surefoot figure cross --scores err20.csv --alpha 10 -o cross.png
 
-`surefoot figure KIND --help` has the options of each."""
+@dataclass(frozen=True)
+class Figure:
+    """A kind of figure. ``draw`` takes what ``read`` returns, and the options that were given as keyword arguments."""
 
-Settings = dict[str, Any]
+    draw: Callable[..., Any]
+    summary: str
+    options: Sequence[Option]
+    inputs: Sequence[Option]
+    read: Callable[[argparse.Namespace], Any]
 
-SYSTEM: Settings = {"required": True, "metavar": "NAME", "help": "the system to look into"}
-BASELINE: Settings = {"metavar": "NAME", "help": "a system, or MEAN, MEDIAN, MAX of each topic"}
-ALPHA: Settings = {
-    "type": inputs.number,
-    "metavar": "A",
-    "help": "risk sensitivity: a loss weighs 1 + alpha (default: 1)",
-}
-SYSTEMS: Settings = {"type": inputs.names, "metavar": "LIST", "help": "systems to draw, by comma (default: all)"}
-LABEL: Settings = {
-    "type": inputs.names,
-    "metavar": "LIST",
-    "help": "systems to name (default: all if few, else extremes)",
-}
-RESAMPLING: dict[str, Settings] = {
-    "n-resamples": {"type": int, "metavar": "N", "help": "of the bootstrap (default: 10000)"},
-    "seed": {"type": int, "metavar": "S", "help": "of all that is drawn (default: 0)"},
-}
-NEEDED: Settings = {**BASELINE, "required": True}
+    def command(self) -> Command:
+        """The command that draws the figure."""
+        file = OUTPUT.but(required=True, help="ends in .svg, .png or .pdf")
+        return Command(self._run, (*self.inputs, file, *self.options), summary=self.summary)
 
-OPTIONS: dict[str, dict[str, Settings]] = {
-    "shape": {
-        "systems": SYSTEMS,
-        "label": LABEL,
-        "order": {"choices": ("table", "mean"), "help": "of the topics: as read (default), or the easiest first"},
-    },
-    "profile": {"systems": SYSTEMS, "label": LABEL},
-    "alpha": {
-        "baseline": BASELINE,
-        "of": {"metavar": "MEASURE", "help": "trisk, urisk, zrisk, georisk … (default: trisk)"},
-        "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "the ends of the range (default: 0,10)"},
-        "systems": SYSTEMS,
-        "label": LABEL,
-    },
-    "topics": {
-        "system": {**SYSTEM, "type": inputs.names, "metavar": "LIST", "help": "one system, or several by comma"},
-        "baseline": NEEDED,
-        "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "up to five, by comma (default: 0,1,5)"},
-    },
-    "pca": {
-        "systems": SYSTEMS,
-        "label": LABEL,
-        "include": {"action": "store_true", "help": "MEAN, MEDIAN and MAX take part in the analysis"},
-    },
-    "correlation": {"baseline": NEEDED, "alpha": ALPHA, "systems": SYSTEMS, "label": LABEL},
-    "paired": {"system": SYSTEM, "baseline": NEEDED},
-    "sorted": {
-        "systems": {**SYSTEMS, "required": True, "help": "systems to draw, by comma"},
-        "baseline": NEEDED,
-        "alpha": {**ALPHA, "type": inputs.numbers, "metavar": "LIST", "help": "one or several, by comma (default: 1)"},
-        "mutual": {"action": "store_true", "help": "the baseline against each system too"},
-    },
-    "differences": {"baseline": NEEDED, "systems": SYSTEMS},
-    "values": {"baseline": BASELINE, "alpha": ALPHA},
-    "qq": {"system": SYSTEM, "baseline": NEEDED, "alpha": ALPHA, **RESAMPLING},
-    "rbo": {
-        "baseline": NEEDED,
-        "of": {"type": inputs.names, "metavar": "LIST", "help": "measures (default: urisk,zrisk,georisk)"},
-        "alpha": ALPHA,
-    },
-    "helped": {
-        "system": SYSTEM,
-        "baseline": NEEDED,
-        "change": {"choices": ("relative", "absolute"), "help": "to the baseline's score (default), or in the measure"},
-    },
-    "cross": {"alpha": ALPHA, "systems": SYSTEMS},
-    "plane": {"baseline": NEEDED, "alpha": ALPHA, "systems": SYSTEMS, "label": LABEL, **RESAMPLING},
-    "forest": {
-        "baseline": BASELINE,
-        "of": {"metavar": "MEASURE", "help": "mean, urisk, trisk, zrisk, georisk, tail_0.1 … (default: georisk)"},
-        "alpha": ALPHA,
-        "systems": SYSTEMS,
-        "method": {
-            "choices": ("studentised", "bca", "percentile", "jackknife"),
-            "help": "of the intervals (default: studentised)",
-        },
-        **RESAMPLING,
-    },
-}
-"""The options of each kind. Each is a keyword argument of the kind's function, whose default applies otherwise."""
+    def _run(self, arguments: argparse.Namespace) -> int:
+        from surefoot.show.plots.style import ending_of, save_plot
 
-TRADEOFF_OPTIONS: dict[str, dict[str, Settings]] = {
-    "tradeoff": {
-        "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "of the break-even lines (default: 1)"},
-        **RESAMPLING,
-    },
-    "convergence": {
-        "of": {"metavar": "FIGURE", "help": "mean, urisk, frisk, freward, losses … (default: mean)"},
-        "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "one to five of the folder's (default: three)"},
-    },
-    "churn": {},
-    "changes": {},
-    "reward-by-churn": {
-        "alpha": {"type": inputs.numbers, "metavar": "LIST", "help": "one to five of the folder's (default: three)"},
-    },
-    "best-alpha": {},
-    "front": {},
-}
-"""The same for kinds that draw the folders of `surefoot tradeoff`."""
-
-ALL_OPTIONS = OPTIONS | TRADEOFF_OPTIONS
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A parser for each kind, with its own options."""
-    kinds = parser.add_subparsers(dest="kind", metavar="KIND", title="kinds", required=True)
-    for kind, (_, summary) in (KINDS | TRADEOFF_KINDS).items():
-        own = kinds.add_parser(kind, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        if kind in KINDS:
-            inputs.add_inputs(own)
-            own.add_argument(
-                "--population",
-                type=inputs.names,
-                metavar="LIST",
-                help="systems behind Z_Risk, GeoRisk, fences and virtual baselines, by comma (default: all read)",
-            )
-        else:
-            several: Settings = {"nargs": "+"} if kind == "tradeoff" else {}
-            own.add_argument("folders", metavar="DIR", help="what surefoot tradeoff -o wrote", **several)
-        add_file(own, "-o", "--output", required=True, metavar="FILE", help="ends in .svg, .png or .pdf")
-        for option, settings in ALL_OPTIONS[kind].items():
-            own.add_argument(f"--{option}", **settings)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Read, draw, write."""
-    from surefoot.show.plots.style import ending_of, save_plot
-
-    ending_of(arguments.output)  # an unknown ending is refused before the work, not after it
-    function, _ = (KINDS | TRADEOFF_KINDS)[arguments.kind]
-    names = [option.replace("-", "_") for option in ALL_OPTIONS[arguments.kind]]
-    options = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
-    data = _scores(arguments) if arguments.kind in KINDS else _tradeoff(arguments)
-    save_plot(getattr(surefoot, function)(data, **options), arguments.output)
-    return 0
+        ending_of(arguments.output)  # an unknown ending is refused before the work, not after it
+        given = {each.flags[0][2:].replace("-", "_"): None for each in self.options}
+        options = {name: getattr(arguments, name) for name in given if getattr(arguments, name) is not None}
+        save_plot(self.draw(self.read(arguments), **options), arguments.output)
+        return 0
 
 
 def _scores(arguments: argparse.Namespace) -> Scores | None:
@@ -174,7 +68,7 @@ def _scores(arguments: argparse.Namespace) -> Scores | None:
 
 
 def _population(scores: Scores, arguments: argparse.Namespace) -> Scores:
-    """The systems of the population alone, which hold all that the figure names."""
+    """Only the systems of the population, which must hold those that the figure names."""
     from surefoot._names import as_names
     from surefoot.scores import VIRTUAL
 
@@ -185,12 +79,114 @@ def _population(scores: Scores, arguments: argparse.Namespace) -> Scores:
     return scores.select(arguments.population)
 
 
-def _tradeoff(arguments: argparse.Namespace) -> Choice | Sweep | list[Sweep]:
-    """The results that `surefoot tradeoff` wrote into the folders."""
-    from surefoot.research.tradeoff.files import read_choice, read_sweep
+def _figure(function: str, summary: str, *options: Option) -> Figure:
+    """A figure of scores, by the public name of its function, which is loaded when it draws."""
+    return Figure(lambda *data, **given: getattr(surefoot, function)(*data, **given), summary, options, SCORES, _scores)
 
-    if arguments.kind == "front":
-        return read_choice(arguments.folders)
-    if arguments.kind == "tradeoff":
-        return [read_sweep(folder) for folder in arguments.folders]
-    return read_sweep(arguments.folders)
+
+SCORES = (
+    *INPUTS,
+    option("--population", type=names, metavar="LIST",
+           help="systems behind Z_Risk, GeoRisk, fences and virtual baselines, by comma (default: all read)"),
+)  # fmt: skip
+NEEDED = BASELINE.but(required=True)
+ONE = SYSTEM.but(required=True)
+ALPHA = option("--alpha", type=number, metavar="A", help="risk sensitivity: a loss weighs 1 + alpha (default: 1)")
+ALPHAS = ALPHA.but(type=numbers, metavar="LIST")
+DRAWN = SYSTEMS.but(help="systems to draw, by comma (default: all)")
+LABEL = option("--label", type=names, metavar="LIST", help="systems to name (default: all if few, else extremes)")
+RESAMPLING = (
+    N_RESAMPLES.but(default=None, help="bootstrap resamples (default: 10000)"),
+    SEED.but(default=None),
+)
+
+FIGURES = {
+    "shape": _figure(
+        "score_shapes", "each system's score over the topics, beside the mean (SIGIR 2016, figure 1)", DRAWN, LABEL,
+        option("--order", choices=("table", "mean"), help="order of topics: as read (default), or the easiest first"),
+    ),
+    "profile": _figure("profile", "how many topics reach each score", DRAWN, LABEL),
+    "alpha": _figure(
+        "alpha_curves", "a measure against alpha, with critical values (SIGIR 2014, fig. 1; 2016, figs. 2, 3)",
+        BASELINE, option("--of", metavar="MEASURE", help="trisk, urisk, zrisk, georisk … (default: trisk)"),
+        ALPHAS.but(help="the ends of the range (default: 0,10)"), DRAWN, LABEL,
+    ),
+    "topics": _figure(
+        "topic_bars", "T_J of each topic, of one system or several, with the threshold (SIGIR 2014, figure 2)",
+        ONE.but(type=names, metavar="LIST", help="one system, or several by comma"), NEEDED,
+        ALPHAS.but(help="up to five, by comma (default: 0,1,5)"),
+    ),
+    "pca": _figure(
+        "pca_map", "a map of the systems, with virtual baselines (ECIR 2014, figures 1, 2)", DRAWN, LABEL,
+        option("--include", action="store_true", help="MEAN, MEDIAN and MAX take part in the analysis"),
+    ),
+    "correlation": _figure(
+        "correlation_map", "which systems look safe because they resemble the baseline (ECIR 2014)",
+        NEEDED, ALPHA, DRAWN, LABEL,
+    ),
+    "paired": _figure(
+        "paired_scores", "a system's scores over the baseline's, topic by topic (ECIR 2014, figure 3a)", ONE, NEEDED
+    ),
+    "sorted": _figure(
+        "sorted_values", "the part of each topic in U_Risk, the worst first (ECIR 2014, figures 3b, 3c, 4)",
+        option("--systems", "--system", "--candidate", type=names, required=True, metavar="LIST",
+               help="systems to draw, by comma"),
+        NEEDED, ALPHAS.but(help="one or several, by comma (default: 1)"),
+        option("--mutual", action="store_true", help="also draw the baseline against each system"),
+    ),
+    "differences": _figure(
+        "difference_boxes", "score differences with their fences (ECIR 2020, figure 1)", NEEDED, DRAWN
+    ),
+    "values": _figure(
+        "value_functions", "the value of a difference: linear, smooth, monotone (ECIR 2020, figure 2)", BASELINE, ALPHA
+    ),
+    "qq": _figure(
+        "qq_lines", "is the mean close to normal? Q-Q of bootstrap means (ECIR 2020, figure 3)", ONE, NEEDED, ALPHA,
+        *RESAMPLING,
+    ),
+    "rbo": _figure(
+        "rbo_bars", "do linear and smooth values rank alike? RBO with residuals (ECIR 2020, figure 4)", NEEDED,
+        option("--of", type=names, metavar="LIST", help="measures (default: urisk,zrisk,georisk)"), ALPHA,
+    ),
+    "helped": _figure(
+        "helped_hurt", "how many topics were helped and hurt, and how much (SIGIR 2012, figure 1)", ONE, NEEDED,
+        option("--change", choices=("relative", "absolute"),
+               help="relative to the baseline's score (default), or in the measure"),
+    ),
+    "cross": _figure("cross_map", "U_Risk of every system against every other, as a heat map", ALPHA, DRAWN),
+    "plane": _figure(
+        "risk_reward", "risk and reward of every system, with intervals", NEEDED, ALPHA, DRAWN, LABEL, *RESAMPLING
+    ),
+    "forest": _figure(
+        "forest", "a measure of every system with its interval", BASELINE,
+        option("--of", metavar="MEASURE", help="mean, urisk, trisk, zrisk, georisk, tail_0.1 … (default: georisk)"),
+        ALPHA, DRAWN,
+        option("--method", choices=("studentised", "bca", "percentile", "jackknife"),
+               help="method of the intervals (default: studentised)"),
+        *RESAMPLING,
+    ),
+}  # fmt: skip
+"""The kinds of figures. Each option is a keyword argument of the kind's function, whose default applies otherwise."""
+
+
+def _kinds() -> dict[str, Command]:
+    """The figures, with those that other distributions register by the entry-point group ``surefoot.figures``."""
+    from importlib.metadata import entry_points
+
+    found = FIGURES.copy()
+    for point in entry_points(group="surefoot.figures"):
+        found |= point.load()
+    return {name: figure.command() for name, figure in found.items()}
+
+
+COMMANDS = {
+    "figure": Command(
+        examples="""examples:
+  surefoot figure alpha runs/*.run --qrels qrels.txt --measure nDCG@10 --baseline bm25 --of trisk -o alpha.svg
+  surefoot figure topics --scores err20.csv --candidate uogTrA44xi --baseline indriCASP --alpha 0,1,5 -o topics.pdf
+  surefoot figure cross --scores err20.csv --alpha 10 -o cross.png
+
+`surefoot figure KIND --help` has the options of each.""",
+        kinds=_kinds,
+    ),
+}

@@ -1,4 +1,4 @@
-"""surefoot gate: may this candidate replace the baseline?"""
+"""The commands that decide: gate, judge, power."""
 
 from __future__ import annotations
 
@@ -6,78 +6,65 @@ import argparse
 import os
 import shutil
 import sys
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import Field, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
-from surefoot.cli.outputs import add_file
+from surefoot.cli.options import (
+    ALPHAS,
+    ASSESSORS,
+    BASELINE,
+    CANDIDATE,
+    DEFAULT_MEASURE,
+    INPUTS,
+    NAMES,
+    OUTPUT,
+    QRELS,
+    QUERIES,
+    SEED,
+    SEGMENTS,
+    SYSTEM,
+    TABLE_FILE,
+    TEXTS,
+    Command,
+    NewFile,
+    Option,
+    grouped,
+    names,
+    number,
+    numbers,
+    option,
+)  # fmt: skip
 from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 from surefoot.release_gate.rules import TIERS, UNDECIDED, Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from surefoot.judgments.next_judgments import NextJudgments
     from surefoot.release_gate.config import GateOptions
     from surefoot.release_gate.verdict import GateResult
+    from surefoot.results import Result
     from surefoot.scores import Scores
+    from surefoot.stats.simulator import Simulator
 
 CHOICES = {"undecided": tuple(UNDECIDED), "evidence": tuple(TIERS)}
 
-EXAMPLES = """examples:
-  surefoot gate old.run new.run --qrels qrels.txt --measure nDCG@10 --candidate new --baseline old
-  surefoot gate --scores err20.csv --candidate new --baseline old,bm25 --markdown comment.md --junit gate.xml
-  surefoot gate new.run --qrels qrels.txt --ratchet accepted.json             (against what was accepted last)
-  surefoot gate new.run --qrels qrels.txt --ratchet accepted.json --accept    (and keep it if it passes)
-  surefoot gate old.run new.run --qrels qrels.txt --candidate new --baseline old --acknowledge q17 --why "moved away"
-  surefoot gate --scores trials.csv --candidate agent --aa                    (a system against itself)
 
-Exit code 0: ship; 1: don't ship; 2: wrong use or bad input. If the evidence is not enough it is 0, unless --undecided
-says otherwise: hold gives 1 if it leans against the candidate, fail 1, exit3 3. Options may stand in surefoot.toml, in
-the table [gate], under their names without the dashes; flags win."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
-    inputs.add_inputs(parser)
-    parser.add_argument("--candidate", metavar="NAME", help="the system to judge (default: the only one that is left)")
-    parser.add_argument(
-        "--baseline", type=inputs.names, metavar="LIST", help="systems to compare with, or MEAN, MEDIAN, MAX; by comma"
-    )
-    rules = parser.add_argument_group("rules")
-    for option in fields(Rules):
-        _add_rule(rules, option.name, option.default, option.metadata["help"])
-    rules.add_argument("--queries", metavar="FILE", help="the text of the queries, shown with those that lost")
-    inputs.add_assessors(rules, "none; strict: off")
-    rules.add_argument("--protected-file", metavar="FILE", help="protected queries, one a line")
-    rules.add_argument("--segments", metavar="FILE", help="CSV of topic,segment")
-    rules.add_argument("--segment-by", metavar="COLUMN", help="which column of the segments, where there are several")
-    rules.add_argument("--config", metavar="FILE", help="options (default: surefoot.toml, if there is one)")
-    rules.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
-    rules.add_argument("--aa", action="store_true", help="gate the candidate against itself: half of its trials each")
-    losses = parser.add_argument_group("acknowledged losses")
-    losses.add_argument("--acknowledge", type=inputs.names, metavar="LIST", help="accept the losses of these queries")
-    losses.add_argument("--why", metavar="TEXT", help="the reason, with --acknowledge")
-    losses.add_argument(
-        "--acknowledged", metavar="FILE", help="the file of accepted losses (default: surefoot-losses.toml)"
-    )
-    ratchet = parser.add_argument_group("ratchet")
-    ratchet.add_argument("--ratchet", metavar="FILE", help="compare with the candidate that this file keeps")
-    ratchet.add_argument("--accept", action="store_true", help="keep the candidate in the file if it passes")
-    ratchet.add_argument(
-        "--holdout",
-        type=inputs.number,
-        metavar="X",
-        help="share of queries that only confirm what the others pass",
-    )
-    output = parser.add_argument_group("output")
-    output.add_argument("--format", choices=("table", "json", "md"), default="table", help="(default: table)")
-    add_file(output, "--junit", metavar="FILE", help="write JUnit XML, one test case for each rule")
-    add_file(output, "--markdown", metavar="FILE", help="write Markdown for a pull-request comment")
+def rule_option(field: Field[Any]) -> Option:
+    """The option of a field of `Rules`."""
+    flag, text, default = f"--{field.name.replace('_', '-')}", field.metadata["help"].replace("%", "%%"), field.default
+    if isinstance(default, tuple):
+        return option(flag, type=names, metavar="LIST", help=text)
+    if field.name in CHOICES:
+        return option(flag, choices=CHOICES[field.name], help=f"{text.partition(':')[0]} (default: {default})")
+    shown = "" if default is None else f" (default: {default:g})"
+    return option(flag, type=number, metavar="X", help=f"{text}{shown}")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Read, gate, write, print; the exit code is that of the verdict."""
+def run_gate(arguments: argparse.Namespace) -> int:
+    """May a candidate ship? The exit code is that of the verdict."""
     from surefoot.io.texts import read_queries
     from surefoot.release_gate.config import KEYS, read_options
 
@@ -95,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     result = outcome.result
     if options.queries:
         result = result.with_texts(read_queries(options.queries))
-    _write(result, arguments)
+    _write_verdict(result, arguments)
     if arguments.accept:
         _report_ratchet(result.candidate, str(options.ratchet), outcome.accepted)
     return result.exit_code
@@ -103,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _against_itself(options: GateOptions, scores: Sequence[Scores]) -> tuple[GateOptions, list[Scores]]:
     """The trials of the candidate in two halves, each a system."""
-    from surefoot.release_gate.repeats import split_trials
+    from surefoot.release_gate.splits import split_trials
 
     if options.baseline or options.ratchet:
         raise SurefootError("--aa compares the candidate with itself; leave out --baseline and --ratchet")
@@ -126,18 +113,6 @@ def _acknowledge(arguments: argparse.Namespace, options: GateOptions, scores: Se
     print(f"acknowledged in {options.losses_file}: {', '.join(arguments.acknowledge)}", file=sys.stderr)
 
 
-def _add_rule(group: Any, name: str, default: object, help: str) -> None:
-    flag, help = f"--{name.replace('_', '-')}", help.replace("%", "%%")
-    if isinstance(default, tuple):
-        group.add_argument(flag, type=inputs.names, metavar="LIST", help=help)
-    elif name in CHOICES:
-        help = f"{help.partition(':')[0]} (default: {default})"
-        group.add_argument(flag, choices=CHOICES[name], help=help)
-    else:
-        shown = "" if default is None else f" (default: {default:g})"
-        group.add_argument(flag, type=inputs.number, metavar="X", help=f"{help}{shown}")
-
-
 def _report_ratchet(candidate: str, path: str, accepted: bool) -> None:
     if accepted:
         print(f"accepted: {candidate} is the new baseline in {path}", file=sys.stderr)
@@ -145,7 +120,7 @@ def _report_ratchet(candidate: str, path: str, accepted: bool) -> None:
         print(f"not accepted: {path} keeps its baseline, and counts the try", file=sys.stderr)
 
 
-def _write(result: GateResult, arguments: argparse.Namespace) -> None:
+def _write_verdict(result: GateResult, arguments: argparse.Namespace) -> None:
     from surefoot.io.atomic import write_text
     from surefoot.release_gate.render import render_gate, render_junit, render_markdown
 
@@ -156,3 +131,240 @@ def _write(result: GateResult, arguments: argparse.Namespace) -> None:
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((100, 24)).columns
     sys.stdout.write(render_gate(result, arguments.format, width=width, color=color))
+
+
+def run_judge(arguments: argparse.Namespace) -> int:
+    """List the documents to judge next, or merge new judgments."""
+    return _merge(arguments) if arguments.merge else _judge(arguments)
+
+
+def _judge(arguments: argparse.Namespace) -> int:
+    if not (arguments.runs and arguments.candidate and arguments.baseline):
+        raise SurefootError("name the run files, --candidate and --baseline; or give new judgments with --merge")
+    from surefoot.judgments.judged_runs import JudgedRuns
+    from surefoot.judgments.next_judgments import next_judgments
+
+    with progress("Reading runs", log="none"):
+        runs = JudgedRuns.read(arguments.runs, arguments.qrels, arguments.measure or DEFAULT_MEASURE, arguments.names)
+        found = next_judgments(
+            runs,
+            arguments.candidate,
+            arguments.baseline,
+            arguments.alpha,
+            budget=arguments.budget,
+            seed=arguments.seed,
+        )
+    rows = _with_texts(found, arguments)
+    if arguments.output or not arguments.page:
+        _write_rows(rows, arguments.output)
+    if arguments.page and len(rows):
+        _write_page(rows, range(runs.levels), arguments.page)
+    for note in found.notes:
+        print(note, file=sys.stderr)
+    return 0
+
+
+def _with_texts(found: NextJudgments, arguments: argparse.Namespace) -> Result:
+    """The documents with the texts of their queries and their own, where they are given."""
+    from surefoot.io.texts import read_documents, read_queries
+    from surefoot.results import Result
+
+    columns = dict(found.columns)
+    if arguments.queries:
+        queries = read_queries(arguments.queries)
+        columns["query"] = [queries.get(topic, "") for topic in columns["topic"]]
+    if arguments.documents_text:
+        texts = read_documents(arguments.documents_text, set(columns["document"]))
+        columns["text"] = [texts.get(document, "") for document in columns["document"]]
+    return Result(found.signature, columns, found.notes)
+
+
+def _write_rows(found: Result, output: str | None) -> None:
+    import csv
+    import io
+
+    from surefoot.io.atomic import write_text
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(found.columns)
+    writer.writerows(zip(*found.columns.values(), strict=True))
+    if output:
+        write_text(output, out.getvalue())
+    else:
+        sys.stdout.write(out.getvalue())
+
+
+def _write_page(rows: Result, grades: Sequence[int], path: str) -> None:
+    from surefoot.io.atomic import write_text
+    from surefoot.show.judging import judging_page
+
+    write_text(path, judging_page(rows.rows(), grades, name=Path(path).stem))
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    from surefoot.errors import counted
+    from surefoot.io.atomic import write_text
+    from surefoot.io.trec import read_qrels
+    from surefoot.io.trec_writer import qrels_lines
+    from surefoot.judgments.next_judgments import merge_qrels
+
+    if arguments.runs or arguments.page or not arguments.output:
+        raise SurefootError("--merge takes --qrels and writes to -o; it needs no runs and makes no page")
+    known = read_qrels(arguments.qrels)
+    lines = list(qrels_lines(merge_qrels(known, map(read_qrels, arguments.merge))))
+    write_text(arguments.output, "".join(lines))
+    print(
+        f"{arguments.output}: {counted(len(lines), 'judgment')}, {len(lines) - len(known)} of them new",
+        file=sys.stderr,
+    )
+    return 0
+
+
+def run_power(arguments: argparse.Namespace) -> int:
+    """The number of topics that shows a risk of this size."""
+    from surefoot.stats.power import TOPICS, power
+
+    simulator = _simulator(arguments)
+    system, baseline = simulator.systems
+    result = power(
+        simulator,
+        system,
+        baseline,
+        arguments.alpha,
+        _sizes(arguments.topics) or TOPICS,
+        level=arguments.level,
+        n_simulations=arguments.n_simulations,
+        seed=arguments.seed,
+    )
+    inputs.show(result if arguments.format in ("csv", "json") else result.drawn(), arguments)
+    return 0
+
+
+def _sizes(given: list[float] | None) -> list[int]:
+    broken = [size for size in given or [] if not size.is_integer()]
+    if broken:
+        raise SurefootError(f"--topics takes whole numbers; got {broken[0]:g}")
+    return [int(size) for size in given or []]
+
+
+def _simulator(arguments: argparse.Namespace) -> Simulator:
+    """A system and its baseline, in this order."""
+    from surefoot.stats.power import fitted_pair, planted_pair
+
+    if (arguments.system is None) == (arguments.loss is None):
+        raise SurefootError("give --system with the scores it was measured by, or the size of a --loss; not both")
+    measured = arguments.scores or arguments.runs or arguments.repeats or arguments.system
+    if measured and arguments.baseline is None:
+        raise SurefootError("name the --baseline")
+    if not measured and arguments.baseline is not None:
+        raise SurefootError("--baseline names a system of the scores: give those with --scores, or runs with --qrels")
+    if arguments.system is not None:
+        return fitted_pair(inputs.load_one(arguments), arguments.system, arguments.baseline)
+    if measured:
+        return planted_pair(arguments.loss, arguments.share, inputs.load_one(arguments), arguments.baseline)
+    return planted_pair(arguments.loss, arguments.share)
+
+
+COMMANDS = {
+    "gate": Command(
+        run_gate,
+        (
+            *INPUTS,
+            CANDIDATE.but(help="the system to judge (default: the only one that is left)"),
+            BASELINE.but(action="extend", type=names, metavar="LIST",
+                         help="systems to compare with, or MEAN, MEDIAN, MAX; by comma, or repeated"),
+            *grouped(
+                "rules",
+                *map(rule_option, fields(Rules)),
+                QUERIES.but(help="texts of the queries, shown with those that lost"),
+                ASSESSORS.but(help=ASSESSORS.settings["help"].format(default="none; strict: off")),
+                option("--protected-file", metavar="FILE", help="protected queries, one a line"),
+                *SEGMENTS,
+                option("--config", metavar="FILE", help="options (default: surefoot.toml, if there is one)"),
+                SEED.but(default=None),
+                option("--aa", action="store_true", help="gate the candidate against itself: half of its trials each"),
+            ),
+            *grouped(
+                "acknowledged losses",
+                option("--acknowledge", type=names, metavar="LIST", help="accept the losses of these queries"),
+                option("--why", metavar="TEXT", help="the reason, with --acknowledge"),
+                option("--acknowledged", metavar="FILE",
+                       help="the file of accepted losses (default: surefoot-losses.toml)"),
+            ),
+            *grouped(
+                "ratchet",
+                option("--ratchet", metavar="FILE", help="compare with the candidate that this file keeps"),
+                option("--accept", action="store_true", help="keep the candidate in the file if it passes"),
+                option("--holdout", type=number, metavar="X",
+                       help="share of queries that only confirm what the others pass"),
+            ),
+            *grouped(
+                "output",
+                option("--format", choices=("table", "json", "md"), default="table", help="(default: table)"),
+                option("--junit", type=NewFile, metavar="FILE",
+                       help="write JUnit XML, one test case for each rule"),
+                option("--markdown", type=NewFile, metavar="FILE", help="write Markdown for a pull-request comment"),
+            ),
+        ),
+        """examples:
+  surefoot gate old.run new.run --qrels qrels.txt --measure nDCG@10 --candidate new --baseline old
+  surefoot gate --scores err20.csv --candidate new --baseline old,bm25 --markdown comment.md --junit gate.xml
+  surefoot gate new.run --qrels qrels.txt --ratchet accepted.json             (against what was accepted last)
+  surefoot gate new.run --qrels qrels.txt --ratchet accepted.json --accept    (and keep it if it passes)
+  surefoot gate old.run new.run --qrels qrels.txt --candidate new --baseline old --acknowledge q17 --why "moved away"
+  surefoot gate --scores trials.csv --candidate agent --aa                    (a system against itself)
+
+Exit code 0: ship; 1: don't ship; 2: wrong use or bad input. If the evidence is not enough it is 0, unless --undecided
+says otherwise: hold gives 1 if it leans against the candidate, fail 1, exit3 3. Options may stand in surefoot.toml, in
+the table [gate], under their names without the dashes; flags win.""",
+    ),
+    "judge": Command(
+        run_judge,
+        (
+            option("runs", nargs="*", metavar="RUN", help="TREC run files; all of them vote for documents"),
+            QRELS.but(required=True, help="the relevance judgments so far"),
+            CANDIDATE,
+            BASELINE.but(help="the system to compare it with"),
+            option("--measure", metavar="NAME", help=f"(default: {DEFAULT_MEASURE})"),
+            NAMES,
+            option("--alpha", type=number, default=0.0, metavar="A",
+                   help="risk sensitivity of the verdict on U_Risk (default: 0, the mean)"),
+            option("--budget", type=int, default=50, metavar="N", help="documents to judge (default: 50)"),
+            SEED,
+            *TEXTS,
+            option("--merge", nargs="+", metavar="FILE",
+                   help="instead, add these judgments to --qrels and write them to -o"),
+            option("--page", type=NewFile, metavar="FILE",
+                   help="also write a page to judge them in, such as judge.html"),
+            OUTPUT.but(help="CSV of topic,document,priority,reason (default: stdout)"),
+        ),
+        r"""examples:
+  surefoot judge runs/*.run --qrels qrels.txt --candidate new --baseline old --budget 50 -o to-judge.csv
+  surefoot judge runs/*.run --qrels qrels.txt --candidate new --baseline old --queries queries.tsv \
+      --documents-text corpus.jsonl --page judge.html
+  surefoot judge --merge judged.qrels --qrels qrels.txt -o more.qrels""",
+    ),
+    "power": Command(
+        run_power,
+        (
+            *INPUTS,
+            SYSTEM.but(help="the system whose measured risk is to be seen"),
+            BASELINE,
+            option("--loss", type=number, metavar="X",
+                   help="instead of --candidate: a copy of the baseline that loses X"),
+            option("--share", type=number, default=1.0, metavar="P", help="share of topics that lose (default: 1)"),
+            *ALPHAS,
+            option("--topics", type=numbers, metavar="LIST", help="numbers of topics, by comma (default: 25 to 400)"),
+            option("--level", type=number, default=0.05, help="significance level (default: 0.05)"),
+            option("--n-simulations", type=int, default=2000, metavar="N",
+                   help="simulated collections (default: 2000)"),
+            SEED,
+            *TABLE_FILE,
+        ),
+        """examples:
+  surefoot power --scores err20.csv --candidate new --baseline old --alpha 1,5
+  surefoot power --scores err20.csv --baseline old --loss 0.2 --share 0.1     (a copy of old that loses on a tenth)
+  surefoot power --loss 0.2 --share 0.1 --topics 50,100,200,400,800           (built-in margins, no data)""",
+    ),
+}  # fmt: skip

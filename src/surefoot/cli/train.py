@@ -1,63 +1,114 @@
-"""surefoot train: learn a ranker that avoids risk."""
+"""The commands of learned rankers: train, predict, export."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import MISSING, Field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surefoot.cli.outputs import NewModel, add_file
+from surefoot.cli.options import BASELINE, OUTPUT, Command, NewFile, NewModel, Option, grouped, number, option
 from surefoot.cli.progress import progress, time_left
-from surefoot.cli.training_options import PAIRS, TREES, add_baselines, add_settings, settings_from
-from surefoot.errors import counted
+from surefoot.errors import SurefootError, counted
+from surefoot.learn.settings import FIELDS, Settings
 
 if TYPE_CHECKING:
-    from surefoot.learn.early_stopping import Progress
-    from surefoot.learn.settings import Settings
+    from surefoot.learn.data import RankingData
+    from surefoot.learn.models import Model
     from surefoot.learn.training_run import Trained
+    from surefoot.learn.validation import Progress
+    from surefoot.scores import FloatArray
 
+PAIRS = (
+    "objective_options", "virtual_baseline", "metric", "risk_metric", "cutoff", "truncation", "sigmoid", "norm",
+    "empty",
+)  # fmt: skip
+TREES = (
+    "engine", "n_estimators", "num_leaves", "learning_rate", "min_child_samples", "early_stopping_rounds", "stop_on",
+    "params", "seed", "n_jobs",
+)  # fmt: skip
 OBJECTIVE = ("learner", "objective", "alpha", *PAIRS)
 MODEL = ("query_feature", "n_bags", "guard", "max_loss")
 SIZES = {"queries": "query", "documents": "document", "features": "feature"}
-
-EXAMPLES = """examples:
-  surefoot train --train train.txt --valid vali.txt --objective ucro --alpha 2 --baseline feature:110 -o model/
-  surefoot train --train train.txt.gz --valid vali.txt.gz --objective georisk --baseline run:bm25.run \\
-      --baseline model:old/ --early-stopping 50 -o model/
-  surefoot train --train train.txt --learner afs --objective georisk --baseline feature:110 --baseline order -o linear/
-  surefoot train --safe --train train.txt vali.txt --baseline feature:110 -o model/             (a recipe to begin with)
-  surefoot train ... -o model/ --resume          (after Ctrl-C or a crash: goes on to the same model)
-
-The model is a plain LightGBM or XGBoost file, or one of weights, with a card. Rank with `surefoot predict`."""
+BASELINES = "feature:N (as numbered in the file), -feature:N, rank:N, order, run:FILE, scores:FILE or model:PATH"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of this command."""
-    data = parser.add_argument_group("data")
-    data.add_argument("--train", nargs="+", required=True, metavar="FILE", help="LETOR files to learn from")
-    data.add_argument("--valid", nargs="+", metavar="FILE", help="LETOR files to choose the best iteration on")
-    add_baselines(data, "once for each baseline", ["valid"])
-    parser.add_argument(
-        "--safe",
-        action="store_true",
-        help="a recipe to begin with, for one baseline: 8 bags of small trees for the mean, each stopped on queries "
-        "that it holds out, and a guard fitted on those; other options, as --alpha 1, change it",
+def baseline_options(text: str, *sets: str, required: bool = False) -> tuple[Option, ...]:
+    """--baseline, and for each further set of queries the baselines that it has instead."""
+    baseline = option("--baseline", action="append", required=required, metavar="WHAT", help=f"{BASELINES}; {text}")
+    others = (
+        option(f"--{name}-baseline", action="append", metavar="WHAT",
+               help=f"the same for the queries of --{name}, where --baseline is scores:FILE")
+        for name in sets
+    )  # fmt: skip
+    missing = option("--missing", choices=("error", "last"), default="error",
+                     help="how to treat documents that a run lacks (default: error)")  # fmt: skip
+    return (baseline, *others, missing)
+
+
+def setting_options(names: Iterable[str]) -> tuple[Option, ...]:
+    """The options of these fields of `Settings`. `settings_from` reads those that were given."""
+    return tuple(
+        Option(field.metadata["flags"], {"dest": field.name, "default": argparse.SUPPRESS, **_parsed_as(field)})
+        for field in map(FIELDS.__getitem__, names)
     )
-    add_settings(parser.add_argument_group("objective"), OBJECTIVE)
-    add_settings(parser.add_argument_group("trees"), (*TREES, *MODEL))
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in the output folder; "
-                        "with --cluster also to keep one, the folder being one that all workers see")  # fmt: skip
-    parser.add_argument("--cluster", metavar="ADDRESS", help="train on the Dask cluster of this scheduler, as "
-                        "tcp://10.0.0.1:8786; needs --engine xgboost")  # fmt: skip
-    folder = "folder for the model and its card"
-    add_file(parser, "-o", "--output", kind=NewModel, required=True, metavar="DIR", help=folder)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Read, train, save, print."""
+def settings_from(arguments: argparse.Namespace, names: Iterable[str], base: Settings | None = None) -> Settings:
+    """The settings of ``base``, a recipe or the defaults, with those that were given by flags."""
+    base = base or Settings()
+    given = {name: getattr(arguments, name) for name in names if hasattr(arguments, name)}
+    for name in ("objective_options", "params"):
+        if name in given:
+            given[name] = {**getattr(base, name), **dict(map(key_value, given[name]))}
+    return replace(base, **given)
+
+
+def _parsed_as(field: Field[Any]) -> dict[str, Any]:
+    """The keyword arguments of `argparse` for a field."""
+    default = {} if field.default is MISSING else field.default
+    shown = (
+        "" if default is None or default == {} else f" (default: {default:{'g' if isinstance(default, float) else ''}})"
+    )
+    found: dict[str, Any] = {"help": f"{field.metadata['help']}{shown}"}
+    if field.type == "bool":
+        return found | {"action": argparse.BooleanOptionalAction}
+    if field.metadata["choices"]:
+        return found | {"choices": field.metadata["choices"]}
+    found["metavar"] = field.metadata["metavar"]
+    if default == {}:
+        return found | {"action": "append"}
+    kinds = {"float": number, "int": depth if field.name == "truncation" else int}
+    return found | {"type": next((kinds[name] for name in kinds if name in str(field.type)), str)}
+
+
+def depth(text: str) -> int | None:
+    """A rank, or None for all."""
+    if text == "all":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a rank of 1 or more, or all; got {text!r}")
+    return int(text)
+
+
+def key_value(text: str) -> tuple[str, Any]:
+    """K=V, with V a number, true or false where it looks like one."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise SurefootError(f"expected K=V, as spread=se; got {text!r}")
+    for kind in (int, float):
+        try:
+            return key, kind(value)
+        except ValueError:
+            continue
+    return key, {"true": True, "false": False}.get(value.lower(), value)
+
+
+def run_train(arguments: argparse.Namespace) -> int:
+    """Learn a ranker that avoids risk."""
     settings = train_settings(arguments)
     _validate(arguments, settings)
     trained = (_train_on_cluster if arguments.cluster else _train)(arguments, settings)
@@ -66,16 +117,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def train_settings(arguments: argparse.Namespace) -> Settings:
-    """The settings that were asked for: the defaults or the recipe, with what was given."""
-    from surefoot.learn.recipes import SAFE
+    """The defaults or the recipe, with the settings that were given."""
+    from surefoot.learn.settings import SAFE
 
     return settings_from(arguments, (*OBJECTIVE, *TREES, *MODEL), SAFE if arguments.safe else None)
 
 
 def _validate(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Tell at once what would fail after the data are read."""
-    from surefoot.learn.early_stopping import validate_stopping
+    """Refuse at once what would fail after the data are read."""
     from surefoot.learn.training import validate_output
+    from surefoot.learn.validation import validate_stopping
 
     validate_stopping(settings, bool(arguments.valid) or settings.n_bags > 1)
     if arguments.cluster:
@@ -86,7 +137,7 @@ def _validate(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 def _train(arguments: argparse.Namespace, settings: Settings) -> Trained:
-    from surefoot.io.letor import read_letor
+    from surefoot.learn.letor import read_letor
     from surefoot.learn.training import CHECKPOINT, train
 
     checkpoint = Path(arguments.output) / CHECKPOINT
@@ -105,10 +156,10 @@ def _train(arguments: argparse.Namespace, settings: Settings) -> Trained:
 
 
 def _train_on_cluster(arguments: argparse.Namespace, settings: Settings) -> Trained:
-    """The rows go to the workers from here; for tables that lie with the workers there is `surefoot.cluster.dask`."""
+    """Send the rows to the workers; `surefoot.cluster.dask` trains on tables that lie with the workers."""
     from surefoot.cluster.dask import connect, train_data
     from surefoot.io.atomic import remove
-    from surefoot.io.letor import read_letor
+    from surefoot.learn.letor import read_letor
     from surefoot.learn.training import CHECKPOINT
 
     checkpoint = Path(arguments.output) / CHECKPOINT if arguments.resume else None
@@ -132,8 +183,9 @@ def _print(card: Mapping[str, Any], output: Path) -> None:
     for note in card["notes"]:
         print(f"note: {note}", file=sys.stderr)
     size = ", ".join(counted(data[key], noun) for key, noun in SIZES.items())
-    linear = card["engine"]["name"] == "linear"
-    grown = f"{settings['learner']} in {counted(card['trees'], 'step')}" if linear else f"{card['trees']} trees"
+    is_registered = card["engine"]["name"] != settings["engine"]
+    steps = f"{settings['learner']} in {counted(card['trees'], 'step')}"
+    grown = steps if is_registered else f"{card['trees']} trees"
     print(f"{output}: {grown}, {_objective(settings)}, from RankingData({size})")
     if "unguarded" in card:
         _print_guard(card)
@@ -143,13 +195,13 @@ def _print(card: Mapping[str, Any], output: Path) -> None:
 
 
 def _objective(settings: Mapping[str, Any]) -> str:
-    """What was trained for; plain LambdaMART knows no alpha, and U-CRO at alpha 0 is the same."""
+    """The objective; plain LambdaMART has no alpha, and U-CRO at alpha 0 is the same."""
     name, alpha = settings["objective"], settings["alpha"]
     return "lambdamart" if name == "lambdamart" or (name, alpha) == ("ucro", 0) else f"{name} at alpha {alpha:g}"
 
 
 def _print_guard(card: Mapping[str, Any]) -> None:
-    """What the guard does on queries that neither it nor the bags saw."""
+    """Print the effect of the guard on queries that neither it nor the bags saw."""
     guard, before, after = card["guard"], card["unguarded"], card.get("validation")
     if after is None:
         print(f"  guard: {guard['kind']}, by {guard['baseline']}. {guard['certificate']['words']}")
@@ -164,15 +216,144 @@ def _print_guard(card: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _progress(settings: Settings) -> Iterator[Callable[[Progress], None]]:
-    """Shows the measures of the validation queries after each iteration."""
-    from surefoot.learn.metrics import Metric
+    """Show the measures of the validation queries after each iteration."""
     from surefoot.learn.validation import describe
 
-    metric = str(Metric.reported(settings))
-    with progress("Training") as tell:
+    metric = str(settings.reported_metric)
+    with progress("Training") as show:
 
         def report(at: Progress) -> None:
             shown = f"{describe(at.measures, metric)}, {time_left(at.seconds_left)}"
-            tell(at.iteration, at.n_iterations, f"{at.iteration}/{at.n_iterations}: {shown}")
+            show(at.iteration, at.n_iterations, f"{at.iteration}/{at.n_iterations}: {shown}")
 
         yield report
+
+
+def run_predict(arguments: argparse.Namespace) -> int:
+    """Rank documents with a trained model, or with a baseline of the data."""
+    from surefoot.io.atomic import write_text
+    from surefoot.io.files import name_of
+    from surefoot.io.trec_writer import labelled_documents, qrels_lines, ranked_documents, run_lines
+    from surefoot.learn.letor import read_letor
+
+    ranker = _ranker(arguments.model)
+    data = read_letor(arguments.data)
+    data, scores = _rank(ranker, data, arguments.baseline)
+    if data.documents is None:
+        print("note: the data has no document ids; documents are named by query and place", file=sys.stderr)
+    tag = "-".join(name_of(Path(arguments.output)).split())
+    write_text(arguments.output, "".join(run_lines(ranked_documents(data, scores), tag)))
+    if arguments.write_qrels:
+        write_text(arguments.write_qrels, "".join(qrels_lines(labelled_documents(data))))
+    print(f"{arguments.output}: {data!r}{_effectiveness(ranker, data, scores)}")
+    return 0
+
+
+def _ranker(name: str) -> Model | str:
+    """A model, or the name of a baseline that is in the data."""
+    if name == "order" or name.partition(":")[0] in ("feature", "-feature", "rank"):
+        return name
+    from surefoot.learn.models import load_model
+
+    return load_model(name)
+
+
+def _rank(ranker: Model | str, data: RankingData, baseline: str | None) -> tuple[RankingData, FloatArray]:
+    """The data with the features of the ranker, and its scores."""
+    if isinstance(ranker, str):
+        from surefoot.learn.baseline import baselines_of
+
+        return data, baselines_of(ranker, data).ranking("predict")
+    aligned = ranker.align(data)
+    if ranker.card["data"]["first_feature"] is None and aligned is not data:
+        print(
+            f"note: the model knows features by place; the first is taken to be number {aligned.first_feature}",
+            file=sys.stderr,
+        )
+    return aligned, ranker.predict(aligned, baseline=baseline)
+
+
+def _effectiveness(ranker: Model | str, data: RankingData, scores: FloatArray) -> str:
+    """The mean of the metric that the model was trained for, under the name that `evaluate --measure` takes."""
+    if not data.labels.any():
+        return ""
+    settings = Settings() if isinstance(ranker, str) else ranker.settings
+    metric = settings.reported_metric.bind(data.labels, data.bounds, settings.empty)
+    return f", {metric.metric} {metric(scores)[metric.counted].mean():.4f}"
+
+
+def run_export(arguments: argparse.Namespace) -> int:
+    """Convert a trained model for other services."""
+    from surefoot.learn.export import export_model
+    from surefoot.learn.models import load_model
+
+    model = load_model(arguments.model)
+    written = export_model(model, arguments.output, arguments.to)
+    whole = " and their guard" if arguments.to == "json" and model.guard is not None else ""
+    print(f"{written[0]}: {model.card['trees']} trees{whole}")
+    if len(written) > 1:
+        print(f"{written[1]}: the guard, without which the trees are not safe; the manual on serving ranks by both")
+    return 0
+
+
+DATA = (
+    option("--train", nargs="+", required=True, metavar="FILE", help="LETOR files to learn from"),
+    option("--valid", nargs="+", metavar="FILE", help="LETOR files to choose the best iteration on"),
+)
+COMMANDS = {
+    "train": Command(
+        run_train,
+        (
+            *grouped("data", *DATA, *baseline_options("once for each baseline", "valid")),
+            option("--safe", action="store_true",
+                   help="a recipe to begin with, for one baseline: 8 bags of small trees for the mean, each stopped on "
+                   "queries that it holds out, and a guard fitted on those; other options, as --alpha 1, change it"),
+            *grouped("objective", *setting_options(OBJECTIVE)),
+            *grouped("trees", *setting_options((*TREES, *MODEL))),
+            option("--resume", action="store_true",
+                   help="resume from the checkpoint in the output folder; with --cluster also keep one, in a folder "
+                   "that all workers see"),
+            option("--cluster", metavar="ADDRESS",
+                   help="train on the Dask cluster of this scheduler, as tcp://10.0.0.1:8786; needs --engine xgboost"),
+            OUTPUT.but(type=NewModel, required=True, metavar="DIR", help="folder for the model and its card"),
+        ),
+        """examples:
+  surefoot train --train train.txt --valid vali.txt --objective ucro --alpha 2 --baseline feature:110 -o model/
+  surefoot train --train train.txt.gz --valid vali.txt.gz --objective georisk --baseline run:bm25.run \\
+      --baseline model:old/ --early-stopping 50 -o model/
+  surefoot train --train train.txt --learner afs --objective georisk --baseline feature:110 --baseline order -o linear/
+  surefoot train --safe --train train.txt vali.txt --baseline feature:110 -o model/             (a recipe to begin with)
+  surefoot train ... -o model/ --resume          (after Ctrl-C or a crash: reaches the same model)
+
+The model is a plain LightGBM or XGBoost file, or one of weights, with a card. Rank with `surefoot predict`.""",
+    ),
+    "predict": Command(
+        run_predict,
+        (
+            option("model", metavar="MODEL",
+                   help="folder that `surefoot train` wrote, or feature:N, -feature:N, rank:N or order"),
+            option("data", nargs="+", metavar="FILE", help="LETOR files of the documents to rank"),
+            BASELINE.but(metavar="WHAT",
+                         help="for a guarded model whose baseline is no feature: run:FILE, scores:FILE or model:PATH, "
+                         "for these documents"),
+            option("--write-qrels", type=NewFile, metavar="FILE",
+                   help="also write the labels, as judgments of the run"),
+            OUTPUT.but(required=True, help="where to write the TREC run"),
+        ),
+        """examples:
+  surefoot predict model/ test.txt -o new.run --write-qrels test.qrels
+  surefoot predict feature:110 test.txt -o bm25.run                      (the baseline's own ranking)
+  surefoot evaluate new.run bm25.run --qrels test.qrels --measure "nDCG(dcg='exp-log2')@10" --baseline bm25""",
+    ),
+    "export": Command(
+        run_export,
+        (
+            option("model", metavar="MODEL", help="folder that `surefoot train` wrote"),
+            option("--to", choices=("json", "treelite", "onnx"), default="json", help="format (default: json)"),
+            OUTPUT.but(required=True, help="the file to write"),
+        ),
+        """examples:
+  surefoot export model/ --to json -o ranker.json          (trees and guard; the manual has code that reads it)
+  surefoot export model/ --to onnx -o ranker.onnx          (the trees; a guarded model's guard lies beside them)""",
+    ),
+}  # fmt: skip

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from operator import getitem
 from typing import Any
 
 import numpy as np
 
+from surefoot._lazy import optional
 from surefoot._typing import PathLike
-from surefoot.cluster.columns import Columns, Shard, query_ids
 from surefoot.cluster.dask_futures import gather, wait
-from surefoot.cluster.evaluation import concat_scores, evaluate_shard, features_of, predict_rows, validate_by_row
-from surefoot.cluster.partitioning import Partitioning, partition_queries
+from surefoot.cluster.shards import (
+    Columns,
+    Partitioning,
+    Shard,
+    concat_scores,
+    evaluate_shard,
+    features_of,
+    partition_queries,
+    predict_rows,
+    query_ids,
+    validate_by_row,
+)
 from surefoot.cluster.worker import (
     WorkerRequest,
     WorkerResult,
@@ -25,8 +34,7 @@ from surefoot.cluster.worker import (
 from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
 from surefoot.learn.checkpoint import EVERY
-from surefoot.learn.data import RankingData
-from surefoot.learn.feature_alignment import same_features
+from surefoot.learn.data import RankingData, same_features
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
 from surefoot.learn.training_run import Trained
@@ -55,11 +63,7 @@ def connect(address: str) -> Iterator[Any]:
     >>> with connect("tcp://10.0.0.1:8786") as client:  # doctest: +SKIP
     ...     trained = train(client, frame, "feature:bm25", Settings(engine="xgboost"))
     """
-    try:
-        import distributed
-    except ModuleNotFoundError as error:
-        raise SurefootError(f"clusters need more packages: pip install 'surefoot[cluster]' (no {error.name})") from None
-    new_client: Any = distributed.Client
+    new_client: Any = optional("distributed").Client
     try:
         client = new_client(address, timeout=CONNECT_TIMEOUT)
     except (OSError, ValueError) as error:
@@ -85,8 +89,8 @@ def train(
 ) -> Trained:
     """Train a ranker on all workers of a Dask cluster, as `surefoot.learn.train` does on one machine.
 
-    Rows may come in any order: those of a query go to one worker, in the order of the frame, and it is checked that
-    all arrived. The frame is read twice; persist it if that is slow.
+    Rows may come in any order. The rows of a query go to one worker, in the order of the frame; missing rows are an
+    error. The frame is read twice; persist it if that is slow.
 
     Parameters
     ----------
@@ -95,23 +99,23 @@ def train(
     frame : dask.dataframe.DataFrame
         One row per document.
     baseline : str or list of str, optional
-        ``feature:NAME``, ``scores:NAME`` or ``values:NAME``; see `surefoot.cluster.columns.Columns`.
+        ``feature:NAME``, ``scores:NAME`` or ``values:NAME``; see `surefoot.cluster.shards.Columns`.
     settings : Settings, optional
-        What to train; the engine is XGBoost.
+        The settings of the training; the engine is XGBoost.
     valid : dask.dataframe.DataFrame, optional
         Queries to choose the best iteration on.
     query, label : str
         The columns of query ids and labels.
     features : list of str, optional
-        The columns of features; by default all that are nothing else.
+        The columns of features; by default all other columns.
     init_model : Model, optional
-        A model whose trees stay; new ones are added.
+        A model to which trees are added.
     callbacks : sequence
         Callbacks of XGBoost, run on each worker.
     checkpoint : path, optional
-        A file in a folder that all workers see. The first worker keeps the state of the training there, and a training
-        that finds it goes on from it to the same model; one with other rows, settings or workers is refused. Remove
-        the file when the model is saved.
+        A file in a folder that all workers see. The first worker saves the state of the training there, and the same
+        training resumes from it to the same model; one with other rows, settings or workers is refused. Remove the
+        file when the model is saved.
     checkpoint_every : float
         Seconds between checkpoints.
 
@@ -151,7 +155,7 @@ def train_data(
     missing: Missing = "error",
     checkpoint: PathLike | None = None,
 ) -> Trained:
-    """Train on all workers from data that this process holds.
+    """Train on all workers with data of this process.
 
     Parameters
     ----------
@@ -189,12 +193,12 @@ def train_data(
 
 
 def predict(model: Model, frame: Any) -> Any:
-    """The score of each document, computed where its row is, once Dask is asked to.
+    """The score of each document, computed lazily on the worker that has its row.
 
     Parameters
     ----------
     model : Model
-        One that scores documents one by one: not guarded by its baseline.
+        A model without a guard, which scores documents one by one.
     frame : dask.dataframe.DataFrame
         One row per document.
 
@@ -258,11 +262,11 @@ def train_shards(
     shards: Sequence[Any],
     valid: Sequence[Any] | None = None,
 ) -> list[WorkerResult]:
-    """Train, worker i holding shard i. The workers are locked: two trainings that share some would deadlock."""
+    """Train, with shard i on worker i. The workers are locked, since two trainings that share some would deadlock."""
     from distributed import MultiLock
 
     with MultiLock(list(workers)):
-        # On the scheduler: a tracker that dies with its worker could not tell the others to stop.
+        # On the scheduler: a tracker that dies with its worker could not stop the others.
         tracker = client.run_on_scheduler(_start_tracker, len(workers))
         futures = [
             client.submit(
@@ -299,7 +303,7 @@ def _sizes(partition: Any) -> tuple[Any, Any]:
 def _shards(
     client: Any, frame: Any, columns: Columns, partitioning: Partitioning, workers: Sequence[str]
 ) -> list[Any]:  # fmt: skip
-    """Bring each query's rows to its worker. Partitions come in the order of the frame, so rows stay in it too."""
+    """Bring each query's rows to its worker, in the order of the frame."""
     from dask.delayed import delayed
 
     partitions = frame[columns.needed].to_delayed()
@@ -331,15 +335,7 @@ def split_data(data: RankingData, baselines: Baselines, partitioning: Partitioni
     shard_of_query = partitioning.shard_of(np.arange(len(data)))
     for shard in range(partitioning.n_shards):
         queries = np.flatnonzero(shard_of_query == shard)
-        rows = np.isin(data.query_of_row, queries)
-        yield Shard(
-            data.select(queries),
-            replace(
-                baselines,
-                rows=tuple(None if one is None else one[rows] for one in baselines.rows),
-                reached=tuple(None if one is None else one[queries] for one in baselines.reached),
-            ),
-        )
+        yield Shard(data.select(queries), baselines.select(data, queries))
 
 
 def _start_tracker(workers: int, dask_scheduler: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Waiting for what the workers of a Dask cluster compute together, where one that is lost stops all."""
+"""Waiting for results that Dask workers compute together, so that the loss of one stops all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def gather(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> list[
 
 
 def wait(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
-    """Wait for all, or until one fails or a worker is lost: the others would wait for it forever."""
+    """Wait for all, or until one fails or a worker is lost, for which the others would wait forever."""
     lost: set[str] = set()
     while not lost and any(future.status == "pending" for future in futures):
         _poll(futures)
@@ -45,11 +45,11 @@ def wait(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
     if mistakes:
         raise mistakes[0]
     reason = f"lost {listed(sorted(lost))}" if lost else f"failed on a worker ({failure_reason(errors)})"
-    raise SurefootError(f"the cluster {reason}; no model was made: train again") from next(iter(errors), None)
+    raise SurefootError(f"the cluster {reason}; there is no model: train again") from next(iter(errors), None)
 
 
 def _restart_waiting(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
-    """Restart workers that go on waiting for one that is gone: XGBoost's collective operations have no timeout."""
+    """Restart workers that wait for a lost one: XGBoost's collective operations have no timeout."""
     keys, end = {future.key for future in futures}, time.monotonic() + REASON_TIMEOUT
     while True:
         alive = [worker for worker in workers if worker in client.nthreads()]
@@ -60,7 +60,7 @@ def _restart_waiting(client: Any, futures: Sequence[Any], workers: Sequence[str]
         if time.monotonic() > end:
             break
         time.sleep(POLL_EVERY)
-    with suppress(ValueError):  # of workers without a nanny, which nobody can restart
+    with suppress(ValueError):  # workers without a nanny can't be restarted
         client.restart_workers(waiting, timeout=RESTART_TIMEOUT)
 
 

@@ -1,7 +1,7 @@
 """Training, ranking and evaluating on a Spark cluster.
 
-Training is one barrier stage: Spark starts all its tasks at once, and if one is lost it starts all of them again, so a
-training never goes on with fewer workers than it began with.
+Training is one barrier stage: Spark starts all its tasks at once, and if one is lost it restarts all of them, so a
+training never continues with fewer workers.
 """
 
 from __future__ import annotations
@@ -13,9 +13,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from surefoot._typing import PathLike
-from surefoot.cluster.columns import Columns, Shard
-from surefoot.cluster.evaluation import concat_scores, evaluate_shard, features_of, predict_rows, validate_by_row
-from surefoot.cluster.partitioning import Partitioning, partition_queries
+from surefoot.cluster.shards import (
+    Columns,
+    Partitioning,
+    Shard,
+    concat_scores,
+    evaluate_shard,
+    features_of,
+    partition_queries,
+    predict_rows,
+    validate_by_row,
+)
 from surefoot.cluster.worker import ELSEWHERE, WorkerRequest, combine, start_tracker, train_worker
 from surefoot.errors import SurefootError
 from surefoot.learn.checkpoint import EVERY
@@ -45,17 +53,17 @@ def train(
 ) -> Trained:
     """Train a ranker on some tasks of a Spark cluster, as `surefoot.learn.train` does on one machine.
 
-    Rows may come in any order: those of a query go to one task, in the order of the frame, and it is checked that all
-    arrived. The frame is read twice; persist it if that is slow.
+    Rows may come in any order. The rows of a query go to one task, in the order of the frame; missing rows are an
+    error. The frame is read twice; persist it if that is slow.
 
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
         One row per document.
     baseline : str or list of str, optional
-        ``feature:NAME``, ``scores:NAME`` or ``values:NAME``; see `surefoot.cluster.columns.Columns`.
+        ``feature:NAME``, ``scores:NAME`` or ``values:NAME``; see `surefoot.cluster.shards.Columns`.
     settings : Settings, optional
-        What to train; the engine is XGBoost.
+        The settings of the training; the engine is XGBoost.
     workers : int
         The number of tasks.
     valid : pyspark.sql.DataFrame, optional
@@ -63,15 +71,15 @@ def train(
     query, label : str
         The columns of query ids and labels.
     features : list of str, optional
-        The columns of features; by default all that are nothing else.
+        The columns of features; by default all other columns.
     init_model : Model, optional
-        A model whose trees stay; new ones are added.
+        A model to which trees are added.
     callbacks : sequence
         Callbacks of XGBoost, run in each task.
     checkpoint : path, optional
-        A file in a folder that all executors see. The first task keeps the state of the training there, and a training
-        that finds it goes on from it to the same model; one with other rows, settings or workers is refused. Remove
-        the file when the model is saved.
+        A file in a folder that all executors see. The first task saves the state of the training there, and the same
+        training resumes from it to the same model; one with other rows, settings or workers is refused. Remove the
+        file when the model is saved.
     checkpoint_every : float
         Seconds between checkpoints.
 
@@ -114,7 +122,7 @@ def predict(model: Model, frame: Any, name: str = "score") -> Any:
     Parameters
     ----------
     model : Model
-        One that scores documents one by one: not guarded by its baseline.
+        A model without a guard, which scores documents one by one.
     frame : pyspark.sql.DataFrame
         One row per document.
     name : str
@@ -201,7 +209,7 @@ def _partition(frame: Any, columns: Columns, n_shards: int) -> Partitioning:
 
 
 def _with_shard(frame: Any, columns: Columns, partitioning: Partitioning, table: int) -> Any:
-    """The columns that are needed, with the table and shard of each row."""
+    """The needed columns, with the table and shard of each row."""
     from pyspark.sql import functions
 
     query = functions.col(columns.query)
@@ -224,7 +232,7 @@ def _repartition(rows: Any, columns: Columns, workers: int) -> Any:
 
 
 def _shards(columns: Columns, batches: Iterator[Any]) -> tuple[Shard, Shard]:
-    """The rows of a task: those to train on, and those to validate on."""
+    """The training and validation rows of a task."""
     import pandas  # type: ignore[import-untyped]
 
     frames = [batch.to_pandas() for batch in batches]
@@ -269,7 +277,7 @@ def _collect(rows: Any, work: Any, barrier: bool) -> list[Any]:
     try:
         packed = found.collect()
     except Exception as error:  # of Java, Python or the network, in classes that depend on how Spark is reached
-        raise SurefootError(f"Spark gave up ({_reason(error)}); nothing was made: try again") from error
+        raise SurefootError(f"Spark gave up ({_reason(error)}); there is no result: try again") from error
     results = [pickle.loads(bytes(row["found"])) for row in sorted(packed, key=lambda row: row["index"])]
     mistakes = sorted((one for one in results if isinstance(one, SurefootError)), key=lambda e: str(e) == ELSEWHERE)
     if mistakes:

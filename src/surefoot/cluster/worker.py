@@ -1,7 +1,7 @@
-"""A worker of a cluster: it runs the training of one machine on its shard, with sums over all workers.
+"""A worker of a cluster runs the training of one machine on its shard, with sums over all workers.
 
-The workers are joined by XGBoost's own collective, which also adds up the histograms. Every worker must call it
-equally often, whatever its rows, even if it has none; so nothing here depends on what a worker holds.
+XGBoost's collective connects the workers, and also adds up the histograms. Every worker must call it equally often,
+even without rows, so the number of calls does not depend on the shard.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 
 from surefoot._typing import PathLike
-from surefoot.cluster.columns import Shard
-from surefoot.cluster.partitioning import Partitioning
+from surefoot.cluster.shards import Partitioning, Shard
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.io.atomic import digest_of
 from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
-from surefoot.learn.comm import Comm
 from surefoot.learn.engines import engine_of
 from surefoot.learn.objectives import OBJECTIVES, LambdaMART, register
+from surefoot.learn.objectives.base import Comm
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import engine_message
 from surefoot.learn.training_run import Trained, TrainingRun
@@ -34,14 +33,14 @@ TIMEOUT = 300
 """Seconds that workers wait for each other at the beginning."""
 
 HASH_DIGITS = 12
-"""Of a request's hash, in hexadecimal: as many as a float64 keeps exactly."""
+"""The hexadecimal digits of a request's hash that a float64 keeps exactly."""
 
 ELSEWHERE = "another worker found a mistake"
 
 
 @dataclass(frozen=True)
 class Collective:
-    """The workers of a cluster, joined by XGBoost's collective; see `surefoot.learn.comm.Comm`."""
+    """The workers of a cluster, connected by XGBoost's collective; see `surefoot.learn.objectives.base.Comm`."""
 
     def sum(self, values: FloatArray) -> FloatArray:
         from xgboost import collective
@@ -54,7 +53,7 @@ class Collective:
         return np.asarray(collective.allreduce(np.asarray(values, dtype=np.float64), collective.Op.MAX))
 
     def gather(self, columns: FloatArray) -> FloatArray:
-        """An allgather by a sum: each worker fills in its own columns, and the rest is 0."""
+        """An allgather by a sum: each worker fills in its own columns, the others are 0."""
         from xgboost import collective
 
         counts = np.zeros(collective.get_world_size())
@@ -86,15 +85,15 @@ def validate_cluster_settings(settings: Settings) -> type[LambdaMART]:
     kind = OBJECTIVES[choose(settings.objective, OBJECTIVES, "objective")]
     if kind.ranks_queries:
         raise SurefootError(
-            f"objective {kind.name} has to rank all queries, which sums over workers can't; train it on one machine, "
-            "or take ucro or saro"
+            f"objective {kind.name} sorts all queries, which a cluster does not; train on one machine, or take ucro "
+            "or saro"
         )
     return kind
 
 
 @dataclass(frozen=True, eq=False)
 class WorkerRequest:
-    """What all workers are told: the settings and the class of the objective, where the shards begin, and the rest."""
+    """The request that all workers get: the settings, the class of the objective, the borders of the shards, ..."""
 
     settings: Settings
     partitioning: Partitioning
@@ -114,7 +113,7 @@ class WorkerRequest:
 
 @dataclass(frozen=True, eq=False)
 class WorkerResult:
-    """The result of a worker; the model comes from the first one only, the others send its hash."""
+    """The result of a worker; only the first sends the model, the others send its hash."""
 
     digest: str
     fingerprint: str
@@ -122,7 +121,7 @@ class WorkerResult:
 
 
 def start_tracker(workers: int, host: str) -> dict[str, Any]:
-    """Start the tracker that brings the workers together, and return how they find it."""
+    """Start the tracker that connects the workers, and return its address for them."""
     from xgboost.tracker import RabitTracker
 
     tracker = RabitTracker(n_workers=workers, host_ip=host, sortby="task", timeout=TIMEOUT)
@@ -145,7 +144,7 @@ def train_worker(
     request: WorkerRequest, tracker: Mapping[str, Any], rank: int, shard: Shard, valid: Shard | None, n_jobs: int
 ) -> WorkerResult:
     """Train together with the other workers."""
-    register(request.objective)  # one of the user's is known where the training was started only
+    register(request.objective)  # a user's objective is only known to the process that started the training
     settings = replace(request.settings, n_jobs=request.settings.n_jobs or n_jobs)
     with _joined(tracker, rank):
         run = TrainingRun.of(
@@ -167,9 +166,9 @@ def train_worker(
 
 
 def _checkpoint(request: WorkerRequest, run: TrainingRun, rank: int) -> Checkpoint:
-    """Where all workers begin: the first one has the file, and alone writes to it.
+    """The checkpoint of all workers; only the first reads and writes the file.
 
-    Each worker's request names its own rows, so the file keeps a hash of each one's.
+    Each worker's request contains its own rows, so the file keeps a hash of every worker's request.
     """
     from xgboost import collective
 
@@ -185,7 +184,7 @@ def _checkpoint(request: WorkerRequest, run: TrainingRun, rank: int) -> Checkpoi
 
 @contextmanager
 def _joined(tracker: Mapping[str, Any], rank: int) -> Iterator[None]:
-    """In the collective with the others. Leaving it after an error must not hide that error by another."""
+    """Join the collective. Leaving it after an error must not hide that error."""
     from xgboost import collective
     from xgboost.core import XGBoostError
 
@@ -200,7 +199,7 @@ def _joined(tracker: Mapping[str, Any], rank: int) -> Iterator[None]:
 
 
 def _validate_totals(partitioning: Partitioning, shard: Shard) -> None:
-    """Whether the workers hold each query once and whole: their queries, added up, are as many as there are."""
+    """Check that the workers hold each query once and whole: the sums must equal the table's totals."""
     queries, documents = Collective().sum(np.array([len(shard.data), shard.data.labels.size]))
     if (queries, documents) != (partitioning.queries, partitioning.documents):
         raise SurefootError(
@@ -216,7 +215,7 @@ def _with_totals(trained: Trained, partitioning: Partitioning) -> Trained:
 
 
 def _with_data(trained: Trained, changes: Mapping[str, Any], **more: Any) -> Trained:
-    """The training with changes to what its card says of the data, and more keys."""
+    """The training with changes to the data part of its card, and more keys."""
     card = trained.model.card
     return replace(trained, model=replace(trained.model, card={**card, "data": {**card["data"], **changes}, **more}))
 
@@ -231,7 +230,7 @@ def combine(results: Sequence[WorkerResult], source: str, fingerprint: str | Non
 
 
 def failure_reason(errors: Sequence[BaseException | None]) -> str:
-    """What went wrong, in one line: not that the others noticed a worker leave the collective."""
+    """Root cause in one line; secondary "peer lost" errors are skipped."""
     causes = [error for error in errors if isinstance(error, Exception) and "/collective/" not in str(error)]
     if not causes:
         return "the workers lost touch with each other"

@@ -1,6 +1,5 @@
-"""How well runs rank: effectiveness measures per topic, over whole sets of runs."""
+"""How well runs rank: effectiveness measures of each topic, over sets of runs. Names are loaded when first used."""
 
-from surefoot.effectiveness.measures import Measure, parse_measure
-from surefoot.effectiveness.scoring import score_runs, score_runs_by
+from surefoot._lazy import attach
 
-__all__ = ["Measure", "parse_measure", "score_runs", "score_runs_by"]
+__getattr__, __dir__ = attach(__name__)

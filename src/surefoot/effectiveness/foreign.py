@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._lazy import optional
 from surefoot._typing import FloatArray
 from surefoot.effectiveness.measures import NATIVE, Measure
 from surefoot.errors import SurefootError, listed
@@ -22,12 +23,11 @@ class ForeignMeasures:
         self._topics = {topic: index for index, topic in enumerate(qrels.topics)}
         self._rows = {measure.origin: row for row, measure in enumerate(measures)}
         self._lock = Lock()
-        self._kept = {topic: set(own) for topic, own, _ in qrels.by_topic()} if measures and skip else None
-        self._evaluator = self._make_evaluator(qrels) if measures else None
+        self._kept = {topic: set(own) for topic, own, _ in qrels.by_topic()} if skip else None
+        self._evaluator = self._make_evaluator(qrels)
 
     def _make_evaluator(self, qrels: Qrels) -> Any:
-        import ir_measures
-
+        ir_measures = optional("ir_measures")
         if not qrels.are_whole:
             raise self._refusal(ValueError("its measures need whole numbers as grades"))
         try:
@@ -44,8 +44,6 @@ class ForeignMeasures:
     def values(self, run: Run) -> FloatArray:
         """Measures × topics of a run; topics that were not retrieved have the value that ir_measures gives."""
         values = np.zeros((len(self._measures), len(self._topics)))
-        if self._evaluator is None:
-            return values
         with self._lock:
             try:
                 for metric in self._evaluator.iter_calc(list(_ranking(run, self._kept))):
@@ -57,8 +55,7 @@ class ForeignMeasures:
 
 
 def _judgments(qrels: Qrels) -> Iterator[Any]:
-    from ir_measures import Qrel
-
+    Qrel = optional("ir_measures").Qrel
     for topic, documents, grades in qrels.by_topic():
         for document, grade in zip(documents, grades, strict=True):
             yield Qrel(topic, document, int(grade))
@@ -71,8 +68,7 @@ def _ranking(run: Run, kept: Mapping[str, set[str]] | None) -> Iterator[Any]:
 
     Where ``kept`` names documents of the topics, the others are left out.
     """
-    from ir_measures import ScoredDoc
-
+    ScoredDoc = optional("ir_measures").ScoredDoc
     for topic, documents, _ in run.by_topic():
         ranked = documents if kept is None else [document for document in documents if document in kept.get(topic, ())]
         for rank, document in enumerate(ranked):

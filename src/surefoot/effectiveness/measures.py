@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import ast
 import math
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from surefoot._lazy import optional
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, did_you_mean, listed
-from surefoot.io.measure_names import canonical
 
 UNJUDGED = -(1 << 31)
 """The grade of a document without judgment."""
@@ -46,7 +48,8 @@ class Formula(NamedTuple):
 class Measure:
     """An effectiveness measure; its name determines it.
 
-    ``form`` says how documents combine, and is None for a measure that ir_measures computes, by its ``origin``:
+    Documents are ranked by falling score, those of equal scores by falling id, as in trec_eval. ``form`` says how they
+    combine, and is None for a measure that ir_measures computes, by its ``origin``:
 
     - ``sum``: the discounted gains of the documents add up.
     - ``pairs``: relevant documents add the precision at their ranks, to which the relevant documents above contribute.
@@ -56,6 +59,7 @@ class Measure:
     the ``scale``, which is the highest grade of the qrels if it is None. Grades below 1 have no gain. ``discount`` at
     rank i is 1, 1 / log2(i + 1), 1 / i, or (1 - p) p^(i - 1) with the ``persistence`` p. The value is divided by the
     ``cutoff``, by that of the ``ideal`` ranking, or by the number of ``relevant`` documents, as ``norm`` says.
+    ``aliases`` are other names of the measure.
 
     >>> parse_measure("NDCG@10").name, parse_measure("AP(rel=2)").rel
     ('nDCG@10', 2)
@@ -71,6 +75,7 @@ class Measure:
     persistence: float = 0.8
     scale: float | None = 1.0
     needs_cutoff: bool = False
+    aliases: tuple[str, ...] = ()
     origin: Any = None
 
     def __str__(self) -> str:
@@ -78,7 +83,7 @@ class Measure:
 
     @property
     def largest_grade(self) -> float:
-        """The largest grade for which the measure is defined, or its gains can be summed exactly."""
+        """The largest grade for which the measure is defined and its gains can be summed exactly."""
         if self.gain != "exponential":
             return math.inf
         return math.log2(self.scale or 1.0) if self.form == "cascade" else LARGEST_EXPONENT
@@ -110,18 +115,24 @@ class Measure:
         rank = np.arange(1.0, ranks + 1)
         if self.discount == "geometric":
             return np.asarray(self.persistence ** (rank - 1))
-        divisors = {"none": np.ones(ranks), "log2": np.log2(rank + 1), "reciprocal": rank}
-        return np.asarray(1.0 / divisors[self.discount])
+        return np.asarray(1.0 / self.divisors(rank))
+
+    def divisors(self, rank: Any, log2: Callable[[Any], Any] = np.log2) -> Any:
+        """The reciprocal of the discount at these ranks: an array, or a tensor with its own ``log2``."""
+        if self.discount == "geometric":
+            return self.persistence ** (1 - rank)
+        return {"none": rank**0, "log2": log2(rank + 1), "reciprocal": rank}[self.discount]
 
 
 MEASURES = (
     Measure("ERR", "cascade", "exponential", "reciprocal", scale=16.0),
     Measure("nDCG", "sum", "linear", "log2", "ideal"),
-    Measure("AP", "pairs", "binary", "reciprocal", "relevant"),
-    Measure("RR", "cascade", "binary", "reciprocal"),
-    Measure("P", "sum", "binary", norm="cutoff", needs_cutoff=True),
-    Measure("R", "sum", "binary", norm="relevant", needs_cutoff=True),
+    Measure("AP", "pairs", "binary", "reciprocal", "relevant", aliases=("map",)),
+    Measure("RR", "cascade", "binary", "reciprocal", aliases=("mrr", "recip_rank")),
+    Measure("P", "sum", "binary", norm="cutoff", needs_cutoff=True, aliases=("precision",)),
+    Measure("R", "sum", "binary", norm="relevant", needs_cutoff=True, aliases=("recall",)),
     Measure("RBP", "sum", "linear", "geometric", scale=None),
+    Measure("Success", "cascade", "binary", needs_cutoff=True),
 )
 """The measures that Surefoot computes.
 
@@ -135,8 +146,30 @@ MEASURES = (
 - P, R: van Rijsbergen, "Information Retrieval", 2nd edition, Butterworths, 1979.
 - RBP: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 27(1), 2008. Without
   ``rel`` the gain is the grade over the highest in the qrels, as TREC-COVID computed it.
+- Success: 1 if a relevant document is above the cutoff, else 0, as in trec_eval.
 """
 NATIVE = tuple(measure.name for measure in MEASURES)
+ALIASES = {alias: measure.name.lower() for measure in MEASURES for alias in measure.aliases} | {
+    "set_p": "setp",
+    "set_recall": "setr",
+    "set_f": "setf",
+}
+"""Names by other names, those of trec_eval among them."""
+
+
+def canonical(name: str) -> str:
+    """One spelling for all names of a measure, to compare by.
+
+    >>> canonical("ndcg_cut_10"), canonical("nDCG@10"), canonical("recip_rank"), canonical("P_10"), canonical("MAP")
+    ('ndcg@10', 'ndcg@10', 'rr', 'p@10', 'ap')
+    >>> canonical('nDCG(dcg="exp-log2")@20')
+    "ndcg(dcg='exp-log2')@20"
+    """
+    text = re.sub(r"\s", "", name).lower().replace('"', "'")
+    text = re.sub(r"^(\w+?)(?:_cut)?_(\d+)$", r"\1@\2", text)
+    base, rest = re.fullmatch(r"([^(@]*)(.*)", text).groups()  # type: ignore[union-attr]
+    base = base.replace("-", "_")
+    return ALIASES.get(base, base) + rest
 
 
 def parse_measure(measure: object) -> Measure:
@@ -156,7 +189,7 @@ def parse_measure(measure: object) -> Measure:
 
 
 def _plain(name: str, at: object) -> Measure | None:
-    """A measure of Surefoot without parameters, which needs no ir_measures: its import takes as long as two runs."""
+    """A measure of Surefoot without parameters, which needs no ir_measures (slow to import)."""
     name, _, cutoff = canonical(name).partition("@")
     own = next((own for own in MEASURES if own.name.lower() == name), None)
     if own is None:
@@ -174,7 +207,7 @@ def _measure_of(origin: Any) -> Measure:
         own = Measure(origin.NAME, origin=origin)
     elif params.get("dcg") == "exp-log2":
         own = replace(own, gain="exponential")
-    elif own.name == "RBP" and "rel" in params:
+    elif own.scale is None and "rel" in params:
         own = replace(own, gain="binary", scale=1.0)
     return replace(
         own,
@@ -207,9 +240,8 @@ def _split(text: str) -> tuple[str, dict[str, Any], Any]:
 
 def _build(name: str, params: dict[str, Any], at: Any) -> Any:
     """An ir_measures object with validated parameters."""
-    from ir_measures import measures
-
-    known = {alias.lower(): measure for alias, measure in measures.registry.items()}
+    registry = optional("ir_measures.measures").registry
+    known = {alias.lower(): measure for alias, measure in registry.items()}
     if name.lower() not in known:  # trec_eval's way: ndcg_cut_10, P_10, recip_rank
         name, _, cutoff = canonical(name).partition("@")
         at = int(cutoff) if cutoff else at

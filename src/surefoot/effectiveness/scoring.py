@@ -10,11 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from surefoot._cores import default_workers
-from surefoot._order import natural_order
-from surefoot._trials import NONE, mean_over_trials
+from surefoot._alignment import NONE, mean_over_trials
+from surefoot._names import natural_order
+from surefoot._threads import default_workers
 from surefoot._typing import FloatArray, IntArray, PathLike, Progress
-from surefoot.effectiveness.foreign import ForeignMeasures
 from surefoot.effectiveness.measures import Measure, parse_measure
 from surefoot.effectiveness.sources import ScoredRuns, Source, load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
@@ -201,7 +200,11 @@ class RunScorer:
         self._foreign = [index for index, measure in enumerate(measures) if measure.form is None]
         own = (measures[index].over(qrels.numbers.max()).formula for index in self._own)
         self._formulas = records("measure", own)
-        self._others = ForeignMeasures([measures[index] for index in self._foreign], qrels, skip)
+        self._others = None
+        if self._foreign:
+            from surefoot.effectiveness.foreign import ForeignMeasures
+
+            self._others = ForeignMeasures([measures[index] for index in self._foreign], qrels, skip)
         self._cutoffs = np.array([measure.cutoff for measure in measures], np.int64)
 
     def row(self, run: Run) -> _Row:
@@ -235,7 +238,9 @@ class RunScorer:
             if not skip:
                 judged_fractions(ranked, self._cutoffs, judged)
         measure_topics(ranked, self._formulas, self._qrels.bounds, self._qrels.numbers, own)
-        values[self._own], values[self._foreign] = own, self._others.values(run)
+        values[self._own] = own
+        if self._others is not None:
+            values[self._foreign] = self._others.values(run)
         return values, judged
 
     def values(self, run: Run) -> FloatArray:

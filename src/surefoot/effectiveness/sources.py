@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from surefoot._trials import NONE
+from surefoot._alignment import NONE
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.document_lists import Duplicates, Qrels, Run

@@ -1,1 +1,1 @@
-"""Guards: any ranker made safe from outside, by what its baseline says, with a certificate if asked for."""
+"""Guards make any ranker safe from outside: they blend it with its baseline, with a certificate on request."""

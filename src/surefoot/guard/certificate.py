@@ -1,9 +1,9 @@
-"""A promise about queries that nobody has seen: learn a guard on some queries, then test how bold it may be on others.
+"""A promise about new queries: a guard is learned on some queries, and its strength is tested on others.
 
 The path leads from the baseline's own ranking, which loses nothing, to the guard as it was fitted. Its steps are tested
-in this order, each at the same error, and the first that fails ends it: whatever the number of steps, a step that
-breaks the budget is certified with at most that probability (fixed-sequence testing: Angelopoulos, Bates, Candès,
-Jordan and Lei, *Learn then test*). The tests are bets, see `surefoot.stats.betting`.
+in this order, each at the same error, until one fails. So a step that breaks the budget is certified with at most that
+probability, whatever the number of steps (fixed-sequence testing: Angelopoulos, Bates, Candès, Jordan and Lei, *Learn
+then test*). The tests are bets, see `surefoot.stats.betting`.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._random import generator
 from surefoot._scipy import special
+from surefoot._seeds import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.results import Result, signature
-from surefoot.risk.statistics import Tail, large_losses
+from surefoot.risk.statistics import Comparison, Tail, large_losses
 from surefoot.stats.betting import betting_p_value
 
 PATH = tuple(round(1 - step / 20, 2) for step in range(1, 21))
-"""How far the steps are from the fitted guard towards the baseline, from safe to bold; the last is the guard itself."""
+"""The safety of the steps, from the baseline's ranking to the fitted guard; the last step is the guard itself."""
 
 TAIL = 0.1
 """The fraction of queries in the tail."""
 
 MOST_QUERIES = 100_000
-"""How many queries are thought of when it is asked how many would be enough."""
+"""The largest number of queries that `queries_needed` tries."""
 
 LEAST_LIMIT = 1e-4
-"""Below it no test set in reach would do."""
+"""The smallest limit of a budget; smaller ones need too many queries."""
 
 ROUNDING = 1e-9
-"""How far a loss may pass 1 by rounding."""
+"""The rounding error that a loss may have above 1."""
 
 THRESHOLDS = 8
-"""Losses from which a tail is looked at, from 0 to below the budget."""
+"""The number of thresholds in the test of a tail, from 0 to below the budget."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much may be lost against the baseline, and how sure one wants to be.
+    """How much may be lost against the baseline, and with which confidence.
 
     ``of`` is ``frisk`` (the mean loss), ``loss20`` (the fraction of queries that lose more than 20 %) or ``tail`` (the
     mean loss of the worst tenth of queries).
@@ -67,11 +67,11 @@ class Budget:
 
     @property
     def error(self) -> float:
-        """The probability with which the promise may be broken."""
+        """The probability that the promise is broken."""
         return 1 - self.confidence
 
     def p_value(self, x: FloatArray, baseline: FloatArray) -> float:
-        """The p value of the hypothesis that the budget is broken, by the metric on queries drawn at random."""
+        """The p value of the hypothesis that the budget is broken; the queries are in random order."""
         loss = np.maximum(baseline - x, 0.0)
         largest = float(loss.max(initial=0.0))
         if largest > 1 + ROUNDING:
@@ -81,26 +81,24 @@ class Budget:
         return _TESTS[self.of](np.minimum(loss, 1.0), baseline, self)
 
     def measured(self, x: FloatArray, baseline: FloatArray) -> float:
-        """What was lost on these queries."""
-        loss = np.maximum(baseline - x, 0.0)
-        if self.of == "frisk":
-            return float(loss.mean())
-        if self.of == "loss20":
-            return float(large_losses(-loss, baseline).mean())
-        return -float(Tail.of(-loss, np.zeros_like(loss), fraction=TAIL).value)
+        """The loss on these queries."""
+        if self.of == "tail":  # of losses: gains are no part of it
+            return -float(Tail.of(np.minimum(x, baseline), baseline, fraction=TAIL).value)
+        compared = Comparison.of(x, baseline)
+        return float(compared.frisk if self.of == "frisk" else compared.loss20 / compared.topics)
 
     @cached_property
     def fewest_queries(self) -> int:
-        """The number of queries below which the promise can't be made even if none of them loses."""
+        """The smallest number of queries that allows the promise if none of them loses."""
         low, high = 0, 1
-        while not self._is_told_by(high):
+        while not self._is_enough(high):
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._is_told_by(middle) else (middle, high)
+            low, high = (low, middle) if self._is_enough(middle) else (middle, high)
         return high
 
-    def _is_told_by(self, queries: int) -> bool:
+    def _is_enough(self, queries: int) -> bool:
         same = np.full(queries, 0.5)
         return self.p_value(same, same) <= self.error
 
@@ -118,10 +116,10 @@ PROMISES: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Certificate(Result):
-    """The steps of the path with their tests, and which of them is promised.
+    """The steps of the path with their tests, and the promise.
 
-    ``safety`` is that of the boldest step that passed, 1 (the baseline's own ranking) if none did; ``cost`` what it
-    costs of the fitted guard's mean, as a fraction; ``words`` says all of it.
+    ``safety`` is that of the last step that passed, 1 (the baseline's own ranking) if none did. ``cost`` is the
+    fraction of the fitted guard's mean that it costs. ``words`` is the promise in words.
     """
 
     budget: Budget = field(default_factory=lambda: Budget(0.01))
@@ -139,7 +137,7 @@ class Certificate(Result):
 def certify(
     measure_at: Callable[[float], FloatArray], baseline: FloatArray, budget: Budget, seed: int = 0
 ) -> Certificate:
-    """Find the boldest step of the path whose loss is within a budget.
+    """Find the last step of the path whose loss is within a budget.
 
     Parameters
     ----------
@@ -149,14 +147,14 @@ def certify(
     baseline
         The baseline's metric of each query.
     budget
-        What may be lost.
+        How much may be lost.
     seed
-        Of the order in which the queries are bet on; their order in the input says nothing then.
+        Random seed of the order in which the queries are bet on.
 
     Returns
     -------
     Certificate
-        The steps, and the one that is promised.
+        The steps, and the promise.
 
     Examples
     --------
@@ -168,7 +166,7 @@ def certify(
     """
     order = generator(seed).permutation(baseline.size)
     steps = np.stack([np.asarray(measure_at(safety), np.float64) for safety in PATH])
-    p = np.full(len(PATH), np.nan)  # what comes after a failure is not tested
+    p = np.full(len(PATH), np.nan)  # steps after a failure are not tested
     passed = 0
     for x in steps:
         p[passed] = budget.p_value(x[order], baseline[order])
@@ -193,9 +191,9 @@ def certify(
 
 
 def queries_needed(x: FloatArray, baseline: FloatArray, budget: Budget) -> int | None:
-    """About how many queries like these would be enough, or None if they break the budget themselves.
+    """About how many queries like these would be enough; None if these break the budget.
 
-    The test is repeated on ever more copies of the queries, up to `MOST_QUERIES`.
+    The test is repeated on more and more copies of the queries, up to `MOST_QUERIES`.
     """
     if budget.measured(x, baseline) >= budget.limit:
         return None
@@ -218,8 +216,8 @@ def _words(budget: Budget, safety: float, cost: float, next_step: FloatArray | N
     fewest = budget.fewest_queries
     if baseline.size < fewest:
         return (
-            f"No promise: that {promise} can't be told {confidence} from {counted(baseline.size, 'query')}, even if "
-            f"none lost; {fewest:,} at least are needed for the test. The baseline's own ranking is kept."
+            f"No promise: {counted(baseline.size, 'query')} can't show {confidence} that {promise}, even if none "
+            f"lost; the test needs {fewest:,} at least. The baseline's own ranking is kept."
         )
     needed = None if next_step is None else queries_needed(next_step, baseline, budget)
     if needed is None:
@@ -228,8 +226,8 @@ def _words(budget: Budget, safety: float, cost: float, next_step: FloatArray | N
         )
     about = "about" if needed < MOST_QUERIES else "more than"
     return (
-        f"No promise: {counted(baseline.size, 'query')} are too few to tell {confidence} that {promise}; {about} "
-        f"{needed:,} like these are needed for the test of the safest blend. The baseline's own ranking is kept."
+        f"No promise: {counted(baseline.size, 'query')} are too few to show {confidence} that {promise}; the test of "
+        f"the safest blend needs {about} {needed:,} like these. The baseline's own ranking is kept."
     )
 
 

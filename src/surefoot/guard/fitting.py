@@ -1,4 +1,4 @@
-"""Fitting a guard: every guard is tried on queries that it did not see, and so is the choice between them."""
+"""Fitting a guard: all guards, and the choice between them, are measured on queries that they did not see."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._random import generator
+from surefoot._seeds import generator
 from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.analysis.intervals import difference_intervals
 from surefoot.errors import SurefootError, choose, counted
-from surefoot.guard.blends import TREES
 from surefoot.guard.certificate import PATH, Budget, Certificate, certify
-from surefoot.guard.guard import Guard
+from surefoot.guard.guard import TREES, Guard
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import FEWEST_QUERIES
-from surefoot.guard.selection import ALPHA
-from surefoot.guard.trial import CHOICES, LEFT_ALONE, WEIGHTS, LabelledPair, PerQuery, Trial
+from surefoot.guard.trial import ALPHA, CHOICES, LEFT_ALONE, WEIGHTS, LabelledPair, PerQuery, Trial
+from surefoot.lambdas.metrics import Metric
 from surefoot.results import Column, Result, signature
 from surefoot.risk.statistics import Comparison
 from surefoot.scores import Scores
@@ -29,20 +28,60 @@ COLUMNS = (
     "frisk_high",
 )  # fmt: skip
 RESAMPLES = 2_000
-"""Of the intervals in the table."""
+"""Resamples of the intervals in the table."""
+
+
+@dataclass(frozen=True, eq=False)
+class GuardChoice:
+    """The guard that a trial chose and why, with its certificate if there was a budget.
+
+    ``queries`` are those of the certificate, or else those of the trial.
+    """
+
+    trial: Trial
+    guard: Guard
+    why: str
+    queries: IntArray
+    certificate: Certificate | None = None
+
+
+def choose_guard(
+    judged: LabelledPair,
+    measure: str,
+    *,
+    kinds: Sequence[str] | None = None,
+    alpha: float = ALPHA,
+    budget: Budget | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> GuardChoice:
+    """Choose a guard; the parameters are those of `fit_guard`."""
+    chosen_on, held = _split(len(judged.pair), budget, seed)
+    trial = Trial(judged, chosen_on, tuple(_kinds(kinds, chosen_on.size)), alpha, seed, progress)
+    guard, why = trial.chosen()
+    stated = signature("guard", measure=measure, alpha=alpha, kinds=trial.kinds, queries=len(trial), seed=seed)
+    guard = replace(guard, card={"measure": measure, "queries": len(trial), "signature": stated, "why": why})
+    if budget is None:
+        return GuardChoice(trial, guard, why, chosen_on)
+    certificate = certify(
+        lambda safety: judged.measured(guard.towards_baseline(safety))[held], judged.baseline[held], budget, seed
+    )
+    why = _with_promise(why, certificate.safety)
+    card = {**guard.card, "why": why, "certificate": certificate.to_card()}
+    return GuardChoice(trial, replace(guard, safety=certificate.safety, card=card), why, held, certificate)
 
 
 @dataclass(frozen=True, eq=False)
 class GuardFit(Result):
-    """A guard with what each way to guard did on queries that it did not see.
+    """A guard, and a table of all kinds of guards on queries that they did not see.
 
     Each row is a kind of guard whose weight was chosen without the queries that it is measured on; the row ``chosen``
-    is the whole procedure, with the choice of the kind. Changes are against the candidate left alone.
+    is the whole procedure, with the choice of the kind. Changes are against the candidate without a guard.
 
-    ``guard`` is the one chosen on all queries, ``why`` says why; ``outcomes`` holds the metric of each query for the
+    ``guard`` was chosen on all queries, for the reason ``why``. ``outcomes`` holds the metric of each query for the
     baseline, the candidate (``none``), each kind and ``chosen``. With a budget all of this is about the queries that
     chose the guard, and ``certificate`` about the others. ``path`` has mean and F_Risk of each step from the baseline
-    by way of the guard to the candidate left alone: on the queries of the certificate, or on all if there is none.
+    by way of the guard to the candidate: on the queries of the certificate, or on all if there is none.
     """
 
     guard: Guard = field(default_factory=Guard)
@@ -91,8 +130,8 @@ def fit_guard(
     Parameters
     ----------
     baseline_scores, candidate_scores
-        Both rankers' score of each document, minus infinity for one that the ranker did not return; rows are grouped
-        by query.
+        Both rankers' score of each document, minus infinity if the ranker did not return it; rows are grouped by
+        query.
     labels
         The relevance of each document, 0 or more.
     offsets
@@ -100,24 +139,24 @@ def fit_guard(
     metric
         From a score of each row to the metric of each query; by default NDCG@10 with gains 2^label - 1.
     measure
-        Its name.
+        The name of the metric.
     kinds
         The kinds of guards to choose from; by default ``lean``, ``z`` and, from 100 queries on, the second stage
-        (``trees``). All others are tried and shown too.
+        (``trees``). All others are in the table too.
     alpha
         How many points of the mean a point of F_Risk is worth.
     budget
-        What may be lost. The guard is then chosen on a part of the queries, and how bold it may be is tested on the
+        How much may be lost. The guard is then chosen on a part of the queries, and its strength is tested on the
         others.
     seed
-        Of folds, of the second stage, and of which queries are held out for the test.
+        Random seed of the folds, the second stage, and the queries that are held out for the test.
     progress
         Called after each fit of the second stage with the number done, the number of fits, and a message.
 
     Returns
     -------
     GuardFit
-        The guard, and the table of what each kind did out of sample.
+        The guard, and the table of all kinds out of sample.
 
     Examples
     --------
@@ -130,20 +169,24 @@ def fit_guard(
     """
     pair = Pair.of(baseline_scores, candidate_scores, offsets)
     grades = _validate_labels(labels, pair)
-    if metric is None:
-        from surefoot.learn.metrics import Metric
-
-        metric = Metric(cutoff=10).bind(grades, pair.bounds)
-    judged = LabelledPair(pair, grades, metric)
-    chosen_on, held = _split(len(pair), budget, seed)
-    fit = _chosen(Trial(judged, chosen_on, tuple(_kinds(kinds, chosen_on.size)), alpha, seed, progress), measure)
-    walked = chosen_on if budget is None else held
-    fit = replace(fit, path=_path(fit.guard, judged, walked))
-    return fit if budget is None else _certified(fit, judged, held, budget, seed)
+    judged = LabelledPair(pair, grades, Metric(cutoff=10).bind(grades, pair.bounds) if metric is None else metric)
+    choice = choose_guard(
+        judged, measure, kinds=kinds, alpha=alpha, budget=budget, seed=seed, progress=progress
+    )  # fmt: skip
+    outcomes = {"baseline": choice.trial.baseline, **dict(choice.trial.nested())}
+    return GuardFit(
+        choice.guard.card["signature"],
+        table_of(outcomes, measure),
+        guard=choice.guard,
+        why=choice.why,
+        outcomes=outcomes,
+        certificate=choice.certificate,
+        path=_path(choice.guard, judged, choice.queries),
+    )
 
 
 def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, IntArray]:
-    """The queries to choose a guard on, and those that are held out to test what a budget asks for.
+    """The queries to choose a guard on, and those that are held out to test a budget.
 
     Half are held out, or twice as many as the test needs at least, if that is more.
     """
@@ -154,46 +197,18 @@ def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, In
     return np.sort(order[held:]), np.sort(order[:held])
 
 
-def _chosen(trial: Trial, measure: str) -> GuardFit:
-    """The guard that a trial chooses, and what each did."""
-    guard, why = trial.chosen()
-    stated = signature(
-        "guard", measure=measure, alpha=trial.alpha, kinds=trial.kinds, queries=len(trial), seed=trial.seed
-    )
-    outcomes = {"baseline": trial.baseline, **dict(trial.nested())}
-    card = {"measure": measure, "queries": len(trial), "signature": stated, "why": why}
-    columns = table_of(outcomes, measure)
-    return GuardFit(stated, columns, guard=replace(guard, card=card), why=why, outcomes=outcomes)
-
-
 def _path(guard: Guard, judged: LabelledPair, queries: IntArray) -> dict[str, Column]:
-    """Mean and F_Risk of the steps from the baseline to the guard, and of the candidate left alone."""
+    """Mean and F_Risk of the steps from the baseline to the guard, and of the candidate."""
     steps = {"baseline": judged.baseline}
     steps |= {f"{safety:g}": judged.measured(guard.towards_baseline(safety)) for safety in PATH}
     steps |= {"candidate": judged.measured(Guard())}
-    b = judged.baseline[queries]
-    return {
-        "step": list(steps),
-        "mean": [float(x[queries].mean()) for x in steps.values()],
-        "frisk": [float(np.maximum(b - x[queries], 0).mean()) for x in steps.values()],
-    }
-
-
-def _certified(fit: GuardFit, judged: LabelledPair, held: IntArray, budget: Budget, seed: int) -> GuardFit:
-    """The fit with its guard as bold as the held-out queries allow."""
-    guard = fit.guard
-
-    def measure_at(safety: float) -> FloatArray:
-        return judged.measured(guard.towards_baseline(safety))[held]
-
-    certificate = certify(measure_at, judged.baseline[held], budget, seed)
-    why = _with_promise(fit.why, certificate.safety)
-    card = {**guard.card, "why": why, "certificate": certificate.to_card()}
-    return replace(fit, guard=replace(guard, safety=certificate.safety, card=card), why=why, certificate=certificate)
+    rows = np.stack([x[queries] for x in steps.values()])
+    compared = Comparison.of(rows, judged.baseline[queries])
+    return {"step": list(steps), "mean": rows.mean(axis=1).tolist(), "frisk": compared.frisk.tolist()}
 
 
 def _with_promise(why: str, safety: float) -> str:
-    """Why the guard was chosen, and how far a promise moves it."""
+    """The reason for the choice, and how far a promise moves the guard."""
     if safety == 1:
         return "nothing can be promised, so the baseline's own ranking is kept"
     moved = f"it is moved {safety:g} of the way towards the baseline" if safety else "nothing more is needed"
@@ -201,9 +216,9 @@ def _with_promise(why: str, safety: float) -> str:
 
 
 def table_of(outcomes: Mapping[str, FloatArray], measure: str) -> dict[str, Column]:
-    """What each guard did to the mean and to F_Risk, with 95 % paired intervals, and to losses."""
+    """The effect of each guard on the mean and on F_Risk, with 95 % paired intervals, and on losses."""
     baseline, names = outcomes["baseline"], [name for name in outcomes if name != "baseline"]
-    if not baseline.size:  # a certificate needs them all
+    if not baseline.size:  # the certificate needs all queries
         return {name: [] for name in COLUMNS}
     scores = Scores(np.stack(list(outcomes.values())), list(outcomes), range(baseline.size), measure)
     compared = Comparison.of(np.stack([outcomes[name] for name in names]), baseline)
@@ -219,7 +234,7 @@ def table_of(outcomes: Mapping[str, FloatArray], measure: str) -> dict[str, Colu
 
 
 def _changes(scores: Scores, name: str) -> FloatArray:
-    """The changes of the mean and of F_Risk against the candidate left alone, each with its interval."""
+    """The changes of the mean and of F_Risk against the candidate, each with its interval."""
     if np.array_equal(scores[name], scores[LEFT_ALONE]) or len(scores.topics) < 2:
         return np.zeros(6)
     found = difference_intervals(

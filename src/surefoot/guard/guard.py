@@ -1,9 +1,13 @@
-"""A guard: one way to blend a candidate's ranking with its baseline's, fixed; kept as JSON, applied by numpy alone."""
+"""A guard blends a candidate's ranking with its baseline's. It is a value: kept as JSON, applied with numpy only.
+
+The blends are pure functions of two score arrays. ``weight`` is the weight of the baseline. Each function returns a
+score for each document to rank by. `Scale` has the units of scores, estimated from many queries without labels.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,19 +15,145 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray, IntArray
+from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError, choose
-from surefoot.guard.blends import BLENDS, FEATURES, TREES, Scale, second_stage
 from surefoot.guard.pairs import Pair, Scored, falling_in_queries, sorted_in_queries
 from surefoot.guard.trees import Forest, Tree
 from surefoot.io.json_text import parse_json
 
 if TYPE_CHECKING:
-    from surefoot._typing import PathLike
     from surefoot.io.document_lists import Run
 
 FORMAT = "surefoot guard 1"
+
+FUSION_CONSTANT = 60.0
+"""k of reciprocal ranks, 1 / (k + rank): Cormack, Clarke and Büttcher, SIGIR 2009."""
+
+FEATURES = (
+    "score", "gap", "z", "candidate_rank", "baseline_rank", "rank_difference", "baseline_min_max", "lean", "spread",
+    "overlap", "documents",
+)  # fmt: skip
+"""The second stage's features of a document; see `features_of`."""
+
+DECIMALS = 6
+"""Features are rounded to so many decimals, so that trees split alike on machines with another logarithm."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The units of scores.
+
+    ``spread`` is the standard deviation of the candidate's scores within a query, ``top`` the baseline's highest score
+    above ``floor``, both on average. ``floor`` is the baseline's lowest score, or 0 if that is above 0.
+
+    >>> Scale.of(Pair.of([3.0, 2.0, 0.0], [1.0, 5.0, 3.0]))
+    Scale(spread=1.632993161855452, floor=0.0, top=3.0)
+    """
+
+    spread: float = 1.0
+    floor: float = 0.0
+    top: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not all(np.isfinite(value) for value in asdict(self).values()) or self.spread <= 0 or self.top <= 0:
+            raise SurefootError("the scale of a guard needs finite numbers, spread and top above 0")
+
+    @classmethod
+    def of(cls, pair: Pair) -> Scale:
+        """The scale of these queries."""
+        floor = min(0.0, float(pair.baseline.filled.min()))
+        spread, top = float(pair.candidate.spread.mean()), float((pair.baseline.highest - floor).mean())
+        return cls(spread if spread > 0 else 1.0, floor, top if top > 0 else 1.0)
+
+
+def candidate_only(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """The candidate's own scores."""
+    return pair.candidate.scores
+
+
+def lean(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """The candidate's score plus a term of the baseline's score over its rank.
+
+    The baseline's first documents tend to stay there, the more so the larger their scores and the closer together the
+    candidate's scores are. Where the candidate's scores are far apart, the term hardly matters.
+    """
+    return pair.candidate.filled / scale.spread + weight * lean_term(pair, scale)
+
+
+def lean_term(pair: Pair, scale: Scale) -> FloatArray:
+    """max(b - floor, 0) / rank, in units of its average for the first document."""
+    above = np.maximum(pair.baseline.filled - scale.floor, 0.0) / scale.top
+    if pair.baseline.is_missing is not None:
+        above = np.where(pair.baseline.is_missing, 0.0, above)
+    return above / pair.baseline.rank
+
+
+def z_scores(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """Interpolation of z scores: each ranker's scores in standard deviations from their mean in the query."""
+    return (1 - weight) * pair.candidate.z + weight * pair.baseline.z
+
+
+def min_max(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """Interpolation of scores mapped to 0..1 in each query."""
+    return (1 - weight) * pair.candidate.min_max + weight * pair.baseline.min_max
+
+
+def reciprocal_ranks(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """Interpolation of 1 / (60 + rank). It needs no scores."""
+    return (1 - weight) / (FUSION_CONSTANT + pair.candidate.rank) + weight / (FUSION_CONSTANT + pair.baseline.rank)
+
+
+def cap(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """The candidate's ranks, at most 1 / weight away from the baseline's. It needs no scores."""
+    most = 1.0 / weight if weight > 0 else np.inf
+    return -np.clip(pair.candidate.rank, pair.baseline.rank - most, pair.baseline.rank + most)
+
+
+def fallback(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """The baseline's ranking for queries in which the candidate's spread is below ``weight`` times the usual."""
+    unsure = pair.candidate.to_rows(pair.candidate.spread) < weight * scale.spread
+    return np.where(unsure, pair.baseline.z, pair.candidate.z)
+
+
+BLENDS: dict[str, Callable[[Pair, float, Scale], FloatArray]] = {
+    "none": candidate_only,
+    "lean": lean,
+    "z": z_scores,
+    "minmax": min_max,
+    "ranks": reciprocal_ranks,
+    "cap": cap,
+    "fallback": fallback,
+}
+"""The guards that a weight determines, by their names in files."""
+
+TREES = "trees"
+"""The guard that is learned: the second stage."""
+
 KINDS = (*BLENDS, TREES)
+
+
+def features_of(pair: Pair, scale: Scale) -> FloatArray:
+    """The eleven features of the second stage (rows) of each document.
+
+    Of the candidate: the score over the usual spread, the gap to the query's first, z in the query, log of the rank.
+    Of the baseline: log of the rank, the difference of the candidate's log rank to it, the score mapped to 0..1, the
+    term of `lean`. Of the query: its spread over the usual, the overlap of the first ten, log of the number of
+    documents.
+    """
+    candidate, baseline = pair.candidate, pair.baseline
+    features = np.empty((len(FEATURES), candidate.scores.size))
+    np.divide(candidate.filled, scale.spread, out=features[0])
+    np.subtract(candidate.to_rows(candidate.highest / scale.spread), features[0], out=features[1])
+    features[2] = candidate.z
+    features[3], features[4] = candidate.rank, baseline.rank
+    np.log(features[3:5], out=features[3:5])
+    np.subtract(features[3], features[4], out=features[5])
+    features[6] = baseline.min_max
+    features[7] = lean_term(pair, scale)
+    features[8] = candidate.to_rows(candidate.spread / scale.spread)
+    features[9] = candidate.to_rows(pair.overlap)
+    features[10] = candidate.to_rows(np.log(candidate.sizes))
+    return features.round(DECIMALS)
 
 
 @dataclass(frozen=True)
@@ -33,17 +163,17 @@ class Guard:
     Parameters
     ----------
     kind : str
-        ``none``, ``lean``, ``z``, ``minmax``, ``ranks``, ``cap``, ``fallback`` or ``trees``; see
-        `surefoot.guard.blends`.
+        ``none``, ``lean``, ``z``, ``minmax``, ``ranks``, ``cap``, ``fallback`` or ``trees``; docs/guard.md has the
+        formulas.
     weight : float
-        What the baseline counts.
+        The weight of the baseline.
     scale : Scale
         The units of scores.
     trees : tuple of Tree
-        Those of the second stage.
+        The trees of the second stage.
     safety : float
         How far the result is moved towards the baseline's ranking, by interpolation of z scores: 0 not at all, 1
-        leaves the baseline's ranking. A certificate chooses it.
+        gives the baseline's ranking. A certificate chooses it.
     card : mapping
         What it was fitted on and for, such as the measure; plain values, kept in the file.
 
@@ -80,7 +210,7 @@ class Guard:
         Parameters
         ----------
         baseline_scores, candidate_scores
-            A score of each document, minus infinity for one that the ranker did not return.
+            A score for each document, minus infinity if the ranker did not return it.
 
         Returns
         -------
@@ -91,17 +221,23 @@ class Guard:
         order = pair.candidate.order
         return order[(-self.scores(pair)[order]).argsort(kind="stable")]
 
+    def blend(self, baseline: npt.ArrayLike, candidate: npt.ArrayLike, bounds: npt.ArrayLike) -> FloatArray:
+        """Two scores of each document in, one out; the documents of query q are rows bounds[q] to bounds[q + 1]."""
+        return self.ranking_scores(Pair.of(baseline, candidate, bounds))
+
     def scores(self, pair: Pair) -> FloatArray:
         """The blended score of each document of one or many queries."""
         if self.safety == 1:
             return pair.baseline.scores
-        own = second_stage(pair, self._forest, self.scale) if self.trees else self._blend(pair)
-        return own if not self.safety else self._towards_baseline(own, pair)
+        own = self._second_stage(pair) if self.trees else BLENDS[self.kind](pair, self.weight, self.scale)
+        if not self.safety:
+            return own
+        return (1 - self.safety) * Scored(own, pair.bounds).z + self.safety * pair.baseline.z
 
     def ranking_scores(self, pair: Pair) -> FloatArray:
         """Falling whole numbers by which each query's documents rank as by `rank`, ties included.
 
-        A candidate that is left alone has no document that it did not return, and so has the baseline: minus infinity.
+        Where only one of the rankers decides, the documents that it did not return have minus infinity.
         """
         return self.ranked(pair)[1]
 
@@ -113,7 +249,7 @@ class Guard:
 
     @classmethod
     def fit(cls, baseline: object, candidate: object, qrels: object, **options: Any) -> Guard:
-        """Fit a guard to two runs; `fit_guard_to_runs` tells its options, and returns also what each guard did."""
+        """Fit a guard to two runs; `fit_guard_to_runs` has the same options, and returns a table as well."""
         from surefoot.guard.runs import fit_guard_to_runs
 
         return fit_guard_to_runs(baseline, candidate, qrels, **options).guard
@@ -129,14 +265,12 @@ class Guard:
         return replace(self, safety=safety)
 
     def at_strength(self, strength: float) -> Guard:
-        """The same second stage with its corrections so many times as large."""
+        """The same second stage with its corrections multiplied by ``strength``."""
         return replace(self, trees=tuple(tree.scaled(strength) for tree in self.trees))
 
-    def _blend(self, pair: Pair) -> FloatArray:
-        return BLENDS[self.kind](pair, self.weight, self.scale)
-
-    def _towards_baseline(self, own: FloatArray, pair: Pair) -> FloatArray:
-        return (1 - self.safety) * Scored(own, pair.bounds).z + self.safety * pair.baseline.z
+    def _second_stage(self, pair: Pair) -> FloatArray:
+        """The candidate's score over the usual spread, corrected by trees over `features_of`."""
+        return np.asarray(pair.candidate.filled / self.scale.spread + self._forest(features_of(pair, self.scale)))
 
     @cached_property
     def _forest(self) -> Forest:
@@ -157,11 +291,11 @@ class Guard:
 
     @classmethod
     def from_json(cls, found: Any) -> Guard:
-        """A guard from what `to_json` gave; anything else is an error of one line."""
+        """A guard from the values of `to_json`; anything else is an error of one line."""
         if not isinstance(found, Mapping) or not str(found.get("format", "")).startswith("surefoot guard "):
             raise SurefootError(f'not a guard: expected "format": "{FORMAT}"')
         if found["format"] != FORMAT:
-            raise SurefootError(f"its format is {found['format']!r}, this version reads {FORMAT!r}; fit it anew")
+            raise SurefootError(f"its format is {found['format']!r}, this version reads {FORMAT!r}; fit it again")
         expected = set(Guard().to_json())
         if set(found) != expected:
             different = ", ".join(sorted(set(found) ^ expected))
@@ -213,5 +347,5 @@ class Guard:
         except SurefootError as error:
             raise InputError(path, str(error)) from None
         if digest != digest_of(json.dumps(content, sort_keys=True), 8):
-            raise InputError(path, "was changed after it was fitted, so what it promises no longer holds; fit it anew")
+            raise InputError(path, "was changed after it was fitted, so its certificate no longer holds; fit it again")
         return guard

@@ -1,4 +1,4 @@
-"""Guards of whole runs: two TREC runs joined by topic and document, fitted with judgments, or blended into a third."""
+"""Guards of whole runs: two TREC runs are joined by topic and document, to fit a guard or to blend them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._order import natural_order
+from surefoot._names import natural_order
 from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.effectiveness.scoring import RunScorer
@@ -18,7 +18,7 @@ from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.guard.certificate import Budget
 from surefoot.guard.fitting import GuardFit, fit_guard
 from surefoot.guard.pairs import Pair, Scored
-from surefoot.guard.selection import ALPHA
+from surefoot.guard.trial import ALPHA
 from surefoot.io.document_lists import Qrels, Run
 from surefoot.io.ids import COLLIDING
 from surefoot.native import kernel
@@ -37,7 +37,8 @@ class RunPair:
     """The documents that either of two runs has for the topics that both have, with both scores.
 
     Documents that one run lacks have a score of minus infinity there. The rows of a topic are in the candidate's order,
-    followed by what only the baseline has, in its order; ``text``, ``start``, ``length`` and ``codes`` are their ids.
+    followed by the documents that only the baseline has, in its order. ``text``, ``start``, ``length`` and ``codes``
+    are their ids.
     """
 
     baseline: Run
@@ -125,7 +126,7 @@ class RunPair:
         return self._join(self.baseline, self.candidate, tuple(topics))
 
     def notes(self, topics: Sequence[str]) -> list[str]:
-        """Which topics of the runs are left out where these are kept, and how many documents only one run has."""
+        """The topics of the runs that are left out, and the number of documents that only one run has."""
         kept, notes = set(topics), []
         for run in (self.candidate, self.baseline):
             left = natural_order(topic for topic in run.topics if topic not in kept)
@@ -157,7 +158,7 @@ def fit_guard_to_runs(
     Parameters
     ----------
     baseline, candidate
-        What is served now, and what may replace it: files, or runs in memory as `score_runs` takes them.
+        The run served now, and the run that may replace it: files, or runs in memory as `score_runs` takes them.
     qrels
         The judgments. The candidate must not have been trained on them.
     measure
@@ -168,7 +169,7 @@ def fit_guard_to_runs(
     Returns
     -------
     GuardFit
-        The guard, and the table of what each kind did out of sample.
+        The guard, and the table of all kinds out of sample.
 
     Examples
     --------
@@ -219,7 +220,7 @@ def fit_guard_to_runs(
 
 
 def apply_guard(guard: Guard, baseline: object, candidate: object) -> tuple[Run, list[str]]:
-    """The guarded run of all topics that both runs have, and notes on what was left out.
+    """The guarded run of all topics that both runs have, and notes on topics and documents left out.
 
     The scores are falling whole numbers, so that every reader ranks the documents alike.
     """
@@ -237,7 +238,7 @@ def keys(codes: npt.NDArray[np.uint64], topic: IntArray) -> npt.NDArray[np.uint6
 def _load(run: object, name: str) -> Run:
     (source, *others) = sources_of(run)
     if others:
-        raise SurefootError(f"one run as the {name}, please; got {1 + len(others)}")
+        raise SurefootError(f"the {name} must be one run; got {1 + len(others)}")
     return source.load("file", "error")
 
 
@@ -250,7 +251,7 @@ def _find(known: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> IntA
 
 
 def _refuse_without_scores(run: Run) -> None:
-    """A run with the same score for all documents has ranks alone, which readers of runs ignore."""
+    """A run with the same score for all documents has only ranks, which readers of runs ignore."""
     scored = Scored(run.scores, run.bounds)
     flat = (scored.spread == 0) & (np.diff(run.bounds) > 1)
     if flat.all():
@@ -266,4 +267,4 @@ def validate_measure(guard: Guard, measure: object) -> None:
     """Refuse a guard that was fitted for another measure."""
     wanted, fitted = parse_measure(measure).name, guard.card.get("measure")
     if fitted != wanted:
-        raise SurefootError(f"the guard was fitted for {fitted}, not for {wanted}; fit it anew for that measure")
+        raise SurefootError(f"the guard was fitted for {fitted}, not for {wanted}; fit it again for that measure")

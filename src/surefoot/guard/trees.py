@@ -17,7 +17,7 @@ MOST_SPLITS = 8
 """The outcomes of a tree's splits are the bits of one byte."""
 
 NEVER = (0, np.inf)
-"""The split that no document passes to the right, in place of those that a small tree lacks."""
+"""A split that no document passes to the right; it fills up trees with fewer splits."""
 
 AT_ONCE = 1 << 9
 """Documents whose splits fit into the processor's cache."""
@@ -52,19 +52,19 @@ class Tree:
             raise SurefootError("thresholds and leaves of a tree must be finite numbers")
 
     def leaf(self, outcomes: int) -> float:
-        """The value that is reached if bit i of ``outcomes`` tells whether split i goes to the right."""
+        """The value of the leaf that is reached if bit i of ``outcomes`` is 1 where split i goes to the right."""
         node = 0 if self.feature else -1
         while node >= 0:
             node = (self.right if outcomes >> node & 1 else self.left)[node]
         return self.value[-node - 1]
 
     def scaled(self, factor: float) -> Tree:
-        """The tree with its leaves so many times as large."""
+        """The tree with its leaves multiplied by a factor."""
         return replace(self, value=tuple(value * factor for value in self.value))
 
     @classmethod
     def from_json(cls, found: Any, features: int) -> Tree:
-        """A tree from its JSON, over so many features."""
+        """A tree from its JSON, over this number of features."""
         if not isinstance(found, Mapping) or set(found) != set(cls.__dataclass_fields__):
             raise SurefootError(f"a tree has the fields {', '.join(cls.__dataclass_fields__)}")
         for name, values in found.items():
@@ -78,7 +78,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Forest:
-    """The sum of trees, evaluated without a branch: all splits at once, then a table of what they lead to.
+    """The sum of trees, evaluated without a branch: all splits at once, then a table of leaves by their outcomes.
 
     >>> stump = Tree((0,), (0.5,), (-1,), (-2,), (1.0, 3.0))
     >>> Forest((stump, stump))(np.array([[0.2, 0.9]]))
@@ -89,9 +89,9 @@ class Forest:
 
     @cached_property
     def _arrays(self) -> tuple[Any, Any, Any, FloatArray, Any]:
-        """The distinct splits (features, thresholds), those of each tree, values by tree and outcomes, their begins.
+        """The distinct splits (features, thresholds), those of each tree, leaves by tree and outcomes, their offsets.
 
-        Trees of one training share most of their splits, so these are compared once.
+        Trees of one training share most of their splits, so each distinct split is evaluated once.
         """
         splits = max((len(tree.feature) for tree in self.trees), default=0)
         numbers: dict[tuple[int, float], int] = {}

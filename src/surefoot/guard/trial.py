@@ -1,4 +1,11 @@
-"""All guards tried on queries that they did not see, and so the choice between them: nested cross-validation."""
+"""All guards tried on queries that they did not see, and the choice between them: nested cross-validation.
+
+Between two halves of a query set the mean of a metric moves by half a percent, more than a guard may cost, so the best
+mean is mostly chance. Guards are compared by U_Risk instead, where their gain is systematic: losses shrink. With few
+queries the largest U_Risk is mostly chance too. So there is a default, and another guard is taken only if it is better
+by more than a standard error of the difference. If the guard taken has no larger U_Risk than the candidate, the
+candidate is left as it is.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +16,36 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._random import generator
+from surefoot._seeds import generator
 from surefoot._typing import BoolArray, FloatArray, IntArray, Progress
 from surefoot.errors import counted
-from surefoot.guard.blends import TREES, Scale
-from surefoot.guard.guard import Guard
+from surefoot.guard.guard import TREES, Guard, Scale
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import fit_second_stage
-from surefoot.guard.selection import PRICE, STRENGTHS, Selection, affordable, select
+from surefoot.risk.values import Linear
+
+ALPHA = 0.5
+"""How many points of the mean a point of F_Risk is worth."""
+
+ERRORS = 1.0
+"""Standard errors by which a guard must be better than the default."""
+
+STRENGTHS = (0.25, 0.5, 0.75, 1.0)
+"""Strengths of a recipe's second stage, from weak to strong."""
+
+PRICE = 0.01
+"""The fraction of the mean that the second stage may cost out of bag. Out-of-bag scores are optimistic, because each
+bag keeps the iteration that is best on the queries that it holds out; so the cost of guarding is overestimated.
+docs/studies/recipe.md has by how much."""
 
 PerQuery = Callable[[FloatArray], FloatArray]
-"""From a score of each document, minus infinity for one that is not returned, to the metric of each query."""
+"""From a score of each document, minus infinity if it is not returned, to the metric of each query."""
 
 FOLDS = 5
 FITS = FOLDS * (FOLDS + 1) // 2
-"""Of the second stage: without each fold, and without each pair of folds."""
+"""Fits of the second stage: without each fold, and without each pair of folds."""
 FEWEST = 10
-"""Queries below which no guard is chosen, only the candidate left alone."""
+"""With fewer queries no guard is chosen."""
 
 WEIGHTS: Mapping[str, Sequence[float]] = {
     "lean": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5, 2.0),
@@ -41,8 +61,8 @@ DEFAULTS = {"lean": 0.6, "z": 0.2, "minmax": 0.2, "ranks": 0.2, "cap": 0.1, "fal
 """The weight of each guard that is taken unless another is better."""
 
 CHOICES = ("lean", "z", TREES)
-"""The kinds that one is chosen from unless others are named: each one more makes the choice noisier, and on the
-collection that the rule was made on (see docs/guard.md) the others added nothing."""
+"""The kinds to choose from by default. Each further kind makes the choice noisier, and on the collection that the rule
+was made on (see docs/studies/guard.md) the others added nothing."""
 
 LEFT_ALONE, CHOSEN = "none", "chosen"
 
@@ -61,7 +81,7 @@ class LabelledPair:
 
     @cached_property
     def baseline(self) -> FloatArray:
-        """The baseline's metric on each query; its ties, unlike those of a guard, know no candidate."""
+        """The baseline's metric on each query; its ties are not broken by the candidate."""
         return np.asarray(self.metric(self.pair.baseline.falling()), np.float64)
 
 
@@ -69,8 +89,8 @@ class LabelledPair:
 class Trial:
     """All guards on some queries, cut into folds.
 
-    The second stage is learned, so for each query it is fitted without that query's fold, and for a choice that is made
-    without another fold also without that one. The other guards have nothing that depends on labels.
+    The second stage is learned. For each query it is fitted without that query's fold, and for a choice that leaves out
+    another fold also without that one. The other guards do not depend on labels.
     """
 
     judged: LabelledPair
@@ -92,7 +112,7 @@ class Trial:
 
     @cached_property
     def designs(self) -> list[Guard]:
-        """The guards without labels, the candidate left alone first."""
+        """The guards that need no labels; the candidate is the first."""
         scale = Scale.of(self.judged.pair.select(self.queries)) if len(self) else Scale()
         return [Guard(), *(Guard(kind, weight, scale) for kind in WEIGHTS for weight in WEIGHTS[kind])]
 
@@ -103,12 +123,12 @@ class Trial:
 
     @cached_property
     def eligible(self) -> IntArray:
-        """The rows of `values` that one is chosen from."""
+        """The rows of `values` to choose from."""
         return np.flatnonzero(np.isin(self.names, (LEFT_ALONE, *self.kinds)))
 
     @cached_property
     def designed(self) -> FloatArray:
-        """The metric of each guard without labels (rows) on each query."""
+        """The metric of each guard that needs no labels (rows) on each query."""
         return np.stack([self.of(guard) for guard in self.designs])
 
     @cached_property
@@ -146,9 +166,9 @@ class Trial:
         return self._fitted[left_out]
 
     def priced(self) -> tuple[Guard, FloatArray]:
-        """The second stage as strong as the mean can bear, and the metric of each query under one that did not see it.
+        """The strongest second stage whose cost in the mean is acceptable, and its metric on unseen queries.
 
-        Whether it helps on a few hundred queries is mostly chance, so nothing is asked but its price.
+        Whether it helps on a few hundred queries is mostly chance, so only its cost decides.
         """
         alone, scores = self.of(Guard()), np.zeros((len(STRENGTHS), self.judged.labels.size))
         for fold in range(FOLDS):
@@ -173,7 +193,7 @@ class Trial:
         return fit_second_stage(pair.select(queries), labels[pair.rows(queries)], seed=self.seed)
 
     def choose(self, values: FloatArray, queries: BoolArray | slice, rows: IntArray) -> tuple[int, Selection]:
-        """The row, of these, that is taken on these queries; by default that of the first kind's usual weight."""
+        """The row, of these, that is taken on these queries; the default is the usual weight of the first kind."""
         kind = self.names[rows[1]]
         usual = self.names.size - 1 if kind == TREES else self._row_of(kind, DEFAULTS[kind])
         found = select(
@@ -185,7 +205,7 @@ class Trial:
         return next(row for row, one in enumerate(self.designs) if (one.kind, one.weight) == (kind, weight))
 
     def nested(self) -> Iterator[tuple[str, FloatArray]]:
-        """Each kind, and the choice of a kind, with its metric on queries that had no part in choosing it."""
+        """Each kind, and the choice of a kind, with its metric on queries that had no part in the choice."""
         kinds = dict.fromkeys(self.names[1:].tolist())
         groups = {kind: np.flatnonzero((self.names == kind) | (self.names == LEFT_ALONE)) for kind in kinds}
         groups[CHOSEN] = self.eligible
@@ -210,3 +230,43 @@ class Trial:
             f"{guard} raises U_Risk at alpha {self.alpha:g} by {selection.gain:.4f} ± {selection.error:.4f} (standard "
             "error) on queries that it did not see, and no other guard is better by more than the error"
         )
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The row of the guard that was taken, and its gain in U_Risk over the candidate with its standard error."""
+
+    index: int
+    gain: float
+    error: float
+
+
+def select(guarded: FloatArray, baseline: FloatArray, default: int, alpha: float = ALPHA) -> Selection:
+    """Select among guards (rows) by their metric on each query; row 0 is the candidate.
+
+    >>> b, c = np.full(40, 0.5), np.linspace(0.3, 0.9, 40)
+    >>> select(np.stack([c, np.maximum(c, 0.45), c - 0.2]), b, default=2).index
+    1
+    """
+    values = Linear(alpha)(guarded - baseline)  # their mean is U_Risk
+    ahead, error = _mean_and_error(values - values[default])
+    lower = ahead - ERRORS * error
+    lower[default], lower[0] = 0.0, -np.inf
+    index = int(np.argmax(lower))
+    gain, error = _mean_and_error(values[index] - values[0])
+    return Selection(index if gain > 0 else 0, float(gain), float(error))
+
+
+def affordable(guarded: FloatArray, candidate: FloatArray, price: float = PRICE) -> int:
+    """The number of guards (rows, from weak to strong) before the first that costs more than this share of the mean.
+
+    >>> affordable(np.array([[0.50, 0.5], [0.48, 0.5], [0.9, 0.9]]), np.array([0.5, 0.5]))
+    1
+    """
+    dear = guarded.mean(axis=-1) < (1 - price) * candidate.mean()
+    return int(np.argmax(dear)) if dear.any() else len(guarded)
+
+
+def _mean_and_error(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+    queries = differences.shape[-1]
+    return differences.mean(axis=-1), differences.std(axis=-1, ddof=1) / np.sqrt(queries)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from surefoot.io.results import html_table, render
 from surefoot.results import Result
+from surefoot.show.tables import html_table, render
 
 METRICS = ("mean", "urisk", "trisk", "georisk", "wins", "losses")
 

@@ -1,4 +1,4 @@
-"""sentence-transformers: an evaluator that tells which queries a checkpoint made worse."""
+"""sentence-transformers: an evaluator that reports which queries a checkpoint made worse."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sentence_transformers.evaluation import SentenceEvaluator
 from sentence_transformers.util import semantic_search
 
@@ -13,8 +14,9 @@ from surefoot.analysis.evaluate import evaluate
 from surefoot.effectiveness import score_runs
 from surefoot.io.atomic import write_text
 from surefoot.io.tables import scores_csv
+from surefoot.risk.moments import Moments
 from surefoot.scores import Scores
-from surefoot.stats.inference import critical_value
+from surefoot.stats.inference import t_inference_of
 
 PREVIOUS = "previous"
 
@@ -101,10 +103,10 @@ class RiskEvaluator(SentenceEvaluator):  # type: ignore[misc]
         return score_runs({name: run}, self.qrels, self.measure)
 
     def _metrics(self, own: Scores, base: Scores | None) -> dict[str, float]:
-        values = own.values[0]
-        mean = float(values.mean())
-        reach = critical_value(values.size) * float(values.std(ddof=1)) / values.size**0.5 if values.size > 1 else 0.0
-        metrics = {self.measure: mean, f"{self.measure}_low": mean - reach, f"{self.measure}_high": mean + reach}
+        found = t_inference_of(Moments.of(own.values[0]))
+        mean = float(found.urisk)
+        low, high = np.nan_to_num([found.low, found.high], nan=mean).tolist()
+        metrics = {self.measure: mean, f"{self.measure}_low": low, f"{self.measure}_high": high}
         for group in dict.fromkeys(self.groups.values()):
             members = [topic for topic in own.topics if self.groups.get(topic) == group]
             if members:

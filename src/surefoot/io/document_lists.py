@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._order import natural_order
+from surefoot._lazy import optional
+from surefoot._names import natural_order
 from surefoot._typing import Array, FloatArray, IntArray
 from surefoot.errors import InputError, choose, counted
 from surefoot.io import diagnostics
@@ -114,11 +115,10 @@ class DocumentLists:
         return {topic: index for index, topic in enumerate(self.topics)}
 
     def _frame(self, **number: Any) -> polars.DataFrame:
-        import polars
-
-        topics = np.repeat(np.arange(len(self.topics)), np.diff(self.bounds))
-        names = polars.Series(self.topics, dtype=polars.String)
-        return polars.DataFrame({"topic": names.gather(topics), "document": self.documents, **number})
+        topics = np.repeat(np.array(self.topics, dtype=object), np.diff(self.bounds))
+        columns = {"topic": topics.tolist(), "document": self.documents, **number}
+        frame: polars.DataFrame = optional("polars").DataFrame(columns)
+        return frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from io import BufferedReader, BytesIO
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any
 
+from surefoot._lazy import optional
 from surefoot.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +32,7 @@ def read_bytes(path: PathLike) -> bytes:
         return data
     try:
         return _UNPACK[kind](data)
-    except _DAMAGE as error:
+    except _damage() as error:
         raise _damaged(path, kind, error) from None
 
 
@@ -47,12 +45,14 @@ def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
     with Path(path).open("rb") as file:
         kind = _kind(file.peek(8))
         try:
-            if kind in _OPEN:
-                with _OPEN[kind](file) as unpacked:
-                    yield unpacked
+            if kind is None:
+                yield file
+            elif kind in ("lz4", "zstd"):
+                yield BufferedReader(BytesIO(read_bytes(path)))
             else:
-                yield file if kind is None else BufferedReader(BytesIO(read_bytes(path)))
-        except _DAMAGE as error:
+                with import_module(_MODULES[kind]).open(file) as unpacked:
+                    yield unpacked
+        except _damage() as error:
             if kind is None:
                 raise
             raise _damaged(path, kind, error) from None
@@ -106,22 +106,38 @@ def _unpack_gzip(data: bytes) -> bytes:
 
         unpack: Callable[[bytes], bytes] = igzip.decompress
         return unpack(data)
-    except Exception:  # not installed, or an archive about which zlib has the word
+    except Exception:  # not installed, or an archive that zlib decides about
+        import gzip
+
         return gzip.decompress(data)
 
 
-def _unpack_lz4(data: bytes) -> bytes:
-    import lz4.frame
+def _unpack_bz2(data: bytes) -> bytes:
+    import bz2
 
-    return _unpack_frames(lz4.frame.LZ4FrameDecompressor, data)
+    return _unpack_frames(bz2.BZ2Decompressor, data)
+
+
+def _unpack_xz(data: bytes) -> bytes:
+    import lzma
+
+    return _unpack_frames(lzma.LZMADecompressor, data)
+
+
+def _unpack_lz4(data: bytes) -> bytes:
+    return _unpack_frames(optional("lz4.frame").LZ4FrameDecompressor, data)
 
 
 def _unpack_zst(data: bytes) -> bytes:
-    import zstandard
-
+    if sys.version_info >= (3, 14):
+        zstd = import_module("compression.zstd")
+        start = zstd.ZstdDecompressor
+    else:
+        zstd = optional("zstandard")
+        start = zstd.ZstdDecompressor().decompressobj
     try:
-        return _unpack_frames(zstandard.ZstdDecompressor().decompressobj, data)
-    except zstandard.ZstdError as error:
+        return _unpack_frames(start, data)
+    except zstd.ZstdError as error:
         raise ValueError(error) from None
 
 
@@ -146,17 +162,20 @@ _MAGIC = {
 }
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": _unpack_gzip,
-    "bzip2": lambda data: _unpack_frames(bz2.BZ2Decompressor, data),
-    "xz": lambda data: _unpack_frames(lzma.LZMADecompressor, data),
+    "bzip2": _unpack_bz2,
+    "xz": _unpack_xz,
     "lz4": _unpack_lz4,
     "zstd": _unpack_zst,
 }
-_OPEN: dict[str, Callable[[IO[bytes]], Any]] = {
-    "gzip": gzip.open,
-    "bzip2": bz2.BZ2File,
-    "xz": lzma.LZMAFile,
-}
-_DAMAGE = (EOFError, OSError, RuntimeError, ValueError, zlib.error, lzma.LZMAError)
+_MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """The errors of the decompressors."""
+    import lzma
+    import zlib
+
+    return (EOFError, OSError, RuntimeError, ValueError, zlib.error, lzma.LZMAError)
 
 
 def files_matching(pattern: str) -> list[str]:

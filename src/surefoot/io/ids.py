@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from surefoot._typing import IntArray
 from surefoot.native import kernel
 
 _hash_tokens, _number_tokens = kernel("hash_tokens"), kernel("number_tokens")
+_gather_tokens, _trim_tokens = kernel("gather_tokens"), kernel("trim_tokens")
 
 COLLIDING = "ids that collide in hash tables, as if made to; give them other ids"
 
@@ -43,7 +45,77 @@ class Tokens(NamedTuple):
         return (numbers, first[:count]) if count >= 0 else None
 
 
+class Texts:
+    """An immutable list of texts: each is the ``length`` bytes from ``start`` on of a UTF-8 text."""
+
+    def __init__(self, text: bytes, start: IntArray, length: npt.NDArray[np.int32]) -> None:
+        self.text, self.start, self.length = text, start, length
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Texts:
+        """The texts one after another; UnicodeEncodeError if one is not Unicode.
+
+        >>> Texts.of(["d1", "é2"])[1]
+        'é2'
+        """
+        given = texts if isinstance(texts, list) else list(texts)
+        joined = "".join(given).encode()
+        sizes = map(len, given) if joined.isascii() else (len(text.encode()) for text in given)
+        return cls.joined(joined, np.fromiter(sizes, np.int64, len(given)))
+
+    @classmethod
+    def joined(cls, text: bytes, length: IntArray) -> Texts:
+        """The texts of these lengths, one after another."""
+        return cls(text, np.cumsum(length) - length, length.astype(np.int32))
+
+    @property
+    def data(self) -> npt.NDArray[np.uint8]:
+        """The bytes of the text, for kernels."""
+        return np.frombuffer(self.text, np.uint8)
+
+    @property
+    def tokens(self) -> Tokens:
+        """The texts with their hashes, for kernels."""
+        return Tokens.of(self.data, self.start, self.length)
+
+    def trimmed(self) -> Texts:
+        """The texts without white space around them."""
+        start, length = self.start.copy(), self.length.copy()
+        _trim_tokens(self.data, start, length)
+        return Texts(self.text, start, length)
+
+    def lines(self) -> bytes:
+        """The texts, one on each line."""
+        out = np.empty(max(0, int(self.length.sum()) + len(self) - 1), np.uint8)
+        _gather_tokens(self.data, self.start, self.length, out)
+        return out.tobytes()
+
+    def to_list(self) -> list[str]:
+        """The texts as Python has them.
+
+        >>> Texts.of(["d1", "d2", "d3"])[np.array([2, 0])].to_list()
+        ['d3', 'd1']
+        """
+        ends = (self.start + self.length).tolist()
+        return [self.text[start:end].decode() for start, end in zip(self.start.tolist(), ends, strict=True)]
+
+    def __len__(self) -> int:
+        return self.start.size
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_list())
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice | npt.NDArray[np.generic]) -> Texts: ...
+    def __getitem__(self, index: int | slice | npt.NDArray[np.generic]) -> str | Texts:
+        if isinstance(index, int | np.integer):
+            return self.text[self.start[index] : self.start[index] + self.length[index]].decode()
+        return Texts(self.text, self.start[index], self.length[index])
+
+
 def table_sizes(bounds: IntArray) -> IntArray:
     """Powers of two that leave a hash table of the ids within each pair of bounds at most half full."""
-    powers: IntArray = np.maximum(3, np.ceil(np.log2(2 * np.diff(bounds)))).astype(np.int64)
+    powers: IntArray = np.maximum(3, np.ceil(np.log2(np.maximum(1, 2 * np.diff(bounds))))).astype(np.int64)
     return np.left_shift(np.ones_like(powers), powers)

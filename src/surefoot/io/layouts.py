@@ -6,29 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._order import natural_order
-from surefoot._trials import Trials, mean_over_trials
+from surefoot._alignment import Trials, mean_over_trials
+from surefoot._names import natural_order
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError
+from surefoot.io.containers import CellError, Labels, Table
 from surefoot.io.measure_names import find_measure
+from surefoot.io.roles import NAMES, Role, normalise_name, role_of
 
-Role = Literal["topic", "system", "measure", "value", "trial"]
-Rows = IntArray
-
-# Where a table has two names of one role (qid beside the text of the query), the earlier in the list is taken.
-NAMES: dict[Role, tuple[str, ...]] = {
-    "topic": ("topic", "topics", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid", "query"),
-    "system": ("system", "systems", "system_id", "run", "runs", "runid", "run_id", "run_name", "name", "tag"),
-    "measure": ("measure", "measures", "metric", "metrics"),
-    "value": ("value", "score"),
-    "trial": ("trial", "epoch", "seed", "repeat", "replicate"),
-}
-_ROLES = {name: role for role, names in NAMES.items() for name in names}
 MOST_MARGINS = 8
 """Rows named like summaries; which of them are some is found by trying all sets of them."""
 
@@ -37,62 +26,11 @@ PRINTED_ROUNDING = 1e-3
 """How far a printed mean may lie from that of the printed scores."""
 
 
-class CellError(SurefootError):
-    """An error in one row of a table; a reader that knows the row's line in a file reports the line instead."""
-
-    def __init__(self, row: int, message: str) -> None:
-        self.row, self.message = row, message
-        super().__init__(row, message)
-
-    def __str__(self) -> str:
-        return f"row {self.row + 1}: {self.message}"
-
-
-@dataclass(frozen=True)
-class Labels:
-    """A column of labels: the distinct names in order of appearance, and the index of each row's name."""
-
-    codes: npt.NDArray[np.integer]
-    names: tuple[str, ...]
-
-    def name(self, row: int) -> str:
-        """The name of a row."""
-        return self.names[int(self.codes[row])]
-
-    def __getitem__(self, rows: Rows | slice) -> Labels:
-        """The labels of some rows, without the names that don't occur there."""
-        codes = self.codes[rows]
-        occurs = np.bincount(codes, minlength=len(self.names)) > 0
-        if occurs.all():
-            return Labels(codes, self.names)
-        return Labels((np.cumsum(occurs) - 1)[codes], tuple(np.array(self.names, dtype=object)[occurs]))
-
-
-class Table(Protocol):
-    """A frame of any library."""
-
-    @property
-    def columns(self) -> tuple[str, ...]: ...
-
-    @property
-    def height(self) -> int: ...
-
-    def labels(self, column: int) -> Labels: ...
-
-    def numbers(self, columns: Sequence[int], rows: Rows | None = None) -> FloatArray:
-        """Rows × columns, NaN where missing."""
-
-    def texts(self, column: int) -> tuple[bytes, IntArray]:
-        """A column of ids one after another, as bytes, and the length of each."""
-
-
 @dataclass(frozen=True)
 class Wide:
     """The first column names the rows, the header names the columns."""
 
     rows: Role
-
-    label_columns = (0,)
 
 
 @dataclass(frozen=True)
@@ -107,10 +45,6 @@ class Long:
     summaries: frozenset[str] = frozenset()
     gdeval: bool = False
     trial: int | None = None
-
-    @property
-    def label_columns(self) -> tuple[int, ...]:
-        return tuple(column for column in (self.topic, self.system, self.measure, self.trial) if column is not None)
 
 
 Layout = Wide | Long
@@ -131,34 +65,6 @@ class ScoreMatrix:
         """The rows as `Scores.align` takes them."""
         rows = zip(self.systems, self.values, strict=True)
         return ((system, self.topics, self.trials.get(system, row)) for system, row in rows)
-
-
-def role_of(name: str) -> Role | None:
-    """The role of a column of that name.
-
-    >>> role_of("Query ID"), role_of("runid"), role_of("bm25")
-    ('topic', 'system', None)
-    """
-    return _ROLES.get(normalise_name(name))
-
-
-def find_column(columns: Sequence[str], known: Sequence[str]) -> int | None:
-    """The column that has one of the known names, the earlier name before the later.
-
-    >>> find_column(["query", "docid", "QID"], NAMES["topic"])
-    2
-    """
-    normalised = [normalise_name(name) for name in columns]
-    return next((normalised.index(name) for name in known if name in normalised), None)
-
-
-def normalise_name(name: str) -> str:
-    """The name of a column as lists of known names write it.
-
-    >>> normalise_name("Query-ID ")
-    'query_id'
-    """
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def recognise(columns: Sequence[str]) -> Layout:
@@ -266,7 +172,7 @@ def _long_matrix(table: Table, layout: Long, wanted: str | None, default_system:
     return ScoreMatrix(systems.names, topics.names, matrix, measure, notes)
 
 
-def _refuse_second_scores(rows: Rows, systems: Labels, topics: Labels, trials: Labels | None) -> None:
+def _refuse_second_scores(rows: IntArray, systems: Labels, topics: Labels, trials: Labels | None) -> None:
     cells = systems.codes.astype(np.int64) * len(topics.names) + topics.codes
     if trials is not None:
         cells = cells * len(trials.names) + trials.codes
@@ -302,7 +208,7 @@ def _repeats(systems: Labels, topics: Labels, trials: Labels, values: FloatArray
     return found
 
 
-def _topic_rows(topics: Labels, summaries: frozenset[str]) -> Rows:
+def _topic_rows(topics: Labels, summaries: frozenset[str]) -> IntArray:
     known = np.array([name.lower() in summaries for name in topics.names])
     rows = np.flatnonzero(~known[topics.codes])
     if not len(rows):
@@ -312,7 +218,7 @@ def _topic_rows(topics: Labels, summaries: frozenset[str]) -> Rows:
     return rows
 
 
-def _measure_rows(table: Table, layout: Long, wanted: str | None, rows: Rows) -> tuple[Rows, int, str | None]:
+def _measure_rows(table: Table, layout: Long, wanted: str | None, rows: IntArray) -> tuple[IntArray, int, str | None]:
     """The rows and the column of the wanted measure, and its name in the table if it has one."""
     if layout.measure is not None:
         measures = table.labels(layout.measure)[rows]

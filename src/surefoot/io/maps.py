@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, choose, listed
-from surefoot.io.csv_lines import records
+from surefoot.io.containers import records
 from surefoot.io.files import read_bytes
-from surefoot.io.layouts import NAMES
+from surefoot.io.roles import NAMES
 
 
 def read_map(path: PathLike, what: str) -> dict[str, str]:

@@ -5,38 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from surefoot.effectiveness.measures import canonical as canonical
 from surefoot.errors import SurefootError, did_you_mean, listed
 
-ALIASES = {
-    "map": "ap",
-    "mrr": "rr",
-    "recip_rank": "rr",
-    "recall": "r",
-    "precision": "p",
-    "set_p": "setp",
-    "set_recall": "setr",
-    "set_f": "setf",
-}
 KNOWN = frozenset(
     "ap ndcg p r rr err rbp success rprec bpref judged infap gm_map compat setp setr setf set_map iprec 11pt_avg "
     "iprec_at_recall utility alpha_ndcg err_ia nerr_ia nrbp ap_ia map_ia p_ia strec relstring relative_p rndcg "
     "numret numrel numrelret numq num_q num_ret num_rel num_rel_ret".split()
 )
-
-
-def canonical(name: str) -> str:
-    """One spelling for all names of a measure, to compare by.
-
-    >>> canonical("ndcg_cut_10"), canonical("nDCG@10"), canonical("recip_rank"), canonical("P_10"), canonical("MAP")
-    ('ndcg@10', 'ndcg@10', 'rr', 'p@10', 'ap')
-    >>> canonical('nDCG(dcg="exp-log2")@20')
-    "ndcg(dcg='exp-log2')@20"
-    """
-    text = re.sub(r"\s", "", name).lower().replace('"', "'")
-    text = re.sub(r"^(\w+?)(?:_cut)?_(\d+)$", r"\1@\2", text)
-    base, rest = re.fullmatch(r"([^(@]*)(.*)", text).groups()  # type: ignore[union-attr]
-    base = base.replace("-", "_")
-    return ALIASES.get(base, base) + rest
 
 
 def looks_like_measure(name: str) -> bool:

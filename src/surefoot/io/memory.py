@@ -11,27 +11,22 @@ import numpy as np
 
 from surefoot._names import as_utf8, refuse_doubles
 from surefoot._typing import FloatArray, IntArray
-from surefoot.errors import InputError, listed
+from surefoot.errors import InputError, SurefootError, listed
+from surefoot.io.containers import Table, in_file, labels_of
 from surefoot.io.diagnostics import LARGEST_GRADE
 from surefoot.io.document_lists import DocumentLists, Documents, Duplicates, Qrels, Run, as_qrels, as_run, ranked_lists
 from surefoot.io.files import IRDS
 from surefoot.io.frames import is_frame, table_of
-from surefoot.io.ids import Tokens
-from surefoot.io.layouts import NAMES, Table, find_column
-from surefoot.io.score_file import in_file
-
-DOCUMENTS = ("document", "docno", "doc_id", "corpus_id", "document_id", "docid", "did", "pid", "passage_id", "_id")
-SCORES = ("score", "similarity", "value")
-GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement", "score", "value")
+from surefoot.io.ids import Texts
+from surefoot.io.roles import DOCUMENTS, GRADES, NAMES, RETRIEVED, find_column
 
 
 class Entries(NamedTuple):
-    """Documents with their numbers: the topics by name and of each entry, the ids one after another, their lengths."""
+    """Documents with their numbers; ``topic_of`` is the index of each one's topic."""
 
     topics: tuple[str, ...]
     topic_of: IntArray
-    ids: bytes
-    length: IntArray
+    documents: Texts
     numbers: FloatArray
 
 
@@ -41,7 +36,7 @@ def run_in_memory(source: object, name: str, duplicates: Duplicates = "error") -
     >>> run_in_memory({"q1": {"d7": 2.5, "d3": 9.5}}, "bm25").documents
     ['d3', 'd7']
     """
-    entries = _entries(source, name, SCORES)
+    entries = _entries(source, name, RETRIEVED)
     lists = _lists(entries, name)
     return as_run(lists, name, duplicates, lambda _, again: _repeated(lists, again), is_trec=False)
 
@@ -80,8 +75,8 @@ def _entries(source: object, name: str, numbers: Sequence[str]) -> Entries:
         source = source.to_dict()  # type: ignore[attr-defined]
     if isinstance(source, Mapping):
         entries = _of_mapping(source, name)
-    elif is_frame(source):
-        entries = _of_table(table_of(source), name, numbers)
+    elif isinstance(source, Table) or is_frame(source):
+        entries = _of_table(source if isinstance(source, Table) else table_of(source), name, numbers)
     elif isinstance(source, Iterable) and not isinstance(source, str | bytes):
         entries = _of_records(source, name, numbers)
     else:
@@ -100,19 +95,18 @@ def _of_mapping(source: Mapping[Any, Any], name: str) -> Entries:
         raise InputError(name, "expected {query: {document: number}}; some query has no such dictionary")
     sizes = np.array([len(row) for row in inner], np.int64)
     numbers = _numbers(name, chain.from_iterable(row.values() for row in inner), int(sizes.sum()))
-    ids, length = _joined(name, list(chain.from_iterable(inner)))
+    documents = _ids(name, "document", chain.from_iterable(inner))
+    topics = tuple(_ids(name, "query", source))
     with in_file(name):
-        topics = as_utf8("query", source)
         refuse_doubles("query", topics)
-    return Entries(topics, np.repeat(np.arange(len(topics)), sizes), ids, length, numbers)
+    return Entries(topics, np.repeat(np.arange(len(topics)), sizes), documents, numbers)
 
 
 def _of_table(table: Table, name: str, numbers: Sequence[str]) -> Entries:
     topic, document, number = _columns(name, table.columns, numbers)
-    with in_file(name):
+    with in_file(name, table):
         labels = table.labels(topic)
-        values = table.numbers([number])[:, 0]
-        return Entries(labels.names, labels.codes.astype(np.int64), *table.texts(document), values)
+        return Entries(labels.names, labels.codes, table.texts(document), table.numbers([number])[:, 0])
 
 
 def _of_records(source: Iterable[Any], name: str, numbers: Sequence[str]) -> Entries:
@@ -133,10 +127,8 @@ def _of_records(source: Iterable[Any], name: str, numbers: Sequence[str]) -> Ent
     except (KeyError, AttributeError, ValueError, TypeError):
         raise InputError(name, "expected records that all have the fields of the first") from None
     with in_file(name):
-        texts = as_utf8("query", queries)
-    topics: dict[str, int] = {}
-    topic_of = np.array([topics.setdefault(text, len(topics)) for text in texts], np.int64)
-    return Entries(tuple(topics), topic_of, *_joined(name, documents), _numbers(name, values, len(records)))
+        labels = labels_of(_ids(name, "query", queries), "query")
+    return Entries(labels.names, labels.codes, _ids(name, "document", documents), _numbers(name, values, len(records)))
 
 
 def _columns(name: str, columns: Sequence[str], numbers: Sequence[str]) -> tuple[int, int, int]:
@@ -160,19 +152,17 @@ def _numbers(name: str, values: Iterable[Any], count: int) -> FloatArray:
         raise InputError(name, f"expected a number for each document ({error})") from None
 
 
-def _joined(name: str, ids: Sequence[Any]) -> tuple[bytes, IntArray]:
-    """The ids one after another, as bytes, and the length of each."""
-    try:
-        joined = "".join(ids).encode()
-        whole = all(ids)
-    except (TypeError, UnicodeEncodeError):
-        whole = False
-    if not whole:
-        with in_file(name):
-            ids = as_utf8("document", ids)
-        joined = "".join(ids).encode()
-    lengths = map(len, ids) if joined.isascii() else (len(one.encode()) for one in ids)
-    return joined, np.fromiter(lengths, np.int64, len(ids))
+def _ids(name: str, kind: str, ids: Iterable[Any]) -> Texts:
+    """Ids without white space around them; none is empty."""
+    given = list(ids)
+    with in_file(name):
+        try:
+            texts = Texts.of(given).trimmed()
+        except (TypeError, UnicodeEncodeError):
+            texts = Texts.of(as_utf8(kind, given)).trimmed()
+        if not texts.length.all():
+            raise SurefootError(f"an empty text can't name a {kind}")
+    return texts
 
 
 def _refuse_bad_numbers(entries: Entries, name: str) -> None:
@@ -181,26 +171,21 @@ def _refuse_bad_numbers(entries: Entries, name: str) -> None:
     finite = np.isfinite(entries.numbers)
     if not finite.all():
         item = int(np.argmin(finite))
-        end = int(entries.length[: item + 1].sum())
-        document = entries.ids[end - int(entries.length[item]) : end].decode()
-        topic = entries.topics[entries.topic_of[item]]
-        raise InputError(
-            name, f"document {document!r} of topic {topic!r} has {entries.numbers[item]:g}; expected a finite number"
-        )
+        where = f"document {entries.documents[item]!r} of topic {entries.topics[entries.topic_of[item]]!r}"
+        raise InputError(name, f"{where} has {entries.numbers[item]:g}; expected a finite number")
 
 
 def _lists(entries: Entries, name: str) -> DocumentLists:
     """The entries by topic and in ranking order."""
     sizes = np.bincount(entries.topic_of, minlength=len(entries.topics))
-    start = np.cumsum(entries.length) - entries.length
-    ids = Tokens.of(np.frombuffer(entries.ids, np.uint8), start, entries.length.astype(np.int32))
-    documents = Documents(start, ids.length, ids.codes, entries.numbers.copy())
+    ids = entries.documents.tokens
+    documents = Documents(ids.start, ids.length, ids.codes, entries.numbers.copy())
     if (np.diff(entries.topic_of) < 0).any():
         order = np.argsort(entries.topic_of, kind="stable")
         documents = Documents(*(column[order] for column in documents))
     topics = tuple(topic for topic, size in zip(entries.topics, sizes.tolist(), strict=True) if size)
     bounds = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
-    return ranked_lists(name, entries.ids, topics, bounds, documents)
+    return ranked_lists(name, entries.documents.text, topics, bounds, documents)
 
 
 def _repeated(lists: DocumentLists, again: int) -> InputError:

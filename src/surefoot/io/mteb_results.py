@@ -6,30 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import polars
-
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
-from surefoot.io.frames import PolarsTable
+from surefoot.io.containers import Table
+from surefoot.io.contents import is_task_result
 from surefoot.io.json_text import parse_json
-from surefoot.io.layouts import recognise
-from surefoot.io.score_file import ScoreFile
 
 MAIN_SCORE = "main_score"
 USUAL_SPLIT = "test"
 
 
-def read_mteb(folder: PathLike) -> ScoreFile:
+def read_mteb(folder: PathLike) -> Table:
     """The results below a folder as a table of scores, with tasks as topics."""
     rows = [(model, task, MAIN_SCORE, score) for (model, task), score in read_results(folder).items()]
-    frame = polars.DataFrame(rows, ["system", "topic", "measure", "value"], orient="row")
-    return ScoreFile(folder, PolarsTable(frame), recognise(frame.columns))
-
-
-def refuse_single_result(path: PathLike, data: bytes) -> None:
-    """Raise if JSON is the result of one task, which names no model."""
-    if b'"task_name"' in data and _is_result(_parsed(path, data)):
-        raise InputError(path, "one result of MTEB; give the folder of its model, above that of the revision")
+    return Table(("system", "topic", "measure", "value"), [*zip(*rows, strict=True)])
 
 
 def read_results(folder: PathLike, split: str | None = None) -> dict[tuple[str, str], float]:
@@ -51,7 +41,7 @@ def read_results(folder: PathLike, split: str | None = None) -> dict[tuple[str, 
     found: dict[tuple[str, str], float] = {}
     for path in sorted(Path(folder).rglob("*.json")):
         content = _parsed(path, path.read_bytes())
-        if not _is_result(content):
+        if not is_task_result(content):
             continue
         key = (path.parent.parent.name, str(content["task_name"]))
         if key in found:
@@ -80,11 +70,6 @@ def split_score(scores: object, split: str | None = None) -> float:
     if not values or not all(type(value) in (int, float) for value in values):
         raise ValueError(f"the split {chosen} should be a list of subsets, each with a number as {MAIN_SCORE}")
     return float(sum(values) / len(values))
-
-
-def _is_result(content: Any) -> bool:
-    """Whether parsed JSON is the result of a task."""
-    return isinstance(content, dict) and {"task_name", "scores"} <= content.keys()
 
 
 def _parsed(path: PathLike, data: bytes) -> Any:

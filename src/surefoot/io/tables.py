@@ -8,26 +8,55 @@ import math
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
-from surefoot.io.delimited import header_of, read_delimited, validate_text
-from surefoot.io.files import STDIN, read_bytes
-from surefoot.io.layouts import ScoreMatrix, role_of
+from surefoot.io.containers import Table, in_file, validate_text
+from surefoot.io.contents import PARQUET, Content, Source, read_content
+from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
+from surefoot.io.frames import table_of
+from surefoot.io.layouts import Layout, Long, ScoreMatrix, Wide, matrix_of, recognise
 from surefoot.io.measure_names import canonical
-from surefoot.io.mteb_results import read_mteb, refuse_single_result
-from surefoot.io.parquet import read_parquet
-from surefoot.io.parquet_pages import MAGIC
-from surefoot.io.score_file import ScoreFile, in_file
-from surefoot.io.trec_output import (
-    is_evaluator_line,
-    read_evaluator_lines,
-    read_json_lines,
-    refuse_other_files,
-)
+from surefoot.io.mteb_results import read_mteb
+from surefoot.io.roles import role_of
 from surefoot.scores import Missing, Scores
+
+ENDINGS = (*RUN_ENDINGS, ".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".out")
+
+
+@dataclass(frozen=True)
+class ScoreFile:
+    """A parsed file of scores. ``system`` is the name of its system if the table does not name any."""
+
+    path: PathLike
+    table: Table
+    layout: Layout
+    system: str
+
+    @property
+    def name(self) -> str:
+        return name_of(self.path, ENDINGS)
+
+    @property
+    def leaves_out_topics(self) -> bool:
+        """Whether the file is the output of trec_eval, which lacks topics for which nothing was retrieved."""
+        return self.table.columns == ("measure", "topic", "value") and isinstance(self.layout, Long)
+
+    @property
+    def nameless(self) -> bool:
+        """Whether the table has a single measure without a name."""
+        if isinstance(self.layout, Wide):
+            return True
+        return self.layout.measure is None and role_of(self.table.columns[self.layout.values[0]]) == "value"
+
+    def matrix(self, measure: str | None) -> ScoreMatrix:
+        """The scores of one measure."""
+        with in_file(self.path, self.table):
+            return matrix_of(self.table, self.layout, measure, self.system)
 
 
 def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None, missing: Missing = "error") -> Scores:
@@ -143,24 +172,34 @@ def scores_csv(scores: Scores, *others: Scores) -> str:
 
 def parse_score_file(path: PathLike) -> ScoreFile:
     """Parse a file of scores of any format, or a folder of MTEB's results."""
-    if Path(path).is_dir():
-        return read_mteb(path)
+    content = Content(read_mteb(path)) if Path(path).is_dir() else _read(path)
+    table: Table = content.source
+    with in_file(path):
+        layout = recognise(table.columns)
+    if isinstance(layout, Long) and layout.system is None and content.summaries:
+        layout = replace(layout, ignored=(), summaries=content.summaries)
+    return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS))
+
+
+def _read(path: PathLike) -> Content:
     data = read_bytes(path)
-    if data.startswith(MAGIC):
-        return read_parquet(path, data)
-    data = validate_text(path, data)
-    first = re.search(rb"[^\s][^\n]*", data)
-    if not first:
+    if not data.startswith(PARQUET):
+        data = validate_text(path, data)
+    content = read_content(Source(path, data), "scores") if data.strip() else None
+    if content is None:
         raise InputError(path, "is empty; a table of scores was expected")
-    line = first.group().decode("utf-8")
-    if line.startswith("{"):
-        refuse_single_result(path, data)
-        return read_json_lines(path, data)
-    if is_evaluator_line(line):
-        return read_evaluator_lines(path, data)
-    if role_of(header_of(path, data).cells[0]) is None:
-        refuse_other_files(path, line)
-    return read_delimited(path, data)
+    return content
+
+
+def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "error") -> Scores:
+    """Scores of a frame of pandas, polars or pyarrow: wide, or long (system, topic, value, and perhaps measure).
+
+    A wide frame's first column, or its index in pandas, is named ``topic`` (or ``qid``, ...) or ``system`` (or
+    ``run``, ``name``, ...) and so says what the rows are.
+    """
+    table = table_of(frame)
+    matrix = matrix_of(table, recognise(table.columns), measure)
+    return Scores.align(matrix.rows(), measure or matrix.measure or "score", missing, matrix.notes)
 
 
 def _refuse_nameless(files: Sequence[ScoreFile]) -> None:

@@ -1,22 +1,27 @@
-"""The texts of queries and documents: TSV, JSON lines or Parquet, read in one pass whatever their size."""
+"""The texts of queries and documents: TSV, JSON lines or Parquet, read in one pass."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from io import FileIO
 from itertools import chain
-from mmap import ACCESS_READ, mmap
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from surefoot._fork import uses_threads
+from surefoot._lazy import LazyModule
+from surefoot._threads import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, counted, listed
+from surefoot.io.contents import PARQUET
 from surefoot.io.files import BYTE_ORDER_MARK, open_bytes
+from surefoot.io.frames import reading
 from surefoot.io.json_text import parse_json
-from surefoot.io.layouts import NAMES, normalise_name
-from surefoot.io.memory import DOCUMENTS as DOCUMENT_IDS
-from surefoot.io.parquet_pages import MAGIC, reading, validate_pages
+from surefoot.io.roles import DOCUMENTS as DOCUMENT_IDS
+from surefoot.io.roles import NAMES, normalise_name
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
 
 _ANY_ID = ("_id", "id")
 _TEXTS = ("text", "contents", "content", "body", "passage", "abstract", "segment", "default_text")
@@ -140,7 +145,7 @@ def _read(path: PathLike, columns: _Columns, wanted: frozenset[str] | None) -> d
 def _lines(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozenset[str] | None) -> Iterator[Line]:
     """All texts, read in the format that the first bytes show; of Parquet only those wanted."""
     start = file.peek(64)  # type: ignore[attr-defined]
-    if start.startswith(MAGIC):
+    if start.startswith(PARQUET):
         return _parquet(path, file, columns, wanted)
     is_json = start.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{")
     return _json_lines(path, file, columns) if is_json else _tab_separated(path, file, columns)
@@ -187,34 +192,24 @@ def _json_lines(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[
         if name is None or not texts:
             found = listed(row) if isinstance(row, dict) else type(row).__name__
             raise InputError(path, f"{columns.expected}; found {found}", number)
-        yield number, str(row[name]), _joined([row[text] for text in texts])
+        yield number, str(row[name]).strip(), _joined([row[text] for text in texts])
 
 
 def _parquet(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozenset[str] | None) -> Iterator[Line]:
-    import polars
-
     uses_threads()
-    validate_pages(path, _mapped(file))
-    file.seek(0)
     with reading(path):
         table = polars.scan_parquet(file)
         names = table.collect_schema().names()
     name, texts = columns.find(names)
     if name is None or not texts:
         raise InputError(path, f"{columns.expected}; found the columns {listed(names)}")
-    cells = table.select(polars.col(name).cast(polars.String), *texts)
+    cells = table.select(polars.col(name).cast(polars.String).str.strip_chars(), *texts)
     if wanted is not None:
         cells = cells.filter(polars.col(name).is_in(list(wanted)))
     with reading(path):
         frame = cells.collect(engine="streaming")
     for row in frame.iter_rows():
         yield None, row[0], _joined(row[1:])
-
-
-def _mapped(file: IO[bytes]) -> bytes | mmap:
-    """The bytes of a file, mapped where they lie on disk as they are."""
-    raw = getattr(file, "raw", None)
-    return mmap(raw.fileno(), 0, access=ACCESS_READ) if isinstance(raw, FileIO) else file.read()
 
 
 def _joined(cells: Sequence[Any]) -> str:

@@ -15,10 +15,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._cores import default_workers
+from surefoot._threads import default_workers
 from surefoot._typing import Array, IntArray, PathLike
 from surefoot.errors import InputError, choose
-from surefoot.io import diagnostics, run_formats
+from surefoot.io import diagnostics
+from surefoot.io.contents import Content, Source, read_content
 from surefoot.io.diagnostics import QRELS, RUN, LineFormat
 from surefoot.io.document_lists import (
     DocumentLists,
@@ -80,11 +81,11 @@ def read_run(
     ('bm25', ['d3', 'd7'], array([9.5, 2.5]))
     """
     choose(names, ("file", "tag"), "names")
-    text, name = read_bytes(path), name_of(path)
-    lists = run_formats.parse_run(path, text) or _parse_text(path, text, RUN, workers)
-    if not isinstance(lists, DocumentLists):
+    lists, name = _read(path, RUN, workers), name_of(path)
+    if isinstance(lists, Content):
         return replace(run_in_memory(lists.source, str(path), duplicates), name=lists.name or name)
-    run = as_run(lists, name, duplicates, partial(diagnostics.repeated, lists.path, text, remedy=REMEDY), is_trec=True)
+    refuse = partial(diagnostics.repeated, lists.path, lists.text, remedy=REMEDY)
+    run = as_run(lists, name, duplicates, refuse, is_trec=True)
     return run if names == "file" else replace(run, name=run.tag)
 
 
@@ -115,16 +116,44 @@ def read_qrels(path: PathLike) -> Qrels:
     """
     if str(path).startswith(IRDS):
         return irds_qrels(str(path))
-    text = read_bytes(path)
-    lists = run_formats.parse_qrels(path, text) or _parse_text(path, text, QRELS)
-    if not isinstance(lists, DocumentLists):
+    lists = _read(path, QRELS)
+    if isinstance(lists, Content):
         return qrels_in_memory(lists.source, str(path))
-    return as_qrels(lists, partial(diagnostics.repeated, lists.path, text))
+    return as_qrels(lists, partial(diagnostics.repeated, lists.path, lists.text))
 
 
-def _parse_text(
-    path: PathLike, text: bytes, line_format: LineFormat, workers: int | None = None
-) -> DocumentLists | run_formats.Parsed:
+def _read(path: PathLike, line_format: LineFormat, workers: int | None = None) -> DocumentLists | Content:
+    """The documents of TREC text, or the content of a file of another format."""
+    text = read_bytes(path)
+    content = read_content(Source(path, text), "run" if line_format is RUN else "qrels")
+    if content is not None:
+        return content
+    try:
+        return _parse_text(path, text, line_format, workers)
+    except InputError:
+        if rows := _tab_separated(text, line_format):
+            return Content(rows)
+        raise
+
+
+def _tab_separated(text: bytes, line_format: LineFormat) -> list[tuple[str, str, str]] | None:
+    r"""The lines of a TREC file whose fields are separated by tabs and may hold spaces; None if they are not.
+
+    >>> _tab_separated(b"red dress\t0\td1\t2\n", QRELS)
+    [('red dress', 'd1', '2')]
+    """
+    try:
+        lines = text.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        return None
+    rows = [line.split("\t") for line in lines if line.strip() and line[0] != "#"]
+    if any(len(row) != line_format.count for row in rows):
+        return None
+    number = line_format.fields.split().index(line_format.number)
+    return [(row[0], row[2], row[number]) for row in rows]
+
+
+def _parse_text(path: PathLike, text: bytes, line_format: LineFormat, workers: int | None) -> DocumentLists:
     data = np.frombuffer(text, np.uint8)
     pieces = _pieces(text, (workers or default_workers()) if len(text) >= LARGE else 1)
     with ThreadPoolExecutor(len(pieces)) as pool:
@@ -138,12 +167,7 @@ def _parse_text(
         own = [Documents(*(column[slice(*pair)] for column in documents)) for pair in pairwise(begins)]
         parts = list(run(partial(_parse, data, line_format), pieces, own))
     documents, blocks, bad = _joined(text, documents, begins, parts)
-    try:
-        _validate(path, text, documents, bad, line_format)
-    except InputError:
-        if (other := run_formats.parse_tab_separated(path, text, line_format)) is not None:
-            return other
-        raise
+    _validate(path, text, documents, bad, line_format)
     topics, bounds, order = _group(path, text, data, documents.start.size, blocks)
     del blocks  # scattered topics make as many blocks as lines
     if order is not None:

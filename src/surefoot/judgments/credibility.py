@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from surefoot._typing import Columns, FloatArray, IntArray
+from surefoot.effectiveness.measures import UNJUDGED
+from surefoot.effectiveness.scoring import score_runs
 from surefoot.errors import SurefootError, counted
 from surefoot.judgments.assessors import SHIPPED, Disagreement, DrawnAssessors, parse_assessors, replicate
-from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
-from surefoot.judgments.simulation import judged_deltas, simulated_deltas
+from surefoot.judgments.judged_runs import Codes, JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
 from surefoot.risk.alphas import validate_alpha
@@ -245,7 +246,9 @@ def judge_again(
     counts = np.zeros((n, levels), np.int64)
     for grade, number, mean in model.rest(topic, own):
         above = others.probabilities(np.full((n, 1), grade), traits.leniency + traits.trust * mean)[:, 0]
-        counts[:, : others.levels] += random.multinomial(number, -np.diff(above, axis=1, prepend=1.0, append=0.0))
+        # Not a multinomial, which takes more or fewer random numbers if a probability differs in its last digit.
+        at_least = (random.random((n, number, 1)) < above[:, np.newaxis]).sum(axis=1)
+        counts[:, : others.levels] -= np.diff(at_least, axis=1, prepend=number, append=0)
     return again, counts
 
 
@@ -278,3 +281,51 @@ def _notes(delta: FloatArray, draws: FloatArray, verdict: FloatArray, level: flo
     if (delta < -NO_CHANGE).any():
         notes.append(count_real_losses(delta, draws, level / 2))
     return tuple(notes)
+
+
+def judged_deltas(runs: JudgedRuns, system: str, baseline: str, qrels: object) -> FloatArray:
+    """The difference of each topic by these judgments; the baseline is a run, or MEAN, MEDIAN or MAX of all runs."""
+    names = runs.rankings if baseline in VIRTUAL else (system, baseline)
+    scores = score_runs({name: runs.ranking(name).run for name in names}, qrels, runs.measure)
+    order = [scores.topics.index(topic) for topic in runs.topics]
+    return np.asarray((scores[system] - scores.baseline(baseline))[order])
+
+
+def simulated_deltas(
+    runs: JudgedRuns,
+    system: str,
+    baseline: str,
+    model: GradeModel,
+    disagreement: Disagreement | None,
+    n: int,
+    seed: int = 0,
+) -> FloatArray:
+    """Differences under drawn grades of all judged documents and of those that the rankings hold, n × topics."""
+    random = np.random.default_rng(seed)
+    shared = model.draw_shared(random, n)
+    others = None if disagreement is None else disagreement.draw(random, n, model.runs)
+    names = list(runs.rankings) if baseline in VIRTUAL else [system, baseline]
+    drawn = {}
+    for topic, name in enumerate(runs.topics):
+        ids, codes, known = _documents(runs, names, topic)
+        grades = model.fill(topic, codes, known, shared, random)
+        if others is not None:
+            grades, _ = others.judge_topic(model, topic, codes, grades, shared, random)
+        drawn[name] = ids, grades.tolist()
+    again = (
+        {topic: dict(zip(ids, grades[draw], strict=True)) for topic, (ids, grades) in drawn.items()}
+        for draw in range(n)
+    )
+    return np.stack([judged_deltas(runs, system, baseline, qrels) for qrels in again])
+
+
+def _documents(runs: JudgedRuns, names: Sequence[str], topic: int) -> tuple[list[str], Codes, IntArray]:
+    """The judged documents of a topic and those of rankings: ids, hashes in order, and grades."""
+    begin, end = runs.qrels.bounds[topic : topic + 2].tolist()
+    ids = {int(runs.qrels.codes[item]): runs.qrels.document(item) for item in range(begin, end)}
+    grades = dict(zip(ids, runs.qrels.grades[begin:end].tolist(), strict=True))
+    for name in names:
+        ids |= runs.ranking(name).documents(topic, runs.depth)
+    codes = np.array(sorted(ids), np.uint64)
+    known = [grades.get(code, UNJUDGED) for code in codes.tolist()]
+    return [ids[code] for code in codes.tolist()], codes, np.array(known, np.int64)

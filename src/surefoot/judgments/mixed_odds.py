@@ -105,9 +105,13 @@ class MixedOdds:
 
 
 def draw_student(covariance: FloatArray, random: np.random.Generator, n: int) -> FloatArray:
-    """Deviations of Student's t with few degrees of freedom, n × parameters."""
+    """Deviations of Student's t with few degrees of freedom, n × parameters.
+
+    The symmetric root of the covariance is unique; eigenvectors are not, and differ between processors.
+    """
     values, vectors = np.linalg.eigh(covariance)
-    normal = random.standard_normal((n, len(covariance))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    normal = random.standard_normal((n, len(covariance))) @ root
     return np.asarray(normal * np.sqrt(DEGREES / random.chisquare(DEGREES, (n, 1))))
 
 

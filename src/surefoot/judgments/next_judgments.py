@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray, IntArray
-from surefoot.errors import SurefootError, counted
+from surefoot.errors import InputError, SurefootError, counted, listed
+from surefoot.io.document_lists import Qrels
+from surefoot.io.trec_writer import ScoredTopics
 from surefoot.judgments.bounds import delta_bounds
 from surefoot.judgments.credibility import NO_CHANGE
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
 from surefoot.risk.alphas import validate_alpha
+from surefoot.risk.moments import Moments
 from surefoot.risk.values import Linear, Value
 from surefoot.stats.inference import LEVEL, critical_value
 
-VERDICTS = ("worse", "can't tell", "better")
+VERDICTS = ("worse", "undecided", "better")
+WORDS = {"undecided": "not enough evidence"}
 N_DRAWS = 500
 NEAREST = 0.05
 """The fraction of draws that counts as another verdict where fewer have one: those that come nearest to it."""
@@ -60,10 +64,10 @@ def next_judgments(
 ) -> NextJudgments:
     """The documents to judge next, so that the verdict on a candidate soon is what all judgments would make it.
 
-    The verdict is "better" or "worse" where the interval of U_Risk (Student's t over topics) excludes 0, else "can't
-    tell", unjudged documents counting 0. Grades of all of them are drawn from `GradeModel`. Draws with the same verdict
-    need no judgment; in those with another one, each next document is the one whose grade goes furthest the way that
-    U_Risk has still to go. So documents whose changes cancel each other come late. Judge some, merge, and ask again:
+    The verdict is "better" or "worse" where the interval of U_Risk (Student's t over topics) excludes 0, else
+    "undecided"; unjudged documents count 0. The grades of all of them are drawn from `GradeModel`. Draws with the same
+    verdict need no judgment. In those with another one, each next document is the one whose grade moves U_Risk furthest
+    towards its drawn value. So documents whose changes cancel each other come late. Judge some, merge, and ask again:
     the model learns from them.
 
     Parameters
@@ -132,10 +136,10 @@ def next_judgments(
 
 
 def interval_of(x: FloatArray, level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
-    """The interval of the mean of each row of values, draws × topics."""
-    topics, mean = x.shape[1], x.mean(axis=1)
-    reach = critical_value(topics, level) * x.std(axis=1, ddof=1) / np.sqrt(topics) if topics > 1 else np.inf
-    return mean - reach, mean + reach
+    """Student's interval of the mean of each row of values, draws × topics; infinite for one topic."""
+    moments = Moments.of(x)
+    reach = np.nan_to_num(critical_value(x.shape[1], level) * moments.se, nan=np.inf)
+    return moments.mean - reach, moments.mean + reach
 
 
 def verdicts_of(x: FloatArray, level: float = LEVEL) -> npt.NDArray[Any]:
@@ -148,7 +152,7 @@ def verdict_of(x: FloatArray, level: float = LEVEL) -> str:
     """The verdict of the values of all topics.
 
     >>> verdict_of(np.array([0.1, 0.2, 0.15])), verdict_of(np.array([-0.1, 0.2, 0.15]))
-    ('better', "can't tell")
+    ('better', 'undecided')
     """
     return str(verdicts_of(x[np.newaxis], level)[0])
 
@@ -237,7 +241,7 @@ class Changes:
         """The draws whose verdict is not the current one, or that come nearest to it."""
         low, high = interval_of(self.drawn, level)
         now = verdict_of(self.current, level)
-        margin = {"better": low, "worse": -high, "can't tell": np.minimum(-low, high)}[now]
+        margin = {"better": low, "worse": -high, "undecided": np.minimum(-low, high)}[now]
         return np.asarray(margin <= max(0.0, float(np.quantile(margin, NEAREST, method="lower"))))
 
 
@@ -253,8 +257,55 @@ def _reason(pair: JudgedPair, topic: int, document: int) -> str:
 
 
 def _notes(verdict: str, expected: str, chances: Mapping[str, float], settled: bool, unjudged: int) -> tuple[str, ...]:
-    notes = [f"the verdict on the candidate: {verdict}; {counted(unjudged, 'document')} of the two rankings unjudged"]
+    def word(name: str) -> str:
+        return WORDS.get(name, name)
+
+    note = (
+        f"the verdict on the candidate: {word(verdict)}; {counted(unjudged, 'document')} of the two rankings unjudged"
+    )
     if settled:
-        return (*notes, "no judgment can change the verdict any more")
-    likely = ", ".join(f"{name} {100 * chance:.0f} %" for name, chance in chances.items())
-    return (*notes, f"with the grades that they probably have: {expected}; once all are judged: {likely}")
+        return note, "no judgment can change the verdict any more"
+    likely = ", ".join(f"{word(name)} {100 * chance:.0f} %" for name, chance in chances.items())
+    return note, f"with the grades that they probably have: {word(expected)}; once all are judged: {likely}"
+
+
+Grades = dict[str, dict[str, float]]
+
+
+def merge_qrels(qrels: Qrels, added: Iterable[Qrels]) -> ScoredTopics:
+    """All judgments, topic by topic; a document with two different grades is an error.
+
+    Parameters
+    ----------
+    qrels
+        The judgments there are.
+    added
+        New ones.
+
+    Returns
+    -------
+    iterable
+        Each topic with its documents and their grades, for `surefoot.io.trec_writer.qrels_lines`.
+
+    Examples
+    --------
+    >>> from surefoot.effectiveness.sources import load_qrels
+    >>> merge_qrels(load_qrels({"q": {"d1": 1}}), [load_qrels({"q": {"d2": 0}})])
+    [('q', [('d1', 1.0), ('d2', 0.0)])]
+    """
+    merged = _grades(qrels)
+    for new in added:
+        for topic, documents in _grades(new).items():
+            own = merged.setdefault(topic, {})
+            changed = [document for document, grade in documents.items() if own.get(document, grade) != grade]
+            if changed:
+                raise InputError(
+                    new.path,
+                    f"topic {topic}: {listed(changed, most=5)} has another grade in {qrels.path}; decide for one",
+                )
+            own.update(documents)
+    return [(topic, list(own.items())) for topic, own in merged.items()]
+
+
+def _grades(qrels: Qrels) -> Grades:
+    return {topic: dict(zip(own, grades.tolist(), strict=True)) for topic, own, grades in qrels.by_topic()}

@@ -1,24 +1,24 @@
 """The public names of `surefoot.learn`; see `surefoot._lazy`."""
 
+from surefoot.lambdas.gradients import by_factor as by_factor
+from surefoot.lambdas.gradients import by_line as by_line
+from surefoot.lambdas.gradients import by_step as by_step
 from surefoot.learn.baseline import baselines_of as baselines_of
 from surefoot.learn.boosting import RiskObjective as RiskObjective
 from surefoot.learn.data import RankingData as RankingData
+from surefoot.learn.data import same_features as same_features
 from surefoot.learn.export import export_model as export_model
-from surefoot.learn.feature_alignment import same_features as same_features
-from surefoot.learn.model_store import ModelStore as ModelStore
 from surefoot.learn.models import Model as Model
 from surefoot.learn.models import load_model as load_model
 from surefoot.learn.objectives import OBJECTIVES as OBJECTIVES
 from surefoot.learn.objectives import LambdaMART as LambdaMART
 from surefoot.learn.objectives import register as register
-from surefoot.learn.pair_weights import by_factor as by_factor
-from surefoot.learn.pair_weights import by_line as by_line
-from surefoot.learn.pair_weights import by_step as by_step
 from surefoot.learn.rankers import RiskRanker as RiskRanker
-from surefoot.learn.recipes import SAFE as SAFE
 from surefoot.learn.scorers import risk_scorer as risk_scorer
+from surefoot.learn.settings import SAFE as SAFE
 from surefoot.learn.settings import PairOptions as PairOptions
 from surefoot.learn.settings import Settings as Settings
+from surefoot.learn.training import ModelStore as ModelStore
 from surefoot.learn.training import train as train
 from surefoot.learn.training_run import Trained as Trained
 from surefoot.learn.training_run import TrainingRun as TrainingRun

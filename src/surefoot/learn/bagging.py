@@ -1,8 +1,8 @@
-"""Bags: several trainings that differ by chance, averaged into one model. Fewer queries then lose by accident.
+"""Bags: several trainings that differ by chance, averaged into one model, so that fewer queries lose by accident.
 
 Each bag holds out a part of the queries, in turn, and keeps the iteration that is best on them. So no validation
-queries need to be set aside, and every query has out-of-bag scores: those of the bags that did not see it. Whatever is
-chosen after the training, such as a guard, is chosen on these.
+queries need to be set aside, and every query has out-of-bag scores: those of the bags that did not see it. A guard is
+fitted on these scores.
 """
 
 from __future__ import annotations
@@ -15,35 +15,109 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._random import generator
+from surefoot._seeds import generator
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted
-from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
+from surefoot.guard.certificate import Budget
+from surefoot.guard.fitting import choose_guard
+from surefoot.guard.guard import TREES, Guard
+from surefoot.guard.pairs import Pair, Scored
+from surefoot.guard.second_stage import FEWEST_QUERIES
+from surefoot.guard.trial import ALPHA, CHOSEN, LabelledPair, Trial
+from surefoot.learn.baseline import Baselines, baselines_of, feature_form, form_scores, guard_scores
 from surefoot.learn.boosting import as_weight
-from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
-from surefoot.learn.comm import Local
+from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage, request_key
 from surefoot.learn.data import Ints, RankingData, concat
-from surefoot.learn.early_stopping import History, Progress, Report
 from surefoot.learn.engines import Engine, engine_of
-from surefoot.learn.guarding import Guarding
 from surefoot.learn.models import Model
-from surefoot.learn.requests import request_key
+from surefoot.learn.objectives.base import Local
 from surefoot.learn.settings import LARGEST_SEED, Settings
-from surefoot.learn.training_run import (
-    Trained,
-    TrainingRun,
-    align_features,
-    card_of,
-    request_of,
-    with_max_label,
-)
-from surefoot.learn.validation import Validation
-from surefoot.scores import FloatArray
+from surefoot.learn.training_run import Inputs, Trained, TrainingRun, card_of, request_of
+from surefoot.learn.validation import History, Progress, Report, Validation
 
 PARTS = 4
-"""Into so many parts the queries are split, if there are as many bags; bag i holds out part i mod ``PARTS``."""
+"""The number of parts of the queries, at most one for each bag; bag i holds out part i mod ``PARTS``."""
 
 SEED_GAP = 1000
-"""Between the seeds of two bags, beyond the iterations of a training, which increase them by one each."""
+"""Added to the iterations of a training, each of which increases the seed by one, to keep the seeds of bags apart."""
+
+OUT_OF_BAG = (
+    "The test covers each query's ranking by the bags that did not see it; the model is the average of all bags, "
+    "which no test covers."
+)
+"""The scope of a guarded model's promise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Guarding:
+    """How a model is guarded: the baseline's scores of all queries, and its form if it is a feature."""
+
+    settings: Settings
+    baseline_scores: FloatArray
+    form: tuple[str, int] | None
+    validation: Validation
+
+    @classmethod
+    def of(cls, settings: Settings, data: RankingData, baseline: Any, baselines: Baselines) -> Guarding:
+        """Raise the errors at once that would otherwise come after the training."""
+        form = feature_form(baseline, data)
+        scores = guard_scores(baselines.ranking("a guard") if form is None else form_scores(*form, data))
+        if not Scored(scores, data.bounds).spread.any():
+            raise SurefootError(
+                f"{data.source}: the baseline {baselines.names[0]} is the same for all documents of a query, so it "
+                "can't guard; name another one, or train without a guard"
+            )
+        return cls(settings, scores, form, Validation.of(settings, data, baselines))
+
+    def fit(self, model: Model, out_of_bag: FloatArray) -> Model:
+        """The model with a guard fitted on these scores, and measures of both on queries that they did not see."""
+        validation, settings = self.validation, self.settings
+        enough = len(validation.data) >= FEWEST_QUERIES
+        fit = self._second_stage if settings.guard == TREES and settings.max_loss is None and enough else self._fit
+        guard, measures = fit(out_of_bag)
+        form, column = self.form or (None, None)
+        named = {"baseline": validation.baselines.names[0], "form": form, "column": column}
+        reasons = {key: guard.card[key] for key in ("why", "certificate") if key in guard.card}
+        kept = {"guard": {**named, "kind": str(guard), **reasons}, "unguarded": validation(out_of_bag)}
+        return replace(model, card={**model.card, **kept, **measures}, guard=guard)
+
+    def _second_stage(self, out_of_bag: FloatArray) -> tuple[Guard, dict[str, Any]]:
+        """The strongest second stage whose cost in the mean is acceptable."""
+        validation, judged = self.validation, self._judged(out_of_bag)
+        trial = Trial(judged, np.arange(len(validation.data)), (TREES,), ALPHA, self.settings.seed)
+        guard, values = trial.priced()
+        card = {"measure": str(validation.metric.metric), "queries": len(trial), **guard.card}
+        return replace(guard, card=card), {"validation": validation.measures_of(values[validation.metric.counted])}
+
+    def _fit(self, out_of_bag: FloatArray) -> tuple[Guard, dict[str, Any]]:
+        """The best guard of the kind that the settings name, within the budget if there is one."""
+        settings, validation = self.settings, self.validation
+        budget = None if settings.max_loss is None else Budget(settings.max_loss)
+        choice = choose_guard(
+            self._judged(out_of_bag),
+            str(validation.metric.metric),
+            kinds=self._kinds(budget),
+            budget=budget,
+            seed=settings.seed,
+        )
+        if budget is not None:  # the certificate has its measures
+            certificate = dict(choice.guard.card["certificate"])
+            if certificate["safety"] < 1:
+                certificate["words"] += f" {OUT_OF_BAG}"
+            return replace(choice.guard, card={**choice.guard.card, "certificate": certificate}), {}
+        outcomes = dict(choice.trial.nested())
+        return choice.guard, {"validation": validation.measures_of(outcomes[CHOSEN][validation.metric.counted])}
+
+    def _kinds(self, budget: Budget | None) -> list[str] | None:
+        """The kinds to choose from; None for the usual ones. A second stage needs enough queries."""
+        wanted, queries = self.settings.guard, len(self.validation.data) // (1 if budget is None else 2)
+        few = wanted == TREES and queries < FEWEST_QUERIES
+        return None if wanted is None or wanted == "any" or few else [wanted]
+
+    def _judged(self, out_of_bag: FloatArray) -> LabelledPair:
+        data = self.validation.data
+        pair = Pair.of(self.baseline_scores, out_of_bag, data.bounds)
+        return LabelledPair(pair, data.labels.astype(np.float64), self.validation.metric)
 
 
 @dataclass(eq=False)
@@ -65,19 +139,8 @@ class BaggedRun:
     categorical_feature: Any = "auto"
 
     @classmethod
-    def of(
-        cls,
-        data: RankingData,
-        baseline: Any,
-        settings: Settings,
-        *,
-        valid: RankingData | None = None,
-        valid_baseline: Any = None,
-        sample_weight: Any = None,
-        missing: Missing = "error",
-        **more: Any,
-    ) -> BaggedRun:
-        """Resolve a request; the parameters are those of `TrainingRun.of`.
+    def of(cls, data: RankingData, baseline: Any = None, settings: Settings | None = None, **more: Any) -> BaggedRun:
+        """Resolve a request; the parameters are those of `train`.
 
         Validation queries are queries like the others. Their documents weigh 1.
 
@@ -88,16 +151,15 @@ class BaggedRun:
         >>> run.part_of_query.tolist(), run.train().model.booster.num_trees() > 0
         ([0, 0, 1, 1], True)
         """
-        weight = as_weight(sample_weight, data.bounds)
+        inputs = Inputs.of(data, baseline, settings, **more)
+        weight = as_weight(inputs.sample_weight, data.bounds)
+        data, valid = inputs.aligned()
+        baselines = baselines_of(baseline, data, inputs.missing)
         if valid is not None:
-            data, valid = align_features(data, valid)
-        baselines = baselines_of(baseline, data, missing)
-        if valid is not None:
-            baselines = baselines.followed_by(
-                baselines_of(baseline_for("validation", valid_baseline, baseline), valid, missing)
-            )
+            baselines = baselines.followed_by(inputs.valid_baselines(valid))
             weight = None if weight is None else np.append(weight, np.ones(valid.labels.size, np.float32))
             data = concat([data, valid])
+        settings = replace(inputs, data=data).with_max_label(Local()).settings
         parts = min(PARTS, settings.n_bags)
         if len(data) < parts:
             raise SurefootError(
@@ -105,15 +167,17 @@ class BaggedRun:
                 f"{data.source} has {counted(len(data), 'query')}"
             )
         part_of_query = generator(settings.seed).permutation(np.arange(len(data)) % parts)
-        settings = with_max_label(settings, data, Local())
         guarding = None if settings.guard is None else Guarding.of(settings, data, baseline, baselines)
-        run = cls(settings, data, baselines, part_of_query, engine_of(settings.model_engine), guarding, weight, **more)
+        run = cls(
+            settings, data, baselines, part_of_query, engine_of(settings.model_engine), guarding, weight,
+            inputs.init_model, inputs.callbacks, inputs.categorical_feature,
+        )  # fmt: skip
         run.engine.validate_params(run.engine.params(run.bag_settings(0)))
         return run
 
     @cached_property
     def request(self) -> dict[str, Any]:
-        """All that the model depends on, as JSON keeps it."""
+        """Everything that the model depends on, as JSON keeps it."""
         return request_of(self.settings, self.engine, self.data, self.baselines, self.weight, self)
 
     @property
@@ -129,7 +193,7 @@ class BaggedRun:
         resume: bool = False,
         checkpoint_every: float = EVERY,
     ) -> Trained:
-        """Train all bags and put the model together; a checkpoint as in `TrainingRun.train`."""
+        """Train all bags and average them; a checkpoint works as in `TrainingRun.train`."""
         saved = Checkpoint.begin(checkpoint, self.request if checkpoint else {}, checkpoint_every, resume)
         bags = list(self._bags(saved, report))
         model = Model(
@@ -142,7 +206,7 @@ class BaggedRun:
         return Trained(self._finish(model, scores), first.complete(), first.best_iteration, scores)
 
     def out_of_bag(self, bags: Sequence[Bag]) -> FloatArray:
-        """The score of each document: the mean of those that the bags gave it which did not see its query."""
+        """The score of each document: the mean over the bags that did not see its query."""
         total, count = np.zeros(self.data.labels.size), np.zeros(self.data.labels.size)
         for bag in bags:
             rows = self.data.rows(self.part_of_query == bag.part)
@@ -159,10 +223,10 @@ class BaggedRun:
         return replace(settings, n_bags=1, guard=None, max_loss=None, seed=seed, params=params)
 
     def _bags(self, checkpoint: Checkpoint, report: Report | None) -> Iterator[Bag]:
-        """The bags, part by part, so that those of one part share its data and no other's are in memory.
+        """The bags, part by part, so that the bags of a part share its data and only these are in memory.
 
-        An engine's bins are those of the part's own queries, not of all: out-of-bag scores owe nothing to the queries
-        that were held out. Those that the checkpoint has are not trained again.
+        An engine makes its bins from the training queries of the part only, so out-of-bag scores do not depend on the
+        queries that were held out. Bags of the checkpoint are not trained again.
         """
         n_bags, parts, done = self.settings.n_bags, int(self.part_of_query.max()) + 1, 0
         for part in range(parts):
@@ -187,7 +251,7 @@ class BaggedRun:
         return replace(shared, settings=settings, params=params, history=history, checkpoint=checkpoint)
 
     def _part(self, part: int) -> tuple[TrainingRun, RankingData]:
-        """The training on the queries that are not of this part, validated on those that are, and these."""
+        """The training on the queries outside this part, validated on those of the part; and the part's data."""
         held_out = np.flatnonzero(self.part_of_query == part)
         seen = np.flatnonzero(self.part_of_query != part)
         valid = self.data.select(held_out)
@@ -205,7 +269,7 @@ class BaggedRun:
         return run, valid
 
     def _finish(self, model: Model, out_of_bag: FloatArray) -> Model:
-        """The model guarded if it should be, with measures of queries that it did not see in its card."""
+        """The model, guarded if the settings say so, with measures on unseen queries in its card."""
         if self.guarding is not None:
             return self.guarding.fit(model, out_of_bag)
         validation = Validation.of(self.settings, self.data, self.baselines)
@@ -214,22 +278,12 @@ class BaggedRun:
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """A trained bag: its model, its history, the part that it did not see and its scores of that part's documents."""
+    """A trained bag: its model, its history, the part that it did not see, and its scores for that part's documents."""
 
     model: str
     history: History
     part: int
     held_out: FloatArray
-
-
-def resolve_run(data: RankingData, baseline: Any = None, settings: Settings | None = None, **more: Any) -> Run:
-    """A training of one model or of several bags, as the settings say; the parameters are those of `TrainingRun.of`."""
-    if settings is not None and settings.n_bags > 1:
-        return BaggedRun.of(data, baseline, settings, **more)
-    return TrainingRun.of(data, baseline, settings, **more)
-
-
-Run = TrainingRun | BaggedRun
 
 
 def _bag_report(report: Report | None, done: int, n_bags: int) -> Report | None:

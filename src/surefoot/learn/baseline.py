@@ -1,4 +1,4 @@
-"""Baselines of a training set: the rankings that each query is compared with, however the user names them."""
+"""Baselines of a training set: the rankings to compare with, given by name, model or array."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
+from surefoot.lambdas.metrics import QueryMetric
 from surefoot.learn.data import RankingData
-from surefoot.learn.foreign_models import is_model, model_scores, read_model
-from surefoot.learn.metrics import QueryMetric
+from surefoot.learn.model_files import model_scores, read_model
 from surefoot.scores import VIRTUAL, FloatArray
 
 Missing = Literal["error", "last"]
 FORMS = ("feature:N", "-feature:N", "rank:N", "order", "run:FILE", "scores:FILE", "model:PATH")
-"""How a baseline is named."""
+"""The forms of a baseline's name."""
 COLUMNS = ("feature", "-feature", "rank")
 BELOW_ALL = -1e300
 
 
 @dataclass(frozen=True, eq=False)
 class Baselines:
-    """The scores that each baseline gives to the documents, or only the metric that it reached on each query.
+    """The scores that each baseline gives to the documents, or only its metric on each query.
 
-    ``rows[i]`` are the scores of baseline ``names[i]``, None where only ``reached[i]``, one value per query, is known.
-    A virtual baseline, as MEAN, has neither: it is made of the values of its ``members``.
+    ``rows[i]`` are the scores of baseline ``names[i]``, None if only ``reached[i]``, one value per query, is known. A
+    virtual baseline, such as MEAN, has neither: its values follow from those of its ``members``.
     """
 
     names: tuple[str, ...]
@@ -65,7 +65,7 @@ class Baselines:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of names and scores, to tell whether two sets are the same."""
+        """A hash of names and scores."""
         members = "" if self.members is None else self.members.fingerprint
         digest = blake2b("\n".join([*self.names, members] if members else self.names).encode(), digest_size=20)
         for known in (*self.rows, *self.reached):
@@ -73,7 +73,7 @@ class Baselines:
         return digest.hexdigest()
 
     def select(self, data: RankingData, queries: npt.ArrayLike) -> Baselines:
-        """The baselines of some queries of the data that they are of; see `RankingData.select`."""
+        """The baselines of some queries of their data; see `RankingData.select`."""
         documents, chosen = data.rows(queries), np.asarray(queries)
         return Baselines(
             self.names,
@@ -94,7 +94,7 @@ class Baselines:
         )
 
     def ranking(self, user: str = "churn") -> FloatArray:
-        """The scores of the only baseline, for what looks at its ranking."""
+        """The scores of the only baseline, for users of its ranking."""
         if len(self.rows) != 1 or self.rows[0] is None:
             raise SurefootError(f"{user} needs one baseline that scores documents: a feature, a run, scores or a model")
         return self.rows[0]
@@ -104,8 +104,13 @@ def _concatenated(first: FloatArray | None, second: FloatArray | None) -> FloatA
     return None if first is None or second is None else np.concatenate([first, second])
 
 
+def is_model(given: Any) -> bool:
+    """Whether something scores documents."""
+    return callable(getattr(given, "predict", None))
+
+
 def names_any_set(given: Any) -> bool:
-    """Whether a baseline is given in a way that has a meaning for other queries too, such as ``feature:25``."""
+    """Whether a baseline is known for other queries too, such as ``feature:25``."""
     if given is None or isinstance(given, str | Path):
         return given is None or not str(given).startswith("scores:")
     if is_model(given):
@@ -115,20 +120,20 @@ def names_any_set(given: Any) -> bool:
 
 
 def baseline_for(queries: str, own: Any, training: Any) -> Any:
-    """The baseline of other queries than the training ones: their own, else the training baseline if it is known there.
+    """The baseline of queries outside training: their own, or the training baseline if it is known there.
 
     >>> baseline_for("validation", None, "feature:25")
     'feature:25'
     """
     if own is None and not names_any_set(training):
         raise SurefootError(
-            f"the baseline is given for the training queries alone; give that of the {queries} queries too"
+            f"the baseline is given for the training queries only; give that of the {queries} queries too"
         )
     return training if own is None else own
 
 
 def baselines_of(given: Any, data: RankingData, missing: Missing = "error") -> Baselines:
-    """Baselines from what the user gives.
+    """Read baselines.
 
     Parameters
     ----------
@@ -150,7 +155,7 @@ def baselines_of(given: Any, data: RankingData, missing: Missing = "error") -> B
 
     Examples
     --------
-    >>> from surefoot.learn.metrics import Metric
+    >>> from surefoot.lambdas.metrics import Metric
     >>> data = RankingData.of([[1.0], [2.0], [3.0]], [0, 1, 0], qid=["a", "a", "b"])
     >>> baselines_of("feature:0", data).values(Metric(cutoff=10).bind(data.labels, data.bounds))
     array([[1., 0.]])
@@ -179,7 +184,7 @@ def baselines_of(given: Any, data: RankingData, missing: Missing = "error") -> B
 
 
 def _is_one(given: Any) -> bool:
-    """Whether something is a baseline, not a number of one."""
+    """Whether something is a whole baseline, not a number of one."""
     return isinstance(given, str | Path | np.ndarray | Mapping) or is_model(given)
 
 
@@ -249,7 +254,7 @@ def _of_scores(name: str, rows: FloatArray, notes: tuple[str, ...] = ()) -> Base
 
 
 def feature_form(given: Any, data: RankingData) -> tuple[str, int] | None:
-    """How the only baseline follows from the features alone, so that it is known wherever a model ranks.
+    """The form of the only baseline if it follows from the features, so that it is known wherever the model ranks.
 
     The form is ``feature``, ``-feature``, ``rank`` or ``order``, and the number is that of the column, counted from 0.
 
@@ -275,7 +280,7 @@ def form_scores(form: str, column: int, data: RankingData) -> FloatArray:
 
 
 def guard_scores(rows: FloatArray) -> FloatArray:
-    """A baseline's scores as guards take them: minus infinity for documents that it does not have."""
+    """A baseline's scores for guards: minus infinity for documents that it does not rank."""
     return np.where(rows <= BELOW_ALL, -np.inf, rows)
 
 

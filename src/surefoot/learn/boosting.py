@@ -1,26 +1,28 @@
-"""The bridge between an objective and an engine of boosted trees: scores in, gradients and hessians out."""
+"""The bridge from an objective to what learns: engines of boosted trees, and batches of queries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot.errors import SurefootError, counted
+from surefoot.errors import SurefootError, choose, counted
+from surefoot.lambdas.gradients import LambdaGradients, PairWeights, Singles, by_factor, for_all_queries
+from surefoot.lambdas.metrics import Ints, QueryMetric
 from surefoot.learn.baseline import Baselines, baselines_of
-from surefoot.learn.comm import Comm, Local
 from surefoot.learn.data import RankingData
-from surefoot.learn.lambdas import LambdaGradients
-from surefoot.learn.metrics import Ints, Metric, QueryMetric
-from surefoot.learn.objectives import LambdaMART, QueryMetrics, objective_of
-from surefoot.learn.pair_weights import PairWeights, Singles, by_factor, for_all_queries
+from surefoot.learn.objectives import OBJECTIVES, LambdaMART, QueryMetrics, objective_of
+from surefoot.learn.objectives.base import Comm, Local
 from surefoot.learn.settings import PairOptions
+from surefoot.risk.measures import FREWARD, FRISK, LOSSES, MEAN, URISK, compute_all
+from surefoot.risk.moments import Statistic
+from surefoot.risk.statistics import Comparison, Mean
 from surefoot.scores import FloatArray
 
 BY_HAND = "bound by hand"
-"""Stands for a training set given to `RiskObjective.bind`, whatever form of it the engine shows."""
+"""Stands for a training set given to `RiskObjective.bind`, in whatever form the engine passes it."""
 
 
 class RiskObjective:
@@ -41,7 +43,7 @@ class RiskObjective:
     n_jobs : int, optional
         Threads; by default all cores.
     comm : Comm
-        How sums over all queries are made; on one machine nothing is to be done.
+        How sums over all queries are made; only needed on a cluster.
     **options
         Options of the objective itself, such as ``spread="se"`` of saro.
 
@@ -74,7 +76,7 @@ class RiskObjective:
         self._reported: tuple[QueryMetric, FloatArray] | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RiskObjective:
-        """`lgb.train` copies its parameters; what is estimated in training must survive that."""
+        """`lgb.train` copies its parameters; estimates of the training must survive that."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -89,12 +91,12 @@ class RiskObjective:
         return self.gradients(np.ravel(scores))  # XGBoost makes a column of the scores of no documents
 
     def bind(self, data: RankingData, weight: npt.ArrayLike | None = None) -> None:
-        """Get ready for a training set: rank its baselines, allocate what iterations need."""
+        """Prepare a training set: rank its baselines, allocate the arrays of iterations."""
         baselines = baselines_of(self.baseline, data)
         if len(baselines.names) < self.objective.fewest_baselines:
             raise SurefootError(f"objective {self.objective.name} needs a baseline")
-        metric = Metric.trained(self.pairs).bind(data.labels, data.bounds, self.pairs.empty)
-        self.lambdas = LambdaGradients(self.objective.metric(metric, baselines), self.pairs, self.n_jobs)
+        metric = self.pairs.trained_metric.bind(data.labels, data.bounds, self.pairs.empty)
+        self.lambdas = LambdaGradients(self.objective.metric(metric, baselines), self.pairs.loop, self.n_jobs)
         self.baselines = baselines.values(metric)
         lowest = self.baselines.min(initial=0.0)
         if lowest < 0 and not self.objective.takes_negative:
@@ -107,9 +109,9 @@ class RiskObjective:
         self._bound = BY_HAND
 
     def report_by(self, metric: QueryMetric) -> None:
-        """Have `training_measures` use this metric of the bound queries, not the one that is trained for.
+        """Let `training_measures` use this metric of the bound queries instead of the trained one.
 
-        The trained metric normalises the gain of the whole ranking by that of the first documents: it can pass 1.
+        The trained metric normalises the gain of the whole ranking by the ideal of the first documents, and can pass 1.
         """
         self._reported = metric, self.baseline.values(metric)
 
@@ -137,24 +139,23 @@ class RiskObjective:
             metric, b = self._reported
             x = metric.of_order(self.lambdas.order)
         x, b = x[self.counted], b[:, self.counted]
-        d = x - b.mean(axis=0) if b.shape[0] else np.zeros_like(x)
-        sums = [x.size, x.sum(), np.maximum(d, 0).sum(), -np.minimum(d, 0).sum(), (d < 0).sum()]
-        count, total, gained, lost, losses = self.comm.sum(np.array(sums, dtype=np.float64)).tolist()
-        measures = {"mean": total / count}
-        if not b.shape[0]:
-            return measures
-        reward, risk = gained / count, lost / count
-        urisk = reward - (1 + self.objective.alpha) * risk
-        return {**measures, "urisk": urisk, "frisk": risk, "freward": reward, "losses": int(losses)}
+        everyone = np.ones((1, x.size))  # as weights: weighted sums add up over workers
+        statistics: dict[Any, Statistic] = {Mean.of: Mean.of(x[None], everyone).map(self.comm.sum)}
+        measures = [MEAN]
+        if b.shape[0]:
+            statistics[Comparison.of] = Comparison.of(x[None], b.mean(axis=0), everyone).map(self.comm.sum)
+            measures += [URISK, FRISK, FREWARD, LOSSES]
+        found = compute_all(measures, statistics, np.asarray(self.objective.alpha, dtype=np.float64))
+        return {one.name: (int if one.is_count else float)(found[one.name].item()) for one in measures}
 
     def rank(self, scores: FloatArray) -> None:
         """Rank the training queries by these scores, for `training_measures`."""
         self.x = self.lambdas.rank(scores)
 
     def _started(self, scores: FloatArray) -> bool:
-        """Whether any two documents' scores differ, on whichever worker they are.
+        """Whether any two documents' scores differ, over all workers.
 
-        If all are equal, the mean of the workers' first scores is that number, exactly.
+        If all are equal, the mean of the workers' first scores is exactly that number.
         """
         workers, first = self.comm.sum(np.array([scores.size > 0, scores[0] if scores.size else 0], np.float64))
         (differ,) = self.comm.sum(np.array([np.count_nonzero(scores != first / max(workers, 1))], np.float64))
@@ -173,18 +174,18 @@ class _RiskPart:
         options = pairs.of_risk
         if options is None:
             return None
-        metric = Metric.trained(options).bind(data.labels, data.bounds, options.empty)
-        return cls(LambdaGradients(metric, options, n_jobs), baselines.values(metric))
+        metric = options.trained_metric.bind(data.labels, data.bounds, options.empty)
+        return cls(LambdaGradients(metric, options.loop, n_jobs), baselines.values(metric))
 
 
 def risk_part(weights: PairWeights, name: str) -> PairWeights:
-    """The weights without what every change counts: that of a line below its kink.
+    """The weights of the risk only: of a line, the extra weight below its kink.
 
-    The whole is the sum of both parts, pair by pair, since an improvement of one metric worsens no other.
+    Reward and risk add up pair by pair, since a swap that improves one metric worsens no other.
     """
     if weights.form != "line" or (weights.per_query[:, 0] < 0).any():
         raise SurefootError(
-            f"objective {name} does not part risk from reward, so that they can't have different metrics; take ucro, "
+            f"objective {name} does not separate risk from reward, so they can't have different metrics; take ucro, "
             "saro, tail or minimax-regret, or leave risk_metric out"
         )
     per_query = weights.per_query.copy()
@@ -193,9 +194,9 @@ def risk_part(weights: PairWeights, name: str) -> PairWeights:
 
 
 class LabelRegression(RiskObjective):
-    """Squared error of the scores against the labels less their mean, which no ranking depends on.
+    """Squared error of the scores against the centred labels.
 
-    The objective that it is made with, plain LambdaMART, only says what is measured.
+    Its objective must be plain LambdaMART, which only decides what is measured.
     """
 
     def bind(self, data: RankingData, weight: npt.ArrayLike | None = None) -> None:
@@ -209,6 +210,78 @@ class LabelRegression(RiskObjective):
         self.rank(scores)
         weights = np.ones(scores.size, np.float32) if self.weight is None else self.weight
         return (weights * (scores - self.targets)).astype(np.float32), weights
+
+
+class BatchObjective:
+    """The weights of an objective for a batch of queries, for models that never see all queries at once.
+
+    Objectives that compare queries with each other (saro, faro, trisk, georisk, tail, ...) need sums over all queries.
+    Here these are sums over the batch and the last ``memory`` queries before it, with the metrics that they had then.
+    With a ``memory`` as large as the training set, each query is there about once, some steps old.
+
+    Parameters
+    ----------
+    name : str
+        A name of `surefoot.learn.objectives`.
+    alpha : float
+        The risk sensitivity.
+    memory : int
+        The number of queries before the batch that are remembered; 0: only the batch counts.
+    **options
+        Options of the objective itself. The spread of saro and faro is by default estimated for each batch
+        (``each=True``); the first batch has few queries and an untrained model.
+
+    Examples
+    --------
+    >>> objective = BatchObjective("ucro", alpha=2)
+    >>> weights = objective.weigh(np.array([0.5, 0.4]), np.array([[0.3, 0.5]]))
+    >>> weights.per_query[:, :3]
+    array([[2. , 0.2, 0. ],
+           [2. , 0. , 0.1]], dtype=float32)
+    """
+
+    def __init__(self, name: str = "ucro", alpha: float = 1.0, *, memory: int = 1024, **options: Any) -> None:
+        if memory < 0:
+            raise SurefootError(f"memory must be 0 or more queries; got {memory}")
+        known = {field.name for field in fields(OBJECTIVES[choose(name, OBJECTIVES, "objective")])}
+        each = {"each": True} if "each" in known else {}
+        self.objective: LambdaMART = objective_of(name, alpha, **{**each, **options})
+        self.memory = memory
+        self.remembered: FloatArray = np.zeros((0, 0))
+        """Metrics of the model and its baselines (rows) on the last queries."""
+
+    def weigh(self, x: FloatArray, baselines: FloatArray, remember: bool = True) -> PairWeights:
+        """The weights of these queries.
+
+        Parameters
+        ----------
+        x : array
+            The model's metric on each query.
+        baselines : array
+            The metric of each baseline (rows).
+        remember : bool
+            Whether to remember the queries, as in training.
+
+        Returns
+        -------
+        PairWeights
+            With a row for each query of the batch.
+        """
+        if baselines.shape[0] < self.objective.fewest_baselines:
+            raise SurefootError(f"objective {self.objective.name} needs a baseline")
+        seen = self._with_memory(np.vstack([x, baselines]))
+        weights = self.objective.lambda_weights(QueryMetrics(seen[0], seen[1:]))
+        if remember:
+            self.remembered = seen[:, max(0, seen.shape[1] - self.memory) :]
+        return weights._replace(per_query=weights.per_query[seen.shape[1] - x.size :])
+
+    def _with_memory(self, batch: FloatArray) -> FloatArray:
+        if not self.remembered.size:
+            return batch
+        if self.remembered.shape[0] != batch.shape[0]:
+            before, now = (counted(rows - 1, "baseline") for rows in (self.remembered.shape[0], batch.shape[0]))
+            raise SurefootError(f"every batch has the same baselines; this one has {now}, those before it {before}")
+        return np.hstack([self.remembered, batch])
 
 
 def _data_of(dataset: Any) -> RankingData:
@@ -226,7 +299,7 @@ def _data_of(dataset: Any) -> RankingData:
 
 
 def as_weight(weight: npt.ArrayLike | None, bounds: Ints) -> Singles | None:
-    """A weight for each document; given by query it is the same for all of the query's."""
+    """A weight for each document; a weight of a query is repeated for its documents."""
     if weight is None or np.size(weight) == 0:
         return None
     weights = np.asarray(weight, dtype=np.float32)

@@ -1,4 +1,8 @@
-"""The checkpoint of a training: one file, written atomically, from which it resumes to the same model."""
+"""Requests and checkpoints of trainings.
+
+A request is everything that defines a computation, so that a stored result is only reused for the same request. A
+checkpoint is one file, written atomically, from which a training resumes to the same model.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,64 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from surefoot.errors import InputError
 from surefoot.io.atomic import digest_of, remove, write_text
 from surefoot.io.json_text import parse_json
-from surefoot.learn.requests import refuse_other_request
+from surefoot.results import plain
+
+Request = Mapping[str, Any]
+KEY_SIZE = 12
 
 EVERY = 120.0
 """Seconds between checkpoints."""
 
 
+def normalise_request(request: Request) -> dict[str, Any]:
+    """The request as JSON keeps it, to compare it with one that was read from a file.
+
+    >>> normalise_request({"alphas": (0, 1.5)})
+    {'alphas': [0, 1.5]}
+    """
+    return dict(json.loads(json.dumps(plain(request))))
+
+
+def request_text(request: Request) -> str:
+    """The canonical JSON text of a request."""
+    return json.dumps(plain(request), sort_keys=True)
+
+
+def request_key(request: Request) -> str:
+    """The hash of a request, under which its result is stored.
+
+    >>> request_key({"alpha": 1.0}) == request_key({"alpha": 1.0}), request_key({"alpha": 1.0}) == request_key({})
+    (True, False)
+    """
+    return digest_of(request_text(request), KEY_SIZE)
+
+
+def array_key(values: npt.NDArray[Any]) -> str:
+    """The hash of an array, which stands for it in a request."""
+    return digest_of(np.ascontiguousarray(values).tobytes(), KEY_SIZE)
+
+
+def refuse_other_request(path: object, stored: Request, expected: Request, advice: str) -> None:
+    """Raise an error that names the fields in which a stored request differs from the expected one.
+
+    >>> refuse_other_request("model", {"alpha": 1, "seed": 0}, {"alpha": 2, "seed": 0}, "name another folder")
+    Traceback (most recent call last):
+    surefoot.errors.InputError: model: belongs to a training with another alpha; name another folder
+    """
+    other = [name for name in sorted({*expected, *stored}) if expected.get(name) != stored.get(name)]
+    if other:
+        raise InputError(path, f"belongs to a training with another {', '.join(other)}; {advice}")
+
+
 @dataclass(frozen=True)
 class Stage:
-    """A boosted model, complete or not: its text, the measures of each iteration, what the objective estimated."""
+    """A boosted model, complete or not: its text, the measures of each iteration, the objective's estimates."""
 
     model: str = ""
     history: list[dict[str, float]] = field(default_factory=list)
@@ -29,9 +79,9 @@ class Stage:
 
 @dataclass
 class Checkpoint:
-    """Saves a training in one file: its complete bags, and how far the current one is. Without a path, nowhere.
+    """Saves a training in one file: its complete bags, and the state of the current one. Without a path, nothing.
 
-    ``request`` is all that the model depends on; a file of another request is refused.
+    ``request`` is everything that the model depends on; a file of another request is refused.
     """
 
     path: Path | None
@@ -43,7 +93,7 @@ class Checkpoint:
 
     @classmethod
     def begin(cls, path: Path | None, request: Mapping[str, Any], every: float, resume: bool) -> Checkpoint:
-        """The checkpoint of a training that begins, or that goes on from what was saved."""
+        """The checkpoint of a training that begins or, with ``resume``, goes on."""
         found = cls(path, request, every)
         if resume:
             found.load()
@@ -67,22 +117,22 @@ class Checkpoint:
         self._saved = time.monotonic()
 
     def finish_bag(self, bag: Stage) -> None:
-        """Keep a complete bag; the next one begins anew."""
+        """Keep a complete bag, and begin the next."""
         self.bags.append(bag)
         self.current = Stage()
         self.save(self.current)
 
     def load(self) -> None:
-        """Take up what an earlier run saved, if it did. That of a training with other data or settings is refused."""
+        """Load the state that an earlier run saved, if any; one with other data or settings is refused."""
         try:
             digest, _, text = self.path.read_text("utf-8", errors="replace").strip().partition("\n")  # type: ignore[union-attr]
         except (FileNotFoundError, AttributeError):
             return
         if digest != digest_of(text):
-            raise InputError(self.path, "is damaged, or no checkpoint of a training; remove it and train anew")
+            raise InputError(self.path, "is damaged, or no checkpoint of a training; remove it and train again")
         saved = parse_json(text)
         refuse_other_request(
-            self.path, saved.pop("request"), self.request, "give the same, or remove it and train anew"
+            self.path, saved.pop("request"), self.request, "give the same, or remove it and train again"
         )
         self.bags = [Stage(**bag) for bag in saved.pop("bags")]
         self.current = Stage(**saved)

@@ -1,9 +1,9 @@
-"""Ranking data: documents by query, each with features and a label. What rankers learn from and predict for."""
+"""Ranking data: documents by query, each with features and a label. Rankers learn from them and predict for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import SurefootError, counted, listed
-from surefoot.io.layouts import NAMES, normalise_name
+from surefoot.io.roles import NAMES, normalise_name
 
 if TYPE_CHECKING:
     import polars
     from scipy import sparse
 
     Matrix: TypeAlias = npt.NDArray[np.float32] | sparse.csr_array[np.float32, tuple[int, int]]
+
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -28,7 +29,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "label": ("label", "labels", "relevance", "rel", "grade"),
     "document": ("docno", "docid", "doc_id", "document", "document_id", "doc"),
 }
-"""The names of columns that are no features."""
+"""The names of columns that are not features."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,13 +47,13 @@ class RankingData:
     queries : tuple of str
         The ids of the queries.
     documents : polars.Series, optional
-        The ids of the rows, where they are known.
+        The ids of the rows, if known.
     feature_names : tuple of str, optional
-        The names of the features, where they have any.
+        The names of the features, if they have any.
     first_feature : int
         The number of the first feature, as in the file that it comes from.
     source : str
-        What messages call the data.
+        The name of the data in messages.
 
     Examples
     --------
@@ -238,7 +239,7 @@ class RankingData:
         return np.asarray(np.arange(sizes.sum()) + np.repeat(self.bounds[chosen] - before, sizes), dtype=np.int64)
 
     def select(self, queries: npt.ArrayLike) -> RankingData:
-        """The queries of these indices, in this order; or those that a mask marks."""
+        """The queries of these indices, in this order, or of a mask."""
         chosen = _indices(queries)
         rows = self.rows(chosen)
         return RankingData(
@@ -254,7 +255,7 @@ class RankingData:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of features, labels and queries, to tell whether two sets are the same."""
+        """A hash of features, labels and queries."""
         digest = blake2b(f"{self.features.shape}{self.first_feature}".encode(), digest_size=20)
         parts = [self.labels, self.bounds]
         if isinstance(self.features, np.ndarray):
@@ -287,8 +288,55 @@ def concat(parts: Sequence[RankingData]) -> RankingData:
     )
 
 
+def same_features(parts: Sequence[RankingData]) -> list[RankingData]:
+    """The parts, each with the features of all; LETOR files leave out zeros, so they seldom end at the same feature.
+
+    Parameters
+    ----------
+    parts : sequence of RankingData
+        Such as training, validation and test queries.
+
+    Returns
+    -------
+    list of RankingData
+        Missing features are 0.
+
+    Examples
+    --------
+    >>> narrow, wide = RankingData.of([[1.0]], [1], [7]), RankingData.of([[1.0, 2.0]], [0], [8])
+    >>> [part.features.tolist() for part in same_features([narrow, wide])]
+    [[[1.0, 0.0]], [[1.0, 2.0]]]
+    """
+    first = min(part.first_feature for part in parts)
+    end = max(part.first_feature + part.features.shape[1] for part in parts)
+    return [widened(part, first, end - first) for part in parts]
+
+
+def widened(data: RankingData, first: int, width: int) -> RankingData:
+    """The data with ``width`` features, numbered from ``first`` on; missing ones are 0."""
+    rows, columns = data.features.shape
+    before = data.first_feature - first
+    if before < 0 or before + columns > width:
+        raise SurefootError(
+            f"{data.source}: features {data.first_feature} to {data.first_feature + columns - 1} are more than the "
+            f"expected {first} to {first + width - 1}; leave the others out"
+        )
+    if columns == width:
+        return data
+    features: Any
+    if isinstance(data.features, np.ndarray):
+        features = np.zeros((rows, width), np.float32)
+        features[:, before : before + columns] = data.features
+    else:
+        from scipy import sparse
+
+        old = data.features
+        features = sparse.csr_array((old.data, old.indices + before, old.indptr), shape=(rows, width))
+    return replace(data, features=features, first_feature=first)
+
+
 def as_matrix(features: Any, source: str = "data") -> Matrix:
-    """A float32 matrix of what the user brought: anything array-like, a frame, or a scipy sparse matrix."""
+    """A float32 matrix from anything array-like, a frame, or a scipy sparse matrix."""
     if hasattr(features, "tocsr"):
         from scipy import sparse
 
@@ -303,13 +351,13 @@ def as_matrix(features: Any, source: str = "data") -> Matrix:
 
 
 def _role(name: str) -> str | None:
-    """What a column of a frame holds; none if it is a feature."""
+    """The role of a frame's column; None if it is a feature."""
     normal = normalise_name(name)
     return next((role for role, names in ROLES.items() if normal in names), None)
 
 
 def _only(columns: Sequence[str], roles: Sequence[str | None], role: str, source: str) -> int:
-    """The column of a role; of several, as a query's id beside its text, that whose name is first in the list."""
+    """The column of a role; of several, such as a query's id and its text, the one whose name is first in `ROLES`."""
     indices = [index for index, found in enumerate(roles) if found == role]
     if not indices:
         what = "queries" if role == "topic" else f"{role}s"

@@ -1,4 +1,4 @@
-"""Trained models for other services: as one JSON file with both trees and guard, or the trees for Treelite and ONNX."""
+"""Export of trained models: one JSON file with trees and guard, or the trees for Treelite and ONNX."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._lazy import optional
 from surefoot.errors import SurefootError, choose
+from surefoot.guard.second_stage import tree_blocks
 from surefoot.io.atomic import write_bytes
 from surefoot.learn.models import Model
 
@@ -30,17 +32,17 @@ def export_model(model: Model, path: str | os.PathLike[str], to: str = "json") -
     Parameters
     ----------
     model : Model
-        Of trees.
+        A model of trees.
     path : path
         The file to write.
     to : {"json", "treelite", "onnx"}
-        "json" is complete. The others hold the trees, whose scores are the candidate's; the guard of a guarded model
-        is written beside them.
+        "json" is complete. The others hold only the trees, whose scores are the candidate's; the guard of a guarded
+        model is written beside them.
 
     Returns
     -------
     list of Path
-        What was written.
+        The files written.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def export_model(model: Model, path: str | os.PathLike[str], to: str = "json") -
     target = Path(path)
     choose(to, EXPORTS, "to")
     if model.engine not in ("lightgbm", "xgboost"):
-        raise SurefootError(f"only models of trees are exported; this one is {model.engine}, and plain JSON as it is")
+        raise SurefootError(f"only models of trees are exported; this one is {model.engine}, and is plain JSON already")
     write_bytes(target, EXPORTS[to](model))
     if model.guard is None or to == "json":
         return [target]
@@ -83,23 +85,22 @@ def to_json(model: Model) -> dict[str, Any]:
 
 def lightgbm_trees(text: str) -> Iterator[Tree]:
     """The trees of a LightGBM model's text."""
-    for block in text[text.index("Tree=0\n") : text.index("end of trees")].split("Tree=")[1:]:
-        lines = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        threshold = [float(value) for value in lines.get("threshold", "").split()]
-        kinds = [int(value) for value in lines.get("decision_type", "").split()]
-        if any(kind & (CATEGORICAL | ZERO_MISSING) for kind in kinds) or int(lines.get("is_linear", 0)):
+    for fields in tree_blocks(text):
+        threshold = [float(value) for value in fields.get("threshold", "").split()]
+        kinds = [int(value) for value in fields.get("decision_type", "").split()]
+        if any(kind & (CATEGORICAL | ZERO_MISSING) for kind in kinds) or int(fields.get("is_linear", 0)):
             raise SurefootError("trees with categorical or linear parts, or with 0 as missing, are not exported")
         yield {
-            "feature": [int(value) for value in lines.get("split_feature", "").split()],
+            "feature": [int(value) for value in fields.get("split_feature", "").split()],
             "threshold": threshold,
-            "left": [int(value) for value in lines.get("left_child", "").split()],
-            "right": [int(value) for value in lines.get("right_child", "").split()],
-            # Where LightGBM saw no missing value in training it takes one as 0.
+            "left": [int(value) for value in fields.get("left_child", "").split()],
+            "right": [int(value) for value in fields.get("right_child", "").split()],
+            # If LightGBM saw no missing value in training, it takes one as 0.
             "missing_left": [
                 bool(kind & DEFAULT_LEFT) if kind & NAN_MISSING else limit >= 0
                 for kind, limit in zip(kinds, threshold, strict=True)
             ],
-            "value": [float(value) for value in lines["leaf_value"].split()],
+            "value": [float(value) for value in fields["leaf_value"].split()],
         }
 
 
@@ -129,23 +130,17 @@ def _base_score(model: Mapping[str, Any]) -> float:
 
 def _to_treelite(model: Model) -> bytes:
     """A checkpoint of Treelite, which Triton's FIL backend and tl2cgen read."""
-    try:
-        from treelite import frontend
-    except ModuleNotFoundError:
-        raise SurefootError("Treelite is not installed: pip install treelite") from None
+    frontend = optional("treelite").frontend
     read = frontend.from_lightgbm if model.engine == "lightgbm" else frontend.from_xgboost
     return bytes(read(model.booster).serialize_bytes())
 
 
 def _to_onnx(model: Model) -> bytes:
     """An ONNX model with one input, the features, and one output, the scores of the trees, both float32."""
-    try:
-        import onnxmltools
-        from onnxmltools.convert.common.data_types import FloatTensorType
-    except ModuleNotFoundError:
-        raise SurefootError("the converters to ONNX are not installed: pip install onnxmltools") from None
+    onnxmltools = optional("onnxmltools")
     convert = onnxmltools.convert_lightgbm if model.engine == "lightgbm" else onnxmltools.convert_xgboost
-    shape = FloatTensorType([None, model.card["data"]["features"]])
+    types = optional("onnxmltools.convert.common.data_types")
+    shape = types.FloatTensorType([None, model.card["data"]["features"]])
     return bytes(convert(model.booster, initial_types=[("features", shape)]).SerializeToString())
 
 

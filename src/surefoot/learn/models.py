@@ -1,9 +1,9 @@
-"""A trained ranker: a plain model of its engine, a guard if it has one, and a card that says what it was trained for.
+"""A trained ranker: a plain model of its engine, a guard if it has one, and a card with its settings and data.
 
-In a folder they are ``model.txt`` (LightGBM) or ``model.json`` (XGBoost), which work in whatever reads such models, and
-``card.json``. A guarded model has a ``guard.json`` too, and its trees, which alone would rank without the guard, are in
-a file that no engine reads: ``unguarded-trees.txt`` or ``unguarded-trees.json``. None is a pickle, so loading a model
-runs no code of its maker.
+A folder has ``model.txt`` (LightGBM) or ``model.json`` (XGBoost), which any reader of such models takes, and
+``card.json``. A guarded model has a ``guard.json`` too, and its trees are in a file that no engine reads,
+``unguarded-trees.txt`` or ``unguarded-trees.json``, since they would rank without the guard. None is a pickle, so
+loading a model runs no code from it.
 """
 
 from __future__ import annotations
@@ -14,21 +14,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
-from surefoot.guard.blends import Scale
-from surefoot.guard.guard import Guard
-from surefoot.guard.pairs import Pair
 from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.json_text import parse_json
 from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
-from surefoot.learn.data import RankingData, as_matrix, queries_of
-from surefoot.learn.engines import INSTALL, MODEL_FILES, UNGUARDED_FILES, engine_of
-from surefoot.learn.feature_alignment import widened
-from surefoot.learn.model_texts import validate_text
+from surefoot.learn.data import RankingData, as_matrix, queries_of, widened
+from surefoot.learn.engines import UNGUARDED_FILES, engine_of, model_file
+from surefoot.learn.model_files import validate_text
 from surefoot.learn.query_features import for_model
 from surefoot.learn.settings import Settings
 from surefoot.results import plain
@@ -37,11 +35,24 @@ from surefoot.scores import FloatArray
 CARD, GUARD = "card.json", "guard.json"
 NEEDS_QUERIES = "the model is guarded by its baseline's ranking, so it must know which documents are of one query"
 INTERPOLATION = "interpolation"
-"""What a card of version 0.1 calls its guard."""
+"""The key of the guard in a card of version 0.1."""
 UNGUARDED = "These trees are of a guarded model and rank without its guard: use surefoot, or `surefoot export`.\n"
-"""The first line of a guarded model's trees, at which engines give up reading the file."""
+"""The first line of a guarded model's trees, so that engines refuse the file."""
 
-__all__ = ["CARD", "INSTALL", "Model", "load_model"]
+__all__ = ["CARD", "Model", "load_model"]
+
+
+class Blend(Protocol):
+    """Two scores of each document in, one out, as a guard does; the rows of query q are bounds[q] to bounds[q + 1]."""
+
+    def blend(self, baseline: npt.ArrayLike, candidate: npt.ArrayLike, bounds: npt.ArrayLike) -> FloatArray:
+        """A score for each document, higher is better."""
+
+    def save(self, path: PathLike) -> None:
+        """Write it as JSON."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +66,9 @@ class Model:
     text : str
         The model as its engine writes it.
     card : mapping
-        What the model was trained for, and from what.
-    guard : Guard, optional
-        How the scores of the trees are blended with those of the baseline that the card names.
+        The settings, the data and the history of the training.
+    guard : Blend, optional
+        Blends the scores of the trees with those of the baseline that the card names.
 
     Examples
     --------
@@ -71,20 +82,20 @@ class Model:
     engine: str
     text: str
     card: Mapping[str, Any]
-    guard: Guard | None = None
+    guard: Blend | None = None
 
     def predict(self, data: Any, qid: Any = None, baseline: Any = None) -> FloatArray:
-        """The score of each document; that of a guarded model is a whole number that falls with the rank.
+        """The score of each document; a guarded model gives whole numbers that fall with the rank.
 
         Parameters
         ----------
         data : RankingData or array
-            The documents; `RankingData` that end before the model's last feature are filled up with zeros.
+            The documents. Trailing features that `RankingData` lack are 0.
         qid : array, optional
             The query of each row of an array; a guarded model needs it.
         baseline
-            The baseline of these documents, as `baselines_of` takes it: for a guarded model whose baseline is not a
-            feature.
+            The baseline of these documents, as `baselines_of` takes it; needed if the model is guarded by a baseline
+            that is not a feature.
 
         Returns
         -------
@@ -102,9 +113,9 @@ class Model:
         scores[np.argsort(queries_of(qid)[1], kind="stable")] = self.by_index()._guarded(self.guard, rows, baseline)
         return scores
 
-    def _guarded(self, guard: Guard, data: RankingData, baseline: Any) -> FloatArray:
+    def _guarded(self, guard: Blend, data: RankingData, baseline: Any) -> FloatArray:
         rows = self._filled(data)
-        return guard.ranking_scores(Pair.of(self._baseline_scores(rows, baseline), self._trees(rows), rows.bounds))
+        return guard.blend(self._baseline_scores(rows, baseline), self._trees(rows), rows.bounds)
 
     def _baseline_scores(self, data: RankingData, given: Any) -> FloatArray:
         """The scores of the baseline that the guard was fitted with, from the features if it is one of them."""
@@ -136,28 +147,28 @@ class Model:
         return np.asarray(engine_of(self.engine).predict(self.booster, matrix), dtype=np.float64)
 
     def _filled(self, data: RankingData) -> RankingData:
-        """Data without names that end before the model's last feature, filled up with zeros."""
+        """Data without names, with zeros for trailing features that they lack."""
         fewer = data.feature_names is None and data.features.shape[1] < self.card["data"]["features"]
         return self.align(data) if fewer else data
 
     def align(self, data: RankingData) -> RankingData:
-        """The data with the model's features: those that it lacks are 0; more than the model has is an error."""
+        """The data with the model's features: missing ones are 0, further ones are an error."""
         first, width = self.card["data"]["first_feature"], self.card["data"]["features"]
         own = width - 1 if self._query_feature else width
         return widened(data, data.first_feature if first is None else first, own)
 
     @property
     def _query_feature(self) -> str | None:
-        """The feature of the query that it was trained with, the last of its features."""
+        """The query feature that the model was trained with, its last feature."""
         spec = self.card.get("settings", {}).get("query_feature")
         return None if spec is None else str(spec)
 
     def by_index(self) -> Model:
-        """The same model for features that are known by their column of a matrix, not by a number in a file."""
+        """The same model for a matrix, whose features have no numbers as in a file."""
         return replace(self, card={**self.card, "data": {**self.card["data"], "first_feature": None}})
 
     def _validate_names(self, names: Sequence[str] | None) -> None:
-        """Columns in another order than in training would give meaningless scores."""
+        """Refuse columns in another order than in training."""
         trained = self.card["data"]["feature_names"]
         if names and trained and list(names) != list(trained):
             raise SurefootError(
@@ -166,12 +177,12 @@ class Model:
 
     @cached_property
     def settings(self) -> Settings:
-        """What the model was trained with."""
+        """The settings of the training."""
         return Settings(**self.card["settings"])
 
     @cached_property
     def booster(self) -> Any:
-        """The engine's own object: the trees alone, without the guard."""
+        """The engine's own object: the trees, without the guard."""
         engine = engine_of(self.engine)
         try:
             return engine.load(self.text)
@@ -179,11 +190,11 @@ class Model:
             raise SurefootError(f"the model is damaged: {self.engine} can't load its text; train it again") from None
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the model and its card to a folder; the card last, so that a folder with a card is complete."""
+        """Write the model and its card to a folder; the card is last, so that a folder with a card is complete."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         (path / CARD).unlink(missing_ok=True)
-        text, file = self.text, MODEL_FILES[self.engine]
+        text, file = self.text, model_file(self.engine)
         if self.guard is not None:
             text, file = UNGUARDED + text, UNGUARDED_FILES[self.engine]
             self.guard.save(path / GUARD)
@@ -217,29 +228,29 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     --------
     >>> load_model("nowhere")
     Traceback (most recent call last):
-    surefoot.errors.InputError: nowhere: is no folder of a trained model: no card.json in it
+    surefoot.errors.InputError: nowhere: is not a folder of a trained model: no card.json in it
     """
     path = Path(folder)
     try:
         card = _read_card(path / CARD)
         engine, digest = card["engine"]["name"], card["model"]["blake2b"]
         guarded = card["model"]["file"] == UNGUARDED_FILES.get(engine)
-        file = path / (UNGUARDED_FILES if guarded else MODEL_FILES)[engine]
+        file = path / (UNGUARDED_FILES[engine] if guarded else model_file(engine))
         text = file.read_text("utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise InputError(path, f"is no folder of a trained model: no {Path(error.filename).name} in it") from None
+        raise InputError(path, f"is not a folder of a trained model: no {Path(error.filename).name} in it") from None
     except (ValueError, KeyError, TypeError):
         raise InputError(path / CARD, "is not the card of a trained model; train it again") from None
-    if digest_of(text) != digest:  # the engines trust what they read: a damaged file can end the process
+    if digest_of(text) != digest:  # a damaged file can crash the engine
         raise InputError(file, f"is not the model of {CARD} beside it, or damaged; train it again")
-    guard = Guard.load(path / GUARD) if guarded else _old_guard(card)
+    guard = _guard_of(card, path / GUARD if guarded else None)
     text = text.removeprefix(UNGUARDED)
     validate_text(engine, text, file)
     return Model(engine, text, card, guard)
 
 
 def _read_card(path: Path) -> dict[str, Any]:
-    """The card of a model; raises a KeyError, TypeError or ValueError if it lacks what a model needs."""
+    """The card of a model; raises a KeyError, TypeError or ValueError if something is missing."""
     card: dict[str, Any] = parse_json(path.read_text("utf-8"))
     _upgrade(card)
     data = card["data"]
@@ -251,16 +262,20 @@ def _read_card(path: Path) -> dict[str, Any]:
     return card
 
 
-def _old_guard(card: Mapping[str, Any]) -> Guard | None:
-    """The guard of an older model, which was interpolated with its baseline by what its card says."""
-    if INTERPOLATION not in card:
+def _guard_of(card: Mapping[str, Any], path: Path | None) -> Blend | None:
+    """The guard of this file; a model of version 0.1 has it in its card."""
+    if path is None and INTERPOLATION not in card:
         return None
+    from surefoot.guard.guard import Guard, Scale
+
+    if path is not None:
+        return Guard.load(path)
     kept = card[INTERPOLATION]
     return Guard("lean", kept["weight"], Scale(floor=kept["floor"]))
 
 
 def _upgrade(card: dict[str, Any]) -> None:
-    """Bring a card of an older model, which has no key ``settings``, to the present keys."""
+    """Bring a card of version 0.1 to the present keys."""
     if "settings" not in card:
         pairs = dict(card.pop("lambda"))
         named = {"max_label": pairs.pop("top"), "objective_options": card.pop("options")}

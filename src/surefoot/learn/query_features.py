@@ -1,4 +1,4 @@
-"""Features of a query, made of a feature of its documents: to select queries by, and for models to know."""
+"""Features of a query, reduced from a feature of its documents: for the selection of queries, and for models."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from surefoot.errors import SurefootError, choose
-from surefoot.learn.data import RankingData
-from surefoot.learn.feature_alignment import widened
+from surefoot.learn.data import RankingData, widened
 from surefoot.scores import FloatArray
 
 REDUCTIONS = {"max": np.maximum, "min": np.minimum, "mean": np.add}
-"""How the values of a query's documents are reduced to one value."""
+"""How the values of a query's documents become one value."""
 
 
 def query_feature(data: RankingData, spec: str) -> FloatArray:
@@ -37,7 +36,7 @@ def query_feature(data: RankingData, spec: str) -> FloatArray:
 
 
 def with_query_feature(data: RankingData, spec: str) -> RankingData:
-    """The data with one more feature, the last: that of the document's query.
+    """The data with one more feature, the last: the feature of the document's query.
 
     >>> data = RankingData.of([[1.0], [2.0], [6.0]], [0, 1, 0], qid=["a", "a", "b"])
     >>> with_query_feature(data, "max:0").features[:, 1]
@@ -57,7 +56,7 @@ def with_query_feature(data: RankingData, spec: str) -> RankingData:
 
 
 def for_model(data: Any, spec: str, width: int) -> RankingData:
-    """The data with the query feature of a model that has ``width`` features, if they don't have it already."""
+    """The data with the query feature of a model that has ``width`` features, unless they have it already."""
     if not isinstance(data, RankingData):
         raise SurefootError("the model knows a feature of the query, so it must know which documents are of one query; "
                             "give RankingData, or qid")  # fmt: skip

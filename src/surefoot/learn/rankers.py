@@ -10,30 +10,25 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
-from surefoot.learn.engines import INSTALL, engine_of
+from surefoot.learn.engines import engine_of
 from surefoot.learn.models import Model, load_model
-from surefoot.learn.recipes import SAFE
 from surefoot.learn.row_queries import evaluation_set, in_order, order_by_query, queries_of_rows
-from surefoot.learn.settings import FIELDS, Settings
+from surefoot.learn.settings import FIELDS, SAFE, Settings
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray, Scores
-
-try:
-    from sklearn.base import BaseEstimator
-    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(f"{INSTALL} (no {error.name})", name=error.name) from None
 
 ACCEPTED = {"dtype": np.float32, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
 DEFAULT = Settings()
 SKLEARN_NAMES = {"seed": "random_state"}
 """Settings that have another name in scikit-learn."""
 MAPPINGS = ("params", "objective_options")
-"""Settings that are None by default here: scikit-learn compares defaults by identity."""
+"""Settings that are None by default here, since scikit-learn compares defaults by identity."""
 
 
 class RiskRanker(BaseEstimator):  # type: ignore[misc]
@@ -95,7 +90,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def safe(cls, **changes: Any) -> RiskRanker:
-        """The recipe `surefoot.learn.SAFE`: ``docs/recipe.md`` shows what it did on three collections.
+        """The recipe `surefoot.learn.SAFE`; ``docs/studies/recipe.md`` has results on three collections.
 
         Parameters
         ----------
@@ -137,7 +132,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         y : array
             The labels: grades of 0 or more.
         qid : array, optional
-            The query of each row; without it and ``group`` all rows are one query, of which a warning tells.
+            The query of each row; without it and ``group`` all rows are one query, with a warning.
         baseline
             Anything that `surefoot.learn.baselines_of` takes: a feature, a run, a model, scores of the rows or values
             of the queries. ``"feature:0"`` is the first column of X; that of a frame also has its name.
@@ -148,7 +143,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         sample_weight : array, optional
             A weight for each row or each query.
         init_model : RiskRanker, booster or path, optional
-            A model whose trees stay; new ones are added.
+            A model to which trees are added.
         callbacks : sequence
             Callbacks of the engine.
         categorical_feature, group, eval_group
@@ -192,7 +187,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         qid : array, optional
             The query of each row; a guarded ranker needs it.
         baseline
-            The baseline of these rows, for a ranker that is guarded by one that is not a feature.
+            The baseline of these rows, if the ranker is guarded by one that is not a feature.
 
         Returns
         -------
@@ -241,7 +236,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Scores
-            For `surefoot.evaluate` and all that follows it.
+            For `surefoot.evaluate` and other analyses.
         """
         validation = self._validation(X, y, qid, baseline)
         return validation.scores(name, self._predict(validation))
@@ -283,7 +278,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """How much splits on each feature improved the objective, in sum."""
+        """The total gain of the splits on each feature."""
         check_is_fitted(self, "model_")
         return engine_of(self.model_.engine).importances(self.booster_, self.n_features_in_)
 
@@ -316,7 +311,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         folder : path
-            Where to write. LightGBM or XGBoost can read the model file too, but for that of a guarded ranker.
+            Where to write. LightGBM or XGBoost can read the model file of a ranker without a guard.
         """
         check_is_fitted(self, "model_")
         self.model_.save(folder)
@@ -343,7 +338,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         return Validation.of(settings, data, baselines_of(in_order(baseline, order), data))
 
     def _matrix(self, X: Any) -> Any:
-        """Features for the fitted model, or for the one that is being fitted."""
+        """The validated features, for the fitted model or for the one that is being fitted."""
         return validate_data(self, X, reset=False, **ACCEPTED)
 
     def _data(self, X: Any, y: npt.ArrayLike, qid: Any) -> tuple[RankingData, npt.NDArray[np.intp]]:
@@ -361,7 +356,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
 
 
 def _signature(function: Callable[..., None]) -> inspect.Signature:
-    """The parameters of a ranker one by one, as scikit-learn needs them: the fields of `Settings`."""
+    """The parameters of a ranker, one for each field of `Settings`, as scikit-learn needs them."""
     first = list(inspect.signature(function).parameters.values())[:-1]
     others = [name for name in FIELDS if name not in {parameter.name for parameter in first}]
     keyword, defaults = inspect.Parameter.KEYWORD_ONLY, {name: getattr(DEFAULT, name) or None for name in MAPPINGS}
@@ -376,14 +371,14 @@ RiskRanker.__init__.__signature__ = _signature(RiskRanker.__init__)  # type: ign
 
 
 def _settings_of(card: Mapping[str, Any]) -> Settings:
-    """The settings in a model's card, where JSON made lists of tuples."""
+    """The settings in a model's card; JSON turned tuples into lists."""
     known: dict[str, Any] = {name: card[name] for name in FIELDS if name in card}
     known |= {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
     return Settings(**known)
 
 
 def _weight(given: Any, X: Any, queries: int, order: npt.NDArray[np.intp]) -> Any:
-    """Weights of queries as they are; weights of rows, validated as scikit-learn does, in the order of the rows."""
+    """Weights of queries unchanged; weights of rows validated by scikit-learn, in the order of the rows."""
     if given is None or np.asarray(given).shape == (queries,):
         return given
     return _check_sample_weight(given, X, ensure_non_negative=True)[order]

@@ -1,4 +1,4 @@
-"""Which query each row is of, by query ids or by group sizes as in LightGBM, and the order that this gives the rows."""
+"""The query of each row, by query ids or by group sizes as in LightGBM, and the order of rows by query."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def order_by_query(queries: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
 
 
 def in_order(given: Any, order: npt.NDArray[np.intp]) -> Any:
-    """What the user gave a value for each row of, brought into the order of the rows."""
+    """Reorder per-row input to match the rows."""
     if isinstance(given, Mapping):
         return {name: in_order(one, order) for name, one in given.items()}
     if given is None or isinstance(given, str | os.PathLike):

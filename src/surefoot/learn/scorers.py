@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn import get_config
+from sklearn.metrics._scorer import _BaseScorer
+
 from surefoot.errors import SurefootError
-from surefoot.learn.engines import INSTALL
 from surefoot.learn.validation import validation_measures
 from surefoot.risk import measures as m
-
-try:
-    from sklearn import get_config
-    from sklearn.metrics._scorer import _BaseScorer
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(f"{INSTALL} (no {error.name})", name=error.name) from None
 
 
 class RiskScorer(_BaseScorer):  # type: ignore[misc]
@@ -42,11 +38,11 @@ def risk_scorer(name: str = "urisk", baseline: Any = None) -> RiskScorer:
     Parameters
     ----------
     name : str
-        ``"urisk"``, ``"trisk"``, ``"georisk"``, ``"tail"``, ``"frisk"``, ``"losses"`` ...; the sign is turned where
+        ``"urisk"``, ``"trisk"``, ``"georisk"``, ``"tail"``, ``"frisk"``, ``"losses"`` ...; the sign is inverted if
         less is better.
     baseline
-        What `RiskRanker.fit` takes and what has a value for any rows: a feature such as ``"feature:0"``, or a model.
-        In a pipeline, features are those that the ranker sees. Scores of rows are routed instead, by
+        As in `RiskRanker.fit`, but known for any rows: a feature such as ``"feature:0"``, or a model. In a pipeline,
+        features are those that reach the ranker. Scores of rows can be routed, by
         ``set_score_request(baseline=True)``.
 
     Returns

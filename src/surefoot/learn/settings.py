@@ -1,4 +1,4 @@
-"""What to train: every option with its one name, default and help.
+"""The options of a training, each with one name, default and help.
 
 The flags of the command line, the parameters of `RiskRanker`, plans and recipes are derived from the fields of
 `Settings`, so this module imports nothing heavy.
@@ -8,29 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from surefoot._random import validate_seed
+from surefoot._seeds import validate_seed
 from surefoot.errors import SurefootError, choose
+from surefoot.lambdas import EMPTY, METRICS, Empty, MetricName, PairLoop
 
-MetricName = Literal["ndcg", "map", "mrr", "err"]
-Empty = Literal["zero", "one", "drop"]
+if TYPE_CHECKING:
+    from surefoot.lambdas.metrics import Metric
+
 EngineName = Literal["lightgbm", "xgboost"]
 
-METRICS = ("ndcg", "map", "mrr", "err")
-EMPTY = ("zero", "one", "drop")
 ENGINES = ("lightgbm", "xgboost")
-LEARNERS = ("lambdamart", "regression-trees", "afs", "coordinate-ascent", "adarank")
-LINEAR = LEARNERS[2:]
+LEARNERS = ("lambdamart", "regression-trees")
 VIRTUAL_BASELINES = ("MEAN", "MEDIAN", "MAX")
 LARGEST_SEED = 2**31 - 1
-"""That engines take."""
+"""The largest seed that engines take."""
 
 GUARDS = ("trees", "lean", "z", "minmax", "ranks", "cap", "fallback", "any")
 
 
 def option(default: Any, text: str, *flags: str, metavar: str | None = None, choices: tuple[str, ...] = ()) -> Any:
-    """A field with its help, its flags on the command line (none: it has no flag) and what it may be."""
+    """A field with its help, its flags on the command line (or none) and its choices."""
     metadata = {"help": text, "flags": flags, "metavar": metavar, "choices": choices}
     if isinstance(default, dict):
         return field(default_factory=dict, metadata=metadata)
@@ -39,14 +38,14 @@ def option(default: Any, text: str, *flags: str, metavar: str | None = None, cho
 
 @dataclass(frozen=True, kw_only=True)
 class PairOptions:
-    """How the pairs of documents of a query are compared, whatever the objective; the defaults are LightGBM's.
+    """How the pairs of documents of a query are compared, under any objective; the defaults are LightGBM's.
 
     Parameters
     ----------
     metric : {"ndcg", "map", "mrr", "err"}
         The metric whose change by a swap of two documents is used.
     risk_metric : {"ndcg", "map", "mrr", "err"}, optional
-        The metric that risk is taken in, where it is not that of the reward.
+        The metric of the risk, if it is not that of the reward.
     truncation : int or None
         Only pairs with a document above this rank are used; None: all pairs.
     sigmoid : float
@@ -70,7 +69,7 @@ class PairOptions:
     metric: MetricName = option("ndcg", "metric to train for", "--metric", "--measure", choices=METRICS)
     risk_metric: MetricName | None = option(
         None,
-        "metric that risk is taken in (default: that of --metric)",
+        "metric of the risk (default: that of --metric)",
         "--risk-metric",
         "--risk-measure",
         choices=METRICS,
@@ -85,8 +84,20 @@ class PairOptions:
     empty: Empty = option("zero", "metric of a query without relevant documents", "--empty", choices=EMPTY)
 
     @property
+    def loop(self) -> PairLoop:
+        """Which pairs count, and how."""
+        return PairLoop(self.truncation, self.sigmoid, self.norm)
+
+    @property
+    def trained_metric(self) -> Metric:
+        """The metric whose changes by swaps are used in training."""
+        from surefoot.lambdas.metrics import Metric
+
+        return Metric(self.metric, self.truncation, None, self.label_gain, self.max_label)
+
+    @property
     def of_risk(self) -> Self | None:
-        """The options with the metric of the risk in place of that of the reward, if it is another."""
+        """The options with the metric of the risk in place of that of the reward; None if they are the same."""
         if self.risk_metric in (None, self.metric):
             return None
         gains = self.label_gain if self.risk_metric == "ndcg" else None
@@ -107,7 +118,7 @@ class PairOptions:
 
 @dataclass(frozen=True)
 class Settings(PairOptions):
-    """What to train, apart from the data, in the words of scikit-learn and LightGBM.
+    """The settings of a training, without its data, named as in scikit-learn and LightGBM.
 
     Parameters
     ----------
@@ -118,40 +129,40 @@ class Settings(PairOptions):
     objective_options : mapping
         Options of the objective itself, such as ``{"spread": "se"}`` of saro.
     virtual_baseline : {"MEAN", "MEDIAN", "MAX"}, optional
-        Compare with this of several baselines, query by query. The model is not one of them.
+        Compare with the MEAN, MEDIAN or MAX of several baselines on each query. The model is not one of them.
     query_feature : str, optional
-        A feature of the query that the model gets beside those of the documents: ``max:25``, ``min:25`` or ``mean:25``.
+        A feature of the query that is added to those of the documents: ``max:25``, ``min:25`` or ``mean:25``.
     cutoff : int
         The cutoff of the NDCG that is reported and stopped on.
-    learner : {"lambdamart", "regression-trees", "afs", "coordinate-ascent", "adarank"}
-        What learns: LambdaMART under the objective; trees that regress on the labels; or a linear ranker, whose
-        utility is the objective's own measure.
+    learner : str
+        ``"lambdamart"``: LambdaMART under the objective; ``"regression-trees"``: trees that regress on the labels; or a
+        learner that another package registers, as the linear rankers of surefoot-lab.
     engine : {"lightgbm", "xgboost"}
         The library that grows the trees.
     n_estimators, num_leaves, learning_rate, min_child_samples
-        The trees, as in LightGBM. It estimates how many documents a leaf has from the hessians, so that leaves may
-        have fewer than ``min_child_samples``; XGBoost has no such number at all.
+        The trees, as in LightGBM, which estimates the number of documents in a leaf from the hessians, so that leaves
+        may have fewer than ``min_child_samples``. XGBoost has no such parameter.
     early_stopping_rounds : int, optional
-        Stop after so many iterations without a better one on the validation queries.
+        Stop after this number of iterations without a better one on the validation queries.
     stop_on : str, optional
         The measure of the validation queries that decides which iteration is best: by default the objective's own, at
         the same alpha (the mean for lambdamart, U_Risk for ucro, T_Risk for saro and faro, GeoRisk for georisk, ...),
         or the mean without a baseline.
     n_bags : int
-        How many trainings that differ by chance are averaged into one model. Each holds out a part of all queries, for
-        training and validation, and keeps the iteration that is best on them.
+        The number of trainings, different by chance, that are averaged into one model. Each holds out a part of all
+        queries, of training and validation, and keeps the iteration that is best on them.
     guard : str, optional
         Fit a guard on the out-of-bag scores of several bags, which blends the model with its only baseline: "trees" (a
-        second stage), another kind of `surefoot.guard.Guard`, or "any": the kind that is best. It is left out where it
-        does not help; with fewer than 100 queries "trees" means any of the others.
+        second stage), another kind of `surefoot.guard.Guard`, or "any": the best kind. It is left out if it does not
+        help; with fewer than 100 queries "trees" means any of the others.
     max_loss : float, optional
-        The F_Risk that the guard may have, with 90 % confidence; it is moved towards the baseline as far as that needs.
+        The largest F_Risk of the guard, with 90 % confidence; the guard is moved towards the baseline until it holds.
     params : mapping
         Any other parameter of the engine.
     seed : int
-        Of all that the engine draws.
+        Random seed.
     n_jobs : int, optional
-        Threads; None or -1: all cores. It changes nothing in the trees.
+        Number of threads; None or -1: all cores. It does not change the trees.
     **pairs
         The fields of `PairOptions`.
 
@@ -171,31 +182,37 @@ class Settings(PairOptions):
     )
     alpha: float = option(1.0, "risk sensitivity: a loss weighs 1 + alpha", "--alpha", metavar="A")
     _: KW_ONLY
-    objective_options: Mapping[str, Any] = option({}, "of the objective, as spread=se", "--option", metavar="K=V")
+    objective_options: Mapping[str, Any] = option(
+        {}, "option of the objective, as spread=se", "--option", metavar="K=V"
+    )
     virtual_baseline: Literal["MEAN", "MEDIAN", "MAX"] | None = option(
-        None, "compare with this of several baselines, query by query", "--virtual-baseline", choices=VIRTUAL_BASELINES
+        None,
+        "compare with the MEAN, MEDIAN or MAX of several baselines on each query",
+        "--virtual-baseline",
+        choices=VIRTUAL_BASELINES,
     )
     query_feature: str | None = option(
         None,
-        "give the model max:N, min:N or mean:N of feature N over the query",
+        "add the max:N, min:N or mean:N of feature N over the query as a feature",
         "--query-feature",
         metavar="HOW:N",
     )
-    cutoff: int = option(10, "of the reported NDCG", "--cutoff", metavar="K")
+    cutoff: int = option(10, "cutoff of the reported NDCG", "--cutoff", metavar="K")
     learner: str = option(
         "lambdamart",
-        "what learns: LambdaMART under the objective, trees that regress on labels, or a linear ranker whose utility "
-        "is the objective's own measure",
+        "lambdamart, regression-trees (which regress on labels), or a registered learner; surefoot-lab has the linear "
+        "rankers afs, coordinate-ascent and adarank, whose utility is the objective's own measure",
         "--learner",
-        choices=LEARNERS,
+        metavar="NAME",
     )
     engine: EngineName = option("lightgbm", "library that grows the trees", "--engine", choices=ENGINES)
-    n_estimators: int = option(500, "trees at most", "--n-estimators", "--trees", metavar="N")
+    n_estimators: int = option(500, "maximum number of trees", "--n-estimators", "--trees", metavar="N")
     num_leaves: int = option(31, "leaves of a tree", "--num-leaves", "--leaves", metavar="N")
     learning_rate: float = option(0.1, "learning rate", "--learning-rate", "--rate", metavar="R")
     min_child_samples: int = option(
         20,
-        "documents in a leaf at least, as LightGBM estimates them from hessians: some leaves have fewer; LightGBM only",
+        "minimum number of documents in a leaf, as LightGBM estimates it from hessians: some leaves have fewer; "
+        "LightGBM only",
         "--min-child-samples",
         "--docs-per-leaf",
         metavar="N",
@@ -212,7 +229,7 @@ class Settings(PairOptions):
     )
     n_bags: int = option(
         1,
-        "average N trainings, each tree of which sees a part of the documents and features",
+        "average N trainings, whose trees each see a part of the documents and features",
         "--n-bags",
         "--bags",
         metavar="N",
@@ -225,13 +242,12 @@ class Settings(PairOptions):
         None, "certify that F_Risk is at most B, with 90 percent confidence; needs a guard", "--max-loss", metavar="B"
     )
     params: Mapping[str, Any] = option({}, "any other parameter of the engine", "--param", metavar="K=V")
-    seed: int = option(0, "seed of all that is drawn", "--seed", metavar="S")
-    n_jobs: int | None = option(None, "threads (default: all cores)", "--n-jobs", "--threads", metavar="N")
+    seed: int = option(0, "random seed", "--seed", metavar="S")
+    n_jobs: int | None = option(None, "number of threads (default: all cores)", "--n-jobs", "--threads", metavar="N")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choose(self.engine, ENGINES, "engine")
-        choose(self.learner, LEARNERS, "learner")
         if self.virtual_baseline is not None:
             choose(self.virtual_baseline, VIRTUAL_BASELINES, "virtual_baseline")
         if self.n_jobs == -1:
@@ -241,8 +257,8 @@ class Settings(PairOptions):
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise SurefootError(f"{name} must be 1 or more; got {number}")
-        if self.n_bags > 1 and self.learner in LINEAR:
-            raise SurefootError("a linear ranker is trained as one model; set n_bags to 1, or learner to lambdamart")
+        if self.model_engine != self.engine and self.n_bags > 1:
+            raise SurefootError(f"learner {self.learner} trains one model; set n_bags to 1, or learner to lambdamart")
         if self.guard == "none":
             object.__setattr__(self, "guard", None)
         if self.guard is not None:
@@ -254,13 +270,43 @@ class Settings(PairOptions):
 
     @property
     def model_engine(self) -> str:
-        """What the model is of: the library that grows trees, or linear."""
-        return "linear" if self.learner in LINEAR else self.engine
+        """The library that grows the trees, or the registered engine of the learner."""
+        if self.learner in LEARNERS:
+            return self.engine
+        from surefoot.learn.engines import registered_engines
+
+        others = {learner: name for name, engine in registered_engines().items() for learner in engine.learners}
+        return others[choose(self.learner, (*LEARNERS, *others), "learner")]
+
+    @property
+    def reported_metric(self) -> Metric:
+        """The metric that is reported and stopped on."""
+        from surefoot.lambdas.metrics import Metric
+
+        cutoff = self.cutoff if self.metric == "ndcg" else None
+        return Metric(self.metric, None, cutoff, self.label_gain, self.max_label)
 
     def identity(self) -> dict[str, Any]:
-        """All fields that the model depends on: all but the number of threads."""
+        """The fields that the model depends on: all but the number of threads."""
         return {name: value for name, value in asdict(self).items() if name != "n_jobs"}
 
 
 FIELDS = {option.name: option for option in fields(Settings)}
 """The options by name."""
+
+SAFE = Settings(
+    "ucro",
+    alpha=0.0,
+    n_bags=8,
+    n_estimators=300,
+    learning_rate=0.05,
+    num_leaves=15,
+    min_child_samples=50,
+    early_stopping_rounds=50,
+    stop_on="mean",
+    guard="trees",
+)
+"""Bags of small trees for the mean, guarded by the baseline; docs/studies/recipe.md has results."""
+
+RECIPES = {"safe": SAFE, "bags": replace(SAFE, guard=None)}
+"""The recipe, and its bags without the guard, by their names in plans of experiments."""

@@ -1,4 +1,4 @@
-"""A training request, resolved once: baselines, validation, objective and checkpoint.
+"""A training, resolved once: baselines, validation, objective and checkpoint.
 
 A single training, each bag of `surefoot.learn.bagging`, and every worker of a cluster run this code.
 """
@@ -18,24 +18,20 @@ from surefoot._version import __version__
 from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
 from surefoot.learn.boosting import LabelRegression, RiskObjective
-from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
-from surefoot.learn.comm import Comm, Local
-from surefoot.learn.data import RankingData
-from surefoot.learn.early_stopping import History, Report, validate_stopping
+from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage, array_key, normalise_request, request_key
+from surefoot.learn.data import RankingData, same_features
 from surefoot.learn.engines import Engine, engine_of
-from surefoot.learn.feature_alignment import same_features
-from surefoot.learn.metrics import Metric
 from surefoot.learn.models import Model
+from surefoot.learn.objectives.base import Comm, Local
 from surefoot.learn.query_features import with_query_feature
-from surefoot.learn.requests import array_key, normalise_request, request_key
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Measures, Validation
+from surefoot.learn.validation import History, Measures, Report, Validation, validate_stopping
 from surefoot.scores import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained model and how it came about.
+    """A trained model and its history.
 
     Parameters
     ----------
@@ -62,6 +58,64 @@ class Trained:
     out_of_bag: FloatArray | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The inputs of a training; `train` describes them."""
+
+    data: RankingData
+    baseline: Any
+    settings: Settings
+    valid: RankingData | None = None
+    valid_baseline: Any = None
+    sample_weight: Any = None
+    init_model: Any = None
+    callbacks: Sequence[Callable[[Any], None]] = ()
+    categorical_feature: Any = "auto"
+    missing: Missing = "error"
+
+    @classmethod
+    def of(cls, data: RankingData, baseline: Any = None, settings: Settings | None = None, **more: Any) -> Inputs:
+        """The inputs, with default settings if there are none."""
+        return cls(data, baseline, settings or Settings(), **more)
+
+    def with_max_label(self, comm: Comm) -> Inputs:
+        """The same inputs with the scale of ERR in the settings: that of the training data, on all workers."""
+        settings = self.settings
+        if "err" not in (settings.metric, settings.risk_metric) or settings.max_label is not None:
+            return self
+        (highest,) = comm.max(np.array([self.data.labels.max(initial=0)], np.float64))
+        return replace(self, settings=replace(settings, max_label=int(highest)))
+
+    def aligned(self) -> tuple[RankingData, RankingData | None]:
+        """Training and validation data, both with the features of both; data with named features stay as they are."""
+        if self.valid is None or self.data.feature_names or self.valid.feature_names:
+            return self.data, self.valid
+        data, valid = same_features([self.data, self.valid])
+        return data, valid
+
+    def valid_baselines(self, valid: RankingData) -> Baselines:
+        """The baselines of the validation data."""
+        return baselines_of(baseline_for("validation", self.valid_baseline, self.baseline), valid, self.missing)
+
+    def objective(self, data: RankingData, comm: Comm) -> RiskObjective:
+        """The objective, bound to the training data."""
+        settings = self.settings
+        kind = LabelRegression if settings.learner == "regression-trees" else RiskObjective
+        objective = kind(
+            settings.objective,
+            settings.alpha,
+            baselines_of(self.baseline, data, self.missing).combine(settings.virtual_baseline),
+            pairs=settings,
+            n_jobs=settings.n_jobs,
+            comm=comm,
+            **settings.objective_options,
+        )
+        objective.bind(data, self.sample_weight)
+        if self.valid is None:
+            objective.report_by(settings.reported_metric.bind(data.labels, data.bounds, settings.empty))
+        return objective
+
+
 @dataclass(eq=False)
 class TrainingRun:
     """A training with everything that it needs; see `TrainingRun.of`."""
@@ -78,7 +132,7 @@ class TrainingRun:
     history: History = field(default_factory=lambda: History(0))
     checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None, {}))
     shared: dict[str, Any] = field(default_factory=dict)
-    """What the engine made of the data, for whoever trains with them again."""
+    """The engine's own data sets, for further trainings with the same data."""
     _text: Callable[[int], str] | None = None
 
     @classmethod
@@ -88,10 +142,6 @@ class TrainingRun:
         baseline: Any = None,
         settings: Settings | None = None,
         *,
-        valid: RankingData | None = None,
-        valid_baseline: Any = None,
-        sample_weight: Any = None,
-        missing: Missing = "error",
         comm: Comm | None = None,
         **more: Any,
     ) -> TrainingRun:
@@ -99,13 +149,10 @@ class TrainingRun:
 
         Parameters
         ----------
-        data, baseline, settings, valid, valid_baseline, sample_weight, missing
-            As in `train`.
+        data, baseline, settings, **more
+            The inputs, as in `train`.
         comm : Comm, optional
-            On a cluster, how the worker sums over all queries. What one worker finds wrong with its rows ends the
-            training of all.
-        **more
-            ``init_model``, ``callbacks`` and ``categorical_feature``, as in `train`.
+            On a cluster, how the worker sums over all queries. If validation fails on one worker, all workers abort.
 
         Returns
         -------
@@ -119,44 +166,30 @@ class TrainingRun:
         3
         """
         comm = comm or Local()
-        settings = with_max_label(settings or Settings(), data, comm)
+        inputs = Inputs.of(data, baseline, settings, **more).with_max_label(comm)
+        settings = inputs.settings
         if settings.n_bags > 1:
             raise SurefootError("a TrainingRun is of one model; resolve_run takes several bags")
         with comm.raise_together():
             engine = engine_of(settings.model_engine)
             params = engine.validate_params(engine.params(settings))
-            validate_stopping(settings, valid is not None)
-            if valid is not None:
-                data, valid = align_features(data, valid)
-            objective = (LabelRegression if settings.learner == "regression-trees" else RiskObjective)(
-                settings.objective,
-                settings.alpha,
-                baselines_of(baseline, data, missing).combine(settings.virtual_baseline),
-                pairs=settings,
-                n_jobs=settings.n_jobs,
-                comm=comm,
-                **settings.objective_options,
-            )
-            objective.bind(data, sample_weight)
-            if valid is None:
-                objective.report_by(Metric.reported(settings).bind(data.labels, data.bounds, settings.empty))
-            prepared = None
-            if valid is not None:
-                theirs = baselines_of(baseline_for("validation", valid_baseline, baseline), valid, missing)
-                if settings.query_feature is not None:
-                    valid = with_query_feature(valid, settings.query_feature)
-                prepared = Validation.parts(settings, valid, theirs)
+            validate_stopping(settings, inputs.valid is not None)
+            data, valid = inputs.aligned()
+            objective = inputs.objective(data, comm)
+            parts = None if valid is None else Validation.parts(settings, valid, inputs.valid_baselines(valid))
             if settings.query_feature is not None:
                 data = with_query_feature(data, settings.query_feature)
-        validation = None if prepared is None else Validation(*prepared, comm)
+                if parts is not None:
+                    parts = (with_query_feature(parts[0], settings.query_feature), *parts[1:])
+        validation = None if parts is None else Validation(*parts, comm)
         return cls(
-            settings, data, objective, validation, engine, params,
-            history=History.of(settings, validation), **more,
+            settings, data, objective, validation, engine, params, inputs.init_model, inputs.callbacks,
+            inputs.categorical_feature, History.of(settings, validation),
         )  # fmt: skip
 
     @cached_property
     def request(self) -> dict[str, Any]:
-        """All that the model depends on, as JSON keeps it."""
+        """Everything that the model depends on, as JSON keeps it."""
         validation = self.validation
         return {
             **request_of(self.settings, self.engine, self.data, self.objective.baseline, self.objective.weight, self),
@@ -179,14 +212,13 @@ class TrainingRun:
     ) -> Trained:
         """Train the model.
 
-        With ``checkpoint`` a killed training goes on with ``resume`` to the same model; the file is left to whoever
-        named it.
+        With ``checkpoint`` a killed training can be resumed to the same model; the caller owns the file.
         """
         request = self.request if checkpoint else {}
         return self.train_from(Checkpoint.begin(checkpoint, request, checkpoint_every, resume), report)
 
     def train_from(self, checkpoint: Checkpoint, report: Report | None = None) -> Trained:
-        """Train the model from where a checkpoint is."""
+        """Train the model, from the state of a checkpoint on."""
         self.checkpoint = checkpoint
         self.history = History.of(self.settings, self.validation, report)
         self.objective.objective.state = {}
@@ -198,7 +230,7 @@ class TrainingRun:
         return Trained(model, self.history.complete(), self.history.best_iteration)
 
     def boost(self) -> str:
-        """Have the engine boost; an interrupt saves a checkpoint."""
+        """Run the engine; an interrupt saves a checkpoint."""
         try:
             text = self.engine.train(self)
         except KeyboardInterrupt:
@@ -208,9 +240,10 @@ class TrainingRun:
         return text
 
     def resume(self, random: bool) -> str:
-        """The model of the checkpoint, whose history and estimates are taken up; no text if there is none.
+        """Restore the history and the estimates of the checkpoint, and return its model; empty if there is none.
 
-        A training that is random goes on where the RNG was last reseeded: the model may have more trees.
+        A random training goes on from the last iteration at which the RNG was reseeded, so the model may have more
+        trees.
         """
         saved = self.checkpoint.current
         self.history.resume(saved.history, random)
@@ -239,7 +272,7 @@ class TrainingRun:
 def request_of(
     settings: Settings, engine: Engine, data: RankingData, baselines: Baselines, weight: Any, more: Any
 ) -> dict[str, Any]:
-    """What every training depends on, as JSON keeps it; ``more`` is the run, with what is given to its engine."""
+    """Everything that any training depends on, as JSON keeps it; ``more`` is the run, with the engine's own inputs."""
     return normalise_request({
         **settings.identity(),
         "version": [__version__, engine.version],
@@ -254,7 +287,7 @@ def request_of(
 def card_of(
     settings: Settings, engine: Engine, data: RankingData, baselines: Baselines, histories: Sequence[History]
 ) -> dict[str, Any]:
-    """What a model was trained for, and from what."""
+    """The card of a model: its settings, baselines, history and data."""
     return {
         "surefoot": __version__,
         "python": platform.python_version(),
@@ -262,7 +295,7 @@ def card_of(
         "settings": settings.identity(),
         "baselines": list(baselines.names),
         "notes": list(baselines.notes),
-        "metric": str(Metric.reported(settings)),
+        "metric": str(settings.reported_metric),
         "trees": sum(history.best_trees for history in histories),
         "best_iteration": histories[0].best_iteration,
         "stopped_on": histories[0].stop_on,
@@ -276,18 +309,3 @@ def card_of(
             "feature_names": data.feature_names,
         },
     }
-
-
-def with_max_label(settings: Settings, data: RankingData, comm: Comm) -> Settings:
-    """The scale of ERR is that of the training data, on all workers."""
-    if "err" not in (settings.metric, settings.risk_metric) or settings.max_label is not None:
-        return settings
-    (highest,) = comm.max(np.array([data.labels.max(initial=0)], np.float64))
-    return replace(settings, max_label=int(highest))
-
-
-def align_features(data: RankingData, valid: RankingData) -> list[RankingData]:
-    """Both sets with the features of both: LETOR files where most values are 0 seldom end at the same one."""
-    if data.feature_names or valid.feature_names:
-        return [data, valid]
-    return same_features([data, valid])

@@ -1,8 +1,10 @@
-"""Measures of a model on held-out queries while it learns: effectiveness beside risk."""
+"""Validation while a ranker learns: effectiveness beside risk, their history, and when to stop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,11 +13,11 @@ import numpy as np
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, listed
+from surefoot.lambdas.metrics import QueryMetric
 from surefoot.learn.baseline import Baselines
-from surefoot.learn.comm import Comm, Local
 from surefoot.learn.data import RankingData
-from surefoot.learn.metrics import Metric, QueryMetric
 from surefoot.learn.objectives import objective_of
+from surefoot.learn.objectives.base import Comm, Local
 from surefoot.learn.settings import Settings
 from surefoot.risk import measures as m
 from surefoot.risk.measures import Risk
@@ -24,13 +26,19 @@ from surefoot.scores import VIRTUAL, Scores
 
 MEAN = m.MEAN.name
 TAIL = replace(m.tail_risk(0.1), name="tail")
-USUAL = (m.MEAN, m.URISK, m.TRISK, m.GEORISK, TAIL, m.FRISK, m.FREWARD, m.LOSSES, m.LOSS20)
+RESEED_EVERY = 50
+"""The RNG of an engine is reseeded after so many iterations, so that a resumed training gives the same model."""
+
+COMPLETE_EVERY = 50
+"""After so many iterations all their measures are computed, which frees the values of the metric."""
+
 Parts = tuple[RankingData, QueryMetric, Baselines, float, Risk, Any]
 
 
 def validation_measures(own: Risk, has_baseline: bool = True) -> dict[str, Risk]:
-    """The measures of a validation by name: the usual ones, those that were registered, the objective's own."""
-    known = {measure.name: measure for measure in (*USUAL, *m.added(), own)}
+    """The measures of a validation by name: those that training reports, the tail, the objective's own."""
+    first, last = ([measure for measure in m.monitored() if measure.usual is usual] for usual in (True, False))
+    known = {measure.name: measure for measure in (*first, TAIL, *last, own)}
     return {name: measure for name, measure in known.items() if has_baseline or measure.needs is None}
 
 
@@ -38,10 +46,10 @@ def validation_measures(own: Risk, has_baseline: bool = True) -> dict[str, Risk]
 class Validation:
     """Computes the measures of rankings of some queries against their baselines.
 
-    Several baselines are compared with as their per-query mean, except by GeoRisk, which takes them as they are.
-    ``own`` is the measure of the objective that is trained for. ``risk_parts`` make a validation in another metric,
-    which risk is taken in: its F_Risk and losses are added, and U_Gain - alpha × that F_Risk, the measure then. On a
-    cluster each worker holds a part of the queries, and all know the metric of every query.
+    The comparison is with the mean of several baselines on each query; GeoRisk takes each baseline as a system.
+    ``own`` is the measure of the objective. ``risk_parts`` make a validation in another metric, the metric of the risk:
+    its F_Risk and losses are added, and U_Gain - alpha × that F_Risk, which is the default measure then. On a cluster
+    each worker holds a part of the queries, and all get the metric of every query.
     """
 
     data: RankingData
@@ -64,20 +72,20 @@ class Validation:
     def of(
         cls, settings: Settings, data: RankingData, baselines: Baselines, comm: Comm | None = None
     ) -> Validation:  # fmt: skip
-        """The validation that settings ask for; ``max_label`` must be known if the metric is ERR."""
+        """The validation of these settings; ``max_label`` must be set if the metric is ERR."""
         return cls(*cls.parts(settings, data, baselines), comm or Local())
 
     @staticmethod
     def parts(settings: Settings, data: RankingData, baselines: Baselines) -> Parts:
-        """What a validation is made of, without asking other workers for anything."""
-        metric = Metric.reported(settings).bind(data.labels, data.bounds, settings.empty)
+        """The parts of a validation that need no other worker."""
+        metric = settings.reported_metric.bind(data.labels, data.bounds, settings.empty)
         own = objective_of(settings.objective, settings.alpha, **settings.objective_options).own_measure()
         risk = None if settings.of_risk is None else Validation.parts(settings.of_risk, data, baselines)
         return data, metric, baselines.combine(settings.virtual_baseline), settings.alpha, own, risk
 
     @cached_property
     def measures(self) -> dict[str, Risk]:
-        """What is computed, by name."""
+        """The measures that are computed, by name."""
         return validation_measures(self.own, bool(self.baselines.names))
 
     def values(self, scores: FloatArray) -> FloatArray:
@@ -90,7 +98,7 @@ class Validation:
         return found | self._in_risk_metric(found, scores)
 
     def lazily(self, scores: FloatArray) -> Measures:
-        """The same measures, computed when they are asked for."""
+        """The same measures, computed when they are read."""
         values = self.values(scores)
         known = {} if self.of_risk is None else self.measures_of(values)
         return Measures(self, values, known | self._in_risk_metric(known, scores))
@@ -101,7 +109,7 @@ class Validation:
         return found
 
     def measures_of_each(self, rows: FloatArray, names: Iterable[str] | None = None) -> list[dict[str, float]]:
-        """The same of several rankings, a row of values each: they take little longer than one."""
+        """The same of several rankings, a row of values each; they take little longer than one."""
         wanted = self.measures if names is None else {name: self.measures[name] for name in names}
         statistics = {source: self._statistic(one, rows) for source, one in m.sources(wanted.values()).items()}
         found = m.compute_all(wanted.values(), statistics, np.asarray(self.alpha, dtype=np.float64))
@@ -130,7 +138,7 @@ class Validation:
 
     @cached_property
     def of_risk(self) -> Validation | None:
-        """The validation in the metric of the risk."""
+        """The validation in the metric of the risk, if it is another."""
         return None if self.risk_parts is None else Validation(*self.risk_parts, self.comm)
 
     @property
@@ -145,7 +153,7 @@ class Validation:
         return name == self.risk_names[0] if name in self.risk_names else bool(self.measures[name].higher_is_better)
 
     def stop_on(self, name: str | None) -> str:
-        """The measure that decides which iteration is best, if it can be computed; the objective's own by default."""
+        """The measure that decides which iteration is best; by default the objective's own if it can be computed."""
         if name is None and self.risk_names:
             return self.risk_names[0]
         if name is None:
@@ -159,16 +167,16 @@ class Validation:
         return name
 
     def scores(self, name: str, scores: FloatArray) -> Scores:
-        """The model beside its baselines, for `surefoot.evaluate` and all that follows it."""
+        """The model beside its baselines, for `surefoot.evaluate` and other analyses."""
         counted = [query for query, counts in zip(self.data.queries, self.metric.counted, strict=True) if counts]
         rows = np.vstack([self.values(scores)[None], self._baseline_values])
         return Scores(rows, [name, *self.baselines.names], counted, str(self.metric.metric))
 
 
 class Measures(Mapping[str, float]):
-    """The measures of a ranking, computed when they are asked for, all at once for whoever walks them.
+    """The measures of a ranking, computed when they are read; iteration computes all at once.
 
-    Few are needed while a training goes on, and between two trees each would take several times as long.
+    A training reads few of them, and computing all after each tree would take several times as long.
     """
 
     def __init__(self, validation: Validation, values: FloatArray, known: dict[str, float]) -> None:
@@ -202,6 +210,108 @@ class Measures(Mapping[str, float]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a training; ``measures`` are those of the validation queries, or else of the training queries."""
+
+    iteration: int
+    n_iterations: int
+    measures: Mapping[str, float]
+    seconds_left: float
+
+
+Report = Callable[[Progress], None]
+Iteration = dict[str, float] | Measures
+
+
+@dataclass
+class History:
+    """The measures after each iteration, and early stopping on one of them.
+
+    Training stops after ``patience`` iterations without a better one; the best iteration is the model. Without
+    validation (``stop_on`` is None) the last iteration is the best.
+    """
+
+    n_iterations: int
+    stop_on: str | None = None
+    patience: int | None = None
+    report: Report | None = None
+    iterations: list[Iteration] = field(default_factory=list)
+    finished: bool = False
+    higher_is_better: bool = True
+    _started: float = field(default_factory=time.monotonic)
+    _resumed: int = 0
+
+    @classmethod
+    def of(cls, settings: Settings, validation: Validation | None, report: Report | None = None) -> History:
+        """An empty history, with the early stopping of the settings."""
+        if validation is None:
+            validate_stopping(settings, has_valid=False)
+            return cls(settings.n_estimators, report=report)
+        stop_on = validation.stop_on(settings.stop_on)
+        higher = validation.higher_is_better(stop_on)
+        return cls(settings.n_estimators, stop_on, settings.early_stopping_rounds, report, higher_is_better=higher)
+
+    def resume(self, iterations: list[dict[str, float]], random: bool = False) -> None:
+        """Go on after these iterations; in a random training, after the last at which the RNG was reseeded."""
+        self.iterations[:] = iterations
+        self.finished = len(iterations) >= self.n_iterations or self._gave_up()
+        if random and not self.finished:
+            del self.iterations[len(iterations) - len(iterations) % RESEED_EVERY :]
+        self._resumed = len(self.iterations)
+
+    def append(self, measures: dict[str, float] | Measures, trees: int | None = None) -> bool:
+        """Record an iteration and the number of trees so far, if known; returns whether to stop."""
+        last: Iteration = measures | ({} if trees is None else {"trees": trees})
+        self.iterations.append(last)
+        if len(self.iterations) % COMPLETE_EVERY == 0:
+            self.complete()
+        if self.report is not None:
+            self.report(Progress(len(self.iterations), self.n_iterations, last, self._seconds_left()))
+        self.finished = len(self.iterations) >= self.n_iterations or self._gave_up()
+        return self.finished
+
+    def complete(self) -> list[dict[str, float]]:
+        """All iterations, with all their measures."""
+        Measures.complete([one for one in self.iterations if isinstance(one, Measures)])
+        whole = [dict(one) for one in self.iterations]
+        self.iterations[:] = whole
+        return whole
+
+    def _gave_up(self) -> bool:
+        return self.patience is not None and len(self.iterations) - self.best_iteration >= self.patience
+
+    @property
+    def best_iteration(self) -> int:
+        """The iteration with the best model, counted from 1; the first of equal ones."""
+        if self.stop_on is None or not self.iterations:
+            return len(self.iterations)
+        sign = 1 if self.higher_is_better else -1
+        values = [sign * measures[self.stop_on] for measures in self.iterations]
+        values = [-math.inf if math.isnan(value) else value for value in values]
+        return values.index(max(values)) + 1
+
+    @property
+    def trees(self) -> int:
+        """The number of trees so far; LightGBM adds none in an iteration that finds no split."""
+        return int(self.iterations[-1]["trees"]) if self.iterations else 0
+
+    @property
+    def best_trees(self) -> int:
+        """The number of trees of the best model."""
+        return int(self.iterations[self.best_iteration - 1]["trees"]) if self.iterations else 0
+
+    def _seconds_left(self) -> float:
+        done = len(self.iterations) - self._resumed
+        return (time.monotonic() - self._started) / done * (self.n_iterations - len(self.iterations))
+
+
+def validate_stopping(settings: Settings, has_valid: bool) -> None:
+    """Early stopping, or keeping the best iteration, needs validation queries."""
+    if not has_valid and (settings.early_stopping_rounds is not None or settings.stop_on is not None):
+        raise SurefootError("early stopping, or keeping the best iteration, needs validation queries; give --valid")
 
 
 def describe(measures: Mapping[str, float], metric: str) -> str:

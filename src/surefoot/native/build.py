@@ -1,21 +1,15 @@
 """Compile the native library: ``python -m surefoot.native.build``.
 
 The build hook of the package calls `build`, and so does the first import from a source tree after a source has changed.
-This module needs the standard library only.
+This module needs the standard library only. It is imported at each start from a source tree, to call `is_stale`, and
+imports what compiles where it is used.
 """
 
 from __future__ import annotations
 
 import os
-import platform
-import shlex
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
-from shutil import which
-from tempfile import TemporaryDirectory
 
 FOLDER = Path(__file__).parent
 LIBRARY = FOLDER / "libsurefoot.so"  # the same name on every platform: only this package loads it
@@ -44,6 +38,10 @@ def compiler() -> list[str]:
     >>> bool(compiler())
     True
     """
+    import shlex
+    from importlib.util import find_spec
+    from shutil import which
+
     zig = [sys.executable, "-m", "ziglang", "cc"] if find_spec("ziglang") else []
     if "SUREFOOT_WHEEL" in os.environ:
         return zig and [*zig, "-target", _platform()]
@@ -59,6 +57,10 @@ def build(library: Path = LIBRARY) -> None:
 
     ``$CFLAGS`` come before the library's own options, which win.
     """
+    import shlex
+    from concurrent.futures import ThreadPoolExecutor
+    from tempfile import TemporaryDirectory
+
     if not (cc := compiler()):
         raise RuntimeError("no C compiler; install one, or ziglang by pip")
     is_windows = _platform().endswith(("-win32", "-windows-gnu"))
@@ -109,12 +111,17 @@ def _is_x86() -> bool:
 
 def _platform() -> str:
     """The processor and the system that the library is for."""
+    import platform
+
     if tag := os.environ.get("SUREFOOT_WHEEL"):
         return TARGETS[tag]
     return f"{platform.machine().lower()}-{sys.platform}"
 
 
 def _run(command: list[str], folder: Path) -> None:
+    import shlex
+    import subprocess
+
     try:
         found = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     except OSError as error:

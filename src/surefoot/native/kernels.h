@@ -447,4 +447,38 @@ struct change_weights {
     int64_t steps;
 };
 
+/* delimited.c */
+struct find_rows {
+    const uint8_t *text SIZE(bytes);
+    int64_t at, separator, width, is_quoted;
+    int64_t *rows SIZE(room);
+    int64_t *found SIZE(2);
+    int64_t bytes, room;
+};
+
+struct find_cells {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *rows SIZE(count);
+    int64_t separator, column;
+    int64_t *start SIZE(count);
+    int32_t *length SIZE(count);
+    int64_t bytes, count;
+};
+
+struct read_cells {
+    const uint8_t *text SIZE(bytes);
+    const int64_t *rows SIZE(count);
+    int64_t separator;
+    const int64_t *columns SIZE(width);
+    double *values SIZE(count, width);
+    int64_t bytes, count, width;
+};
+
+struct trim_tokens {
+    const uint8_t *text SIZE(bytes);
+    int64_t *start SIZE(count);
+    int32_t *length SIZE(count);
+    int64_t bytes, count;
+};
+
 #endif

@@ -13,7 +13,7 @@ from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import read_bytes
 from surefoot.io.json_text import parse_json
-from surefoot.release_gate.levels import Question
+from surefoot.release_gate.finding import Question
 from surefoot.scores import LARGEST, Scores
 
 FORMAT = "surefoot ratchet 3"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +16,13 @@ from surefoot.io.toml import TomlFile, read_toml
 from surefoot.release_gate.accepted import Accepted
 from surefoot.release_gate.acknowledged import LOSSES, read_acknowledged
 from surefoot.release_gate.comparison import Policy
-from surefoot.release_gate.holdout import confirm, split_topics
-from surefoot.release_gate.ratchet import (
-    CumulativeChange,
-    accepted_comparisons,
-    anchor_comparisons,
-    cumulative_change,
-    first_result,
-    open_ratchet,
-    refuse_other_collection,
-)
-from surefoot.release_gate.ratchet import (
-    accept as accept_candidate,
-)
+from surefoot.release_gate.gate import gate
+from surefoot.release_gate.ratchet import accept as accept_candidate
+from surefoot.release_gate.ratchet import first_result, gate_ratchet, open_ratchet, refuse_other_collection
 from surefoot.release_gate.rules import NUMBERS as RULE_NUMBERS
 from surefoot.release_gate.rules import Rules
-from surefoot.release_gate.verdict import GateResult, gate_all, refuse_unprotected
+from surefoot.release_gate.verdict import GateResult
 from surefoot.scores import Missing, Scores
-
-Pair = tuple[Scores, str]
-"""Scores, and a baseline among them."""
 
 CONFIG = "surefoot.toml"
 TEXTS = ("candidate", "segment_by", "undecided", "evidence")
@@ -71,11 +57,9 @@ class GateOptions:
         return self.acknowledged or LOSSES
 
     @property
-    def policy(self) -> Policy:
-        """What the gate decides by; losses are acknowledged by the file named, or by surefoot-losses.toml."""
-        has_losses = self.acknowledged is not None or Path(LOSSES).is_file()
-        losses = read_acknowledged(self.losses_file) if has_losses else None
-        return Policy(self.rules, self.assessors, losses, int(self.seed))
+    def _losses(self) -> str | None:
+        """The file of acknowledged losses, if it is named or exists."""
+        return self.losses_file if self.acknowledged is not None or Path(LOSSES).is_file() else None
 
     def run(self, scores: Sequence[Scores], *, missing: Missing = "error", accept: bool = False) -> Outcome:
         """The verdict over all baselines, the accepted candidate and the anchor.
@@ -84,20 +68,23 @@ class GateOptions:
         while the gate runs.
         """
         if self.ratchet is None:
-            if accept or self.holdout:
-                option = "--accept" if accept else "--holdout"
-                raise SurefootError(f"{option} needs the file that remembers: give it with --ratchet FILE")
-            if not self.baseline:
-                raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")
-            account = Accepted("", "", {})
-            return Outcome(self._gate(scores, account, self.candidate_of(scores[0]), missing)[0], False)
+            self._refuse_without_ratchet(accept)
+        candidate = self.candidate_of(scores[0])
+        segments = read_segments(self.segments, self.segment_by) if self.segments else None
+        losses = None if self._losses is None else read_acknowledged(self._losses)
+        if self.ratchet is None:
+            result = gate(
+                list(scores), self.baseline, candidate=candidate, rules=self.rules, segments=segments,
+                assessors=self.assessors, acknowledged=losses, seed=int(self.seed),
+            )  # fmt: skip
+            return Outcome(result, False)
         with open_ratchet(self.ratchet) as ratchet:
             account = self._account(ratchet.accepted, may_be_first=accept)
-            candidate = self.candidate_of(scores[0])
             if account.scores or self.baseline:
-                result, account = self._gate(scores, account, candidate, missing)
-                for change in self._changes(scores, account, candidate, missing):
-                    result = result.with_note(_cumulative(change))
+                result, account = gate_ratchet(
+                    scores, account, candidate=candidate, baselines=self.baseline, segments=segments, missing=missing,
+                    policy=Policy(self.rules, self.assessors, losses, int(self.seed)), holdout=self.holdout,
+                )  # fmt: skip
             elif accept:
                 result = first_result(scores, candidate=candidate)
             else:
@@ -113,39 +100,12 @@ class GateOptions:
             raise SurefootError(f"name the --candidate: one of {listed(others or scores.systems)}")
         return self.candidate or others[0]
 
-    def _gate(
-        self, scores: Sequence[Scores], account: Accepted, candidate: str, missing: Missing
-    ) -> tuple[GateResult, Accepted]:
-        """The result, and the account with the question that was asked."""
-        refuse_unprotected(scores, self.rules)
-        comparisons = [(part, name) for part in scores for name in self.baseline]
-        comparisons += accepted_comparisons(scores, account, candidate, missing)
-        segments = read_segments(self.segments, self.segment_by) if self.segments else None
-        ask = partial(gate_all, candidate=candidate, policy=self.policy, segments=segments)
-        if not self.ratchet:
-            return ask(comparisons), account
-        anchors = anchor_comparisons(scores, account, candidate, missing)
-        if not self.holdout:
-            account, question = account.ask(scores, candidate)
-            return ask(comparisons, anchors=anchors, question=question), account
-        (shown, held), (shown_anchors, held_anchors) = self._split(comparisons), self._split(anchors)
-        result = ask(shown, anchors=shown_anchors)
-        if result.verdict == "pass":
-            account, question = account.ask(scores, candidate)
-            held_out = ask(held, anchors=held_anchors, question=question)
-            result = confirm(result, held_out, question.number)
-        return result, account
-
-    def _split(self, comparisons: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
-        """The comparisons on the open and on the held-out queries."""
-        parts = [(split_topics(scores, self.holdout, self.rules.protected), name) for scores, name in comparisons]
-        return [(shown, name) for (shown, _), name in parts], [(held, name) for (_, held), name in parts]
-
-    def _changes(
-        self, scores: Sequence[Scores], account: Accepted, candidate: str, missing: Missing
-    ) -> list[CumulativeChange]:
-        """The cumulative changes; none where queries are held out, which answer nothing but yes or no."""
-        return [] if self.holdout else cumulative_change(scores, account, candidate, missing)
+    def _refuse_without_ratchet(self, accept: bool) -> None:
+        if accept or self.holdout:
+            option = "--accept" if accept else "--holdout"
+            raise SurefootError(f"{option} needs the ratchet file: give it with --ratchet FILE")
+        if not self.baseline:
+            raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")
 
     def _account(self, found: Accepted | None, may_be_first: bool) -> Accepted:
         """What the ratchet file holds; nothing accepted and nothing asked where there is none yet."""
@@ -175,13 +135,6 @@ class Outcome:
 
     result: GateResult
     accepted: bool
-
-
-def _cumulative(change: CumulativeChange) -> str:
-    return (
-        f"mean {change.measure} since the anchor {change.anchor}: {change.since_anchor:+z.4f}; since {change.first}, "
-        f"the first accepted: {change.since_first:+z.4f}"
-    )
 
 
 def read_options(config: PathLike | None = None, given: Mapping[str, Any] | None = None) -> GateOptions:
@@ -231,7 +184,8 @@ def _value_of(file: TomlFile, key: str, value: object) -> object:
         return value
     if name in LISTS:
         items = value if isinstance(value, list) else [value]
-        if not all(type(item) in (str, int) for item in items):
+        kinds = (str, int, float) if name == "assessors" else (str, int)
+        if not all(type(item) in kinds for item in items):
             raise file.error(key, f"{key} should be a list of names; got {value!r}")
         return [str(item) for item in items]
     if not isinstance(value, str):

@@ -20,21 +20,20 @@ from surefoot.judgments.judged_runs import DEEPEST, JudgedPair, JudgedRuns
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.scores import Scores
 
-DRAWS = 500
-"""The number of draws; a probability is then known to about 0.01."""
+DRAWS = 200
+"""The number of draws."""
 
 
 @dataclass(frozen=True, eq=False)
 class Doubt:
     """Differences, candidate minus baseline, under other grades; topics are those of the scores.
 
-    ``deltas`` are joint draws, draws × topics. ``lowest`` and ``highest`` are the extremes over all grades of the
-    unjudged documents. ``unjudged`` lists for each topic, as (topic, document), the unjudged documents that may change
+    ``deltas`` are joint draws, draws × topics. ``highest`` is the largest difference over all grades of the unjudged
+    documents. ``unjudged`` lists for each topic, as (topic, document), the unjudged documents that may change
     the difference, those of the candidate first.
     """
 
     deltas: FloatArray
-    lowest: FloatArray
     highest: FloatArray
     unjudged: tuple[tuple[tuple[str, str], ...], ...]
     note: str
@@ -117,8 +116,8 @@ def doubt(
     >>> runs = {"old": {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}, "new": {"q1": {"d2": 1.0}, "q2": {"d3": 1.0}}}
     >>> scores = score_runs(runs, {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 1}}, "P@1")
     >>> found = doubt(scores, "new", "old")
-    >>> found.lowest, found.highest, found.unjudged
-    (array([-1., -1.]), array([-1.,  0.]), ((), (('q2', 'd3'),)))
+    >>> found.highest, found.unjudged
+    (array([-1.,  0.]), ((), (('q2', 'd3'),)))
     """
     measured, given = scores[candidate] - scores.baseline(baseline), parse_assessors(assessors)
     if n_draws < 1:
@@ -127,7 +126,7 @@ def doubt(
         return None
     if _is_judged(scores, candidate, baseline, given):
         same = np.broadcast_to(measured, (n_draws, measured.size))
-        return Doubt(same, measured, measured, ((),) * measured.size, "every document that counts is judged")
+        return Doubt(same, measured, ((),) * measured.size, "every document that counts is judged")
     runs = JudgedRuns.of(scores)
     pair, columns = runs.pair(candidate, baseline), positions("topic", runs.topics, scores.topics)
     shift = measured - pair.delta[columns]  # 0 unless the measure looks deeper than `JudgedRuns`
@@ -137,10 +136,10 @@ def doubt(
     is_open = ~bounds["exact"] | (bounds.high - bounds.low > ROUNDING)
     unjudged = tuple(_unjudged(pair, topic) if is_open[topic] else () for topic in columns)
     settled = np.array([not documents for documents in unjudged])
-    lowest, highest = (np.where(settled, measured, end[columns] + shift) for end in (bounds.low, bounds.high))
+    highest = np.where(settled, measured, bounds.high[columns] + shift)
     if given == "none":
         deltas[:, settled] = measured[settled]
-    return Doubt(deltas, lowest, highest, unjudged, _note(unjudged, given, n_draws))
+    return Doubt(deltas, highest, unjudged, _note(unjudged, given, n_draws))
 
 
 def _is_judged(scores: Scores, candidate: str, baseline: str, given: object) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from surefoot._typing import FloatArray
+from surefoot.errors import counted, listed
+from surefoot.release_gate.rules import Rules
 from surefoot.scores import Scores
 
 Verdict = Literal["pass", "undecided", "fail"]
@@ -88,6 +90,16 @@ class Resolution:
     smallest_loss: float | None = None
     needed: int | None = None
 
+    def __str__(self) -> str:
+        fewest = f"A pass needs at least {counted(self.fewest, 'query')}"
+        if self.smallest_loss is None or not self.tolerance:
+            return f"{fewest}; there are {self.queries:,}."
+        return (
+            f"{counted(self.queries, 'query')} with differences of this spread can show a loss of "
+            f"{self.smallest_loss:.3f} or more; for a tolerance of {self.tolerance:g} you need about {self.needed:,}. "
+            f"{fewest}."
+        )
+
 
 @dataclass(frozen=True)
 class ScoredPair:
@@ -150,3 +162,55 @@ class ScoredPair:
     def is_binary(self) -> bool:
         """Whether all scores of single trials are 0 or 1."""
         return all(bool(np.isin(one[~np.isnan(one)], (0.0, 1.0)).all()) for one in self.trials)
+
+
+class Question(NamedTuple):
+    """How many candidates the topics were asked about, this one included, and which of them is the accepted one.
+
+    The k-th candidate, asked about when the i-th was the last to be accepted, gets the part 1 / ((i + 1) (i + 2)) times
+    1 / (g (g + 1)) of the level, where g = k - i. Over all i and g these parts add up to 1: whichever candidates are
+    accepted on the way, all pairs of a candidate and the accepted one it may meet share one level.
+    """
+
+    number: int = 0
+    accepted: int = 0
+
+    @property
+    def part(self) -> float:
+        """The part of the level; all of it if nobody counts.
+
+        >>> Question(3).part == 1 / 2 / 12, Question(3, accepted=2).part == 1 / 12 / 2
+        (True, True)
+        """
+        if not self.number:
+            return 1.0
+        since = self.number - self.accepted
+        return 1 / ((self.accepted + 1) * (self.accepted + 2) * since * (since + 1))
+
+
+UNCOUNTED = Question()
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Checks one pair of systems by the rules on a sample; each tier of evidence has its own."""
+
+    pair: ScoredPair
+    rules: Rules
+    groups: Groups | None = None
+
+    @property
+    def rules_on(self) -> list[str]:
+        """The rules that are on and have something to test."""
+        return self.rules.sample_rules(self.groups is not None)
+
+    def worst_segment(self, found: Sequence[Finding], badness: Callable[[Finding], float]) -> Finding:
+        """The finding of the worst segment, which stands for all."""
+        verdict = worst_of(one.verdict for one in found)
+        same = [one for one in found if one.verdict == verdict]
+        first, *others = sorted(same, key=lambda one: (-badness(one), one.where or ""))
+        if verdict == "pass":
+            limit = self.rules.limit("segment_tolerance")
+            return replace(first, sentence=f"No mean of {counted(len(found), 'segment')} fell by more than {limit:g}.")
+        also = f" The same holds for {listed((str(one.where) for one in others), most=5)}." if others else ""
+        return replace(first, sentence=first.sentence + also)

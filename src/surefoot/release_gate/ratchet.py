@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -19,21 +20,12 @@ from surefoot.release_gate.accepted import read_accepted as read_accepted
 from surefoot.release_gate.accepted import write_accepted as write_accepted
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Policy
+from surefoot.release_gate.gate import as_list, gate_all, refuse_unprotected
 from surefoot.release_gate.rules import RulesLike, resolve_rules
-from surefoot.release_gate.verdict import GateResult, as_list, gate_all, refuse_unprotected
+from surefoot.release_gate.splits import confirm, split_comparisons
+from surefoot.release_gate.verdict import CumulativeChange, GateResult
 from surefoot.results import signature
 from surefoot.scores import Missing, Scores
-
-
-@dataclass(frozen=True)
-class CumulativeChange:
-    """The change of a candidate's mean against the anchor and against the first accepted candidate."""
-
-    measure: str
-    anchor: str
-    since_anchor: float
-    first: str
-    since_first: float
 
 
 def accept(
@@ -132,17 +124,44 @@ def gate_accepted(
     >>> gate_accepted(scores, accepted, candidate="new").verdict
     'undecided'
     """
-    parts = as_list(scores)
-    policy = Policy(resolve_rules(rules), None, acknowledged, seed)
-    refuse_unprotected(parts, policy.rules)
     if not accepted.scores:
         raise SurefootError("nothing was accepted yet, so that there is nothing to compare with")
-    _, question = accepted.ask(parts, candidate)
-    comparisons = accepted_comparisons(parts, accepted, candidate, missing)
-    anchors = anchor_comparisons(parts, accepted, candidate, missing)
-    return gate_all(
-        comparisons, candidate=candidate, policy=policy, anchors=anchors, segments=segments, question=question
-    )
+    policy = Policy(resolve_rules(rules), None, acknowledged, seed)
+    parts = as_list(scores)
+    return gate_ratchet(parts, accepted, candidate=candidate, policy=policy, segments=segments, missing=missing)[0]
+
+
+def gate_ratchet(
+    scores: Sequence[Scores],
+    account: Accepted,
+    *,
+    candidate: str,
+    policy: Policy,
+    baselines: Sequence[str] = (),
+    segments: Mapping[Any, object] | None = None,
+    missing: Missing = "error",
+    holdout: float = 0.0,
+) -> tuple[GateResult, Accepted]:
+    """The result against baselines, the accepted candidate and the anchor, and the account with the question asked.
+
+    With ``holdout``, this share of the queries only confirms what the others pass.
+    """
+    refuse_unprotected(scores, policy.rules)
+    comparisons = [(part, name) for part in scores for name in baselines]
+    comparisons += accepted_comparisons(scores, account, candidate, missing)
+    anchors = anchor_comparisons(scores, account, candidate, missing)
+    ask = partial(gate_all, candidate=candidate, policy=policy, segments=segments)
+    if not holdout:
+        account, question = account.ask(scores, candidate)
+        result = ask(comparisons, anchors=anchors, question=question)
+        return result.with_cumulative(cumulative_change(scores, account, candidate, missing)), account
+    shown, held = split_comparisons(comparisons, holdout, policy.rules.protected)
+    shown_anchors, held_anchors = split_comparisons(anchors, holdout, policy.rules.protected)
+    result = ask(shown, anchors=shown_anchors)
+    if result.verdict == "pass":
+        account, question = account.ask(scores, candidate)
+        result = confirm(result, ask(held, anchors=held_anchors, question=question), question.number)
+    return result, account
 
 
 def accepted_comparisons(

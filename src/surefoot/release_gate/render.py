@@ -7,9 +7,8 @@ import textwrap
 from dataclasses import asdict
 from xml.etree import ElementTree
 
+from surefoot._text import inert, markdown, one_line, xml
 from surefoot.errors import choose, counted
-from surefoot.io.text import inert, markdown, one_line, xml
-from surefoot.release_gate import words
 from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
 
@@ -28,8 +27,8 @@ def render_gate(result: GateResult, format: str = "table", *, width: int = 100, 
 
 def render_text(result: GateResult, *, width: int = 100, color: bool = False) -> str:
     """The verdict in words, what changed, each rule with its sentence, and the queries that lost most."""
-    lines = [_colored(one_line(words.headline(result)), result.verdict, color)]
-    for sentence in (result.reason, result.next_step, words.resolution(result)):
+    lines = [_colored(one_line(result.headline()), result.verdict, color)]
+    for sentence in (result.reason, result.next_step, str(result.resolution or "")):
         lines += _wrapped(one_line(sentence), "  ", width)
     for change in result.changes:
         lines += ["", *_wrapped(f"Against {one_line(change.baseline)}: {one_line(_change(change))}", "", width)]
@@ -53,7 +52,7 @@ def render_json(result: GateResult) -> str:
         "leans": result.leans,
         "evidence": result.evidence,
         "exit_code": result.exit_code,
-        "headline": words.headline(result),
+        "headline": result.headline(),
         "reason": result.reason,
         "next_step": result.next_step,
         "resolution": None if result.resolution is None else asdict(result.resolution),
@@ -62,6 +61,7 @@ def render_json(result: GateResult) -> str:
         "rules": rules,
         "worst": [asdict(query) for query in result.worst],
         "changes": [asdict(change) for change in result.changes],
+        "cumulative": [asdict(change) for change in result.cumulative],
         "notes": list(result.notes),
     }
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -69,8 +69,8 @@ def render_json(result: GateResult) -> str:
 
 def render_markdown(result: GateResult) -> str:
     """For a pull-request comment: the verdict in words, what changed, the rules, the worst queries with both scores."""
-    parts = [f"### {MARKS[result.verdict]} Surefoot gate: {markdown(words.headline(result))}\n"]
-    said = (result.reason, result.next_step, words.resolution(result))
+    parts = [f"### {MARKS[result.verdict]} Surefoot gate: {markdown(result.headline())}\n"]
+    said = (result.reason, result.next_step, str(result.resolution or ""))
     parts.append("\n".join(markdown(sentence) for sentence in said if sentence) + "\n")
     for change in result.changes:
         parts.append(

@@ -2,7 +2,7 @@
 
 A rule *fails* if the loss that was seen is beyond its limit, and a change without effect would seldom look as bad
 (`no_effect`, p at most the level). It *passes* if the loss is within the limit with a probability of at least 1 - 3 x
-level (mean and segments) or 1 - 1.5 x level (tail). Between the two it is undecided. docs/gate-study.md measures how
+level (mean and segments) or 1 - 1.5 x level (tail). Between the two it is undecided. docs/studies/gate.md measures how
 often that is wrong.
 """
 
@@ -15,20 +15,28 @@ from math import sqrt
 import numpy as np
 
 from surefoot._typing import FloatArray
-from surefoot.errors import counted, listed
+from surefoot.errors import counted
 from surefoot.release_gate.evidence import (
+    DEALS,
     Evidence,
+    contrasts,
     mean_evidence,
     share_evidence,
     sign_test,
     student_p_of,
     tail_evidence,
 )
-from surefoot.release_gate.finding import MOST_QUERIES, SLACK, Finding, Groups, ScoredPair, Verdict, worst_of
-from surefoot.release_gate.levels import UNCOUNTED, Question
-from surefoot.release_gate.no_effect import DEALS, contrasts
-from surefoot.release_gate.rules import Rules
+from surefoot.release_gate.finding import (
+    MOST_QUERIES,
+    SLACK,
+    UNCOUNTED,
+    Checker,
+    Finding,
+    Question,
+    Verdict,
+)
 from surefoot.risk.distributions import normal_cdf, normal_quantile
+from surefoot.risk.moments import Moments
 from surefoot.risk.statistics import large_losses
 from surefoot.risk.values import Linear
 from surefoot.stats.power import WANTED as POWER
@@ -52,8 +60,9 @@ FEW_DEALS = 400
 class Statistic:
     """A loss that a rule bounds, with its evidence and the beginning of its sentence.
 
-    ``net`` is the share of queries that lost more than that won, for rules that only refuse (`SeenChecker._veto`);
-    ``parts`` is how many statistics of its kind a comparison has.
+    ``is_share`` marks a share of queries: unless its limit was given, such a rule passes what it does not fail.
+    ``may_fail`` is False where the loss is too small to fail by this rule. ``parts`` is the number of statistics of its
+    kind in a comparison.
     """
 
     rule: str
@@ -61,31 +70,24 @@ class Statistic:
     evidence: Evidence
     said: str
     factor: float = MEAN_FACTOR
-    net: float | None = None
+    is_share: bool = False
+    may_fail: bool = True
     where: str | None = None
     parts: int = 1
 
 
 @dataclass(frozen=True)
-class SeenChecker:
+class SeenChecker(Checker):
     """Checks one pair by the rules on a sample; ``comparisons`` and ``question`` tighten the levels.
 
     A gate fails if any of its comparisons does, so that each gets its part of the level for failing; a candidate among
     several that were tried gets its part of the level for passing.
     """
 
-    pair: ScoredPair
-    rules: Rules
-    groups: Groups | None = None
     comparisons: int = 1
     question: Question = UNCOUNTED
     deals: int = DEALS
     seed: int = 0
-
-    @property
-    def rules_on(self) -> list[str]:
-        """The rules that are on and have something to look at."""
-        return self.rules.sample_rules(self.groups is not None)
 
     def findings(self, draws: FloatArray | None = None) -> list[Finding]:
         """The findings of the rules that are on; with ``draws`` of the differences, over all of these."""
@@ -98,13 +100,13 @@ class SeenChecker:
             ]
         findings = [self._finding(one) for one in found if one.rule != "segments"]
         if segments := [self._finding(one) for one in found if one.rule == "segments"]:
-            findings.append(self._worst_segment(segments))
+            findings.append(self.worst_segment(segments, lambda one: -(one.probability or 0.0)))
         return findings + ([self.churn()] if "churn" in self.rules_on else [])
 
     def statistics(self) -> Iterator[Statistic]:
         """The losses that the rules bound."""
         pair, rules = self.pair, self.rules
-        noise = contrasts(pair, rules.tail_share, self.deals, self.seed)
+        noise = contrasts(pair, rules.tail_share if "tail" in self.rules_on else 0.0, self.deals, self.seed)
         for rule in self.rules_on:
             if rule == "mean":
                 evidence = mean_evidence(pair.loss, rules.limit("mean_tolerance"), noise.mean.p)
@@ -130,8 +132,11 @@ class SeenChecker:
         evidence = share_evidence(lost, lost + won, self.rules.limit("max_losses"), sign_test(lost, won))
         said = f"{lost:,} of {counted(lost + won, 'changed query')} lost ({100 * lost / max(lost + won, 1):.0f} %)"
         is_small = float(loss.sum()) < self.rules.limit("mean_tolerance") * (lost + won)
-        net = 0.0 if is_small else (lost - won) / len(self.pair.topics)
-        return Statistic("losses", "max_losses", evidence, said, net=net)
+        may_fail = not is_small and self._is_net_loss(lost, won)
+        return Statistic("losses", "max_losses", evidence, said, is_share=True, may_fail=may_fail)
+
+    def _is_net_loss(self, lost: int, won: int) -> bool:
+        return (lost - won) / len(self.pair.topics) > NET_SHARE + SLACK
 
     def _large_losses(self) -> Statistic:
         pair = self.pair
@@ -140,15 +145,14 @@ class SeenChecker:
         limit = self.rules.limit("max_large_losses")
         evidence = share_evidence(lost, len(pair.topics), limit, sign_test(lost, won))
         said = f"{lost:,} of {counted(len(pair.topics), 'query')} lost more than 20 %, {won:,} won as much"
-        return Statistic("large-losses", "max_large_losses", evidence, said, net=(lost - won) / len(pair.topics))
+        may_fail = self.rules.is_given("max_large_losses") and self._is_net_loss(lost, won)
+        return Statistic("large-losses", "max_large_losses", evidence, said, is_share=True, may_fail=may_fail)
 
     def _segments(self) -> Iterator[Statistic]:
         groups, limit = self.groups or {}, self.rules.limit("segment_tolerance")
         for name, topics in groups.items():
             part = self.pair.at(topics)
-            evidence = mean_evidence(
-                part.loss, limit, contrasts(part, self.rules.tail_share, self.deals, self.seed).mean.p
-            )
+            evidence = mean_evidence(part.loss, limit, contrasts(part, 0.0, self.deals, self.seed).mean.p)
             said = _moved(f"The mean of {name}", evidence.loss)
             yield Statistic("segments", "segment_tolerance", evidence, said, where=name, parts=len(groups))
 
@@ -157,16 +161,6 @@ class SeenChecker:
         beyond = "chance explains" if self.pair.has_repeats else f"the best {share} won"
         amount = f"{abs(loss):.4f} {'more' if loss > 0 else 'less'} than" if abs(loss) >= SHOWN else "as much as"
         return f"The worst {share} of the queries lost {amount} {beyond}"
-
-    def _worst_segment(self, found: list[Finding]) -> Finding:
-        verdict = worst_of(one.verdict for one in found)
-        same = [one for one in found if one.verdict == verdict]
-        first, *others = sorted(same, key=lambda one: (one.probability or 0.0, one.where or ""))
-        if verdict == "pass":
-            limit = self.rules.limit("segment_tolerance")
-            return replace(first, sentence=f"No mean of {counted(len(found), 'segment')} fell by more than {limit:g}.")
-        also = f" The same holds for {listed((str(one.where) for one in others), most=5)}." if others else ""
-        return replace(first, sentence=first.sentence + also)
 
     def churn(self) -> Finding:
         """How many queries changed at all? A fact about these queries, within the limit or not."""
@@ -178,7 +172,7 @@ class SeenChecker:
 
     def fail_level(self, one: Statistic | None = None) -> float:
         """How often a rule (by default the mean) may fail a candidate whose change has no effect."""
-        share = SHARE if one is None or one.net is None else LOSSES_SHARE
+        share = LOSSES_SHARE if one is not None and one.is_share else SHARE
         families = 1 + sum(rule in self.rules_on for rule in ("risk", "segments"))
         return share * self.rules.level / self.comparisons / families / (1 if one is None else one.parts)
 
@@ -191,7 +185,7 @@ class SeenChecker:
         limit, evidence, level = self.rules.limit(one.option), one.evidence, self.pass_level(one.factor)
         verdict = self._decide(one, limit)
         ending = {
-            "pass": f", within the limit of {limit:g}" if evidence.loss >= SHOWN and one.net is None else "",
+            "pass": f", within the limit of {limit:g}" if evidence.loss >= SHOWN and not one.is_share else "",
             "undecided": f"; within the limit of {limit:g} with probability {evidence.probability:.2f}",
             "fail": f", beyond the limit of {limit:g}{'' if one.rule == 'risk' else ' and not by chance'}",
         }
@@ -202,14 +196,10 @@ class SeenChecker:
         )  # fmt: skip
 
     def _decide(self, one: Statistic, limit: float) -> Verdict:
-        """Rules with a ``net`` share only refuse, unless their limit was given: they pass what they do not fail."""
         evidence = one.evidence
-        is_beyond = evidence.loss > limit + SLACK and (one.net is None or one.net > NET_SHARE + SLACK)
-        if one.rule == "large-losses" and not self.rules.is_given(one.option):
-            return "pass"
-        if is_beyond and evidence.p <= self.fail_level(one):
+        if one.may_fail and evidence.loss > limit + SLACK and evidence.p <= self.fail_level(one):
             return "fail"
-        if one.net is not None and not self.rules.is_given(one.option):
+        if one.is_share and not self.rules.is_given(one.option):
             return "pass"
         enough = len(self.pair.topics) >= FEWEST_QUERIES and evidence.loss <= limit + SLACK
         return "pass" if enough and evidence.probability >= 1 - self.pass_level(one.factor) else "undecided"
@@ -244,7 +234,7 @@ class SeenChecker:
         Both hold for differences with the spread of these.
         """
         n, limit = len(self.pair.topics), self.rules.limit("mean_tolerance")
-        spread, power = float(np.std(self.pair.loss, ddof=1)) if n > 1 else 0.0, normal_quantile(POWER)
+        spread, power = float(np.nan_to_num(Moments.of(self.pair.loss).sd)), normal_quantile(POWER)
         error = spread / sqrt(n)
         failing, passing = (normal_quantile(1 - level) for level in (self.fail_level(), self.pass_level()))
         needed = ((passing + power) * spread / limit) ** 2 if limit else float("inf")

@@ -8,20 +8,95 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
 from surefoot import risk
 from surefoot._typing import BoolArray, FloatArray
-from surefoot.errors import counted, listed
-from surefoot.release_gate.finding import MOST_QUERIES, SLACK, Finding, Groups, ScoredPair, Verdict, worst_of
-from surefoot.release_gate.intervals import Interval, Levels, mean_interval, tail_interval
-from surefoot.release_gate.levels import UNCOUNTED, Question
-from surefoot.release_gate.rules import Rules
+from surefoot.errors import counted
+from surefoot.release_gate.evidence import worst_loss
+from surefoot.release_gate.finding import (
+    MOST_QUERIES,
+    SLACK,
+    UNCOUNTED,
+    Checker,
+    Finding,
+    Question,
+    ScoredPair,
+    Verdict,
+    worst_of,
+)
 from surefoot.risk.distributions import normal_quantile
 from surefoot.risk.statistics import large_losses
 from surefoot.risk.values import Linear
+from surefoot.stats.mean_bounds import lower_mean_bound, upper_mean_bound
 from surefoot.stats.power import WANTED as POWER
+
+CELLS = 40
+"""How finely the thresholds are searched below which losses do not count as the tail."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How often a lower bound may be wrong, by which a rule fails, and an upper bound, by which it passes."""
+
+    fail: float
+    accept: float
+
+    @classmethod
+    def of(cls, level: float, tests: int = 1, question: Question = UNCOUNTED) -> Levels:
+        """The levels of one of several tests, for one of several candidates.
+
+        A gate fails if any test does, so each gets its part of the level (Bonferroni). It passes only if all do, so
+        none needs a correction (the intersection-union test, Berger 1982). Of several candidates any may pass, so that
+        each gets its part of the level.
+        """
+        return cls(level / tests, level * question.part)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimated loss with its bounds; ``values`` are one for each query, and their mean is the estimate."""
+
+    low: float
+    high: float
+    values: FloatArray
+
+    @property
+    def estimate(self) -> float:
+        """The loss on the queries in hand."""
+        return float(self.values.mean())
+
+
+def mean_interval(losses: FloatArray, levels: Levels, *, lowest: float, highest: float) -> Interval:
+    """The interval of a mean of losses that lie between two values, up to rounding."""
+    low = lower_mean_bound(losses, min(lowest, losses.min()), levels.fail)
+    high = upper_mean_bound(losses, max(highest, losses.max()), levels.accept)
+    return Interval(low, high, losses)
+
+
+def tail_interval(losses: FloatArray, levels: Levels, *, fraction: float, limit: float, highest: float) -> Interval:
+    """The interval of the mean over the worst fraction of the queries, losses being 0 or more.
+
+    That mean is the smallest value of c + E[max(x - c, 0)] / fraction over all thresholds c (Rockafellar and Uryasev
+    2000). So any fixed c gives an upper bound, of which half the limit is taken. The expectation falls as c grows, so
+    that on each step of c the sum is at least its start plus the expectation at its end: the smallest of these is a
+    lower bound.
+    """
+    highest = max(highest, float(losses.max()))
+    fixed = min(limit, highest) / 2
+    beyond = upper_mean_bound(np.maximum(losses - fixed, 0.0), highest - fixed, levels.accept)
+    low = highest
+    for start, end in pairwise(np.linspace(0.0, highest, CELLS + 1).tolist()):
+        if start >= low:
+            break  # the sum is at least its start, from here on
+        low = min(low, start + lower_mean_bound(np.maximum(losses - end, 0.0), 0.0, levels.fail) / fraction)
+    worst = int(risk.tail_count(len(losses), fraction))
+    threshold = float(np.sort(losses)[-worst])
+    values = threshold + np.maximum(losses - threshold, 0.0) * len(losses) / worst
+    return Interval(low, min(fixed + beyond / fraction, highest), values)
+
 
 IntervalOf = Callable[[FloatArray, Levels], Interval]
 """The interval of a statistic of the topics' losses, at given levels."""
@@ -42,15 +117,12 @@ def decide(interval: Interval, limit: float) -> Verdict:
 
 
 @dataclass(frozen=True)
-class StrictChecker:
+class StrictChecker(Checker):
     """Checks one pair by the rules; ``tests`` and ``question`` say how much company each test has, see `Levels`.
 
     ``advises``: compute how many more queries would decide.
     """
 
-    pair: ScoredPair
-    rules: Rules
-    groups: Groups | None = None
     tests: int = 1
     question: Question = UNCOUNTED
     advises: bool = True
@@ -66,11 +138,6 @@ class StrictChecker:
             "segments": self.segments,
         }
         return [checks[name]() for name in self.rules_on]
-
-    @property
-    def rules_on(self) -> list[str]:
-        """The rules that are on and have something to look at."""
-        return self.rules.sample_rules(self.groups is not None)
 
     @property
     def own_tests(self) -> int:
@@ -105,7 +172,7 @@ class StrictChecker:
         rules, losses = self.rules, np.maximum(self.pair.loss, 0.0)
         count = int(risk.tail_count(len(losses), rules.tail_share))
         worst = "worst query" if count == 1 else f"{count} worst queries"
-        head = f"The {worst} lost {np.sort(losses)[-count:].mean():.4f}{'' if count == 1 else ' on average'}"
+        head = f"The {worst} lost {worst_loss(self.pair.loss, count):.4f}{'' if count == 1 else ' on average'}"
         interval = partial(
             tail_interval, fraction=rules.tail_share, limit=rules.limit("max_tail_loss"), highest=rules.largest_change
         )
@@ -113,24 +180,13 @@ class StrictChecker:
 
     def segments(self) -> Finding:
         """Is the fall of each segment's mean within the tolerance? The finding is that of the worst segment."""
-        index = {topic: number for number, topic in enumerate(self.pair.topics)}
-        limit = self.rules.limit("segment_tolerance")
         found = []
         for name, topics in (self.groups or {}).items():
-            losses = self.pair.loss[[index[topic] for topic in topics]]
+            losses = self.pair.at(topics).loss
             head = f"The mean of {name} changed by {-losses.mean():+z.4f}"
-            finding = self._finding("segments", losses, self._mean_of(), limit, head)
-            found.append(replace(finding, where=name))
-        verdict = worst_of(finding.verdict for finding in found)
-        first, *others = sorted(
-            (one for one in found if one.verdict == verdict), key=lambda one: (-(one.high or 0.0), one.where or "")
-        )
-        sentence = first.sentence
-        if verdict == "pass":
-            sentence = f"No mean of {counted(len(found), 'segment')} fell by more than {limit:g}."
-        elif others:
-            sentence += f" The same holds for {listed((str(one.where) for one in others), most=5)}."
-        return replace(first, sentence=sentence)
+            limit = self.rules.limit("segment_tolerance")
+            found.append(replace(self._finding("segments", losses, self._mean_of(), limit, head), where=name))
+        return self.worst_segment(found, lambda one: one.high or 0.0)
 
     def _mean_of(self, weight: float = 1.0) -> IntervalOf:
         largest = self.rules.largest_change

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -62,6 +61,10 @@ class Risk:
         Whether `surefoot.evaluate` shows it unasked.
     has_interval
         Whether ``evaluate(..., ci=...)`` adds its interval.
+    usual
+        Whether analyses that take a list of measures, such as intervals and rank agreement, take it by default.
+    in_training
+        Whether training reports it for validation queries.
     error
         Its standard error from the same arguments as ``compute``, where one is known: intervals are studentised by it.
 
@@ -85,6 +88,8 @@ class Risk:
     is_count: bool = False
     in_evaluate: bool = True
     has_interval: bool = True
+    usual: bool = True
+    in_training: bool = True
     error: Callable[[Any, FloatArray], FloatArray] | None = None
 
     def __post_init__(self) -> None:
@@ -129,6 +134,7 @@ def compute_all(
 
 
 _AVERAGE: dict[str, Any] = {"uses_alpha": False, "has_interval": False}
+_PART: dict[str, Any] = _AVERAGE | {"usual": False}
 
 
 def _of_baseline(
@@ -137,11 +143,13 @@ def _of_baseline(
     return Risk(name, label, needs="baseline", compute=compute, **more)
 
 
-def _count(name: str, compute: Callable[[Comparison, FloatArray], FloatArray], higher: bool | None) -> Risk:
-    return _of_baseline(name, compute, higher_is_better=higher, is_count=True, **_AVERAGE)
+def _count(
+    name: str, compute: Callable[[Comparison, FloatArray], FloatArray], higher: bool | None, in_training: bool = False
+) -> Risk:
+    return _of_baseline(name, compute, higher_is_better=higher, is_count=True, in_training=in_training, **_PART)
 
 
-_TEST: dict[str, Any] = {"higher_is_better": None, "has_interval": False}
+_TEST: dict[str, Any] = {"higher_is_better": None, "has_interval": False, "usual": False, "in_training": False}
 _EXTRA: dict[str, Any] = {"higher_is_better": None, "in_evaluate": False}
 
 MEAN = Risk("mean", needs=None, higher_is_better=True, compute=lambda mean, _: mean.value, **_AVERAGE)
@@ -163,8 +171,8 @@ URISK = _of_baseline(
     reference=0.0,
     error=lambda c, alpha: c.at(alpha).se,
 )
-FRISK = _of_baseline("frisk", lambda c, _: c.frisk, "F_Risk", higher_is_better=False, **_AVERAGE)
-FREWARD = _of_baseline("freward", lambda c, _: c.freward, "F_Reward", higher_is_better=True, **_AVERAGE)
+FRISK = _of_baseline("frisk", lambda c, _: c.frisk, "F_Risk", higher_is_better=False, **_PART)
+FREWARD = _of_baseline("freward", lambda c, _: c.freward, "F_Reward", higher_is_better=True, **_PART)
 TRISK = _of_baseline("trisk", lambda c, alpha: c.at(alpha).t, "T_Risk", higher_is_better=True, reference=0.0)
 SE = _of_baseline("se", lambda c, alpha: c.at(alpha).se, **_TEST)
 P = _of_baseline("p", lambda c, alpha: c.at(alpha).p, **_TEST)
@@ -175,6 +183,7 @@ ZRISK = Risk(
     higher_is_better=True,
     compute=lambda expected, alpha: expected.zrisk(alpha),
     reference=0.0,
+    in_training=False,
 )
 GEORISK = Risk(
     "georisk",
@@ -184,9 +193,9 @@ GEORISK = Risk(
     compute=lambda expected, alpha: expected.georisk(expected.zrisk(alpha)),
 )
 WINS = _count("wins", lambda c, _: c.wins, higher=True)
-LOSSES = _count("losses", lambda c, _: c.losses.n, higher=False)
+LOSSES = _count("losses", lambda c, _: c.losses.n, higher=False, in_training=True)
 TIES = _count("ties", lambda c, _: c.ties, higher=None)
-LOSS20 = _count("loss20", lambda c, _: c.loss20, higher=False)
+LOSS20 = _count("loss20", lambda c, _: c.loss20, higher=False, in_training=True)
 
 EFFECT = _of_baseline(
     "effect",
@@ -334,6 +343,24 @@ def evaluated(has_baseline: bool) -> tuple[Risk, ...]:
     )  # fmt: skip
 
 
+def usual(has_baseline: bool) -> tuple[Risk, ...]:
+    """The measures that analyses take by default, with or without a baseline.
+
+    >>> [measure.name for measure in usual(has_baseline=True)]
+    ['mean', 'urisk', 'trisk', 'zrisk', 'georisk']
+    """
+    return tuple(measure for measure in evaluated(has_baseline) if measure.usual)
+
+
+def monitored() -> tuple[Risk, ...]:
+    """The measures that training reports.
+
+    >>> [measure.name for measure in monitored()]
+    ['mean', 'urisk', 'frisk', 'freward', 'trisk', 'georisk', 'losses', 'loss20']
+    """
+    return tuple(measure for measure in (*_STANDARD, *added()) if measure.in_training)
+
+
 def get_risk(measure: str | Risk) -> Risk:
     """A measure by name: a registered one, or ``tail_FRACTION`` such as ``tail_0.1``.
 
@@ -363,6 +390,8 @@ def get_risk(measure: str | Risk) -> Risk:
             return tail_risk(float(fraction))
         except ValueError:
             pass
+    from difflib import get_close_matches
+
     near = get_close_matches(measure, _REGISTRY, 1)
     hint = f"did you mean {near[0]}? There" if near else "there"
     raise SurefootError(f"no measure {measure!r}; {hint} are {', '.join(_REGISTRY)} and tail_FRACTION such as tail_0.1")

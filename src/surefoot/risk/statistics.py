@@ -11,6 +11,7 @@ and the results are kept as ``branches``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -364,8 +365,9 @@ def _moments(system: FloatArray, baseline: FloatArray, value: Value, noise: Floa
 
 def _weighted_counts(masks: BoolArray, weights: FloatArray) -> FloatArray:
     """How many of the drawn topics each mask selects; single precision is exact for counts, and twice as fast."""
-    rows = masks.reshape(-1, masks.shape[-1]).astype(np.float32)  # one product, not one for each mask
-    return (rows @ weights.astype(np.float32).T).astype(np.float64).reshape(*masks.shape[:-1], -1)
+    *shape, topics = masks.shape
+    rows = masks.reshape(math.prod(shape), topics).astype(np.float32)  # one product, not one for each mask
+    return (rows @ weights.astype(np.float32).T).astype(np.float64).reshape(*shape, len(weights))
 
 
 def _weighted_values(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from surefoot._text import one_line, visible
 from surefoot.analysis.documents import DocumentMoves, Move, TopicMoves
-from surefoot.io.text import one_line, visible
 
 UNJUDGED = "?"
 NAMED = 3

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._random import generator
 from surefoot._scipy import special
+from surefoot._seeds import generator
 from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.errors import SurefootError, choose
 from surefoot.native import kernel

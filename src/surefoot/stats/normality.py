@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._random import generator
 from surefoot._scipy import special
+from surefoot._seeds import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.risk.moments import CHUNK

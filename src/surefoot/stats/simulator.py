@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
-from surefoot._random import generator
 from surefoot._scipy import special
+from surefoot._seeds import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.scores import Scores

@@ -17,17 +17,17 @@ from torch import Tensor
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import write_text
 from surefoot.io.tables import scores_csv
-from surefoot.learn.batches import BatchObjective
-from surefoot.learn.lambdas import LambdaGradients
-from surefoot.learn.metrics import Metric, QueryMetric
-from surefoot.learn.settings import PairOptions
+from surefoot.lambdas import PairLoop
+from surefoot.lambdas.gradients import LambdaGradients
+from surefoot.lambdas.metrics import NDCG, Metric, QueryMetric
+from surefoot.learn.boosting import BatchObjective
 from surefoot.torch.monitor import RiskMonitor
 
 
 class RiskWeights(BaseWeightingScheme):  # type: ignore[misc]
     """An objective as a weighting scheme of LambdaLoss; with ``lambdamart`` it is LambdaRankScheme.
 
-    `RiskLambdaLoss` tells it the baselines' NDCG before each batch (``baselines``, a row for each baseline).
+    `RiskLambdaLoss` sets the baselines' NDCG before each batch (``baselines``, a row for each baseline).
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class RiskWeights(BaseWeightingScheme):  # type: ignore[misc]
         bounds = np.arange(queries + 1, dtype=np.int64) * documents
         ndcg = Metric("ndcg")
         metric = QueryMetric(ndcg, bounds, gains.ravel(), ndcg.discounts(documents), ~gains.any(axis=1))
-        lambdas = LambdaGradients(metric, PairOptions(truncation=None), n_jobs=1)
+        lambdas = LambdaGradients(metric, PairLoop(truncation=None), n_jobs=1)
         x = lambdas.rank(np.tile(-np.arange(documents, dtype=np.float64), queries))
         baselines = torch.zeros(0, queries) if self.baselines is None else self.baselines
         if baselines.shape[-1] != queries:
@@ -71,7 +71,7 @@ class RiskLambdaLoss(LambdaLoss):  # type: ignore[misc]
     weighting_scheme : RiskWeights
         The objective.
     **options
-        Those of LambdaLoss: ``k``, ``sigma``, ``mini_batch_size``, ...
+        Options of LambdaLoss: ``k``, ``sigma``, ``mini_batch_size``, ...
 
     Examples
     --------
@@ -95,13 +95,13 @@ class RiskLambdaLoss(LambdaLoss):  # type: ignore[misc]
         return super().forward(inputs[:2], labels, prompt, task)
 
     def _ndcg(self, baseline: Any, labels: Tensor) -> Tensor:
-        """NDCG of each baseline's ranking of one query, as LambdaLoss computes the model's; ties in the rows' order."""
+        """NDCG of each baseline's ranking of one query, computed as in LambdaLoss; ties in the order of the rows."""
         scores = torch.atleast_2d(torch.as_tensor(baseline, dtype=torch.float64)).cpu()
         size = labels.numel()
         if scores.shape[1] != size:
             raise SurefootError(f"{size} documents need as many scores of the baseline; got {scores.shape[1]}")
         gains = torch.exp2(labels.double().cpu()) - 1
-        discounts = 1 / torch.log2(2 + torch.arange(size, dtype=torch.float64))
+        discounts = torch.from_numpy(NDCG.discounts(size))
         ideal = (gains.sort(descending=True).values * discounts)[: self.k].sum().clamp(min=self.eps)
         return (gains[scores.argsort(dim=1, descending=True, stable=True)] * discounts).sum(dim=1) / ideal
 
@@ -116,11 +116,11 @@ class CrossEncoderRiskEvaluator(SentenceEvaluator):  # type: ignore[misc]
     documents : sequence of sequence of str
         The texts of each query's candidates.
     labels, baseline_scores : sequence of sequence of numbers
-        Their grades, and what the baseline gives to them.
+        Their grades, and their scores by the baseline.
     name : str
-        A prefix of the metrics.
+        The prefix of the metrics.
     **options
-        Those of `RiskMonitor`: ``objective``, ``alpha``, ``stop_on``, ``cutoff``, ...
+        Options of `RiskMonitor`: ``objective``, ``alpha``, ``stop_on``, ``cutoff``, ...
 
     Examples
     --------

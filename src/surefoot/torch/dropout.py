@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
 from surefoot.errors import SurefootError
-from surefoot.torch.lists import Lists
+from surefoot.torch.loss import Lists
 
 
 class DropoutRiskLoss(nn.Module):  # type: ignore[misc]
@@ -25,7 +25,7 @@ class DropoutRiskLoss(nn.Module):  # type: ignore[misc]
     alpha : float
         The risk sensitivity.
     n_baselines : int
-        How many sub-networks are baselines.
+        The number of sub-networks that are baselines.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class DropoutRiskLoss(nn.Module):  # type: ignore[misc]
         Parameters
         ----------
         score : callable
-            Scores the documents, queries × documents; called anew for each sub-network.
+            Scores the documents, queries × documents; called once for each sub-network.
         labels : Tensor
             The grades, in the same shape.
         mask : Tensor, optional

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,23 +12,22 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from surefoot.errors import SurefootError, choose
-from surefoot.learn.batches import BatchObjective
-from surefoot.learn.lambdas import LambdaGradients, Pairs
-from surefoot.learn.metrics import Metric, QueryMetric
-from surefoot.learn.pair_weights import PairWeights, for_all_queries, slopes
+from surefoot.lambdas.gradients import LambdaGradients, Pairs, PairWeights, for_all_queries, slopes
+from surefoot.lambdas.metrics import NDCG, Ints, QueryMetric
+from surefoot.learn.baseline import Baselines
+from surefoot.learn.boosting import BatchObjective
 from surefoot.learn.settings import PairOptions
 from surefoot.scores import FloatArray
-from surefoot.torch.lists import Lists
 
 LEAST_DIFFERENCE = 0.01
-"""What LightGBM's normalisation adds to a difference of scores."""
+"""LightGBM's normalisation adds this to a difference of scores."""
 
 
 class RiskLoss(nn.Module):  # type: ignore[misc]
     """A risk-sensitive objective as a loss for any ranker.
 
-    The code that weighs pairs of documents for trees weighs them here; its numbers don't depend on PyTorch. Queries are
-    ranked as they come, so that the ranking decides which side of its baseline a query is on.
+    Pairs of documents are weighed by the same code as for trees, so the weights do not depend on PyTorch. The ranking
+    by the current scores decides on which side of its baseline a query is.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class RiskLoss(nn.Module):  # type: ignore[misc]
         ranks; its gradients are those of LambdaMART. "direct": the objective itself, with ApproxNDCG (Qin, Liu and Li,
         2010) in place of NDCG where it is differentiated.
     pairs : PairOptions, optional
-        How pairs are compared; the defaults are those of trees. "direct" takes its metric alone, which is NDCG.
+        How pairs are compared; the defaults are those of trees. "direct" only takes the metric, which must be NDCG.
     memory : int
-        How many queries before the batch stand for all others; see `surefoot.learn.batches.BatchObjective`.
+        The number of queries before the batch that stand for all others; see `surefoot.learn.boosting.BatchObjective`.
     temperature : float
-        Of ApproxNDCG: the difference of scores at which two documents count as clearly in order.
+        The temperature of ApproxNDCG: the difference of scores at which two documents are clearly in order.
     reduction : {"mean", "sum"}
         Over the queries of the batch.
     **options
@@ -84,7 +84,7 @@ class RiskLoss(nn.Module):  # type: ignore[misc]
             raise SurefootError("RiskLoss takes risk and reward in one metric; leave risk_metric out")
         if not temperature > 0:
             raise SurefootError(f"temperature must be above 0; got {temperature:g}")
-        if surrogate == "direct" and self.pairs.metric != "ndcg":
+        if surrogate == "direct" and self.pairs.trained_metric.measure != NDCG:
             raise SurefootError(f"the direct surrogate is one of ndcg; {self.pairs.metric} has the surrogate 'lambda'")
 
     def forward(
@@ -105,7 +105,8 @@ class RiskLoss(nn.Module):  # type: ignore[misc]
         labels : Tensor
             A grade of 0 or more for each document, in the same shape.
         baseline_scores : Tensor, optional
-            What the baseline gives to each document, in the same shape; several baselines are stacked in front.
+            The baseline's score of each document, in the same shape; several baselines are stacked along a first
+            dimension.
         mask : Tensor, optional
             True where there is a document, False where there is padding.
         groups : sequence of int, optional
@@ -120,9 +121,9 @@ class RiskLoss(nn.Module):  # type: ignore[misc]
         if not lists.bounds[-1]:
             return scores.sum() * 0.0
         baselines = lists.baselines(baseline_scores)
-        metric = Metric.trained(self.pairs).bind(lists.labels(labels), lists.bounds, self.pairs.empty)
+        metric = self.pairs.trained_metric.bind(lists.labels(labels), lists.bounds, self.pairs.empty)
         mixed = self.weights.objective.metric(metric, baselines)
-        lambdas = LambdaGradients(mixed, self.pairs, n_jobs=1)
+        lambdas = LambdaGradients(mixed, self.pairs.loop, n_jobs=1)
         weights = self._weights(metric, lambdas.rank(lists.numbers(scores)), baselines.values(metric))
         ranked = _by_rank(lists, lambdas, _precise(lists.rows(scores)))
         if self.surrogate == "lambda":
@@ -139,20 +140,20 @@ class RiskLoss(nn.Module):  # type: ignore[misc]
         return for_all_queries(weights, counted, x.size)
 
     def get_extra_state(self) -> dict[str, Any]:
-        """What a checkpoint of the training must hold: the queries that are remembered."""
+        """The state for a checkpoint of the training: the remembered queries."""
         return {"remembered": torch.from_numpy(self.weights.remembered.copy())}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Go on from a checkpoint."""
+        """Restore the state of a checkpoint."""
         self.weights.remembered = state["remembered"].numpy().copy()
 
 
 def lambda_losses(ranked: Tensor, pairs: Pairs, options: PairOptions) -> Tensor:
     """The loss of each query: logistic losses of its pairs, weighted; its gradients are those of `LambdaGradients`.
 
-    ``ranked`` are the scores by rank. Normalisation, as there, divides by what is held constant.
+    ``ranked`` are the scores by rank. Normalisation divides by constants, as there.
     """
-    cells = np.unravel_index(np.flatnonzero(pairs.change != 0), pairs.change.shape)  # few: most labels are equal
+    cells = np.unravel_index(np.flatnonzero(pairs.change != 0), pairs.change.shape)  # few cells: most labels are equal
     change, weight = (_tensor(values[cells], ranked) for values in pairs)
     query, upper, lower = (torch.from_numpy(index).to(ranked.device) for index in cells)
     gaps = ranked[query, upper] - ranked[query, lower]
@@ -170,19 +171,19 @@ def lambda_losses(ranked: Tensor, pairs: Pairs, options: PairOptions) -> Tensor:
 
 
 def approx_ndcg(ranked: Tensor, gains: Tensor, mask: Tensor, temperature: float) -> Tensor:
-    """NDCG with the rank of a document as a sum of logistic functions: how far each other document is above it."""
+    """NDCG with the rank of a document as a sum of logistic functions, one for each other document above it."""
     above = torch.sigmoid((ranked[:, None, :] - ranked[:, :, None]) / temperature)
     ranks = 0.5 + (above * mask[:, None, :]).sum(dim=2)  # a document is half above itself
-    return (gains / torch.log2(1 + ranks)).sum(dim=1)
+    return (gains / NDCG.divisors(ranks, torch.log2)).sum(dim=1)
 
 
 def _by_rank(lists: Lists, lambdas: LambdaGradients, rows: Tensor) -> Tensor:
-    """Values of documents as queries × ranks; past the end of a list, its last document's again."""
+    """Values of documents as queries × ranks; a list that is too short repeats its last document."""
     sizes = np.diff(lists.bounds)
     ranks = np.minimum(np.arange(max(sizes.max(initial=1), 1)), np.maximum(sizes - 1, 0)[:, np.newaxis])
     first, last = lists.bounds[:-1, np.newaxis], lists.bounds[-1] - 1
     index = first + lambdas.order[np.minimum(first + ranks, last)]
-    return rows[torch.from_numpy(np.minimum(index, last)).to(rows.device)]  # a query without documents has any
+    return rows[torch.from_numpy(np.minimum(index, last)).to(rows.device)]  # a query without documents gets any value
 
 
 def _gains(lists: Lists, lambdas: LambdaGradients, ranked: Tensor) -> tuple[Tensor, Tensor]:
@@ -200,3 +201,83 @@ def _precise(scores: Tensor) -> Tensor:
 
 def _tensor(values: Any, like: Tensor) -> Tensor:
     return torch.from_numpy(values).to(like)
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """The documents of a batch of queries: those of query ``q`` are the rows from ``bounds[q]`` to ``bounds[q + 1]``.
+
+    ``mask`` marks the documents in padded tensors. Without it the documents of the queries follow one another.
+    """
+
+    bounds: Ints
+    shape: torch.Size
+    mask: Tensor | None = None
+
+    @classmethod
+    def of(cls, scores: Tensor, mask: Tensor | None = None, groups: Sequence[int] | Tensor | None = None) -> Lists:
+        """Lists of scores: queries × documents with a mask (True: a document), or one row of all with group sizes."""
+        if groups is not None:
+            return cls._of_groups(scores, mask, groups)
+        if scores.ndim != 2:
+            raise SurefootError(
+                f"scores must be queries × documents, or one row with groups=; got {scores.ndim} dimensions"
+            )
+        if mask is None:
+            mask = torch.ones(scores.shape, dtype=torch.bool, device=scores.device)
+        elif mask.shape != scores.shape or mask.dtype != torch.bool:
+            raise SurefootError(
+                f"mask must be a bool for each of {_shown(scores.shape)} scores; got {_shown(mask.shape)} {mask.dtype}"
+            )
+        return cls(_bounds(mask.sum(dim=1).tolist()), scores.shape, mask)
+
+    @classmethod
+    def _of_groups(cls, scores: Tensor, mask: Tensor | None, groups: Sequence[int] | Tensor) -> Lists:
+        bounds = _bounds([int(size) for size in groups])
+        if mask is not None:
+            raise SurefootError("padded lists have a mask, rows have groups; give one of the two")
+        if scores.ndim != 1 or bounds[-1] != scores.numel() or (np.diff(bounds) < 0).any():
+            raise SurefootError(
+                f"groups must be the number of documents of each query; they are {int(bounds[-1])} documents in all, "
+                f"and there are {_shown(scores.shape)} scores"
+            )
+        return cls(bounds, scores.shape)
+
+    def __len__(self) -> int:
+        """The number of queries."""
+        return self.bounds.size - 1
+
+    def rows(self, values: Tensor, name: str = "scores") -> Tensor:
+        """The values of the documents, without padding; leading dimensions stay."""
+        if values.shape[values.ndim - len(self.shape) :] != self.shape:
+            expected, found = _shown(self.shape), _shown(values.shape)
+            raise SurefootError(f"{name} must have the shape of scores, {expected}; got {found}")
+        return values if self.mask is None else values[..., self.mask]
+
+    def numbers(self, values: Tensor, name: str = "scores") -> FloatArray:
+        """The same as an array of finite numbers."""
+        found: FloatArray = self.rows(values, name).detach().to("cpu", torch.float64).numpy()
+        if not np.isfinite(found).all():
+            raise SurefootError(f"{name} must be finite numbers; some are not (mask out padding)")
+        return found
+
+    def labels(self, values: Tensor) -> FloatArray:
+        """The labels of the documents."""
+        found = self.numbers(values, "labels")
+        if (found < 0).any() or (found != np.rint(found)).any():
+            raise SurefootError("labels must be whole numbers of 0 or more")
+        return found
+
+    def baselines(self, values: Tensor | None) -> Baselines:
+        """The baselines of these scores: of one, or of several stacked along a first dimension."""
+        found = () if values is None else tuple(np.atleast_2d(self.numbers(values, "baseline_scores")))
+        names = tuple(f"baseline {number}" for number in range(1, len(found) + 1))
+        return Baselines(names, found, (None,) * len(names))
+
+
+def _bounds(sizes: Sequence[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+
+def _shown(shape: Sequence[int]) -> str:
+    return " × ".join(str(size) for size in shape) or "1"

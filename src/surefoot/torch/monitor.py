@@ -1,4 +1,4 @@
-"""The risk of a model on validation queries, watched while it learns."""
+"""The risk of a model on validation queries while it learns."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ import numpy as np
 from torch import Tensor
 
 from surefoot.learn.data import RankingData
-from surefoot.learn.early_stopping import History
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Validation
+from surefoot.learn.validation import History, Validation
 from surefoot.scores import Scores
-from surefoot.torch.lists import Lists
+from surefoot.torch.loss import Lists
 
 
 class RiskMonitor:
-    """Measures the rankings of validation queries after each epoch, and tells which was best and when to stop.
+    """Measures the rankings of validation queries after each epoch, and decides which was best and when to stop.
 
     Parameters
     ----------
     labels, baseline_scores, mask, groups
         The validation queries, as `RiskLoss` takes them.
     objective : str
-        The objective that is trained for; by default its own measure decides.
+        The objective of the training; by default its own measure decides.
     alpha : float
         The risk sensitivity.
     stop_on : str, optional
         Another measure that decides: ``mean``, ``urisk``, ``trisk``, ``georisk``, ``frisk``, ``losses``, ...
     patience : int, optional
-        Stop after so many epochs without a better one.
-    settings
+        Stop after this number of epochs without a better one.
+    **settings
         Further fields of `surefoot.learn.Settings`: ``cutoff``, ``metric``, ``empty``, ...
 
     Examples
@@ -76,7 +75,7 @@ class RiskMonitor:
         return measures
 
     def scores(self, scores: Tensor, name: str = "model") -> Scores:
-        """The model beside its baselines query by query, for `surefoot.evaluate` and all that follows it."""
+        """The model beside its baselines, query by query, for `surefoot.evaluate` and other analyses."""
         return self.validation.scores(name, self.lists.numbers(scores))
 
     @property
@@ -91,10 +90,10 @@ class RiskMonitor:
 
     @property
     def is_best(self) -> bool:
-        """Whether the last call was the best so far: then save the model."""
+        """Whether the last call was the best so far, so that the model should be saved."""
         return self.best == len(self.history) - 1
 
     @property
     def should_stop(self) -> bool:
-        """Whether ``patience`` calls brought nothing better."""
+        """Whether the last ``patience`` calls were not better."""
         return self._watched.finished

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from surefoot import JudgedRuns, Rankings, Scores, SurefootError, credibility, document_moves
-from surefoot.show.report import report
-from surefoot.show.report.payload import packed, payload
+from surefoot.show.report import packed, payload, report
 from tests.show.report.report_cases import HOSTILE, random_rankings
 from tests.show.report.test_browser import number, saved
 from tests.show.report.test_page import data_of
 
-MEASURES = ("nDCG@10", "nDCG(dcg='exp-log2')@20", "ERR@20", "AP", "AP@10", "RR", "RR(rel=3)@10", "P@10", "R@30", "RBP")
+MEASURES = tuple("nDCG@10 nDCG(dcg='exp-log2')@20 ERR@20 AP AP@10 RR RR(rel=3)@10 P@10 R@30 RBP Success@5".split())
 
 
 @pytest.fixture

@@ -13,10 +13,8 @@ import numpy.typing as npt
 
 from surefoot._typing import PathLike
 from surefoot.analysis.evaluate import Evaluation, caveats, measure_columns
-from surefoot.analysis.streaming.batches import Dataset, Header
-from surefoot.analysis.streaming.files import find_files
-from surefoot.analysis.streaming.passes import first_pass, occurrences, second_pass
-from surefoot.analysis.streaming.statistics import FirstPass, Seen
+from surefoot.analysis.streaming.files import Dataset, Header, find_files
+from surefoot.analysis.streaming.statistics import FirstPass, Seen, first_pass, occurrences, second_pass
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.results import signature
 from surefoot.risk.alphas import normalise_alphas

@@ -1,4 +1,7 @@
-"""Parquet files of scores, each read in slices, so that memory does not grow with the file."""
+"""Parquet files of scores in batches of whole topics: matrices of systems × topics, for any layout of the files.
+
+Files are read in slices, so that memory does not grow with them.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars
+import numpy as np
+import numpy.typing as npt
 
-from surefoot._fork import uses_threads
+from surefoot._lazy import LazyModule
+from surefoot._threads import uses_threads
 from surefoot._typing import PathLike
-from surefoot.errors import InputError, SurefootError
+from surefoot.errors import InputError, SurefootError, listed
+from surefoot.io.containers import in_file
 from surefoot.io.files import files_matching
-from surefoot.io.layouts import Layout, Wide, recognise, role_of
-from surefoot.io.parquet_pages import reading, validate_pages
-from surefoot.io.score_file import in_file
+from surefoot.io.frames import reading
+from surefoot.io.layouts import SUMMARIES, Layout, Long, Wide, recognise
+from surefoot.io.measure_names import find_measure
+from surefoot.io.roles import role_of
+from surefoot.scores import LARGEST, VIRTUAL, FloatArray, Missing
+
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
 
 CELLS = 1 << 22
 """How many values are read at once."""
+
+DOUBTFUL = rf"(?i)^(?:\s|$|(?:{'|'.join(sorted(SUMMARIES))})$)|\s$"
+"""Topics that are looked at more closely: blank, called like a summary, or with blanks around them."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +55,6 @@ class ParquetFile:
         if names and role_of(names[0]) is None and role_of(names[-1]) is not None:
             names = names[-1:] + names[:-1]
         return {name: schema[name] for name in names}
-
-    def validate(self) -> None:
-        """Refuse a damaged file; it is read page by page, not into memory."""
-        with _readable(self.path), Path(self.path).open("rb") as file:
-            if not Path(self.path).stat().st_size:
-                raise InputError(self.path, "is empty")
-            validate_pages(self.path, memoryview(mmap(file.fileno(), 0, access=ACCESS_READ)))
 
     @cached_property
     def layout(self) -> Layout:
@@ -110,3 +119,206 @@ def _files_of(path: str) -> list[str]:
     if not found:
         raise InputError(path, problem)
     return found
+
+
+@dataclass(frozen=True)
+class Header:
+    """The layouts of the files, and the systems of each measure (None for a measure without a name)."""
+
+    layouts: frozenset[str]
+    systems: dict[str | None, tuple[str, ...]]
+    unread: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: str) -> Header:
+        """The names in a file."""
+        file = ParquetFile(path)
+        if isinstance(file.layout, Wide):
+            return cls(frozenset({"wide"}), {None: tuple(file.schema)[1:]}, ())
+        trial = () if file.layout.trial is None else (file.column(file.layout.trial),)
+        return cls(frozenset({"long"}), _long_names(file, file.layout), (*file.layout.ignored, *trial))
+
+    def __add__(self, other: Header) -> Header:
+        systems = {
+            measure: tuple(dict.fromkeys(self.systems.get(measure, ()) + other.systems.get(measure, ())))
+            for measure in self.systems | other.systems
+        }
+        return Header(self.layouts | other.layouts, systems, tuple(dict.fromkeys(self.unread + other.unread)))
+
+    def dataset(self, measure: str | None, missing: Missing) -> Dataset:
+        """The dataset of one measure; refuses files that do not belong together."""
+        if len(self.layouts) > 1:
+            raise SurefootError(
+                "some files are wide (one row for each topic), others long (one row for each score); write all alike"
+            )
+        named = [name for name in self.systems if name is not None]
+        if named and None in self.systems:
+            raise SurefootError(f"some files name their measure ({listed(named)}), others do not; write all alike")
+        own = named[find_measure(measure, named)] if named else None
+        systems = self.systems.get(own, ())
+        doubtful = [name for name in systems if name in VIRTUAL or name.lower() in SUMMARIES]
+        if doubtful:
+            raise SurefootError(f"system {doubtful[0]!r} is called like a summary of others; rename it or leave it out")
+        if not systems:
+            raise SurefootError("the files hold no score")
+        return Dataset(systems, own, missing, "wide" in self.layouts)
+
+
+def _long_names(file: ParquetFile, layout: Long) -> dict[str | None, tuple[str, ...]]:
+    if layout.system is None:
+        raise InputError(file.path, "there is no column of systems; name one 'system', 'run' or 'name'")
+    columns = [file.column(layout.system)] + ([] if layout.measure is None else [file.column(layout.measure)])
+    pairs: dict[tuple[str, ...], None] = {}
+    for frame in file.frames(columns):
+        distinct = frame.unique(maintain_order=True).cast(polars.String)
+        if distinct.null_count().sum_horizontal().item():
+            raise InputError(file.path, f"a row without its {' or '.join(columns)}")
+        pairs |= dict.fromkeys(distinct.rows())
+    values = [file.column(index) for index in layout.values]
+    if layout.measure is None:
+        measures = [None] if role_of(values[0]) == "value" else values
+        return {measure: tuple(system for (system,) in pairs) for measure in measures}
+    found: dict[str | None, tuple[str, ...]] = {}
+    for system, measure in pairs:
+        found[measure] = (*found.get(measure, ()), system)
+    return found
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Topics of one file, each with all the scores that it has; NaN where one is missing."""
+
+    path: str
+    labels: polars.Series
+    values: FloatArray
+
+    def topics(self) -> polars.Series:
+        """The labels as text, if each names a topic."""
+        if self.labels.dtype.is_float():
+            problem = f"column {self.labels.name!r}: expected topics as text or whole numbers, found fractions"
+            raise InputError(self.path, problem)
+        topics = self.labels.cast(polars.String)
+        if not topics.null_count() and not topics.str.contains(DOUBTFUL).any():
+            return topics
+        topics = topics.str.strip_chars()
+        if topics.null_count() or (topics == "").any():
+            raise InputError(self.path, "a row without its topic")
+        summary = topics.str.to_lowercase().is_in(SUMMARIES)
+        if summary.any():
+            name = topics.filter(summary)[0]
+            raise InputError(self.path, f"topic {name!r} is called like a summary of others; rename it or leave it out")
+        return topics
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Files of scores: their systems, the measure to read (None: it has no name), the treatment of missing scores."""
+
+    systems: tuple[str, ...]
+    measure: str | None
+    missing: Missing
+    wide: bool
+
+    def batches(self, path: str) -> Iterator[Batch]:
+        """The topics of a file, a bounded number at a time."""
+        file = ParquetFile(path)
+        batches = self._wide(file) if isinstance(file.layout, Wide) else self._long(file, file.layout)
+        return (_validate(batch, self.systems) for batch in batches)
+
+    def matrices(self, path: str) -> Iterator[FloatArray]:
+        """The scores of a file whose batches were read before, without the topics where these are not needed."""
+        file = ParquetFile(path)
+        if not isinstance(file.layout, Wide):
+            return (batch.values for batch in self.batches(path))
+        present = self._present(file)
+        return (self._values(frame, present) for frame in file.frames(present or [file.topic]))
+
+    def _wide(self, file: ParquetFile) -> Iterator[Batch]:
+        present = self._present(file)
+        _refuse_text(file, present)
+        for frame in file.frames([file.topic, *present]):
+            yield Batch(file.path, frame[file.topic], self._values(frame, present))
+
+    def _present(self, file: ParquetFile) -> list[str]:
+        return [system for system in self.systems if system in file.schema]
+
+    def _values(self, frame: polars.DataFrame, present: Sequence[str]) -> FloatArray:
+        """The scores of a wide table, NaN for systems that it lacks."""
+        some = _numbers(frame.select(present)).T
+        if len(present) == len(self.systems):
+            return some
+        values = np.full((len(self.systems), frame.height), np.nan)
+        values[[self.systems.index(system) for system in present]] = some
+        return values
+
+    def _long(self, file: ParquetFile, layout: Long) -> Iterator[Batch]:
+        system = file.column(layout.system or 0)
+        value = file.column(layout.values[0])
+        if self.measure is not None and layout.measure is None:
+            value = self.measure
+        if value not in file.schema:
+            return
+        _refuse_text(file, [value])
+        measure = None if layout.measure is None else file.column(layout.measure)
+        frames = file.frames([file.topic, system, value] + ([] if measure is None else [measure]))
+        if measure is not None:
+            frames = (frame.filter(polars.col(measure).cast(polars.String) == self.measure) for frame in frames)
+        for frame in _whole_topics(frames, file.topic):
+            yield self._matrix(file, frame.rename({file.topic: "topic", system: "system", value: "value"}))
+
+    def _matrix(self, file: ParquetFile, frame: polars.DataFrame) -> Batch:
+        """The rows of whole topics as a matrix."""
+        runs = frame.select(polars.col("topic").rle_id()).to_series().to_numpy().astype(np.int64)
+        labels = polars.Enum(self.systems)
+        rows = frame["system"].cast(polars.String).cast(labels).to_physical().to_numpy().astype(np.int64)
+        begins = np.flatnonzero(np.diff(runs, prepend=-1))
+        cells = rows * len(begins) + runs
+        values, filled = (np.full(len(self.systems) * len(begins), fill) for fill in (np.nan, False))
+        filled[cells] = True
+        if np.count_nonzero(filled) < len(cells):
+            order = np.argsort(cells, kind="stable")
+            double = int(order[1:][np.diff(cells[order]) == 0].min())
+            label, topic = frame["system"][double], frame["topic"][double]
+            problem = f"a second score of system {str(label)!r} on topic {str(topic)!r}"
+            raise InputError(file.path, f"{problem}; repeats can't be streamed, average them first")
+        values[cells] = _numbers(frame.select("value"))[:, 0]
+        return Batch(file.path, frame["topic"][begins], values.reshape(len(self.systems), len(begins)))
+
+
+def _whole_topics(frames: Iterator[polars.DataFrame], topic: str) -> Iterator[polars.DataFrame]:
+    """The same rows, split where a topic ends: the last topic of a slice may continue in the next."""
+    rest: polars.DataFrame | None = None
+    for frame in frames:
+        if not frame.height:
+            continue
+        together = frame if rest is None else polars.concat([rest, frame], rechunk=True)
+        before = together[topic].ne_missing(together[topic][-1])
+        cut = together.height - int(before.reverse().arg_max() or 0) if before.any() else 0
+        if cut:
+            yield together[:cut]
+        rest = together[cut:]
+    if rest is not None:
+        yield rest
+
+
+def _numbers(frame: polars.DataFrame) -> FloatArray:
+    return frame.cast(polars.Float64).to_numpy()
+
+
+def _refuse_text(file: ParquetFile, columns: Sequence[str]) -> None:
+    for column in columns:
+        if not file.schema[column].is_numeric():
+            raise InputError(file.path, f"column {column!r}: expected numbers, found {file.schema[column]}")
+
+
+def _validate(batch: Batch, systems: Sequence[str]) -> Batch:
+    """Refuse scores that are not finite."""
+    wrong: npt.NDArray[np.bool_] = np.abs(batch.values) > LARGEST
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0].tolist()
+        raise InputError(
+            batch.path,
+            f"the score of system {systems[row]!r} on topic {str(batch.labels[column])!r} is "
+            f"{batch.values[row, column]:g}; scores must be finite numbers, at most {LARGEST:g}",
+        )
+    return batch

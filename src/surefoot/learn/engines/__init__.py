@@ -1,28 +1,29 @@
-"""What trains and applies models, behind one protocol: the libraries that grow trees, and linear learners."""
+"""The libraries that train and apply models, behind one protocol.
+
+Other distributions register engines by the entry-point group ``surefoot.engines``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from surefoot._fork import uses_threads
+from surefoot._lazy import optional
+from surefoot._threads import uses_threads
 from surefoot._typing import FloatArray
-from surefoot.errors import SurefootError
 from surefoot.learn.settings import ENGINES, Settings
 
 if TYPE_CHECKING:
     from surefoot.learn.training_run import TrainingRun
 
-INSTALL = "learning needs more packages: pip install 'surefoot[learn]'"
-MODEL_FILES = {"lightgbm": "model.txt", "xgboost": "model.json", "linear": "weights.json"}
+MODEL_FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
 """The name of a model's file, by engine."""
 UNGUARDED_FILES = {"lightgbm": "unguarded-trees.txt", "xgboost": "unguarded-trees.json"}
 """The name of the file of a guarded model's trees, by engine."""
 
 
 class Engine(Protocol):
-    """A library of boosted trees. ``error`` is what it raises."""
+    """A library that trains models. ``error`` is the exception that it raises."""
 
     error: type[Exception]
     version: str
@@ -31,16 +32,16 @@ class Engine(Protocol):
         """The engine's own parameters for these settings."""
 
     def validate_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters, complete; those that have another name in `Settings`, or can't be resumed, are refused."""
+        """The complete parameters; those that have another name in `Settings`, or can't be resumed, are refused."""
 
     def bag_params(self, params: Mapping[str, Any], seed_gap: int) -> dict[str, Any]:
-        """The user's parameters for a bag: each tree sees a part of documents and features; seeds are increased."""
+        """The parameters for a bag: each tree sees a part of documents and features, and seeds are increased."""
 
     def average(self, texts: Sequence[str]) -> str:
         """The mean of models over the same features, as one model; one model is returned as it is."""
 
     def train(self, run: TrainingRun) -> str:
-        """Boost, and return the text of the model, all trees up to the best iteration."""
+        """Train, and return the text of the model: all trees up to the best iteration."""
 
     def load(self, text: str) -> Any:
         """The engine's own object of a model's text."""
@@ -49,21 +50,35 @@ class Engine(Protocol):
         """The score of each row."""
 
     def importances(self, booster: Any, features: int) -> FloatArray:
-        """How much each of so many features contributes to the model."""
+        """The importance of each feature."""
+
+
+class RegisteredEngine(Engine, Protocol):
+    """An engine of another distribution: the names of its learners, and of the file of a model."""
+
+    learners: Sequence[str]
+    model_file: str
+
+
+def registered_engines() -> dict[str, RegisteredEngine]:
+    """The engines of other distributions, by name."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point.load() for point in entry_points(group="surefoot.engines")}
+
+
+def model_file(engine: str) -> str:
+    """The name of the file of a model of this engine; raises a KeyError if it is unknown."""
+    return MODEL_FILES.get(engine) or registered_engines()[engine].model_file
 
 
 def engine_of(name: str) -> Engine:
-    """The engine of a name, if its library is installed."""
+    """The engine of this name; an error if its library is not installed."""
     uses_threads()
-    try:
-        if name in ENGINES:
-            import_module(name)
-        module = import_module(f"surefoot.learn.engines.{name}")
-    except ModuleNotFoundError as error:
-        extra = INSTALL.replace("[learn]", "[xgboost]") if error.name == "xgboost" else INSTALL
-        raise SurefootError(f"{extra} (no {error.name})") from None
-    engine: Engine = module.ENGINE
+    if name not in ENGINES:
+        return registered_engines()[name]
+    engine: Engine = optional(f"surefoot.learn.engines.{name}").ENGINE
     return engine
 
 
-__all__ = ["ENGINES", "INSTALL", "MODEL_FILES", "UNGUARDED_FILES", "Engine", "engine_of"]
+__all__ = ["ENGINES", "UNGUARDED_FILES", "Engine", "engine_of", "model_file", "registered_engines"]

@@ -18,15 +18,14 @@ from surefoot._native import quiet_failures
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
-from surefoot.learn.early_stopping import RESEED_EVERY
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Measures, Validation
+from surefoot.learn.validation import RESEED_EVERY, Measures, Validation
 
 if TYPE_CHECKING:
     from surefoot.learn.training_run import TrainingRun
 
 DETERMINISTIC = {"deterministic": True, "force_col_wise": True, "feature_pre_filter": False, "verbosity": -1}
-"""The same model whatever the number of threads, and a model also of data too small to split."""
+"""For the same model with any number of threads, and for data too small to split."""
 
 OURS = {
     "objective": "objective", "metric": "metric", "lambdarank_truncation_level": "truncation",
@@ -34,18 +33,18 @@ OURS = {
     "num_iterations": "n_estimators", "early_stopping_round": "early_stopping_rounds",
     "categorical_feature": "categorical_feature",
 }  # fmt: skip
-"""Parameters of LightGBM that have a name in `Settings`, and would not reach LightGBM as parameters."""
+"""Parameters of LightGBM that have another name in `Settings`."""
 
 COUPLED = ("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled")
 RANDOM = {
     "bagging_freq": 0, "feature_fraction": 1, "feature_fraction_bynode": 1, "extra_trees": False,
     "use_quantized_grad": False,
 }  # fmt: skip
-"""Parameters under which LightGBM draws random numbers, unless they have this value."""
+"""LightGBM draws random numbers unless these parameters have these values."""
 
 SEEDS = ("bagging_seed", "feature_fraction_seed", "extra_seed")
 BAGS = {"bagging_fraction": 0.8, "bagging_freq": 1, "feature_fraction": 0.7}
-"""What makes bags differ: each tree sees a part of the documents and of the features."""
+"""Bags differ because each tree sees a part of the documents and of the features."""
 
 
 class LightGBM:
@@ -98,7 +97,7 @@ class LightGBM:
                 keep_training_booster=True,
             )
             if not after.ended:
-                break  # a callback of the user's did
+                break  # the user's callback did
             training.keep_scores(booster.eval_train)
             if valid is not None:
                 valid.keep_scores(booster.eval_valid)
@@ -120,10 +119,10 @@ ENGINE = LightGBM()
 
 @contextmanager
 def fixed_threads(n_jobs: int) -> Iterator[None]:
-    """For several trainings at a time in one process: the same number of threads in every call.
+    """Fix the number of threads, for several trainings at a time in one process.
 
-    LightGBM keeps the number of threads for the whole process, and sizes buffers by it. A call that changes it while
-    another training fills such a buffer makes that one write past the end.
+    LightGBM has one number of threads for the whole process, and sizes buffers by it. If a call changes it while
+    another training fills such a buffer, that training writes past the end.
     """
     before = c_int()
     _LIB.LGBM_GetMaxThreads(byref(before))
@@ -135,7 +134,7 @@ def fixed_threads(n_jobs: int) -> Iterator[None]:
 
 
 def canonical(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters by LightGBM's first name for each; those that would be ignored or can't be resumed are refused."""
+    """Parameters by LightGBM's main names; those that would be ignored or can't be resumed are refused."""
     aliases = _ConfigAliases._get_all_param_aliases().items()
     first_names = {name: first for first, names in aliases for name in names}
     for key, value in params.items():
@@ -147,7 +146,9 @@ def canonical(params: Mapping[str, Any]) -> dict[str, Any]:
         if name == "bagging_by_query" and value:
             raise SurefootError("LightGBM ignores bagging_by_query under a custom objective; leave it out")
         if (name == "boosting" and value != "gbdt") or (name == "data_sample_strategy" and value != "bagging"):
-            raise SurefootError(f"training with {key}={value} can't be cut, as checkpoints and early stopping do")
+            raise SurefootError(
+                f"training with {key}={value} can't be interrupted, as checkpoints and early stopping do"
+            )
         if name in COUPLED:
             raise SurefootError(f"LightGBM forgets the state of {key} when training is resumed; leave it out")
         if name in ("seed", *SEEDS) and not isinstance(value, int | np.integer):
@@ -161,7 +162,7 @@ def is_random(params: Mapping[str, Any]) -> bool:
 
 
 def _seeds(params: Mapping[str, Any], done: int) -> dict[str, int]:
-    """Seeds after so many iterations: the user's, increased by them."""
+    """The user's seeds, increased by the number of iterations."""
     if not is_random(params):
         return {}
     return {name: params.get(name, params.get("seed", 0) + index) + done for index, name in enumerate(SEEDS)}
@@ -192,7 +193,7 @@ def _datasets(run: TrainingRun) -> tuple[Any, Any]:
 
 
 def _rows(features: Any) -> Any:
-    """Features as LightGBM takes them: it knows sparse matrices, but not scipy's arrays."""
+    """Features for LightGBM, which takes scipy's sparse matrices but not its sparse arrays."""
     if isinstance(features, np.ndarray):
         return features
     from scipy import sparse
@@ -207,15 +208,15 @@ def _as_booster(model: Any) -> Any:
 
 
 def _first_trees(booster: Any, trees: int) -> Any:
-    """The first trees of a model, read back from text: after that, writing and reading change nothing any more."""
+    """The first trees of a model, read back from text, so that writing and reading them again changes nothing."""
     return lgb.Booster(model_str=booster.model_to_string(num_iteration=trees))
 
 
 def _complete(text: str) -> str:
-    """The model with an objective, which converters of models ask for, and without the threads that trained it.
+    """The model with an objective, which converters of models require, and without the number of threads.
 
-    Under regression, which all converters know, a score is the sum of leaves; some refuse lambdarank. Some look for it
-    among the parameters.
+    The objective is regression: all converters know it, and a score is the sum of leaves. Some converters refuse
+    lambdarank, and some look for the objective among the parameters.
     """
     names = "\nfeature_names="
     text = re.sub(r"\n\[num_threads: -?\d+\]\n", "\n[num_threads: 0]\n", text, count=1)
@@ -224,10 +225,10 @@ def _complete(text: str) -> str:
 
 
 class _ScoredDataset(lgb.Dataset):
-    """A data set that keeps the raw scores of its rows, so that the next stretch of a training starts from them.
+    """A data set that keeps the raw scores of its rows, so that training continues from them.
 
-    LightGBM would predict them again with all trees so far, which takes quadratic time. They are the same numbers:
-    both add up the leaves of the trees one by one, in the order of the trees.
+    LightGBM would predict them again with all trees so far, which takes quadratic time. The numbers are the same: both
+    add the leaves of the trees one by one, in the order of the trees.
     """
 
     _scores: Any = None
@@ -251,20 +252,20 @@ class _ScoredDataset(lgb.Dataset):
 
 
 class _Metric:
-    """A validation as LightGBM calls it; its last ``measures`` are kept, and told where callbacks may look at them."""
+    """A validation as LightGBM calls it; it keeps its last ``measures``, and reports them if there are callbacks."""
 
-    def __init__(self, validation: Validation, is_told: bool) -> None:
-        self.validation, self.is_told = validation, is_told
+    def __init__(self, validation: Validation, has_callbacks: bool) -> None:
+        self.validation, self.has_callbacks = validation, has_callbacks
         self.measures: Measures | None = None
 
     def __call__(self, scores: Any, dataset: Any) -> list[tuple[str, float, bool]]:
         self.measures = self.validation.lazily(scores)
-        told = self.measures.items() if self.is_told else ()
-        return [(name, value, self.validation.higher_is_better(name)) for name, value in told]
+        reported = self.measures.items() if self.has_callbacks else ()
+        return [(name, value, self.validation.higher_is_better(name)) for name, value in reported]
 
 
 class _OfOneTraining:
-    """A callback of the user's, which sees one training although the RNG is reseeded in between."""
+    """A callback of the user, which sees one training although reseeding the RNG starts several."""
 
     def __init__(self, callback: Callable[[Any], None], begin: int, end: int) -> None:
         self.callback, self.begin, self.end = callback, begin, end
@@ -282,7 +283,7 @@ class _AfterIteration:
 
     def __init__(self, run: TrainingRun, before: int, random: bool, metric: _Metric | None) -> None:
         self.run, self.before, self.random, self.metric, self.ended = run, before, random, metric, False
-        self.order = 100  # after the user's callbacks; LightGBM looks for it in the instance alone
+        self.order = 100  # after the user's callbacks; LightGBM reads it from the instance only
 
     def __call__(self, env: Any) -> None:
         run, model = self.run, env.model

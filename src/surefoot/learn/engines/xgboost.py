@@ -1,11 +1,11 @@
 """Boosting by XGBoost: the same objectives and kernels, a plain XGBoost model out.
 
-XGBoost hands scores to the objective in float32, so that documents may tie that LightGBM tells apart, and it chooses
-splits in its own way: the two engines' models are alike in quality, not tree for tree.
+XGBoost passes scores to the objective in float32, so that documents may tie that do not in LightGBM, and it chooses
+splits differently: the models of the two engines are similar in quality, but not tree by tree.
 
-XGBoost's own rank:ndcg is not this at alpha = 0. It doubles the hessian, so its steps are half as long; by default it
-takes pairs with one of the top documents (``lambdarank_pair_method=topk``) as many as its own setting says, and it
-normalises lambdas in its own way. NDCG comes out close.
+XGBoost's own rank:ndcg differs from this objective at alpha = 0. It doubles the hessian, so its steps are half as
+long; by default it takes pairs with one of the top documents (``lambdarank_pair_method=topk``), and it normalises
+lambdas differently. NDCG is similar.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ import xgboost
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
-from surefoot.learn.early_stopping import RESEED_EVERY
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import Measures, Validation
+from surefoot.learn.validation import RESEED_EVERY, Measures, Validation
 
 if TYPE_CHECKING:
     from surefoot.learn.training_run import TrainingRun
@@ -51,11 +50,10 @@ OURS = {
 """Parameters of XGBoost that have a name in `Settings`."""
 
 BAGS = {"subsample": 0.8, "colsample_bytree": 0.7}
-"""What makes bags differ: each tree sees a part of the documents and of the features."""
+"""Bags differ because each tree sees a part of the documents and of the features."""
 
 RANDOM = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
-"""Parameters under which XGBoost draws random numbers, unless they are 1."""
-
+"""XGBoost draws random numbers unless these parameters are 1."""
 
 LEAF = -1
 """The child of a node that has none."""
@@ -68,7 +66,7 @@ class XGBoost:
     version: str = xgboost.__version__
 
     def params(self, settings: Settings) -> dict[str, Any]:
-        """XGBoost has no least number of documents in a leaf."""
+        """XGBoost has no minimum number of documents in a leaf."""
         threads = {} if settings.n_jobs is None else {"nthread": settings.n_jobs}
         trees = {"learning_rate": settings.learning_rate, "max_leaves": settings.num_leaves, "seed": settings.seed}
         return {**threads, **trees, **settings.params}
@@ -80,7 +78,7 @@ class XGBoost:
         for name, value in (("booster", "gbtree"), ("tree_method", "hist")):
             if params.get(name, value) != value:
                 raise SurefootError(
-                    f"only {name}={value} can be cut, as checkpoints and early stopping do; leave it out"
+                    f"only {name}={value} can be interrupted, as checkpoints and early stopping do; leave it out"
                 )
         return {**LEAF_WISE, **params}
 
@@ -125,7 +123,7 @@ ENGINE = XGBoost()
 
 
 def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], types: Any) -> Any:
-    """As `xgboost.train`, but counting on from the iterations that are done."""
+    """As `xgboost.train`, but iterations are counted from those that are done."""
     history, validation = run.history, run.validation
     if not run.shared:
         run.shared["training"] = matrix_of(run.data, types)
@@ -150,9 +148,9 @@ def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], 
 
 
 def _reseed(booster: Any) -> None:
-    """Have the booster draw features as a new one would, which takes a new updater of trees.
+    """Make the booster draw features as a new one would, by a new updater of trees.
 
-    A new booster would have one too, but would predict all documents again with all trees so far: quadratic time.
+    A new booster would predict all documents again with all trees so far, which takes quadratic time.
     """
     for method in ("approx", LEAF_WISE["tree_method"]):
         booster.set_param({"tree_method": method})
@@ -172,7 +170,7 @@ def matrix_of(data: RankingData, types: Any = None) -> Any:
 
 
 def _matrix(features: Any, names: Any, types: Any) -> Any:
-    """A DMatrix of all values: XGBoost would take what a sparse matrix leaves out as missing, but here it is 0."""
+    """A dense DMatrix: XGBoost would take the zeros of a sparse matrix as missing."""
     dense = features if isinstance(features, np.ndarray) else features.toarray()
     return xgboost.DMatrix(dense, feature_names=names, feature_types=types, enable_categorical=types is not None)
 
@@ -211,18 +209,18 @@ def _as_booster(model: Any) -> Any:
 
 
 class _Metric:
-    """A validation as XGBoost calls it; its last ``measures`` are kept, and told where callbacks may look at them.
+    """A validation as XGBoost calls it; it keeps its last ``measures``, and reports them if there are callbacks.
 
-    XGBoost rounds what it is told to six decimals.
+    XGBoost rounds reported values to six decimals.
     """
 
-    def __init__(self, validation: Validation, is_told: bool) -> None:
-        self.validation, self.is_told = validation, is_told
+    def __init__(self, validation: Validation, has_callbacks: bool) -> None:
+        self.validation, self.has_callbacks = validation, has_callbacks
         self.measures: Measures | None = None
 
     def __call__(self, scores: Any, matrix: Any) -> list[tuple[str, float]]:
         self.measures = self.validation.lazily(np.ravel(np.asarray(scores, dtype=np.float64)))
-        return list(self.measures.items()) if self.is_told else []
+        return list(self.measures.items()) if self.has_callbacks else []
 
 
 class _AfterIteration(xgboost.callback.TrainingCallback):

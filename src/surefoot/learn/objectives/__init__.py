@@ -1,8 +1,8 @@
 """Risk-sensitive objectives for LambdaMART: what a swap of two documents is worth.
 
 Plain LambdaMART weighs a pair by |dM|, the change of the query's metric M if the two documents swapped ranks. An
-objective turns dM into dM', depending on the query's metric and that of its baselines; the kernels then walk the pairs
-(``native/swaps.c`` has the forms that they know). At alpha = 0 every objective is LambdaMART, except
+objective turns dM into dM', depending on the query's metric and that of its baselines. The kernels then walk the pairs
+(``native/swaps.c`` has the forms that they support). At alpha = 0 every objective is LambdaMART, except
 `smooth`, which is not linear at any alpha, and `georisk` and `trisk`, which depend on Z and on the spread at any alpha.
 
 In the formulas x is the model's metric on query q, b the baseline's, d = x - b, c the number of queries.
@@ -10,10 +10,8 @@ In the formulas x is the model's metric on query q, b the baseline's, d = x - b,
 
 from surefoot.learn.objectives.adaptive import FARO, SARO, SAROEq9, TStarFARO
 from surefoot.learn.objectives.base import OBJECTIVES, LambdaMART, QueryMetrics, objective_of, register
-from surefoot.learn.objectives.churn import Churn
-from surefoot.learn.objectives.differences import UCRO, SmoothUCRO, TRisk, UCROEq9, Upside
+from surefoot.learn.objectives.differences import UCRO, Churn, MinimaxRegret, SmoothUCRO, Tail, TRisk, UCROEq9, Upside
 from surefoot.learn.objectives.georisk import GeoRisk, GeoRiskFull
-from surefoot.learn.objectives.worst import MinimaxRegret, Tail
 
 for _kind in (
     LambdaMART, UCRO, UCROEq9, SmoothUCRO, SARO, SAROEq9, FARO, TStarFARO, TRisk, GeoRisk, GeoRiskFull, Tail,

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from surefoot.errors import choose
+from surefoot.lambdas.gradients import PairWeights, by_factor, by_line, by_step
 from surefoot.learn.objectives.base import QueryMetrics
 from surefoot.learn.objectives.differences import UCRO
-from surefoot.learn.pair_weights import PairWeights, by_factor, by_line, by_step
 from surefoot.risk import measures
 from surefoot.risk.measures import Risk
 from surefoot.risk.values import Linear
@@ -26,9 +26,9 @@ class SARO(UCRO):
     Dinçer, Macdonald and Ounis, *Hypothesis testing for the risk-sensitive evaluation of retrieval systems*, SIGIR
     2014. ``spread``: "sd" is their equation 21, T_q = v(d) / s with s the standard deviation of v(d) over queries;
     "se" is their text, T_q = d / (s / sqrt(c)), which sends Phi to 0 or 1 once there are thousands of queries, so it
-    is not the default. ``each`` estimates s anew in each iteration instead of once, after the first tree. "jforests"
-    is the authors' own code: T_q = d / s with s = (1 + alpha) sd(b), the spread of a model that scores 0 everywhere,
-    fixed before the first tree. T_q then shrinks as alpha grows, and alpha'_q tends to alpha / 2 for all queries.
+    is not the default. ``each`` estimates s in each iteration instead of once, after the first tree. "jforests" is the
+    authors' own code: T_q = d / s with s = (1 + alpha) sd(b), the spread of a model that scores 0 everywhere, fixed
+    before the first tree. T_q then shrinks as alpha grows, and alpha'_q tends to alpha / 2 for all queries.
     """
 
     spread: Literal["sd", "se", "jforests"] = "sd"
@@ -48,11 +48,13 @@ class SARO(UCRO):
         return metrics.b
 
     def alphas(self, d: FloatArray, metrics: QueryMetrics) -> FloatArray:
-        """alpha'_q; half of alpha for all queries while there is nothing to tell them apart."""
+        """alpha'_q; half of alpha for all queries while the spread is 0 or unknown."""
         values = Linear(self.alpha)(d)
         spread, count = self._spread(-(1 + self.alpha) * (metrics.x - d) if self._fixed else values, metrics)
         if not metrics.started:
-            self.kept_spread = spread if self._fixed else None  # a training begins, perhaps not the first with this
+            self.kept_spread = (
+                spread if self._fixed else None
+            )  # a training begins; the object may have been used before
         elif self.each or self.kept_spread is None:
             self.kept_spread = spread
         if not self.kept_spread:
@@ -62,7 +64,7 @@ class SARO(UCRO):
 
     @property
     def _fixed(self) -> bool:
-        """Whether the spread is that before the first tree."""
+        """Whether the spread is fixed before the first tree."""
         return self.spread == "jforests"
 
     def _spread(self, values: FloatArray, metrics: QueryMetrics) -> tuple[float, float]:

@@ -1,30 +1,67 @@
-"""What objectives have in common: the metrics that they see, the base class, the registry."""
+"""What objectives have in common: the metrics that they see, sums over workers, the base class, the registry."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from surefoot.errors import SurefootError, choose, counted
+from surefoot.lambdas.gradients import PairWeights, by_factor
+from surefoot.lambdas.metrics import QueryMetric
 from surefoot.learn.baseline import Baselines
-from surefoot.learn.comm import Comm, Local
-from surefoot.learn.metrics import QueryMetric
-from surefoot.learn.pair_weights import PairWeights, by_factor
 from surefoot.risk import measures
 from surefoot.risk.measures import Risk
 from surefoot.risk.values import Linear
 from surefoot.scores import FloatArray
 
 
+class Comm(Protocol):
+    """Sums over all queries, in one process or on the workers of a cluster.
+
+    Training is the same code everywhere. All that depends on all queries goes through a ``Comm``, and every worker
+    calls it equally often, whatever its rows.
+    """
+
+    def sum(self, values: FloatArray) -> FloatArray:
+        """The sum of these values over all workers."""
+
+    def max(self, values: FloatArray) -> FloatArray:
+        """The maximum of these values over all workers."""
+
+    def gather(self, columns: FloatArray) -> FloatArray:
+        """The columns of all workers side by side, in the order of the workers."""
+
+    def raise_together(self) -> AbstractContextManager[None]:
+        """A block after which all workers go on or all raise, so that none waits for a worker that failed."""
+
+
+@dataclass(frozen=True)
+class Local:
+    """One process that holds all queries."""
+
+    def sum(self, values: FloatArray) -> FloatArray:
+        return values
+
+    def max(self, values: FloatArray) -> FloatArray:
+        return values
+
+    def gather(self, columns: FloatArray) -> FloatArray:
+        return columns
+
+    def raise_together(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
 @dataclass
 class QueryMetrics:
     """The metric of each query that counts, of the model (``x``) and of its baselines (rows), before an iteration.
 
-    ``started`` is False before the first tree, when the ranking says nothing yet. An objective calls `sum` equally
-    often on every worker of a cluster, whatever its queries.
+    ``started`` is False before the first tree, when all scores are equal. An objective calls `sum` equally often on
+    every worker of a cluster, whatever its queries.
     """
 
     x: FloatArray
@@ -33,7 +70,7 @@ class QueryMetrics:
     comm: Comm = field(default_factory=Local)
 
     def sum(self, *columns: FloatArray) -> list[float]:
-        """The sum of each column over all queries, on whichever worker they are."""
+        """The sum of each column over the queries of all workers."""
         return [float(total) for total in self.comm.sum(np.array([column.sum() for column in columns]))]
 
     @property
@@ -69,25 +106,25 @@ class LambdaMART:
     fewest_baselines: ClassVar[int] = 0
     takes_negative: ClassVar[bool] = True
     ranks_queries: ClassVar[bool] = False
-    """Whether it compares all queries with each other, which sums over workers can't do."""
+    """Whether it sorts all queries, which sums over workers can't do."""
 
     def __post_init__(self) -> None:
         Linear(self.alpha)  # validates it
 
     def metric(self, trained: QueryMetric, baselines: Baselines) -> QueryMetric:
-        """The metric whose changes are used: the one that is trained for, unless the objective mixes others in."""
+        """The metric whose changes are used: the trained one, unless the objective adds another."""
         return trained
 
     def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
         return by_factor(np.ones(metrics.x.size))
 
     def own_measure(self) -> Risk:
-        """The measure that it is trained for, by which validation queries pick the best iteration."""
+        """The risk measure that it optimises, which picks the best iteration on validation queries."""
         return measures.MEAN
 
     @property
     def state(self) -> dict[str, float]:
-        """What was estimated in training and must be saved in a checkpoint."""
+        """Estimates of the training that a checkpoint must keep."""
         return {}
 
     @state.setter
@@ -103,7 +140,7 @@ Kind = TypeVar("Kind", bound=type[LambdaMART])
 
 
 def register(kind: Kind) -> Kind:
-    """Make an objective known by its name; to be used as a class decorator.
+    """Make an objective known by its name; use it as a class decorator.
 
     Parameters
     ----------
@@ -121,7 +158,7 @@ def register(kind: Kind) -> Kind:
     >>> @register
     ... @dataclass
     ... class Hard(LambdaMART):
-    ...     '''A query counts the more the worse it does.'''
+    ...     '''Queries with a lower metric weigh more.'''
     ...     name = "hard"
     ...     def lambda_weights(self, metrics):
     ...         return by_factor(1 + self.alpha * (1 - metrics.x))

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import erfcx
 
+from surefoot.lambdas.gradients import PairWeights, by_factor, columns_of, row_of
 from surefoot.learn.objectives.base import LambdaMART, QueryMetrics
-from surefoot.learn.pair_weights import PairWeights, by_factor, columns_of, row_of
 from surefoot.risk import measures
 from surefoot.risk.measures import Risk
 from surefoot.risk.values import Linear
@@ -22,15 +22,15 @@ class GeoRisk(LambdaMART):
     """dM' = the change of GeoRisk, the model being one row beside the baselines' rows (SIGIR 2016).
 
     It is scaled by 2 c GeoRisk / Phi(Z / c), so that dM' = dM where Z does not move and learning rates keep their
-    meaning. As in the paper only the touched query's z is computed anew, with e' = S (T_q + dM) / (N + dM): a
-    surrogate that never punishes an improvement, unlike GeoRisk itself beyond alpha = 2.
+    meaning. As in the paper only the z of the query that changes is updated, with e' = S (T_q + dM) / (N + dM). This
+    surrogate never punishes an improvement; GeoRisk itself does beyond alpha = 2.
     """
 
     alpha: float = 1.0
     full: ClassVar[bool] = False
     name: ClassVar[str] = "georisk"
     fewest_baselines: ClassVar[int] = 1
-    takes_negative: ClassVar[bool] = False  # it divides by the root of what is expected
+    takes_negative: ClassVar[bool] = False  # it divides by the root of the expected score
 
     def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
         x = metrics.x
@@ -55,14 +55,14 @@ class GeoRisk(LambdaMART):
 
 @dataclass
 class GeoRiskFull(GeoRisk):
-    """GeoRisk with its whole change: S, T_q and N move all queries' z. A change of the wrong sign is dropped."""
+    """GeoRisk with its whole change: S, T_q and N move the z of all queries. A change of the wrong sign is dropped."""
 
     full: ClassVar[bool] = True
     name: ClassVar[str] = "georisk-full"
 
 
 def _log_phi(z: float) -> tuple[float, float, float, float]:
-    """The derivatives of log Phi, each divided by its order's factorial, so that they expand it around z."""
+    """The coefficients of the Taylor series of log Phi around z, of orders 1 to 4."""
     first = 1 / (MILLS * erfcx(-z / np.sqrt(2)))
     second = -first * (z + first)
     third = -first - (z + 2 * first) * second

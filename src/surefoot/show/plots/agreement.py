@@ -10,13 +10,11 @@ from matplotlib.axes import Axes
 
 from surefoot._names import as_names
 from surefoot._typing import FloatArray
-from surefoot.analysis.bias import baseline_bias, partial_correlation
+from surefoot.analysis.agreement import baseline_bias, partial_correlation, value_agreement
 from surefoot.analysis.cross import CrossTable, cross
-from surefoot.analysis.value_agreement import value_agreement
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result
 from surefoot.scores import VIRTUAL, Scores, ScoresLike
-from surefoot.show.plots.labels import label_points, to_name, validate_rows
 from surefoot.show.plots.style import (
     BLUE,
     COLUMN,
@@ -25,10 +23,13 @@ from surefoot.show.plots.style import (
     SHADES,
     VERMILION,
     canvas,
+    label_points,
     label_text,
     measure_label,
     names_on,
     signed,
+    to_name,
+    validate_rows,
 )
 from surefoot.stats.agreement import PCA, pca
 

@@ -1,4 +1,7 @@
-"""The style of all plots: one column wide, safe for colour-blind readers and greyscale, the same bytes each time."""
+"""The style of all plots and the placement of labels.
+
+Plots are one column wide, safe for colour-blind readers and greyscale, and give the same bytes each time.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,19 @@ from typing import Any, Literal
 
 import matplotlib as mpl
 import matplotlib.style
+import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Annotation
+from matplotlib.transforms import Bbox
 
-from surefoot._typing import PathLike
-from surefoot.errors import SurefootError
+from surefoot._names import as_names
+from surefoot._text import one_line
+from surefoot._typing import FloatArray, PathLike
+from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import write_bytes
-from surefoot.io.text import one_line
 from surefoot.risk import get_risk
 
 COLUMN, PAGE = 3.3, 6.9
@@ -28,7 +37,7 @@ SCREEN_DPI = 160
 
 ENDINGS = ("svg", "png", "pdf")
 
-# The colours of Okabe and Ito (2008), which people with any colour vision tell apart.
+# The colours of Okabe and Ito (2008), which people with any colour vision can distinguish.
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = "#000000 #E69F00 #56B4E9 #009E73 #0072B2 #D55E00 #CC79A7".split()
 GAIN, LOSS, QUIET, FAINT = BLUE, VERMILION, "#666666", "#BBBBBB"
 SHADES = (SKY, BLUE, BLACK, ORANGE, VERMILION)
@@ -69,17 +78,26 @@ _STYLE = {
     "svg.fonttype": "path",
     "pdf.fonttype": 42,
 }
+FEW = 6
+"""Up to this number, all points are named."""
+MOST_ROWS = 80
+"""More rows do not fit on a page."""
+
+_CLOSE, _FAR, _FARTHER, _CLEAR = 4.0, 11.0, 20.0, 5.0
+"""Distances in points between a name and its own point, and between a name and other points."""
+_HAIR: dict[str, Any] = {"arrowstyle": "-", "linewidth": 0.4, "shrinkA": 0}
+_ASIDE, _ASKEW = ((1, 0), (-1, 0), (0, 1), (0, -1)), ((1, 1), (1, -1), (-1, 1), (-1, -1))
 _UNDATED: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
 
 def line_look(number: int) -> dict[str, Any]:
-    """Colour and dashes of a line; their numbers have no common factor, so 42 lines differ."""
+    """Colour and dashes of a line. 42 lines differ: the numbers of colours and dashes have no common factor."""
     return {"color": _COLOURS[number % len(_COLOURS)], "linestyle": _DASHES[number % len(_DASHES)]}
 
 
 @contextmanager
 def paper_style() -> Iterator[None]:
-    """A context in which matplotlib has its defaults and the style of Surefoot, whatever the user's settings are.
+    """A context with matplotlib's defaults and the style of Surefoot, whatever the user's settings.
 
     Examples
     --------
@@ -103,7 +121,7 @@ def canvas(axes: Axes | None, width: float = COLUMN, height: float = 2.3) -> Ite
 
 
 class NotebookAxes(Axes):
-    """Axes that a notebook shows as their figure; without pyplot nothing else would."""
+    """Axes that a notebook shows as their figure, without pyplot."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         data = _drawn(self, "png")
@@ -118,7 +136,7 @@ def save_plot(axes: Axes, path: PathLike) -> None:
     Parameters
     ----------
     axes
-        What a function for plots returned.
+        The result of a plot function.
     path
         A file that ends in .svg, .png or .pdf.
 
@@ -138,7 +156,7 @@ def _drawn(axes: Axes, ending: str) -> bytes:
     """The figure of these Axes as the content of a file."""
     figure = axes.get_figure(root=True)
     if figure is None:
-        raise SurefootError("these axes belong to no figure, so there is nothing to draw")
+        raise SurefootError("these axes belong to no figure")
     data = BytesIO()
     with paper_style():
         figure.savefig(data, format=ending, metadata=_UNDATED[ending])
@@ -153,12 +171,12 @@ def ending_of(path: PathLike) -> str:
     """
     ending = Path(path).suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
-        raise SurefootError(f"{path}: figures are written as {', '.join(ENDINGS)}; name a file with one of these")
+        raise SurefootError(f"{path}: the name of a figure must end in {', '.join(ENDINGS)}")
     return ending
 
 
 def label_text(name: str, most: int = 24) -> str:
-    r"""A name as a label: not parsed as mathematics, without control characters, and cut in the middle if it is long.
+    r"""A name as a label: no mathematics, no control characters, long names cut in the middle.
 
     >>> label_text("$x_1$"), label_text("a-run-whose-name-has-no-end-v2")
     ('\\$x_1\\$', 'a-run-whose-nam…o-end-v2')
@@ -196,7 +214,7 @@ def signed(number: float, digits: int) -> str:
 
 
 def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str], **look: Any) -> None:
-    """A legend of names; a thin space keeps matplotlib from leaving out those that begin with an underscore."""
+    """A legend of names. Matplotlib omits names that begin with an underscore, so a thin space goes first."""
     axes.legend(handles, [f"\u2009{label_text(name)}" for name in names], **look)
 
 
@@ -211,3 +229,139 @@ def measure_label(name: str) -> str:
     except SurefootError:
         return label_text(name)
     return label if label.startswith("$") else label_text(label)
+
+
+def to_name(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] | None, each: int = 2) -> list[str]:
+    """The names to show: the wanted ones; else all if they are few, else those of the largest and smallest values.
+
+    >>> to_name("abcdefg", [3, 1, 2, 7, 6, 5, 4], None, each=1)
+    ['d', 'b']
+    """
+    if wanted is not None:
+        absent = [name for name in as_names(wanted) if name not in names]
+        if absent:
+            raise SurefootError(f"can't name {listed(absent)}, not among the systems shown: {listed(names)}")
+        return list(dict.fromkeys(as_names(wanted)))
+    order = np.argsort(-np.asarray(values, dtype=np.float64), kind="stable")
+    ordered = [names[index] for index in order if np.isfinite(np.asarray(values)[index])]
+    return ordered if len(ordered) <= max(FEW, 2 * each) else ordered[:each] + ordered[-each:]
+
+
+def validate_rows(count: int) -> None:
+    """Raise if there are no rows, or more than can be read."""
+    if count > MOST_ROWS:
+        raise SurefootError(f"{count} systems would not be legible, {MOST_ROWS} are; choose those to show (systems)")
+    if count < 1:
+        raise SurefootError("there is no system to show besides the baseline")
+
+
+def label_ends(axes: Axes, x: float, heights: Sequence[float], names: Sequence[str], looks: Sequence[Any]) -> None:
+    """Names to the right of the ends of lines, as close to their heights as possible without overlapping."""
+    size = float(_points(axes, 6.0))
+    wanted = axes.transData.transform([(x, height) for height in heights])[:, 1]
+    low, high = axes.get_window_extent().intervaly
+    for height, moved, own, name, look in zip(
+        heights, spread(wanted, 1.25 * size, low, high), wanted, names, looks, strict=True
+    ):
+        shift = (moved - own) / size * 6.0
+        axes.annotate(
+            label_text(name),
+            (x, height),
+            (9, shift),
+            textcoords="offset points",
+            va="center",
+            fontsize=6,
+            color=look["color"],
+            annotation_clip=False,
+            arrowprops={**_HAIR, "color": look["color"], "relpos": (0, 0.5), "shrinkB": 0},
+        )
+
+
+def spread(wanted: npt.ArrayLike, gap: float, low: float, high: float) -> FloatArray:
+    """The positions nearest to those wanted that are a gap apart: y_i - i gap must not fall, so isotonic regression.
+
+    >>> spread([0.0, 1.0, 1.0, 9.0], 1.0, 0.0, 10.0).round(2)
+    array([0., 1., 2., 9.])
+    """
+    values = np.asarray(wanted, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    steps = gap * np.arange(len(values))
+    inside = np.clip(_isotonic(values[order] - steps), low, max(low, high - steps[-1]))
+    positions = np.empty_like(values)
+    positions[order] = inside + steps
+    return positions
+
+
+def _isotonic(values: FloatArray) -> FloatArray:
+    """The non-decreasing sequence nearest to these values, by pooling adjacent violators.
+
+    >>> _isotonic(np.array([1.0, 3.0, 2.0, 4.0]))
+    array([1. , 2.5, 2.5, 4. ])
+    """
+    pools: list[tuple[float, int]] = []  # mean and size
+    for mean, size in ((float(value), 1) for value in values):
+        while pools and pools[-1][0] > mean:
+            before, more = pools.pop()
+            mean, size = (before * more + mean * size) / (more + size), more + size
+        pools.append((mean, size))
+    return np.repeat([mean for mean, _ in pools], [size for _, size in pools])
+
+
+def label_points(
+    axes: Axes, points: FloatArray, names: Sequence[str], which: Sequence[int], color: str = "k", crossed: bool = False
+) -> None:
+    """Names beside some of the points, each on the side where it covers least of the points and of other names.
+
+    Names of points that are ``crossed`` by error bars go askew rather than beside them.
+    """
+    axes.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+    at = axes.transData.transform(points)
+    sides = _ASKEW + _ASIDE if crossed else _ASIDE + _ASKEW
+    offsets = [(side, reach) for reach in (_CLOSE, _FAR, _FARTHER) for side in sides]
+    frame, taken = axes.get_window_extent(), list[Bbox]()
+    for index in which:
+        note = axes.annotate(
+            label_text(names[index]), points[index], (0, 0), textcoords="offset points", fontsize=6, color=color
+        )
+        note.set_path_effects([withStroke(linewidth=1.5, foreground="white")])
+        others = np.delete(at, index, axis=0)
+        costs = [_cost(_put(note, side, reach), others, taken, frame) + reach / 100 for side, reach in offsets]
+        side, reach = offsets[int(np.argmin(costs))]
+        taken.append(_put(note, side, reach))
+        if reach > _CLOSE:
+            _lead(axes, note)
+
+
+def _put(note: Annotation, side: tuple[int, int], reach: float) -> Bbox:
+    """Move a note beside its point; returns the box that it covers there."""
+    askew = 0.7 if all(side) else 1.0
+    note.set_position((askew * side[0] * reach, askew * side[1] * reach))
+    note.set_horizontalalignment(("right", "center", "left")[side[0] + 1])
+    note.set_verticalalignment(("top", "center", "bottom")[side[1] + 1])
+    return note.get_window_extent()
+
+
+def _cost(box: Bbox, points: FloatArray, taken: Sequence[Bbox], frame: Bbox) -> float:
+    """How much a note at this position hides; leaving the frame costs most."""
+    inside = frame.containsx(box.x0) and frame.containsx(box.x1) and frame.containsy(box.y0) and frame.containsy(box.y1)
+    return float(
+        box.padded(_CLEAR).count_contains(points) + 5 * box.padded(2).count_overlaps(taken) + 10 * (not inside)
+    )
+
+
+def _lead(axes: Axes, note: Annotation) -> None:
+    """A thin line from a name to its point, which is not next to it."""
+    axes.annotate(
+        "",
+        note.xy,
+        note.get_position(),
+        textcoords="offset points",
+        arrowprops={**_HAIR, "color": QUIET, "shrinkB": 1},
+    )
+
+
+def _points(axes: Axes, points: float) -> float:
+    """Printer's points as pixels, once the figure has been laid out."""
+    figure = axes.get_figure(root=True)
+    figure.draw_without_rendering()  # type: ignore[union-attr]
+    return points * figure.dpi / 72  # type: ignore[union-attr]

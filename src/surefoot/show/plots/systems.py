@@ -15,7 +15,6 @@ from surefoot.results import Result
 from surefoot.risk import get_risk
 from surefoot.risk.measures import evaluated
 from surefoot.scores import Scores, ScoresLike
-from surefoot.show.plots.labels import label_ends, to_name
 from surefoot.show.plots.style import (
     BLACK,
     COLUMN,
@@ -23,11 +22,13 @@ from surefoot.show.plots.style import (
     PAGE,
     QUIET,
     canvas,
+    label_ends,
     label_text,
     legend,
     line_look,
     measure_label,
     names_on,
+    to_name,
 )
 from surefoot.stats.inference import critical_value
 

@@ -12,12 +12,11 @@ from matplotlib.axes import Axes
 
 from surefoot._names import as_names
 from surefoot._typing import BoolArray, FloatArray
-from surefoot.analysis.changes import BIN_ENDS, change_counts
+from surefoot.analysis.explore import BIN_ENDS, change_counts
 from surefoot.errors import SurefootError, counted
 from surefoot.risk import normalise_alphas
 from surefoot.risk.values import Linear
 from surefoot.scores import Scores, ScoresLike
-from surefoot.show.plots.labels import label_points
 from surefoot.show.plots.style import (
     FAINT,
     GAIN,
@@ -27,6 +26,7 @@ from surefoot.show.plots.style import (
     QUIET,
     SHADES,
     canvas,
+    label_points,
     label_text,
     legend,
     line_look,

@@ -14,7 +14,6 @@ from surefoot.errors import SurefootError
 from surefoot.risk import validate_alpha
 from surefoot.risk.values import Linear, Monotone, Smooth, fences, five_points
 from surefoot.scores import Scores, ScoresLike
-from surefoot.show.plots.labels import validate_rows
 from surefoot.show.plots.style import (
     BLACK,
     BLUE,
@@ -27,6 +26,7 @@ from surefoot.show.plots.style import (
     names_on,
     phrase,
     signed,
+    validate_rows,
 )
 
 ROW = 0.105

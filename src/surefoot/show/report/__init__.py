@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import platform
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from surefoot._typing import FloatArray
+from surefoot._version import __version__
+from surefoot.analysis.segments import group_topics
 from surefoot.errors import SurefootError
-from surefoot.judgments.credibility import Credibility
-from surefoot.scores import Scores
+from surefoot.judgments.credibility import Credibility, count_real_losses
+from surefoot.risk import validate_alpha
+from surefoot.scores import VIRTUAL, Scores
 from surefoot.show.html import self_contained
-from surefoot.show.report.payload import LARGEST_ALPHA, payload
-from surefoot.show.report.rankings import Rankings
+from surefoot.show.report.rankings import Rankings, rankings_payload
+from surefoot.stats.agreement.pca import pca
+from surefoot.stats.inference import LEVEL, critical_value
 
-__all__ = ["LARGEST_ALPHA", "Rankings", "report"]
+__all__ = ["LARGEST_ALPHA", "Rankings", "opening", "packed", "payload", "report"]
 
+LARGEST_ALPHA = 20.0
+"""The largest value of the page's slider."""
 SCRIPTS = (
     *("special", "model", "contributions", "words", "surefoot.show:dom", "tables", "charts", "doubts", "sections"),
     *("details", "moves", "rankings", "link", "page"),
@@ -75,3 +86,121 @@ def report(
         raise SurefootError("a report needs scores of at least one measure")
     data = payload(several, baseline, candidate, alpha, segments, queries, rankings, credible)
     return self_contained("surefoot.show.report", SCRIPTS, data)
+
+
+def payload(
+    scores: Sequence[Scores],
+    baseline: str | None,
+    candidate: str | None,
+    alpha: float,
+    segments: Mapping[Any, object] | None,
+    queries: Mapping[str, str] | None,
+    rankings: Rankings | None,
+    credible: Sequence[Credibility],
+) -> dict[str, Any]:
+    """The data of the page, as values that JSON can hold; the first scores are those that it opens with."""
+    first = scores[0]
+    _refuse_others(scores)
+    start = _start(first, baseline, candidate, alpha)
+    return {
+        "measures": [_measure(one, credible) for one in scores],
+        "systems": first.systems,
+        "topics": first.topics,
+        "texts": None if queries is None else [queries.get(topic, "") for topic in first.topics],
+        "documents": None if rankings is None else _documents(rankings, scores, start),
+        "start": start,
+        "largest_alpha": LARGEST_ALPHA,
+        "level": LEVEL,
+        "critical": critical_value(len(first.topics)) if len(first.topics) > 1 else None,
+        "segments": None if segments is None else _segments(first, segments),
+        "surefoot": __version__,
+        "versions": f"Surefoot {__version__}, Python {platform.python_version()}, numpy {np.__version__}",
+    }
+
+
+def _measure(scores: Scores, credible: Sequence[Credibility]) -> dict[str, Any]:
+    return {
+        "name": scores.measure,
+        "values": packed(scores.values),
+        # Computed here, so that a tie with a virtual baseline is a tie in the page as well.
+        "virtual": {name: packed(scores.baseline(name)) for name in VIRTUAL},
+        "map": _map(scores),
+        "notes": scores.all_notes,
+        "judged": None if scores.judged is None else packed(scores.judged),
+        "credible": next((_credible(found, scores) for found in credible if found.measure == scores.measure), None),
+    }
+
+
+def _refuse_others(scores: Sequence[Scores]) -> None:
+    first = scores[0]
+    for one in scores[1:]:
+        if (one.systems, one.topics) != (first.systems, first.topics):
+            raise SurefootError(
+                f"{one.measure} has other systems or topics than {first.measure}; a report needs the same"
+            )
+    names = [one.measure for one in scores]
+    if len(set(names)) < len(names):
+        raise SurefootError(f"a report shows each measure once; got {', '.join(names)}")
+
+
+def _documents(rankings: Rankings, scores: Sequence[Scores], start: Mapping[str, Any]) -> dict[str, Any]:
+    """The documents, first those of the topics that lost most in the comparison that the page opens with."""
+    first = scores[0]
+    delta = first[start["system"]] - first.baseline(start["baseline"])
+    topics = [first.topics[index] for index in np.argsort(delta, kind="stable")]
+    return rankings_payload(rankings, scores, (start["system"], start["baseline"]), topics)
+
+
+def packed(values: FloatArray) -> str:
+    """Numbers as base64 of little-endian doubles: short, exact and quick to decode."""
+    return b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode("ascii")
+
+
+def _credible(found: Credibility, scores: Scores) -> dict[str, Any]:
+    """The credibility of one comparison, in the order of the scores' topics."""
+    known = found["topic"].tolist()
+    order = [known.index(topic) for topic in scores.topics]
+    columns = {name: packed(found[name][order]) for name in ("p_loss", "low", "high")}
+    told = {"system": found.system, "baseline": found.baseline, "credible": found["credible"][order].tolist()}
+    return {**told, **columns, "real": count_real_losses(found.delta[order], found.draws[:, order], found.level / 2)}
+
+
+def opening(scores: Scores, baseline: str | None, candidate: str | None) -> tuple[str, str]:
+    """The system and the baseline that the page opens with."""
+    baseline = "MEAN" if baseline is None else baseline
+    scores.baseline(baseline)  # raises if there is no such system
+    others = [system for system in scores.systems if system != baseline]
+    if not others:
+        raise SurefootError(f"a report needs a system besides the baseline {baseline!r}")
+    if candidate == baseline:
+        raise SurefootError(f"the candidate {candidate!r} is the baseline; name two that differ")
+    system = max(others, key=lambda name: scores[name].mean()) if candidate is None else candidate
+    scores.row(system)
+    return system, baseline
+
+
+def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: float) -> dict[str, Any]:
+    """The comparison that the page opens with; ``planned`` if the candidate was named, so there is one test."""
+    alpha = validate_alpha(alpha)
+    if alpha > LARGEST_ALPHA:
+        raise SurefootError(f"a report shows alpha from 0 to {LARGEST_ALPHA:g}; got {alpha:g}")
+    system, baseline = opening(scores, baseline, candidate)
+    return {"system": system, "baseline": baseline, "alpha": alpha, "planned": candidate is not None}
+
+
+def _map(scores: Scores) -> dict[str, Any] | None:
+    """Systems and virtual runs on two principal axes; None where all scores are 0, or there is only one axis."""
+    if min(scores.values.shape) < 2:
+        return None
+    try:
+        found = pca(scores)
+    except SurefootError:
+        return None
+    return {"shares": found.shares[:2].tolist(), "points": found.coordinates.tolist()}
+
+
+def _segments(scores: Scores, segments: Mapping[Any, object]) -> dict[str, Any]:
+    """The names of the segments, and which of them each topic is in."""
+    groups = group_topics(scores.topics, segments)
+    index_of = {topic: index for index, members in enumerate(groups.values()) for topic in members}
+    return {"names": list(groups), "of": [index_of[topic] for topic in scores.topics]}

@@ -1,0 +1,58 @@
+"""Figures of the folders that `surefoot tradeoff` writes, registered by the entry-point group ``surefoot.figures``."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import surefoot_lab
+from surefoot.cli.figure import RESAMPLING, Figure
+from surefoot.cli.options import Option, numbers, option
+
+if TYPE_CHECKING:
+    from surefoot_lab.tradeoff.search import Choice
+    from surefoot_lab.tradeoff.sweep import Sweep
+
+FOLDER = option("folders", metavar="DIR", help="the folder that surefoot tradeoff -o wrote")
+ALPHAS = option("--alpha", type=numbers, metavar="LIST", help="one to five of the folder's (default: three)")
+
+
+def _sweep(arguments: Namespace) -> Sweep:
+    return surefoot_lab.read_sweep(arguments.folders)
+
+
+def _sweeps(arguments: Namespace) -> list[Sweep]:
+    return [surefoot_lab.read_sweep(folder) for folder in arguments.folders]
+
+
+def _choice(arguments: Namespace) -> Choice:
+    return surefoot_lab.read_choice(arguments.folders)
+
+
+def _figure(
+    function: str, summary: str, *options: Option, folder: Option = FOLDER, read: Callable[[Namespace], Any] = _sweep
+) -> Figure:
+    return Figure(
+        lambda *data, **given: getattr(surefoot_lab, function)(*data, **given), summary, options, (folder,), read
+    )
+
+
+FIGURES = {
+    "tradeoff": _figure(
+        "tradeoff_curves", "gain over risk as alpha grows, beside coins and thresholds (SIGIR 2012)",
+        ALPHAS.but(help="alphas of the break-even lines (default: 1)"), *RESAMPLING,
+        folder=FOLDER.but(nargs="+"), read=_sweeps,
+    ),
+    "convergence": _figure(
+        "convergence_curves", "effectiveness by iteration, a line for each alpha (SIGIR 2012)",
+        option("--of", metavar="FIGURE", help="mean, urisk, frisk, freward, losses … (default: mean)"), ALPHAS,
+    ),
+    "churn": _figure("churn_map", "how far rankings move from the baseline's, by alpha (SIGIR 2012)"),
+    "changes": _figure("change_map", "how many queries are helped and hurt, and how much, by alpha (SIGIR 2012)"),
+    "reward-by-churn": _figure(
+        "reward_bars", "gains and losses of queries, by how far their ranking moves (SIGIR 2012)", ALPHAS
+    ),
+    "best-alpha": _figure("best_alpha_bars", "on how many queries each alpha does best (SIGIR 2012)"),
+    "front": _figure("search_front", "the trials of a search for alpha, and its recommendation", read=_choice),
+}  # fmt: skip

@@ -1,0 +1,273 @@
+"""Running an experiment: its jobs in parallel, each result stored as it ends, so that an interrupted run resumes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from surefoot._threads import available_cores
+from surefoot._typing import FloatArray, PathLike
+from surefoot.errors import SurefootError, counted
+from surefoot.io.locks import sole_writer
+from surefoot.learn.checkpoint import request_key
+from surefoot.learn.engines import engine_of
+from surefoot.learn.validation import Progress as Iteration
+from surefoot_lab.experiments.data import Dataset
+from surefoot_lab.experiments.folds import split
+from surefoot_lab.experiments.jobs import (
+    HISTORY,
+    SCORES,
+    TREES_KEPT,
+    Context,
+    Job,
+    run_baseline_job,
+    run_job,
+)
+from surefoot_lab.experiments.plan import Plan, TreeSettings, label
+from surefoot_lab.experiments.result import ExperimentResult, assemble
+from surefoot_lab.experiments.store import JobResult, JobStore
+from surefoot_lab.experiments.tradeoffs import tradeoffs_of
+
+JOBS = "jobs"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How many jobs are done; ``seconds_left`` is None until a job has been run in this call."""
+
+    done: int
+    total: int
+    seconds_left: float | None
+
+
+@dataclass
+class _Counter:
+    """Counts the jobs that are done, and reports the progress."""
+
+    total: int
+    report: Callable[[Progress], None] | None
+    done: int = 0
+    computed: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    def count(self, computed: bool) -> None:
+        self.done += 1
+        self.computed += computed
+        if self.report is not None:
+            left = None
+            if self.computed:
+                left = (time.monotonic() - self.started) / self.computed * (self.total - self.done)
+            self.report(Progress(self.done, self.total, left))
+
+
+def experiment(
+    plan: Plan,
+    dataset: Dataset,
+    folder: PathLike,
+    workers: int = 2,
+    progress: Callable[[Progress], None] | None = None,
+) -> ExperimentResult:
+    """Run the jobs of a plan that are not in the folder yet, and assemble the results.
+
+    Jobs run in threads, since LightGBM and our kernels release the GIL: the data are in memory once, and a killed
+    process leaves no others behind.
+
+    Parameters
+    ----------
+    plan
+        The experiment: one of `PROTOCOLS`, or a new plan.
+    dataset
+        The data, from `load_data`.
+    folder
+        Where the results of jobs are stored; a run that was interrupted resumes from them.
+    workers
+        How many jobs run in parallel; their number changes no result.
+    progress
+        Called after each job.
+
+    Returns
+    -------
+    ExperimentResult
+        The papers' table, with scores by query, tests and intervals.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from surefoot.learn.data import RankingData
+    >>> data = RankingData.of([[3.0], [1.0], [2.0], [0.0]] * 9, [2, 0, 1, 0] * 9, np.repeat(np.arange(9), 4))
+    >>> plan = Plan(baseline="feature:0", alphas=(5.0,), trees=(2,), folds=3)
+    >>> result = experiment(plan, Dataset("toy", data), mkdtemp(), workers=1)
+    >>> result["learner"], result["wins"]
+    (array(['LambdaMART', 'U-CRO'], dtype='<U10'), array([0., 0.]))
+
+    """
+    if workers < 1:
+        raise SurefootError(f"workers must be 1 or more; got {workers}")
+    engine_of("lightgbm")
+    context = _context(plan, dataset)
+    grid = plan.grid(dataset.data.labels.size)
+    counter = _Counter(_count_jobs(context, grid), progress)
+    runner = _Runner(context, JobStore(Path(folder) / JOBS), workers, counter)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with sole_writer(folder):
+        runner.run_baselines(grid[0])
+        chosen = runner.choose_trees(grid)
+        jobs = {
+            label(*learner): [Job(fold, *learner, trees) for fold, trees in enumerate(chosen)]
+            for learner in plan.learners()
+        }
+        results = runner.run([job for own in jobs.values() for job in own])
+    by_learner = {name: [results[job] for job in own] for name, own in jobs.items()}
+    measured = {name: _join_folds(context, own) for name, own in by_learner.items()}
+    trees_kept = {name: [int(each[TREES_KEPT][0]) for each in own] for name, own in by_learner.items()}
+    tradeoffs = tradeoffs_of(context, by_learner) if plan.tradeoff else {}
+    return replace(assemble(context, measured, chosen, trees_kept), tradeoffs=tradeoffs)
+
+
+def _context(plan: Plan, dataset: Dataset) -> Context:
+    baseline = plan.baseline or dataset.baseline
+    if baseline is None:
+        raise SurefootError(f"no baseline is known for {dataset.name}; name one, such as feature:25")
+    own = dataset.parts if plan.own_folds else None
+    folds = split(len(dataset.data), plan.folds, plan.held_out, plan.seed, own)
+    context = Context(plan, dataset, folds, baseline)
+    _ = context.baseline_scores, context.query_feature  # reports a baseline that does not exist before any training
+    return context
+
+
+def describe(plan: Plan, dataset: Dataset) -> str:
+    """The size of the data, the folds, and the hyper-parameters as scaled to the data, for the log."""
+    rows = dataset.data.labels.size
+    docs = ", ".join(str(plan.docs_of(number, rows)) for number in plan.docs_per_leaf)
+    own_folds = plan.own_folds and dataset.parts is not None
+    folds = int(dataset.parts.max()) + 1 if own_folds and dataset.parts is not None else plan.folds
+    return (
+        f"{counted(len(dataset.data), 'query')}, {counted(rows, 'document')}, "
+        f"{folds} folds{' of its own' if own_folds else ''}, "
+        f"docs per leaf {docs} (plan: {', '.join(map(str, plan.docs_per_leaf))}), at most {max(plan.trees)} trees"
+        f"{_changes(plan)}"
+    )
+
+
+def _changes(plan: Plan) -> str:
+    """What was changed of a protocol."""
+    shown = [f"{name} {ours} instead of {theirs}" for name, (theirs, ours) in plan.changed().items()]
+    return f"; CHANGED from the protocol: {'; '.join(shown)}" if shown else ""
+
+
+def _count_jobs(context: Context, grid: list[TreeSettings]) -> int:
+    """How many jobs there are; LambdaMART with the chosen trees is one of the grid, unless their number is chosen."""
+    plan, folds = context.plan, len(context.split.folds)
+    choosing = len(grid) if _has_choice(plan, grid) else 0
+    again = not choosing or len(plan.trees) > 1
+    return len(plan.learned) + folds * (choosing + len(plan.learners()) - 1 + again)
+
+
+def _has_choice(plan: Plan, grid: list[TreeSettings]) -> bool:
+    """Whether there are hyper-parameters to choose."""
+    return len(grid) > 1 or len(plan.trees) > 1
+
+
+Task = tuple[dict[str, Any], Callable[[], JobResult]]
+"""The request of a job, and the function that computes its result."""
+
+
+@dataclass
+class _Runner:
+    """Runs jobs in threads, and stores their results."""
+
+    context: Context
+    store: JobStore
+    workers: int
+    counter: _Counter
+    counted: set[str] = field(default_factory=set)
+    stop: Event = field(default_factory=Event)
+
+    @property
+    def threads(self) -> int:
+        """The threads of one training."""
+        return max(1, available_cores() // self.workers)
+
+    def run_baselines(self, trees: TreeSettings) -> None:
+        """The learned baselines, before all jobs that compare with them."""
+        context, names = self.context, self.context.plan.learned
+        requests = {name: context.baseline_request(name, trees) for name in names}
+        self._run([
+            (request, partial(run_baseline_job, context, name, trees, self.threads))
+            for name, request in requests.items()
+        ])  # fmt: skip
+        context.learned_keys = {name: request_key(request) for name, request in requests.items()}
+        context.learned = {name: self.store.load(request)[SCORES] for name, request in requests.items()}
+
+    def choose_trees(self, grid: list[TreeSettings]) -> list[TreeSettings]:
+        """The hyper-parameters of each fold: the best of plain LambdaMART on its validation queries."""
+        plan, folds = self.context.plan, range(len(self.context.split.folds))
+        if not _has_choice(plan, grid):
+            return [grid[0] for _ in folds]
+        jobs = {fold: [Job(fold, "lambdamart", 0.0, trees) for trees in grid] for fold in folds}
+        results = self.run([job for own in jobs.values() for job in own])
+        return [_best(plan, [(job.trees, results[job][HISTORY]) for job in jobs[fold]]) for fold in folds]
+
+    def run(self, jobs: Iterable[Job]) -> dict[Job, JobResult]:
+        """The results of jobs; those that are not stored yet are computed."""
+        requests = {job: self.context.request(job) for job in jobs}
+        self._run([
+            (request, partial(run_job, self.context, job, self.threads, self._check_stop))
+            for job, request in requests.items()
+        ])  # fmt: skip
+        return {job: self.store.load(request) for job, request in requests.items()}
+
+    def _check_stop(self, _: Iteration) -> None:
+        """Ends this training if another one failed or was interrupted."""
+        if self.stop.is_set():
+            raise SurefootError("stopped")
+
+    def _run(self, tasks: Iterable[Task]) -> None:
+        new = {key: task for task in tasks if (key := request_key(task[0])) not in self.counted}
+        self.counted.update(new)
+        waiting = [task for task in new.values() if task[0] not in self.store]
+        for _ in range(len(new) - len(waiting)):
+            self.counter.count(computed=False)
+        from surefoot.learn.engines.lightgbm import fixed_threads
+
+        with fixed_threads(self.threads), ThreadPoolExecutor(self.workers) as pool:
+            futures = [pool.submit(self._compute, task) for task in waiting]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+                    self.counter.count(computed=True)
+            except BaseException:
+                self.stop.set()
+                for future in futures:
+                    future.cancel()
+                raise
+
+    def _compute(self, task: Task) -> None:
+        request, compute = task
+        self.store.save(request, compute())
+
+
+def _best(plan: Plan, histories: list[tuple[TreeSettings, FloatArray]]) -> TreeSettings:
+    """The hyper-parameters with the best metric on validation queries; the first of equal ones."""
+    candidates = [(values.max(), trees) for trees, values in histories]
+    if len(plan.trees) > 1:
+        candidates = [
+            (values[number - 1], replace(trees, n_estimators=number, early_stopping=False))
+            for trees, values in histories
+            for number in plan.trees
+        ]
+    return max(candidates, key=lambda candidate: candidate[0])[1]
+
+
+def _join_folds(context: Context, results: list[JobResult]) -> dict[str, FloatArray]:
+    """Each metric on the tested queries, in the order of the data."""
+    order = np.argsort(np.concatenate([fold.test for fold in context.split.folds]))
+    return {name: np.concatenate([own[name] for own in results])[order] for name in context.metrics}

@@ -1,0 +1,144 @@
+"""The trade-off of an experiment: risk and gain over alphas on the test queries of all folds, as in SIGIR 2012."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from surefoot._typing import BoolArray, FloatArray, IntArray
+from surefoot.io.atomic import write_text
+from surefoot.learn.data import RankingData
+from surefoot.learn.query_features import query_feature
+from surefoot.learn.training import HISTORY as HISTORY_FILE
+from surefoot.learn.training import history_csv
+from surefoot.results import Result
+from surefoot.scores import Scores
+from surefoot.stats.bootstrap import BootstrapMethod
+from surefoot_lab.experiments.claims import claims_table
+from surefoot_lab.experiments.jobs import CURVE, TEST_SCORES, TRAIN_VALUES, TREES_KEPT, VALID_SCORES
+from surefoot_lab.experiments.plan import label
+from surefoot_lab.tradeoff.churn import disagreement, kendall_distance
+from surefoot_lab.tradeoff.convergence import iterations_to_fraction
+from surefoot_lab.tradeoff.files import write_sweep
+from surefoot_lab.tradeoff.sweep import QueryScores, Sweep
+from surefoot_lab.tradeoff.tables import tradeoff_tables
+
+if TYPE_CHECKING:
+    from surefoot_lab.experiments.jobs import Context
+    from surefoot_lab.experiments.store import JobResult
+
+RESAMPLES = 2000
+ALPHA = "alpha={:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Tradeoff:
+    """The models of one objective: the test queries of all folds, and the tables made of them."""
+
+    sweep: Sweep
+    tables: Mapping[str, Result]
+
+
+def tradeoffs_of(context: Context, results: Mapping[str, Sequence[JobResult]]) -> dict[str, Tradeoff]:
+    """The trade-off of each objective, from the results of each learner in each fold."""
+    bootstrap, found = BootstrapMethod(n_resamples=RESAMPLES, seed=context.plan.seed), {}
+    for objective in context.plan.objectives:
+        learners = {0.0: label("lambdamart", 0.0), **{alpha: label(objective, alpha) for alpha in context.plan.alphas}}
+        own = {alpha: results[name] for alpha, name in sorted(learners.items()) if name in results}
+        folds = [_fold_sweep(context, objective, index, own) for index in range(len(context.split.folds))]
+        sweep = pool(folds)
+        tables = tradeoff_tables(sweep, folds, bootstrap)
+        if context.plan.name == "sigir2012":
+            curves = {alpha: [fold[CURVE] for fold in parts] for alpha, parts in own.items()}
+            tables["claims"] = claims_table(sweep, curves, context.dataset.name, context.dataset.is_mslr)
+        found[objective] = Tradeoff(sweep, tables)
+    return found
+
+
+def _fold_sweep(context: Context, objective: str, index: int, results: Mapping[float, Sequence[JobResult]]) -> Sweep:
+    """The trade-off of one fold."""
+    plan, data, fold = context.plan, context.dataset.data, context.split.folds[index]
+    parts = {ALPHA.format(alpha): folds[index] for alpha, folds in results.items()}
+    test, churn = _query_scores(context, fold.test, {name: part[TEST_SCORES] for name, part in parts.items()})
+    valid, _ = _query_scores(context, fold.valid, {name: part[VALID_SCORES] for name, part in parts.items()})
+    train_data = data.select(fold.train)
+    bound = next(iter(context.metrics.values())).bind(train_data.labels, train_data.bounds, plan.empty)
+    base = context.baseline_scores[data.rows(fold.train)]
+    rows = np.stack([bound(base), *(bound.fill_empty(part[TRAIN_VALUES]) for part in parts.values())])
+    names = [f"fold {index + 1}/{query}" for query in train_data.queries]
+    trained = _scores(rows, [context.baseline, *parts], names, bound.counted, test.scores.measure)
+    start = float(valid.scores.values[0].mean())
+    to95 = [iterations_to_fraction(part[CURVE] - start) for part in parts.values()]
+    return Sweep(
+        objective, np.array(list(results)), tuple(int(part[TREES_KEPT][0]) for part in parts.values()), test.scores,
+        trained, tuple([{"mean": float(mean)} for mean in part[CURVE]] for part in parts.values()), True, churn,
+        test.feature, (), test.disagreement, valid, tuple(np.nan if one is None else float(one) for one in to95),
+    )  # fmt: skip
+
+
+def _query_scores(context: Context, queries: IntArray, scores: Mapping[str, FloatArray]) -> tuple[QueryScores, Scores]:
+    """Scores, selecting feature and disagreement of some queries; the distance of each ranking to the baseline's."""
+    data: RankingData = context.dataset.data.select(queries)
+    bound = next(iter(context.metrics.values())).bind(data.labels, data.bounds, context.plan.empty)
+    base = context.baseline_scores[context.dataset.data.rows(queries)]
+    rows = np.stack([bound(base), *(bound(own) for own in scores.values())])
+    counted, measure = bound.counted, str(bound.metric)
+    feature = None
+    if context.query_feature is not None:
+        values = query_feature(data, context.query_feature)[None]
+        feature = _scores(values, [context.query_feature], data.queries, counted, "value")
+    apart = disagreement(list(scores.values()), data.bounds)[None]
+    churn = np.stack([kendall_distance(base, own, data.bounds) for own in scores.values()])
+    found = QueryScores(
+        _scores(rows, [context.baseline, *scores], data.queries, counted, measure), feature,
+        _scores(apart, ["disagreement"], data.queries, counted, "value"),
+    )  # fmt: skip
+    return found, _scores(churn, list(scores), data.queries, counted, "value")
+
+
+def _scores(rows: FloatArray, names: Sequence[str], queries: Sequence[str], counted: BoolArray, measure: str) -> Scores:
+    topics = [query for query, counts in zip(queries, counted, strict=True) if counts]
+    return Scores(rows[:, counted], list(names), topics, measure)
+
+
+def pool(folds: Sequence[Sweep]) -> Sweep:
+    """The queries of all folds as one trade-off; histories and iterations are means over folds, trees the median."""
+    first, shortest = folds[0], [min(map(len, own)) for own in zip(*(fold.histories for fold in folds), strict=True)]
+    histories = tuple(
+        [{"mean": float(np.mean([fold.histories[model][at]["mean"] for fold in folds]))} for at in range(length)]
+        for model, length in enumerate(shortest)
+    )
+    converged = np.array([fold.to95 for fold in folds], dtype=np.float64)
+    known = ~np.isnan(converged)
+    means = np.where(known, converged, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    return replace(
+        first,
+        trees=tuple(round(median(fold.trees[model] for fold in folds)) for model in range(len(first.models))),
+        test=_joined([fold.test for fold in folds]),
+        train=_joined([fold.train for fold in folds]),
+        histories=histories,
+        churn=_joined([fold.churn for fold in folds if fold.churn is not None]),
+        feature=_joined([fold.feature for fold in folds if fold.feature is not None]) if first.feature else None,
+        disagreement=_joined([fold.disagreement for fold in folds if fold.disagreement is not None]),
+        valid=None,
+        to95=tuple(np.where(known.any(axis=0), means, np.nan).tolist()),
+    )
+
+
+def _joined(parts: Sequence[Scores]) -> Scores:
+    topics = [topic for part in parts for topic in part.topics]
+    return Scores(np.concatenate([part.values for part in parts], axis=1), parts[0].systems, topics, parts[0].measure)
+
+
+def write_tradeoff(sweep: Sweep, folder: Path) -> None:
+    """Write a trade-off as `surefoot tradeoff` does, without models, so that `surefoot figure` draws it."""
+    write_sweep(sweep, folder)
+    for alpha, history in zip(sweep.alphas, sweep.histories, strict=True):
+        own = folder / f"alpha-{alpha:g}"
+        own.mkdir(exist_ok=True)
+        write_text(own / HISTORY_FILE, history_csv(history))

@@ -1,0 +1,1 @@
+"""Plots of trade-offs and of the atlas."""

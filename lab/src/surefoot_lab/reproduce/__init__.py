@@ -1,0 +1,211 @@
+"""The published tables, and the code that recomputes each cell of them.
+
+`reproduce` puts every published value beside the recomputed one and says whether they are equal to the printed digit,
+or why not, or that nobody knows. No cell is left out, and no tolerance is fitted to the difference that it excuses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from surefoot._typing import PathLike
+from surefoot.errors import SurefootError
+from surefoot.results import Column, Result, signature
+from surefoot.scores import Scores
+from surefoot_lab.reproduce import arithmetic, claims, ecir2014, ecir2020, learned, sigir2014, sigir2016
+from surefoot_lab.reproduce.cells import VERDICTS, Cell, printed
+from surefoot_lab.reproduce.copies import Reach, Recompute, reaches
+from surefoot_lab.reproduce.learned import Experiment, read_experiments
+
+COLLECTION = "trec-web-2012"
+NEEDS_SCORES = f"needs the scores of TREC 2012: surefoot data get {COLLECTION}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table: its title, and how its cells are recomputed."""
+
+    title: str
+    cells: Callable[[Scores | None, Experiment], list[Cell]]
+    waits_for_scores: bool = False
+
+
+def _of_scores(
+    title: str,
+    files: tuple[str, ...],
+    recompute: Recompute,
+    explain: Callable[[Cell, Reach], Cell] = lambda cell, reach: reach.explain(cell),
+) -> Table:
+    """A table that needs the scores of TREC 2012."""
+
+    def cells(scores: Scores | None, _: Experiment) -> list[Cell]:
+        if scores is None:
+            return _as_printed(files)
+        found = list(recompute(scores))
+        if all(cell.equal for cell in found):
+            return found
+        reach = reaches(recompute, scores)
+        return [explain(cell, reach[cell.row, cell.column]) for cell in found]
+
+    return Table(title, cells, waits_for_scores=True)
+
+
+def _of_print(title: str, recompute: Callable[[], Iterable[Cell]]) -> Table:
+    """A table that needs no data."""
+    return Table(title, lambda scores, found: list(recompute()))
+
+
+def _of_experiment(title: str, recompute: Callable[[Experiment], Iterable[Cell]]) -> Table:
+    """A table of learned rankers."""
+    return Table(title, lambda scores, found: list(recompute(found)))
+
+
+def _claims(scores: Scores | None, found: Experiment) -> list[Cell]:
+    if scores is None:
+        return _as_printed(("claims", "ecir2014-implied-taus"), labels=2)
+    reach = {column: own for (_, column), own in reaches(claims.moved_claims, scores).items()}
+    return [claims.explain(cell, reach.get(cell.column)) for cell in claims.claims(scores, found)]
+
+
+def _as_printed(files: tuple[str, ...], labels: int = 1) -> list[Cell]:
+    """The cells of a table that can't be recomputed here; the first columns of a file name a row."""
+    return [
+        Cell(" ".join(list(line.values())[:labels]), column, value, None, NEEDS_SCORES)
+        for file in files
+        for line in printed(file)
+        for column, value in list(line.items())[labels:]
+        if value
+    ]
+
+
+TABLES = {
+    "sigir2014-table1": _of_scores(
+        "SIGIR 2014, table 1: U_Risk and its standard errors",
+        ("sigir2014-table1-standard-errors",),
+        sigir2014.table1,
+        sigir2014.explain_table1,
+    ),
+    "sigir2014-table2": _of_scores(
+        "SIGIR 2014, table 2: T_Risk and p", ("sigir2014-table2-trisk-pvalues",), sigir2014.table2
+    ),
+    "sigir2014-table3": _of_experiment("SIGIR 2014, table 3: learned rankers on MSLR", learned.sigir2014_table3),
+    "ecir2014-table1": _of_scores(
+        "ECIR 2014, table 1: U_Risk against indriCASP", ("ecir2014-table1-urisk",), ecir2014.table1
+    ),
+    "ecir2014-table2": _of_scores(
+        "ECIR 2014, table 2: every run as the baseline, alpha = 10",
+        ("ecir2014-table2-every-run-as-baseline-a10", "ecir2014-table2-ranks"),
+        ecir2014.table2,
+    ),
+    "ecir2014-table3": _of_scores(
+        "ECIR 2014, table 3: MEAN, MEDIAN and MAX as the baseline",
+        (ecir2014.VIRTUAL_TABLE,),
+        ecir2014.table3,
+        ecir2014.explain_table3,
+    ),
+    "sigir2016-table3": _of_print("SIGIR 2016, table 3: margins of the example", sigir2016.table3),
+    "sigir2016-table4": _of_print("SIGIR 2016, table 4: z against a single baseline", sigir2016.table4),
+    "sigir2016-table5": _of_print("SIGIR 2016, table 5: Z_Risk and GeoRisk of the example", sigir2016.table5),
+    "sigir2016-table6": _of_scores(
+        "SIGIR 2016, table 6: all measures on TREC 2012",
+        ("sigir2016-table6-trec2012",),
+        sigir2016.table6,
+        sigir2016.explain_table6,
+    ),
+    "sigir2016-table7": _of_experiment("SIGIR 2016, table 7: learned rankers on MSLR", learned.sigir2016_table7),
+    "ecir2020-table2": _of_scores(
+        "ECIR 2020, table 2: linear and smooth values", ("ecir2020-table2-linear-vs-smooth",), ecir2020.table2
+    ),
+    "claims": Table("What the papers say in their text", _claims, waits_for_scores=True),
+    "arithmetic": _of_print("What printed cells say of each other", arithmetic.arithmetic),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction(Result):
+    """One row for each cell; ``waiting`` are the tables that were not run because the scores are missing."""
+
+    summary: dict[str, int]
+    waiting: tuple[str, ...]
+
+    def tables(self) -> dict[str, Result]:
+        """The rows of each table."""
+        names = dict.fromkeys(self.columns["table"])
+        return {name: self._only(name) for name in names}
+
+    def _only(self, table: str) -> Result:
+        rows = [row for row in self.rows() if row["table"] == table]
+        return Result(
+            self.signature, {column: [row[column] for row in rows] for column in rows[0] if column != "table"}
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary, and the tables with their cells."""
+        tables = [
+            {"table": name, "title": TABLES[name].title, "cells": result.rows()}
+            for name, result in self.tables().items()
+        ]
+        return {"signature": self.signature, "summary": self.summary, "tables": tables, "waiting": list(self.waiting)}
+
+
+def load_scores() -> Scores | None:
+    """ERR@20 of the TREC 2012 Web runs; None if the collection is not on this machine."""
+    from surefoot.io.tables import read_scores
+    from surefoot_lab.datasets.store import locate
+
+    folder = locate(COLLECTION)
+    return None if folder is None else read_scores(folder / "err20.csv", measure="ERR@20")
+
+
+def reproduce(
+    scores: Scores | None = None, tables: Sequence[str] = (), *, experiments: Sequence[PathLike] = ()
+) -> Reproduction:
+    """Recompute the published tables (all, or those named) from ERR@20 of the TREC 2012 Web runs.
+
+    Parameters
+    ----------
+    scores
+        ERR@20 of the runs; without them, only the tables that need none are recomputed.
+    tables
+        The names of tables, as in `TABLES`.
+    experiments
+        Folders that `surefoot experiment` wrote on MSLR-WEB10K, for the tables of learned rankers.
+
+    Returns
+    -------
+    Reproduction
+        One row for each published cell; ``waiting`` names the tables that were not recomputed.
+
+    Examples
+    --------
+    >>> reproduce(tables=["sigir2016-table5"]).summary
+    {'cells': 72, 'equal': 72, 'explained': 0, 'unexplained, known': 0, 'unexplained': 0, 'not run': 0}
+
+    """
+    chosen = list(tables) or list(TABLES)
+    unknown = [name for name in chosen if name not in TABLES]
+    if unknown:
+        raise SurefootError(f"no table {unknown[0]!r}; there are {', '.join(TABLES)}")
+    found = read_experiments(experiments)
+    cells = {name: TABLES[name].cells(scores, found) for name in chosen}
+    every = [(name, cell) for name, own in cells.items() for cell in own]
+    count = Counter(cell.verdict for _, cell in every)
+    columns: dict[str, Column] = {
+        "table": [name for name, _ in every],
+        "row": [cell.row for _, cell in every],
+        "column": [cell.column for _, cell in every],
+        "published": [cell.published for _, cell in every],
+        "recomputed": [cell.recomputed for _, cell in every],
+        "difference": [cell.difference for _, cell in every],
+        "verdict": [cell.verdict for _, cell in every],
+        "reason": [cell.reason for _, cell in every],
+    }
+    return Reproduction(
+        signature=signature("reproduce", tables=chosen),
+        columns=columns,
+        summary={"cells": len(every), **{verdict: count[verdict] for verdict in VERDICTS}},
+        waiting=tuple(name for name in chosen if scores is None and TABLES[name].waits_for_scores),
+    )

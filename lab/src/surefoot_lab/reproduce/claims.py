@@ -1,0 +1,141 @@
+"""Claims in the papers' text: tests, fractions, fences, coefficients, agreement of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from surefoot import risk
+from surefoot.analysis.agreement import value_agreement
+from surefoot.analysis.cross import cross
+from surefoot.analysis.explore import explore
+from surefoot.risk.values import Smooth, fences
+from surefoot.scores import Scores
+from surefoot.stats.agreement import kendall, pca
+from surefoot.stats.inference import t_inference
+from surefoot_lab.reproduce import sigir2014
+from surefoot_lab.reproduce.cells import Cell, printed
+from surefoot_lab.reproduce.copies import Reach
+from surefoot_lab.reproduce.ecir2014 import VIRTUAL_TABLE, mended, swap_reason
+from surefoot_lab.reproduce.learned import NEEDS_MSLR, TRAINED_ANEW, Experiment
+
+BASELINE = "indriCASP"
+CUT_OFF = "the paper cuts digits off instead of rounding"
+
+
+def claims(scores: Scores, found: Experiment) -> Iterator[Cell]:
+    """Every claim of claims.csv, and the taus that the printed tables of ECIR 2014 imply."""
+    values = _recomputed(scores) | _of_copies(scores)
+    for line in (*printed("claims"), *printed("ecir2014-implied-taus")):
+        if line["paper"] == "sigir2012" or "mslr" in line["claim"]:
+            own = found.claims.get((line["paper"], line["claim"]))
+            cell = Cell(line["paper"], line["claim"], line["value"], own)
+            yield cell.not_run(NEEDS_MSLR) if own is None else cell.remark(TRAINED_ANEW)
+        else:
+            yield Cell(line["paper"], line["claim"], line["value"], values.get(line["claim"]))
+
+
+def moved_claims(scores: Scores) -> Iterator[Cell]:
+    """The claims that depend on the two runs whose copies differ."""
+    return (Cell("", claim, "", value) for claim, value in _of_copies(scores).items())
+
+
+def explain(cell: Cell, reach: Reach | None) -> Cell:
+    """Digits cut off, swapped cells, other copies of runs."""
+    if cell.column in ("lower_fence", "rbo_geo_all"):
+        digits = 2 * cell.half_digit
+        cut = float(np.trunc(float(cell.recomputed or 0.0) / digits)) * digits
+        return cell.explain(CUT_OFF, cut, cut)
+    if cell.column.startswith("tau_"):
+        virtual, alpha = cell.column.split("_")[1:3]
+        if virtual in ("mean", "median"):
+            true = f"{_mended_tau(f'{virtual}_{alpha}'):.3f}"
+            low, high = (reach.low, reach.high) if reach else (np.nan, np.nan)
+            return cell.explain(swap_reason("", virtual), low, high, of=true)
+    return cell if reach is None else reach.explain(cell)
+
+
+def _mended_tau(column: str) -> float:
+    """Kendall's tau with the mean that a column of ECIR 2014's table 3 has after its swapped cells are put right."""
+    nine = [line["system"] for line in printed(VIRTUAL_TABLE)]
+    means = {line["system"]: float(line["err20"]) for line in printed("ecir2014-table1-urisk")}
+    return kendall({name: float(mended(name, column)) for name in nine}, means).tau
+
+
+def _recomputed(scores: Scores) -> dict[str, float | str]:
+    nine_of_2014 = [line["system"] for line in printed("ecir2014-table1-urisk")]
+    eight = [name for name in nine_of_2014 if name != BASELINE]
+    nine_of_2020 = [line["system"] for line in printed("ecir2020-table2-linear-vs-smooth")] + [BASELINE]
+    test = cross(scores, alpha=10, systems=eight).friedman
+    lower, upper = fences(np.delete(scores.values, scores.row(BASELINE), axis=0) - scores[BASELINE])
+    cubic, square, linear = Smooth(1.0).coefficients
+    return {
+        "friedman_p_every_run_as_baseline": test.p if test else float("nan"),
+        "rmse_parametric_vs_jackknife_se": _rmse_of_standard_errors(scores),
+        "significant_loss_topics_uogTrA44xi_a0": _significant_losses(scores, "uogTrA44xi"),
+        "significant_loss_topics_qutwb_a0": _significant_losses(scores, "qutwb"),
+        "lower_fence": lower,
+        "upper_fence": upper,
+        "smooth_cubic": cubic,
+        "smooth_square": square,
+        "smooth_linear": linear,
+        **_overlaps(scores),
+        "median_err20_of_nine": float(np.median(scores.select(nine_of_2020).values.mean(axis=1))),
+    }
+
+
+def _of_copies(scores: Scores) -> dict[str, float | str]:
+    nine = [line["system"] for line in printed("ecir2014-table1-urisk")]
+    shares = pca(scores, systems=nine, virtual=()).shares
+    pairs = (("srchvrs12c00", BASELINE), ("DFalah121A", "srchvrs12c00"), ("QUTparaBline", "srchvrs12c00"))
+    return {
+        "pca_first_axis_pct": 100 * float(shares[0]),
+        "pca_second_axis_pct": 100 * float(shares[1]),
+        **{
+            f"paired_t_p_{one}_vs_{other}": float(t_inference(scores[one], scores[other], 0.0).p)
+            for one, other in pairs
+        },
+        **_taus(scores),
+    }
+
+
+def _rmse_of_standard_errors(scores: Scores) -> float:
+    """Over all runs, as the paper says, not only over those that its table 1 shows."""
+    others = [name for name in scores.systems if name != BASELINE]
+    gaps = [
+        sigir2014.jackknife_se(scores, name) - t_inference(scores[name], scores[BASELINE], sigir2014.ALPHAS).se
+        for name in others
+    ]
+    return float(np.sqrt(np.mean(np.square(gaps))))
+
+
+def _significant_losses(scores: Scores, system: str) -> str:
+    rows = explore(scores, system, BASELINE, alpha=0.0).rows()
+    return " ".join(sorted(row["topic"] for row in rows if row["significant"] == "loss"))
+
+
+def _overlaps(scores: Scores) -> dict[str, float]:
+    """RBO (its minimum, p = 0.9) of linear and smooth rankings of all systems, Geo- as published."""
+    names = {"urisk": "rbo_u_all", "zrisk": "rbo_z_all", "geominus_published": "rbo_geo_all"}
+    rows = value_agreement(scores, BASELINE, 1.0, value=Smooth).rows()
+    largest = max(row["systems"] for row in rows)
+    return {
+        names[row["measure"]]: row["minimum"] for row in rows if row["systems"] == largest and row["measure"] in names
+    }
+
+
+def _taus(scores: Scores) -> dict[str, float]:
+    """Kendall's tau of the order under each virtual baseline with that by the mean (ECIR 2014, section 4).
+
+    The published values, stored as data, follow from the orders printed in tables 1 and 3.
+    """
+    nine = [line["system"] for line in printed("ecir2014-table3-mean-median-max")]
+    means = {name: float(scores[name].mean()) for name in nine}
+    found = {}
+    for virtual in ("MEAN", "MEDIAN", "MAX"):
+        baseline = scores.baseline(virtual, over=nine)
+        for alpha in (5, 10):
+            urisk = {name: float(risk.urisk(scores[name], baseline, alpha)) for name in nine}
+            found[f"tau_{virtual.lower()}_a{alpha}_vs_mean_implied"] = kendall(urisk, means).tau
+    return found

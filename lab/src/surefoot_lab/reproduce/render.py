@@ -1,0 +1,45 @@
+"""Published and recomputed figures side by side, for readers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from surefoot.results import Result
+from surefoot_lab.reproduce.cells import KNOWN
+
+if TYPE_CHECKING:
+    from surefoot_lab.reproduce import Reproduction
+
+
+def readable(table: Result) -> Result:
+    """The cells of one table with two digits more than were printed, and verdict and reason in one column."""
+    rows = table.rows()
+    verdicts = [f"{row['verdict']}: {row['reason']}" if row["reason"] else row["verdict"] for row in rows]
+    return Result(
+        table.signature,
+        {
+            "row": [row["row"] for row in rows],
+            "column": [row["column"] for row in rows],
+            "published": [row["published"] for row in rows],
+            "recomputed": [_digits(row, "recomputed") for row in rows],
+            "difference": [_digits(row, "difference") for row in rows],
+            "verdict": verdicts,
+        },
+    )
+
+
+def summary_line(result: Reproduction) -> str:
+    """How many cells, and how they fared."""
+    counts = result.summary
+    return (
+        f"{counts['cells']} cells: {counts['equal']} equal to the printed digit, {counts['explained']} explained, "
+        f"{counts[KNOWN]} unexplained and known, {counts['unexplained']} unexplained, {counts['not run']} not run"
+    )
+
+
+def _digits(row: dict[str, Any], column: str) -> str:
+    value = row[column]
+    if value is None or isinstance(value, str):
+        return value or "–"
+    _, point, decimals = row["published"].partition(".")
+    return f"{value:.{len(decimals) + 2}f}" if point else f"{value:g}"

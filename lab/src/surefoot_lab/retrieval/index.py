@@ -1,0 +1,169 @@
+"""A sparse index: term frequencies in documents, and the statistics that retrieval models need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import chain, pairwise
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from surefoot._typing import FloatArray
+from surefoot_lab.retrieval.collection import Collection
+from surefoot_lab.retrieval.tokens import terms
+
+Sparse: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
+Indices: TypeAlias = npt.NDArray[np.intp]
+Texts: TypeAlias = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """One field of the documents, and the queries in its vocabulary. Rows are documents or queries.
+
+    >>> field = Field.of([["a", "b", "a"], ["b"]], queries=[["b", "c"]])
+    >>> field.counts.toarray(), field.queries.toarray()
+    (array([[2., 1.], [0., 1.]]), array([[0., 1.]]))
+    >>> field.document_frequency, field.mean_length
+    (array([1., 2.]), 2.0)
+    """
+
+    counts: Sparse
+    queries: Sparse
+
+    @classmethod
+    def of(cls, documents: Texts, queries: Texts) -> Field:
+        """The field of tokenised documents and queries; terms of queries that no document has are left out."""
+        vocabulary = vocabulary_of(documents)
+        return cls(count(documents, vocabulary), count(queries, vocabulary))
+
+    @cached_property
+    def lengths(self) -> FloatArray:
+        """The number of terms of each document."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    @cached_property
+    def mean_length(self) -> float:
+        """The mean number of terms of a document."""
+        return float(self.lengths.mean())
+
+    @cached_property
+    def document_frequency(self) -> FloatArray:
+        """The number of documents that each term occurs in."""
+        return np.bincount(self.counts.indices, minlength=self.counts.shape[1]).astype(np.float64)
+
+    @cached_property
+    def idf(self) -> FloatArray:
+        """The idf of BM25: ln(1 + (N - n + ½) / (n + ½)) of a term that n of the N documents have."""
+        n = self.document_frequency
+        return np.log1p((self.size - n + 0.5) / (n + 0.5))
+
+    @cached_property
+    def collection_frequency(self) -> FloatArray:
+        """The number of occurrences of each term in all documents."""
+        return np.asarray(self.counts.sum(axis=0))
+
+    @property
+    def size(self) -> int:
+        """The number of documents."""
+        return int(self.counts.shape[0])
+
+    @property
+    def postings(self) -> tuple[FloatArray, Indices, Indices]:
+        """The frequency, document and term of each posting, as three vectors."""
+        documents = np.repeat(np.arange(self.size), np.diff(self.counts.indptr))
+        return self.counts.data, documents, self.counts.indices.astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The documents of a collection in four fields: terms, terms of the name, character 4-grams, pairs of terms.
+
+    Documents and topics are sorted by name. A document's terms are those of its name and its text;
+    names share the vocabulary of all terms, so that the two can be added. Without names that field is empty.
+    """
+
+    documents: tuple[str, ...]
+    topics: tuple[str, ...]
+    text: Field
+    names: Field
+    grams: Field
+    pairs: Field
+
+    @classmethod
+    def of(cls, task: Collection) -> Index:
+        """The index of a collection."""
+        documents, topics = tuple(sorted(task.documents)), tuple(sorted(task.queries))
+        names = [terms(document) if task.named else [] for document in documents]
+        texts = [name + terms(task.documents[document]) for name, document in zip(names, documents, strict=True)]
+        queries = [terms(task.queries[topic]) for topic in topics]
+        text = Field.of(texts, queries)
+        name = Field(count(names, vocabulary_of(texts)), text.queries)
+        letters = Field.of(_all_grams(texts), _all_grams(queries))
+        return cls(documents, topics, text, name, letters, Field.of(_all_pairs(texts), _all_pairs(queries)))
+
+
+@cache
+def grams(term: str, n: int = 4) -> tuple[str, ...]:
+    """The character n-grams of a term, its ends marked by underscores.
+
+    >>> grams("parse"), grams("of")
+    (('_par', 'pars', 'arse', 'rse_'), ('_of_',))
+    """
+    marked = f"_{term}_"
+    return tuple(marked[start : start + n] for start in range(max(1, len(marked) - n + 1)))
+
+
+def _all_grams(texts: Texts) -> Texts:
+    return [[gram for term in text for gram in grams(term)] for text in texts]
+
+
+def _all_pairs(texts: Texts) -> Texts:
+    return [[f"{one} {two}" for one, two in pairwise(text)] for text in texts]
+
+
+def vocabulary_of(texts: Texts) -> dict[str, int]:
+    """The column of each term."""
+    return {term: column for column, term in enumerate(sorted({term for text in texts for term in text}))}
+
+
+def count(texts: Texts, vocabulary: Mapping[str, int]) -> Sparse:
+    """How often each term of the vocabulary occurs in each text."""
+    columns = [[vocabulary[term] for term in text if term in vocabulary] for text in texts]
+    rows = np.repeat(np.arange(len(texts)), [len(own) for own in columns])
+    flat = np.fromiter(chain.from_iterable(columns), dtype=np.int64, count=len(rows))
+    # The constructor sums repeated cells, which counts the terms.
+    return sparse.csr_array((np.ones(len(rows)), (rows, flat)), shape=(len(texts), len(vocabulary)))
+
+
+def with_values(matrix: Sparse, data: FloatArray) -> Sparse:
+    """A matrix with the same sparsity and other values."""
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def repeat_rows(rows: npt.ArrayLike, matrix: Sparse) -> FloatArray:
+    """One value for each row, repeated for each of the row's stored values."""
+    return np.repeat(np.asarray(rows, dtype=np.float64), np.diff(matrix.indptr))
+
+
+def largest(matrix: Sparse, k: int) -> Sparse:
+    """The k largest values of each row, largest first; of equal ones the last columns, as in trec_eval.
+
+    >>> kept = largest(sparse.csr_array(np.array([[3.0, 1.0, 3.0, 2.0]])), k=3)
+    >>> kept.indices, kept.data
+    (array([2, 0, 3]...), array([3., 3., 2.]))
+    """
+    chosen = []
+    for start, end in pairwise(matrix.indptr):
+        values, columns = matrix.data[start:end], matrix.indices[start:end]
+        # Values that tie with the k-th are kept until the sort breaks the ties: select by value, sort, then cut.
+        least = np.partition(values, -k)[-k] if len(values) > k else -np.inf
+        few = np.flatnonzero(values >= least)
+        chosen.append(start + few[np.lexsort((columns[few], values[few]))[::-1][:k]])
+    kept = np.concatenate(chosen)
+    starts = np.cumsum([0, *map(len, chosen)])
+    return sparse.csr_array((matrix.data[kept], matrix.indices[kept], starts), shape=matrix.shape)

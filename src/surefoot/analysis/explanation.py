@@ -1,0 +1,328 @@
+"""Which groups of queries carry the loss? A search on one half of the queries, a test on the other, in both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot import risk
+from surefoot._seeds import generator
+from surefoot._typing import BoolArray, FloatArray
+from surefoot.analysis.query_features import (
+    FEWEST,
+    Condition,
+    Feature,
+    conditions_of,
+    judged_feature,
+    own_feature,
+    ranking_features,
+    text_features,
+    validate_usable,
+)
+from surefoot.effectiveness.sources import sources_of
+from surefoot.errors import SurefootError, counted, listed
+from surefoot.io.document_lists import Run
+from surefoot.results import Result, signature
+from surefoot.scores import Scores, ScoresLike
+from surefoot.stats.corrections import correct
+from surefoot.stats.group_test import group_test, welch_t
+
+LEVEL = 0.1
+FEWEST_QUERIES = 8 * FEWEST
+GROUPS = 4
+"""How many groups a half proposes at most: each further one costs all of them power."""
+PROMISING = 1.5
+"""The t that a group must reach on the half that proposes it."""
+OTHERS = "all other queries"
+COLUMNS = ("group", "queries", "loss", "topics", "mean_loss", "others", "delta", "p", "p_adjusted", "confirmed")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Explanation(Result):
+    """A row for each group that was tested; see `explain` for the columns. ``members`` are the topics of each."""
+
+    topics: tuple[str, ...]
+    members: tuple[BoolArray, ...]
+
+    def segments(self) -> dict[str, str]:
+        """The segment of each topic, as `surefoot.evaluate_segments`, the gate and the report take it.
+
+        A topic of several confirmed groups belongs to the first of them.
+        """
+        groups = [row for row, confirmed in enumerate(self["confirmed"]) if confirmed]
+        found = dict.fromkeys(self.topics, OTHERS)
+        for row in reversed(groups):
+            found |= {topic: str(self["group"][row]) for topic, own in zip(self.topics, self.members[row], strict=True)
+                      if own}  # fmt: skip
+        return found
+
+    def sentences(self) -> list[str]:
+        """The confirmed groups in words."""
+        return [_sentence(row) for row in self.rows() if row["confirmed"]]
+
+    def readable(self) -> Result:
+        """The rows with fractions in percent."""
+        columns: dict[str, Any] = dict(self.columns)
+        for name in ("queries", "loss"):
+            columns[name] = [f"{100 * value:.0f} %" for value in self[name]]
+        columns["confirmed"] = ["yes" if value else "no" for value in self["confirmed"]]
+        return Result(self.signature, columns, self.notes)
+
+
+def explain(
+    scores: ScoresLike,
+    system: str,
+    baseline: str,
+    *,
+    queries: Mapping[str, str] | None = None,
+    runs: Any = None,
+    documents: Iterable[str] | None = None,
+    features: Mapping[str, Mapping[str, object]] | None = None,
+    level: float = LEVEL,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> Explanation:
+    """Which groups of queries carry the loss?
+
+    Groups are fixed before any score is looked at: by the text of the queries, by how far the two rankings agree and
+    how fast their scores fall, by how much is judged. The queries are split in halves at random. On one half the group
+    whose mean loss is highest above that of the others (Welch's t) is taken, then the one among the queries that are
+    left, and so on, at most four. On the other half each is tested, without the queries of those before it, by a
+    studentised permutation test. Then the halves change places. Holm's correction at level / 2 on each half bounds the
+    probability that any group is confirmed by chance by ``level``, whatever the dependence of groups and halves.
+
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure; whatever `Scores.of` takes.
+    system, baseline
+        The system, and a system or MEAN, MEDIAN or MAX of each topic to compare it with.
+    queries
+        The text of each topic.
+    runs
+        The rankings of the two systems, as `surefoot.score_runs` takes them.
+    documents
+        The texts of the collection, to tell how rare words are; otherwise the queries tell.
+    features
+        Features of your own: by name, the value of each topic. Numbers are cut at quantiles, labels are groups.
+    level
+        The probability at which any group may be confirmed by chance.
+    n_resamples, seed
+        Of the permutation tests; the seed also splits the queries.
+
+    Returns
+    -------
+    Explanation
+        Columns ``group, queries, loss, topics, mean_loss, others, delta, p, p_adjusted, confirmed``: the group in
+        words, its fraction of the queries and of the loss, how many topics it has in all, the mean loss max(0, baseline
+        - system) within and outside, the mean difference within, p, p adjusted (to be compared with the level), and
+        whether it is confirmed. Fractions and means are over all queries of the half that tested the group, or of both;
+        p alone leaves out the queries of groups before it. The largest excess of loss over queries comes first.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> topics = [f"q{number}" for number in range(200)]
+    >>> texts = {topic: "size 42 shoes" if rng.random() < 0.2 else "blue shoes" for topic in topics}
+    >>> old = {topic: rng.uniform(0.4, 0.9) for topic in topics}
+    >>> new = {topic: old[topic] - 0.3 * ("42" in texts[topic]) + rng.normal(0, 0.05) for topic in topics}
+    >>> found = explain({"old": old, "new": new}, "new", "old", queries=texts)
+    >>> [(row["group"], row["confirmed"]) for row in found.rows()]
+    [('queries with a number', True)]
+
+    """
+    scores = Scores.of(scores)
+    delta = scores[system] - scores.baseline(baseline)
+    if not 0 < level < 1:
+        raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
+    if delta.size < FEWEST_QUERIES:
+        raise SurefootError(
+            f"groups are found on one half of the queries and tested on the other, which takes {FEWEST_QUERIES} "
+            f"queries or more; got {delta.size}"
+        )
+    conditions = conditions_of(_features(scores, (system, baseline), queries, runs, documents, features))
+    validate_usable(conditions, delta.size)
+    loss = np.maximum(-delta, 0.0)
+    found = Search(loss, conditions, n_resamples, seed).tested() if loss.any() else []
+    confirmed = adding([one for one in found if one.p_adjusted <= level], loss)
+    found = [*confirmed, *(one for one in found if one.p_adjusted > level)]
+    told = signature(
+        "explain",
+        measure=scores.measure,
+        system=system,
+        baseline=baseline,
+        topics=delta.size,
+        groups=len(conditions),
+        level=level,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
+    rows = [_row(one, delta, level) for one in found]
+    columns = {name: np.array([row[name] for row in rows]) for name in COLUMNS}
+    members = tuple(one.condition.members for one in found)
+    notes = (*scores.all_notes, *_notes(rows, loss, len(conditions), level))
+    return Explanation(signature=told, columns=columns, notes=notes, topics=scores.topics, members=members)
+
+
+def _features(
+    scores: Scores,
+    names: tuple[str, str],
+    queries: Mapping[str, str] | None,
+    runs: Any,
+    documents: Iterable[str] | None,
+    features: Mapping[str, Mapping[str, object]] | None,
+) -> Iterator[Condition | Feature]:
+    if queries is not None:
+        missing = [topic for topic in scores.topics if topic not in queries]
+        if missing:
+            raise SurefootError(f"no text of {counted(len(missing), 'topic')}: {listed(missing, 5)}")
+        yield from text_features([queries[topic] for topic in scores.topics], documents)
+    if runs is not None:
+        system, baseline = _rankings(runs, names)
+        yield from ranking_features(system, baseline, scores.topics)
+    if scores.judged is not None:
+        for name in names:
+            if name in scores.systems:
+                yield judged_feature(name, scores.judged[scores.row(name)])
+    for name, values in (features or {}).items():
+        yield from own_feature(name, [values.get(topic) for topic in scores.topics])
+
+
+def _rankings(runs: Any, names: tuple[str, str]) -> list[Run]:
+    """The runs of two names among those given."""
+    sources = {source.expected_name("file"): source for source in sources_of(runs)}
+    absent = [name for name in names if name not in sources]
+    if absent:
+        raise SurefootError(f"no run of {listed(absent)} among those given: {listed(sources)}")
+    return [sources[name].load("file", "error") for name in names]
+
+
+def _row(one: Tested, delta: FloatArray, level: float) -> dict[str, Any]:
+    """The figures of a group on the whole half that tested it, or on both; p is without the groups before it."""
+    inside, own = one.condition.members[one.tested_on], delta[one.tested_on]
+    whole, within, others = (float(risk.frisk(part, np.zeros(part.size))) for part in (own, own[inside], own[~inside]))
+    return {
+        "group": one.condition.words,
+        "queries": float(inside.mean()),
+        "loss": float(inside.mean()) * within / whole if whole else 0.0,
+        "topics": int(one.condition.members.sum()),
+        "mean_loss": within,
+        "others": others,
+        "delta": float(own[inside].mean()),
+        "p": one.p,
+        "p_adjusted": one.p_adjusted,
+        "confirmed": one.p_adjusted <= level,
+    }
+
+
+def _sentence(row: Mapping[str, Any]) -> str:
+    return f"{row['group']}: {100 * row['queries']:.0f} % of queries, {100 * row['loss']:.0f} % of the loss"
+
+
+def _notes(rows: Sequence[Mapping[str, Any]], loss: FloatArray, groups: int, level: float) -> Iterator[str]:
+    """What was found, in words."""
+    confirmed = [row for row in rows if row["confirmed"]]
+    yield from map(_sentence, confirmed)
+    lost = int((loss > 0).sum())
+    told = f"{counted(lost, 'query')} of {loss.size} lost, {loss.mean():.4f} on average; {groups} groups looked at"
+    if not confirmed:
+        yield f"no group is confirmed at level {level:g}: the loss may be spread over all queries, or they are too few"
+    yield f"{told}; {len(rows)} tested on queries that did not propose them"
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """A condition that one half or both proposed: the half that tested it (or both), its p and its adjusted p."""
+
+    condition: Condition
+    tested_on: BoolArray
+    p: float
+    p_adjusted: float
+
+    def excess(self, loss: FloatArray) -> float:
+        """The fraction of the loss less the fraction of the queries, where it was tested."""
+        inside = self.condition.members[self.tested_on]
+        return float(loss[self.tested_on][inside].sum() / max(loss[self.tested_on].sum(), 1e-300) - inside.mean())
+
+    def and_also(self, other: Tested) -> Tested:
+        """The same condition tested on either half: it is confirmed if one of them confirms it."""
+        tested_on = self.tested_on | other.tested_on
+        return Tested(self.condition, tested_on, min(self.p, other.p), min(self.p_adjusted, other.p_adjusted))
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The search among some conditions for those that queries with a high loss meet."""
+
+    loss: FloatArray
+    conditions: Sequence[Condition]
+    n_resamples: int
+    seed: int
+
+    def tested(self) -> list[Tested]:
+        """All conditions that were tested on a half that had no part in proposing them, the largest excess first.
+
+        Adjusted p are Holm's over the tests of a half, times 2 for the two halves: where each half falsely confirms a
+        group with probability level / 2, one of them does with at most level, however they depend on each other.
+        """
+        first = np.zeros(self.loss.size, np.bool_)
+        first[generator(self.seed).permutation(self.loss.size)[::2]] = True
+        found: dict[bytes, Tested] = {}
+        for half in (first, ~first):
+            for one in self._tested_on(~half, self._proposed_by(half)):
+                key = one.condition.members.tobytes()
+                found[key] = found[key].and_also(one) if key in found else one
+        return sorted(found.values(), key=lambda one: -one.excess(self.loss))
+
+    def _proposed_by(self, half: BoolArray) -> list[Condition]:
+        """The group with the highest t, then the one among the queries that are left, and so on."""
+        left, members = half.copy(), np.array([one.members for one in self.conditions])
+        proposed: list[Condition] = []
+        while len(proposed) < GROUPS:
+            open_ones = np.flatnonzero(_can_be_tested(members[:, left]))
+            t = welch_t(self.loss[left], members[np.ix_(open_ones, left)])
+            if not t.size or t.max() < PROMISING:
+                break
+            best = int(open_ones[np.argmax(t)])
+            proposed.append(self.conditions[best])
+            left &= ~members[best]
+        return proposed
+
+    def _tested_on(self, half: BoolArray, proposed: Sequence[Condition]) -> list[Tested]:
+        """The tests of groups, each among the queries that are in none before it; those too small to test drop out."""
+        left, p = half.copy(), []
+        for one in proposed:
+            inside = one.members[np.newaxis, left]
+            is_open = bool(_can_be_tested(inside)[0])
+            p.append(group_test(self.loss[left], inside, self.n_resamples, self.seed)[0] if is_open else np.nan)
+            left &= ~one.members
+        adjusted = np.minimum(2 * correct(p, "holm"), 1.0)
+        return [
+            Tested(one, half, float(own), float(both))
+            for one, own, both in zip(proposed, p, adjusted, strict=True)
+            if np.isfinite(own)
+        ]
+
+
+def _can_be_tested(members: BoolArray) -> BoolArray:
+    """Which groups have enough queries on either side."""
+    sizes = members.sum(axis=1)
+    return np.asarray((sizes >= FEWEST) & (members.shape[1] - sizes >= FEWEST))
+
+
+def adding(found: Sequence[Tested], loss: FloatArray) -> list[Tested]:
+    """Those whose queries that are in none before still lose more than the queries in none at all.
+
+    To leave out what was confirmed can't make a confirmation false.
+    """
+    kept: list[Tested] = []
+    left = np.ones(loss.size, np.bool_)
+    for one in found:
+        inside, outside = left & one.condition.members, left & ~one.condition.members
+        if inside.any() and outside.any() and loss[inside].mean() > loss[outside].mean():
+            kept.append(one)
+            left = outside
+    return kept

@@ -1,0 +1,256 @@
+"""Commands and options as values, and the options that several commands share.
+
+The parser, the help and the shell completion of a command come from its `Command`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from surefoot.cli import sentence
+from surefoot.errors import SurefootError
+
+if TYPE_CHECKING:
+    from surefoot.analysis.design import Population
+
+DEFAULT_MEASURE = "nDCG@10"
+FORMATS = ("table", "csv", "json", "md", "latex")
+VALUES = ("linear", "smooth", "monotone")
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option or a positional argument: its flags, and the keyword arguments of `argparse` for it."""
+
+    flags: tuple[str, ...]
+    settings: Mapping[str, Any]
+    group: str = ""
+
+    def but(self, **settings: Any) -> Option:
+        """The option with other settings."""
+        return replace(self, settings={**self.settings, **settings})
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its options and the function that runs it, or its kinds, each a command of its own."""
+
+    run: Callable[[argparse.Namespace], int] | None = None
+    options: Sequence[Option] = ()
+    examples: str | None = None
+    kinds: Callable[[], Mapping[str, Command]] | None = None
+    summary: str = ""
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options, or a parser for each kind, to a parser."""
+        parser.epilog = self.examples
+        if self.kinds is None:
+            parser.set_defaults(run=self.run)
+            add_options(parser, self.options)
+            return
+        kinds = self.kinds()
+        metavar = "KIND" if len(kinds) > 2 else "|".join(kinds)
+        parsers = parser.add_subparsers(dest="kind", metavar=metavar, title="kinds", required=True)
+        for name, kind in kinds.items():
+            kind.add_to(parsers.add_parser(name, help=kind.summary, description=sentence(kind.summary)))
+
+
+def add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> None:
+    """Add options to a parser, each to its group; ``--force`` stands beside the first file to be written."""
+    groups: dict[str, Any] = {"": parser}
+    for each in options:
+        if each.group not in groups:
+            groups[each.group] = parser.add_argument_group(each.group)
+        group = groups[each.group]
+        group.add_argument(*each.flags, **each.settings)
+        kind = each.settings.get("type")
+        if isinstance(kind, type) and issubclass(kind, NewFile) and "--force" not in parser._option_string_actions:
+            group.add_argument("--force", action="store_true", help="overwrite existing files")
+
+
+def option(*flags: str, group: str = "", **settings: Any) -> Option:
+    """An option, declared as for `argparse`."""
+    return Option(flags, settings, group)
+
+
+def grouped(group: str, *options: Option) -> tuple[Option, ...]:
+    """The options under a title of their own in the help."""
+    return tuple(replace(each, group=group) for each in options)
+
+
+class Once(argparse.Action):
+    """An option that may be given only once: a second value would silently replace the first."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, value: object, flag: str | None = None) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            raise argparse.ArgumentError(self, "is given twice; this command takes one")
+        setattr(namespace, self.dest, value)
+
+
+class NewFile(str):
+    """A file to be written. An existing one is overwritten only with ``--force``."""
+
+    __slots__ = ()
+
+    def exists(self) -> bool:
+        """Whether writing would overwrite it; pipes and devices are written to, not replaced."""
+        return os.path.isfile(self)  # noqa: PTH113 (pathlib is slow to load)
+
+
+class NewModel(NewFile):
+    """A folder for a model to be written into; it may exist, but not hold a model."""
+
+    __slots__ = ()
+
+    def exists(self) -> bool:
+        """Whether the folder holds a model."""
+        return os.path.isfile(os.path.join(self, "card.json"))  # noqa: PTH113, PTH118
+
+
+def refuse_to_overwrite(arguments: argparse.Namespace) -> None:
+    """Raise if a file that the command is to write exists, unless ``--force`` was given."""
+    if getattr(arguments, "force", False) or getattr(arguments, "resume", False):
+        return
+    for value in vars(arguments).values():
+        if isinstance(value, NewFile) and value.exists():
+            raise SurefootError(f"{value} exists; name another, or overwrite it with --force")
+
+
+def numbers(text: str) -> list[float]:
+    """Numbers of 0 or more, separated by commas."""
+    return [number(part) for part in text.split(",")]
+
+
+def number(text: str) -> float:
+    """A number of 0 or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of 0 or more, got {text!r}")
+    return value
+
+
+def hats(text: str) -> list[float]:
+    """Alphas from values of alpha-hat, separated by commas."""
+    return [hat(part) for part in text.split(",")]
+
+
+def hat(text: str) -> float:
+    """The alpha of an alpha-hat."""
+    alpha = number(text) - 1
+    if alpha < 0:
+        raise argparse.ArgumentTypeError(f"alpha-hat is 1 + alpha, 1 or more; got {text!r}")
+    return alpha
+
+
+def names(text: str) -> list[str]:
+    """Names separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def population(text: str) -> Population:
+    """PAIR, or names separated by commas."""
+    return "PAIR" if text == "PAIR" else names(text)
+
+
+QRELS = option(
+    "--qrels", metavar="FILE",
+    help="judgments for the runs: TREC, BEIR, CSV, JSON, judgment lists; irds:NAME of ir_datasets",
+)  # fmt: skip
+NAMES = option("--names", choices=("file", "tag"), default="file", help="name runs by file or by tag")
+INPUTS = grouped(
+    "input",
+    option("runs", nargs="*", metavar="RUN",
+           help="runs: TREC, JSON, Parquet or CSV, any compression; - is standard input"),
+    QRELS,
+    option("--repeats", action="append", default=[], metavar="NAME=GLOB",
+           help="runs of one system that ran several times, such as new='new.*.run'; repeatable"),
+    option("--scores", nargs="+", metavar="FILE",
+           help="score tables instead of runs: CSV, TSV, Parquet, or the output of trec_eval -q, gdeval, ndeval, "
+           "ir_measures; folders of MTEB's results"),
+    option("--measure", "--metric", action="append", metavar="NAME",
+           help=f"effectiveness measure as ir_measures names it (default for runs: {DEFAULT_MEASURE})"),
+    NAMES,
+    option("--duplicates", choices=("error", "first", "best"), default="error",
+           help="how to treat a document that a run lists twice for a topic (default: error)"),
+    option("--missing", choices=("error", "zero", "drop"), default="error",
+           help="how to treat topics that a system of a score table lacks (default: error)"),
+)  # fmt: skip
+"""What to read: runs with judgments, or tables of scores."""
+
+OUTPUT = option("-o", "--output", type=NewFile, metavar="FILE", help="write to a file instead of standard output")
+TABLE = grouped(
+    "output",
+    option("--format", choices=FORMATS, default="table", help="(default: table, or by the ending of -o)"),
+    option("--columns", type=names, metavar="LIST",
+           help="columns to show, by comma (default: all); evaluate adds correlation, rank_urisk, se_jackknife_urisk"),
+    option("--caption", metavar="TEXT", help="caption of a LaTeX table, which becomes a float"),
+    option("--label", metavar="NAME", help="label of a LaTeX table"),
+)  # fmt: skip
+"""How to print a table."""
+TABLE_FILE = (*TABLE, *grouped("output", OUTPUT))
+
+CANDIDATE = option("--candidate", "--system", action=Once, metavar="NAME", help="the system in question")
+SYSTEM = replace(CANDIDATE, flags=("--system", "--candidate"))
+SYSTEMS = option("--systems", type=names, metavar="LIST", help="systems to compare, by comma (default: all)")
+BASELINE = option("--baseline", action=Once, metavar="NAME", help="a system, or MEAN, MEDIAN, MAX of each topic")
+PAIR = (CANDIDATE.but(required=True), BASELINE.but(required=True))
+ALPHA = (
+    option("--alpha", type=number, default=1.0, metavar="A",
+           help="risk sensitivity: a loss weighs 1 + alpha (default: 1)"),
+    option("--alpha-hat", dest="alpha", type=hat, default=argparse.SUPPRESS, metavar="A",
+           help="instead of --alpha: 1 + alpha, as ECIR 2020 writes it"),
+)  # fmt: skip
+ALPHAS = (
+    ALPHA[0].but(type=numbers, default=[1.0], metavar="LIST",
+                 help="risk sensitivity: a loss weighs 1 + alpha; several by comma (default: 1)"),
+    ALPHA[1].but(type=hats, metavar="LIST"),
+)  # fmt: skip
+VALUE = (
+    option("--value", choices=VALUES, default="linear", help="value function of differences (default: linear)"),
+    option("--fences", nargs=2, type=float, metavar=("LOW", "HIGH"),
+           help="beyond which a difference is large, for smooth and monotone values (default: those of the "
+           "differences)"),
+)  # fmt: skip
+POPULATION = option(
+    "--population", type=population, metavar="LIST",
+    help="systems behind Z_Risk, GeoRisk and virtual baselines, by comma; PAIR: only system and baseline (default: all "
+    "that were read)",
+)  # fmt: skip
+UNJUDGED = option(
+    "--unjudged", choices=("zero", "skip", "bounds"), default="zero",
+    help="how to treat unjudged documents of runs: as not relevant, as in trec_eval (default); skip: leave them out of "
+    "the rankings; bounds: as not relevant, and add the least and the largest difference over all their grades",
+)  # fmt: skip
+ASSESSORS = option(
+    "--assessors", nargs="*", metavar="QRELS",
+    help="grades in doubt: none (of unjudged documents only), off, dl2019 (also those that another assessor may "
+    "change, as in TREC DL 2019; the same without a value), the share of grades that another assessor changes, or "
+    "qrels of other assessors (default: {default})",
+)  # fmt: skip
+CREDIBLE = (
+    option("--credible", action="store_true",
+           help="add the probability that a loss is one for another assessor too, with all documents judged; needs "
+           "runs"),
+    ASSESSORS.but(help=ASSESSORS.settings["help"].format(default="dl2019 with --credible, else off")),
+)  # fmt: skip
+QUERIES = option("--queries", metavar="FILE", help="texts of the queries: lines of topic, tab, text; JSONL; Parquet")
+TEXTS = (
+    QUERIES,
+    option("--documents-text", metavar="FILE", help="texts of the documents: lines of id, tab, text; JSONL; Parquet"),
+)
+SEGMENTS = (
+    option("--segments", metavar="FILE", help="CSV of topic,segment"),
+    option("--segment-by", metavar="COLUMN", help="the column of the segments file, if it has several"),
+)
+SEED = option("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
+N_RESAMPLES = option(
+    "--n-resamples", type=int, default=10_000, metavar="N", help="bootstrap resamples and permutations (default: 10000)"
+)
+RESAMPLING = (N_RESAMPLES, SEED)

@@ -1,0 +1,330 @@
+"""Containers: tables of columns with line numbers, read from delimited text and from JSON.
+
+`surefoot.io.frames` makes tables of data frames and of Parquet files.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surefoot._names import NAMELESS
+from surefoot._typing import FloatArray, IntArray, PathLike
+from surefoot.errors import InputError, SurefootError
+from surefoot.io.files import BYTE_ORDER_MARK
+from surefoot.io.ids import COLLIDING, Texts
+from surefoot.io.json_text import parse_json
+from surefoot.native import kernel
+
+MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
+_NUMBERS = {float, int, bool, type(None)}
+_BAD_ROW, _DOUBLED_QUOTE = 1, 2
+_find_rows, _find_cells, _read_cells = map(kernel, ("find_rows", "find_cells", "read_cells"))
+
+
+class CellError(SurefootError):
+    """An error in one row of a table; `in_file` adds the file and the row's line."""
+
+    def __init__(self, row: int, message: str) -> None:
+        self.row, self.message = row, message
+        super().__init__(row, message)
+
+    def __str__(self) -> str:
+        return f"row {self.row + 1}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A column of labels: the distinct names in order of appearance, and the index of each row's name."""
+
+    codes: IntArray
+    names: tuple[str, ...]
+
+    def name(self, row: int) -> str:
+        """The name of a row."""
+        return self.names[int(self.codes[row])]
+
+    def __getitem__(self, rows: IntArray | slice) -> Labels:
+        """The labels of some rows, without the names that don't occur there."""
+        codes = self.codes[rows]
+        occurs = np.bincount(codes, minlength=len(self.names)) > 0
+        if occurs.all():
+            return Labels(codes, self.names)
+        return Labels((np.cumsum(occurs) - 1)[codes], tuple(np.array(self.names, dtype=object)[occurs]))
+
+
+def labels_of(texts: Texts, what: str) -> Labels:
+    """Texts that repeat."""
+    numbered = texts.tokens.number()
+    if numbered is None:
+        raise SurefootError(f"the column {what!r} has {COLLIDING}")
+    codes, first = numbered
+    return Labels(codes.astype(np.int64), tuple(texts[first]))
+
+
+class Table:
+    """A table whose cells are Python objects. Other containers override how cells become texts and numbers."""
+
+    def __init__(self, columns: Iterable[str], cells: Sequence[Sequence[Any]], lines: Sequence[int] = ()) -> None:
+        self.columns, self._cells, self._lines = tuple(columns), cells, lines
+        self.height = len(cells[0]) if cells else 0
+
+    def line(self, row: int) -> int | None:
+        """The line number of a row; None if the container has no lines."""
+        return self._lines[row] if self._lines else None
+
+    def texts(self, column: int) -> Texts:
+        """A column of ids, without white space around them; none is empty."""
+        texts = self._texts(column).trimmed()
+        if not texts.length.all():
+            raise CellError(int(np.argmin(texts.length)), f"the {self.columns[column]} is empty")
+        return texts
+
+    def labels(self, column: int) -> Labels:
+        """A column of ids that repeat."""
+        return labels_of(self.texts(column), self.columns[column])
+
+    def numbers(self, columns: Sequence[int], rows: IntArray | None = None) -> FloatArray:
+        """Rows × columns, which ascend; NaN where a number is missing."""
+        values = self._numbers(columns, rows)
+        infinite = np.isinf(values)
+        if infinite.any():
+            row, column = np.argwhere(infinite)[0].tolist()
+            raise self._no_number("a finite number", values[row, column], row, columns[column], rows)
+        return values
+
+    def _texts(self, column: int) -> Texts:
+        return self._named(self._cells[column], column)
+
+    def _numbers(self, columns: Sequence[int], rows: IntArray | None) -> FloatArray:
+        return np.column_stack([self._parsed(self._cells[column], column, rows) for column in columns])
+
+    def _named(self, cells: Iterable[Any], column: int) -> Texts:
+        """Cells of any kind as texts."""
+        try:
+            return Texts.of([cell if type(cell) is str else as_text(cell) for cell in cells])
+        except (TypeError, UnicodeEncodeError):
+            raise SurefootError(f"column {self.columns[column]!r}: expected names, as texts or numbers") from None
+
+    def _parsed(self, cells: Sequence[Any], column: int, rows: IntArray | None) -> FloatArray:
+        """Cells of any kind as numbers; ``rows`` are the rows to parse."""
+        chosen = cells if rows is None else [cells[row] for row in rows.tolist()]
+        try:
+            if set(map(type, chosen)) <= _NUMBERS:
+                return np.array(chosen, np.float64)
+        except OverflowError:
+            pass
+        values = np.empty(len(chosen))
+        for index, cell in enumerate(chosen):
+            try:
+                values[index] = parse_number(cell)
+            except (TypeError, ValueError, OverflowError):
+                found = cell.strip() if isinstance(cell, str) else str(cell)
+                raise self._no_number("a number", repr(found), index, column, rows) from None
+        return values
+
+    def _no_number(self, expected: str, found: object, index: int, column: int, rows: IntArray | None) -> CellError:
+        row = index if rows is None else int(rows[index])
+        return CellError(row, f"column {self.columns[column]!r}: expected {expected}, found {found}")
+
+
+class DelimitedTable(Table):
+    """The rows of delimited text at these offsets; cells are parsed when they are asked for."""
+
+    def __init__(self, header: Header, data: bytes, rows: IntArray) -> None:
+        self.columns, self.height = header.cells, rows.size
+        self.data, self.rows, self.mark = data, rows, ord(header.separator)
+
+    def line(self, row: int) -> int:
+        return self.data.count(b"\n", 0, int(self.rows[row])) + 1
+
+    def _texts(self, column: int) -> Texts:
+        start, length = np.empty(self.height, np.int64), np.empty(self.height, np.int32)
+        _find_cells(np.frombuffer(self.data, np.uint8), self.rows, self.mark, column, start, length)
+        return Texts(self.data, start, length)
+
+    def _numbers(self, columns: Sequence[int], rows: IntArray | None) -> FloatArray:
+        chosen = self.rows if rows is None else self.rows[rows]
+        values = np.empty((chosen.size, len(columns)))
+        _read_cells(np.frombuffer(self.data, np.uint8), chosen, self.mark, np.array(columns, np.int64), values)
+        for row, index in np.argwhere(np.isnan(values) & np.signbit(values)).tolist():  # the kernel left them open
+            start, length = np.empty(1, np.int64), np.empty(1, np.int32)
+            data, at = np.frombuffer(self.data, np.uint8), chosen[row : row + 1]
+            _find_cells(data, at, self.mark, columns[index], start, length)
+            text = Texts(self.data, start, length)[0]
+            try:
+                values[row, index] = parse_number(text)
+            except ValueError:
+                raise self._no_number("a number", repr(text), row, columns[index], rows) from None
+        return values
+
+
+def parse_number(cell: Any) -> float:
+    """The number that a cell stands for, NaN if it is missing; ValueError, TypeError or OverflowError if it is none.
+
+    >>> parse_number(" 0.5 "), parse_number("N/A")
+    (0.5, nan)
+    """
+    if isinstance(cell, str):
+        word = cell.strip()
+        if word.lower() in MISSING_WORDS:
+            return np.nan
+        if "_" in word or not word.isascii():  # numbers in Python, not elsewhere
+            raise ValueError(word)
+        return float(word)
+    return np.nan if str(cell) in NAMELESS else float(cell)
+
+
+def as_text(cell: Any) -> str:
+    """An id as text: topic 151.0, from a column with missing values, is topic 151; a missing id is empty."""
+    if isinstance(cell, bytes):
+        return cell.decode(errors="replace")
+    if isinstance(cell, float | np.floating) and float(cell).is_integer():
+        return str(int(cell))
+    if hasattr(cell, "__len__") and not isinstance(cell, str):
+        raise TypeError
+    text = str(cell)
+    return "" if text in NAMELESS and not isinstance(cell, str) else text
+
+
+@contextmanager
+def in_file(path: PathLike, table: Table | None = None) -> Iterator[None]:
+    """Add the file, and the line of a cell if it is known, to errors raised inside."""
+    try:
+        yield
+    except InputError:
+        raise
+    except CellError as error:
+        line = None if table is None else table.line(error.row)
+        raise InputError(path, str(error) if line is None else error.message, line) from None
+    except SurefootError as error:
+        raise InputError(path, str(error)) from None
+
+
+def validate_text(path: PathLike, data: bytes) -> bytes:
+    """The data without a byte order mark, if it is UTF-8 text; carriage returns that end all lines become newlines."""
+    data = data.removeprefix(BYTE_ORDER_MARK)
+    if b"\0" in data:
+        raise InputError(path, "holds binary data, not a table as UTF-8 text")
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise InputError(path, "not UTF-8 text; save it with that encoding", line) from None
+        if BYTE_ORDER_MARK in data:
+            line = data.count(b"\n", 0, data.index(BYTE_ORDER_MARK)) + 1
+            raise InputError(path, "a byte order mark, as where files were joined; remove it", line)
+    if b"\n" not in data:
+        return data.replace(b"\r", b"\n")
+    stray = re.search(rb"\r(?!\n)", data) if b"\r" in data else None
+    if stray:
+        line = data.count(b"\n", 0, stray.start()) + 1
+        raise InputError(path, "a carriage return inside the line; end all lines alike", line)
+    return data
+
+
+@dataclass(frozen=True)
+class Header:
+    """The cells of the first line that is not blank, the line's number, and the offset behind it."""
+
+    cells: tuple[str, ...]
+    separator: str
+    line: int
+    end: int
+
+    @classmethod
+    def of(cls, path: PathLike, data: bytes) -> Header:
+        """The header of a table; separated by tabs if it has any, else by commas, else by semicolons."""
+        start = re.search(rb"\S", data).start()  # type: ignore[union-attr]
+        stop = data.find(b"\n", start)
+        stop = len(data) if stop < 0 else stop
+        line, number = data[start:stop].decode("utf-8").strip("\r"), data.count(b"\n", 0, start) + 1
+        separator = next((mark for mark in "\t,;" if mark in line), ",")
+        cells = (cell.strip() for cell in _cells(path, line, separator, number))
+        return cls(tuple(cells), separator, number, min(stop + 1, len(data)))
+
+
+def read_delimited(path: PathLike, data: bytes, header: Header | None = None) -> Table:
+    """The rows of validated text below its header; blank lines are skipped."""
+    header = header or Header.of(path, data)
+    rows, found = np.empty(data.count(b"\n", header.end) + 1, np.int64), np.empty(2, np.int64)
+    content, quoted = np.frombuffer(data, np.uint8), int(b'"' in data)
+    problem = _find_rows(content, header.end, ord(header.separator), len(header.cells), quoted, rows, found)
+    count, stopped = found.tolist()
+    if problem == _DOUBLED_QUOTE:
+        return _read_slowly(path, data, header)
+    if problem == _BAD_ROW:
+        begin = data.count(b"\n", 0, stopped) + 1
+        line = data[stopped : data.find(b"\n", stopped) if b"\n" in data[stopped:] else len(data)]
+        _refuse_other_width(path, _cells(path, line.decode().rstrip("\r"), header.separator, begin), header, begin)
+        raise InputError(path, "can't be read as cells of a table", begin)
+    if not count:
+        raise InputError(path, "there is a header but no row of scores")
+    return DelimitedTable(header, data, rows[:count].copy())
+
+
+def _read_slowly(path: PathLike, data: bytes, header: Header) -> Table:
+    """A table with quotes inside of quoted cells, which only the csv module reads."""
+    lines, rows = [], []
+    for number, cells in records(path, data[header.end :].decode(), header.separator):
+        line = number + data.count(b"\n", 0, header.end)
+        _refuse_other_width(path, cells, header, line)
+        lines.append(line)
+        rows.append(cells)
+    return Table(header.cells, [*zip(*rows, strict=True)], lines)
+
+
+def _refuse_other_width(path: PathLike, cells: Collection[str], header: Header, line: int) -> None:
+    if len(cells) != len(header.cells):
+        raise InputError(path, f"expected {len(header.cells)} columns as in the header, found {len(cells)}", line)
+
+
+def records(path: PathLike, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of the lines that are not blank, including the header, each with its line's number."""
+    for number, line in enumerate(io.StringIO(text, newline="\n"), 1):
+        cells = _cells(path, line.rstrip("\r\n"), separator, number)
+        if any(cell.strip() for cell in cells):
+            yield number, cells
+
+
+def _cells(path: PathLike, line: str, separator: str, number: int) -> list[str]:
+    """The cells of one line. A stray quote must not swallow lines, so a cell ends with its line."""
+    try:
+        return next(csv.reader([line], delimiter=separator, strict=True), [])
+    except csv.Error as error:
+        reason = "a quote is not closed" if "end of data" in str(error) else str(error)
+        raise InputError(path, f"can't be read as cells of a table: {reason}", number) from None
+
+
+def read_records(path: PathLike, data: bytes) -> Table:
+    """A table of JSON lines, one object on each, or of a JSON list of objects."""
+    rows, lines = (parse_json(data), []) if data.lstrip().startswith(b"[") else json_lines(path, data)
+    if not all(isinstance(row, dict) for row in rows):
+        raise InputError(path, 'expected a list of JSON objects such as {"query_id": ...}')
+    names = dict.fromkeys(name for row in rows for name in row)
+    return Table(map(str.strip, names), [[row.get(name) for row in rows] for name in names], lines)
+
+
+def json_lines(path: PathLike, data: bytes) -> tuple[list[dict[str, Any]], list[int]]:
+    """The objects of JSON lines, and the numbers of their lines."""
+    rows, lines = [], []
+    for number, line in enumerate(data.decode("utf-8-sig").split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = parse_json(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            raise InputError(path, 'expected a JSON object such as {"query_id": ...}', number)
+        rows.append(row)
+        lines.append(number)
+    return rows, lines

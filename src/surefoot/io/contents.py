@@ -1,0 +1,328 @@
+"""Contents: the formats of scores, runs and judgments.
+
+To add a format, add a `Format` to `FORMATS`, above those that would take its files for theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from surefoot._typing import PathLike
+from surefoot.errors import InputError, SurefootError, listed
+from surefoot.io.containers import Header, Table, read_delimited, read_records, validate_text
+from surefoot.io.files import BYTE_ORDER_MARK
+from surefoot.io.frames import read_parquet
+from surefoot.io.json_text import parse_json
+from surefoot.io.layouts import recognise
+from surefoot.io.measure_names import looks_like_measure
+from surefoot.io.roles import DOCUMENTS, GRADES, NAMES, RETRIEVED, find_column, role_of
+
+SUMMARY = "all"
+PARQUET = b"PAR1"
+MTEB_MODEL = "mteb_model_meta"
+OPENSEARCH = b"judgmentRatings"
+_LTR_LINE = re.compile(rb"^[ \t]*([^\s#]+)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:docid[ \t]*=[ \t]*)?(\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The content of a file whose format is to be found."""
+
+    path: PathLike
+    data: bytes
+
+    @cached_property
+    def first(self) -> bytes:
+        """The first line that is not blank."""
+        found = re.search(rb"\S[^\n]*", self.data.removeprefix(BYTE_ORDER_MARK))
+        return found.group() if found else b""
+
+    @property
+    def is_json(self) -> bool:
+        return self.first[:1] in (b"{", b"[")
+
+    @cached_property
+    def json(self) -> Any:
+        """The content as JSON, or as a list of the objects of JSON lines."""
+        try:
+            content = parse_json(self.data)
+        except ValueError as whole:
+            try:
+                return [parse_json(line) for line in self.data.splitlines() if line.strip()]
+            except ValueError:
+                raise InputError(self.path, f"damaged JSON ({whole})") from None
+        one_line = isinstance(content, dict) and content and not any(isinstance(x, dict) for x in content.values())
+        return [content] if one_line and find_column([*content], NAMES["topic"]) is not None else content
+
+    def has(self, key: str) -> bool:
+        """Whether the content is a JSON object that has a key."""
+        return self.is_json and isinstance(self.json, Mapping) and key in self.json
+
+    def header(self, *roles: Sequence[str]) -> bool:
+        """Whether the first line is the header of delimited text that has a column for each role."""
+        if not any(mark in self.first for mark in (b"\t", b",", b";")):
+            return False
+        try:
+            names = Header.of(self.path, self.first).cells
+        except (UnicodeDecodeError, InputError):
+            return False
+        return all(find_column(names, known) is not None for known in roles)
+
+
+@dataclass(frozen=True)
+class Content:
+    """A table of scores, or a run or judgments as `surefoot.io.memory` takes them.
+
+    ``name`` is the system's name, if the file has it outside of the table; ``summaries`` are ids that stand for all
+    topics.
+    """
+
+    source: Any
+    name: str | None = None
+    summaries: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of files that hold scores, a run or judgments: whether a file has it, and how it is read."""
+
+    name: str
+    holds: Literal["scores", "run", "qrels"]
+    sniff: Callable[[Source], bool]
+    read: Callable[[Source], Content]
+
+
+def read_content(source: Source, holds: Literal["scores", "run", "qrels"]) -> Content | None:
+    """The content of a file; None if it has no known format.
+
+    >>> read_content(Source("run.json", b'{"q1": {"d1": 2.5}}'), "run").source
+    {'q1': {'d1': 2.5}}
+    """
+    fitting = (one for one in FORMATS if one.holds == holds and one.sniff(source))
+    found = next(fitting, None)
+    return None if found is None else found.read(source)
+
+
+def _parquet(source: Source) -> Content:
+    return Content(read_parquet(source.path, source.data))
+
+
+def _delimited(source: Source) -> Content:
+    data = validate_text(source.path, source.data)
+    return Content(read_delimited(source.path, data))
+
+
+def _json(source: Source) -> Content:
+    return Content(source.json)
+
+
+def _score_records(source: Source) -> Content:
+    """JSON lines, as ``ir_measures --output_format jsonl`` prints, or a list of objects; each may name a system."""
+    return Content(read_records(source.path, source.data), summaries=frozenset({SUMMARY}))
+
+
+def _single_task(source: Source) -> Content:
+    raise InputError(source.path, "one result of MTEB; give the folder of its model, above that of the revision")
+
+
+def is_task_result(content: Any) -> bool:
+    """Whether parsed JSON is MTEB's result of a task."""
+    return isinstance(content, dict) and {"task_name", "scores"} <= content.keys()
+
+
+def _is_single_task(source: Source) -> bool:
+    if not source.is_json or b'"task_name"' not in source.data:
+        return False
+    try:
+        return is_task_result(parse_json(source.data))
+    except ValueError:
+        raise InputError(source.path, "not JSON, or cut off; get it again, or take it out of the folder") from None
+
+
+def _is_evaluator_line(source: Source) -> bool:
+    """Whether the first line has the three fields that trec_eval and ir_measures print."""
+    fields = source.first.decode().split()
+    if len(fields) != 3:
+        return False
+    return fields[:2] == ["runid", SUMMARY] or (_is_number(fields[2]) and role_of(fields[0]) is None)
+
+
+def _evaluator_lines(source: Source) -> Content:
+    """Lines of ``measure topic value`` (trec_eval) or ``topic measure value`` (ir_measures)."""
+    rows, lines = [], []
+    for number, line in enumerate(source.data.decode("utf-8").split("\n"), start=1):
+        fields = line.split()
+        if fields and len(fields) != 3:
+            message = f"expected measure, topic and value, found {len(fields)} columns"
+            raise InputError(source.path, message, number)
+        if fields:
+            rows.append(fields)
+            lines.append(number)
+    columns = [*zip(*rows, strict=True)]
+    if _measure_comes_first(set(columns[0]), set(columns[1])):
+        tag = next((row[2] for row in rows if row[:2] == ["runid", SUMMARY]), None)
+        return Content(Table(("measure", "topic", "value"), columns, lines), tag, frozenset({SUMMARY}))
+    return Content(Table(("topic", "measure", "value"), columns, lines), None, frozenset({SUMMARY}))
+
+
+def _measure_comes_first(first: set[str], second: set[str]) -> bool:
+    """Whether the measure comes first, as in trec_eval; detected by the position of the summary or by the names."""
+    if (SUMMARY in first) != (SUMMARY in second):
+        return SUMMARY in second
+    share_first, share_second = (sum(map(looks_like_measure, words)) / len(words) for words in (first, second))
+    return share_first >= share_second
+
+
+def _score_table(source: Source) -> Content:
+    """Delimited text; a run, judgments, or summaries only are refused with their name."""
+    header = Header.of(source.path, source.data)
+    fields = source.first.decode().split()
+    if role_of(header.cells[0]) is None:
+        if len(fields) == 2 and looks_like_measure(fields[0]) and _is_number(fields[1]):
+            message = "there are only summary lines; scores per topic are needed (-q in ir_measures)"
+            raise InputError(source.path, message, 1)
+        what = {4: "judgments (qrels)", 6: "a TREC run"}.get(len(fields))
+        if what and _is_number(fields[3]):
+            message = f"looks like {what}, not scores; runs are scored together with judgments"
+            raise InputError(source.path, message, 1)
+    try:
+        recognise(header.cells)
+    except SurefootError as error:
+        raise InputError(source.path, str(error), header.line) from None
+    return Content(read_delimited(source.path, source.data, header))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@contextmanager
+def _known_form(source: Source) -> Iterator[None]:
+    """Refuse JSON that begins like a known form and goes on otherwise."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        message = f"its JSON has a known beginning, but not the known form ({reason[:80]})"
+        raise InputError(source.path, message) from None
+
+
+def _mteb_predictions(source: Source) -> Content:
+    """The predictions of MTEB: by subset and split, beside the name of the model."""
+    with _known_form(source):
+        parts = {
+            f"{subset}/{split}": run
+            for subset, splits in source.json.items()
+            if subset != MTEB_MODEL
+            for split, run in splits.items()
+        }
+        if len(parts) != 1:
+            message = f"holds predictions of {listed(parts) or 'nothing'}; keep one subset and split in a file"
+            raise InputError(source.path, message)
+        name = str(source.json[MTEB_MODEL].get("model_name") or "").rpartition("/")[2]
+        return Content(next(iter(parts.values())), name or None)
+
+
+def _hits(source: Source) -> Content:
+    """The hits in the response of ``_rank_eval``, which come best first; sorted ones may lack scores."""
+    with _known_form(source):
+        run = {}
+        for query, detail in source.json["details"].items():
+            hits = [hit["hit"] for hit in detail["hits"]]
+            scores = [hit.get("_score") for hit in hits]
+            if None in scores:
+                scores = [-rank for rank in range(len(hits))]
+            run[query] = {hit["_id"]: score for hit, score in zip(hits, scores, strict=True)}
+        return Content(run)
+
+
+def _requested_ratings(source: Source) -> Content:
+    """The ratings in the request of ``_rank_eval``."""
+    with _known_form(source):
+        requests = source.json["requests"]
+        rated = [(one["id"], own["_id"], own["rating"]) for one in requests for own in one.get("ratings", ())]
+        return Content(rated)
+
+
+def _returned_ratings(source: Source) -> Content:
+    """The ratings in the response of ``_rank_eval``."""
+    with _known_form(source):
+        hits = ((query, hit) for query, detail in source.json["details"].items() for hit in detail["hits"])
+        return Content([(query, hit["hit"]["_id"], hit["rating"]) for query, hit in hits if hit["rating"] is not None])
+
+
+def _opensearch(source: Source) -> Content:
+    with _known_form(source):
+        return Content([*_opensearch_ratings(source.json)] or source.json)
+
+
+def _opensearch_ratings(content: Any) -> Iterator[tuple[str, str, float]]:
+    """Ratings of OpenSearch's Search Relevance Workbench, at any depth of the export."""
+    if isinstance(content, Mapping):
+        for one in content.get("judgmentRatings", ()):
+            yield from ((one["query"], rated["docId"], float(rated["rating"])) for rated in one["ratings"])
+        for value in content.values():
+            yield from _opensearch_ratings(value) if value is not content.get("judgmentRatings") else ()
+    elif isinstance(content, list):
+        for value in content:
+            yield from _opensearch_ratings(value)
+
+
+def _judgment_list(source: Source) -> Content:
+    """The lines of a judgment list of Elasticsearch LTR, without its comments."""
+    rated = []
+    for number, line in enumerate(source.data.removeprefix(BYTE_ORDER_MARK).split(b"\n"), start=1):
+        if not line.strip() or line.lstrip().startswith(b"#"):
+            continue
+        found = _LTR_LINE.match(line)
+        if found is None:
+            raise InputError(source.path, "expected grade, qid:QUERY, and the document behind #", number)
+        try:
+            grade, query, document = (field.decode() for field in found.groups())
+        except UnicodeDecodeError:
+            raise InputError(source.path, "not UTF-8 text; save it with that encoding", number) from None
+        rated.append((query, document, grade))
+    return Content(rated)
+
+
+def _is_parquet(source: Source) -> bool:
+    return source.data.startswith(PARQUET)
+
+
+def _is_judgment_list(source: Source) -> bool:
+    return b"qid:" in source.data[:10_000] and _LTR_LINE.search(source.data) is not None
+
+
+def _is_any(_: Source) -> bool:
+    return True
+
+
+FORMATS = [
+    Format("Parquet", "scores", _is_parquet, _parquet),
+    Format("one result of MTEB", "scores", _is_single_task, _single_task),
+    Format("JSON records", "scores", lambda source: source.is_json, _score_records),
+    Format("output of trec_eval or ir_measures", "scores", _is_evaluator_line, _evaluator_lines),
+    Format("delimited text", "scores", _is_any, _score_table),
+    Format("Parquet", "run", _is_parquet, _parquet),
+    Format("predictions of MTEB", "run", lambda source: source.has(MTEB_MODEL), _mteb_predictions),
+    Format("response of _rank_eval", "run", lambda source: source.has("details"), _hits),
+    Format("JSON", "run", lambda source: source.is_json, _json),
+    Format("delimited text", "run", lambda source: source.header(NAMES["topic"], DOCUMENTS, RETRIEVED), _delimited),
+    Format("Parquet", "qrels", _is_parquet, _parquet),
+    Format("request of _rank_eval", "qrels", lambda source: source.has("requests"), _requested_ratings),
+    Format("response of _rank_eval", "qrels", lambda source: source.has("details"), _returned_ratings),
+    Format("export of OpenSearch", "qrels", lambda source: source.is_json and OPENSEARCH in source.data, _opensearch),
+    Format("JSON", "qrels", lambda source: source.is_json, _json),
+    Format("delimited text", "qrels", lambda source: source.header(NAMES["topic"], DOCUMENTS, GRADES), _delimited),
+    Format("judgment list of Elasticsearch LTR", "qrels", _is_judgment_list, _judgment_list),
+]
+"""All formats, but for TREC's runs and judgments, which are read where no other fits."""

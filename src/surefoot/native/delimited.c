@@ -1,0 +1,160 @@
+/* Delimited text: rows of cells, one row on each line.
+
+   A cell that begins with a quote ends with the next one; its content may hold separators, but neither quotes nor line
+   ends. Python reads tables that have any. */
+#include "tokens.h"
+
+enum { FINE, BAD_ROW, DOUBLED_QUOTE };
+
+/* The bytes of the white space (as Python's str.isspace) at an offset; 0 if there is none. */
+SF_INLINE int64_t space_at(struct text text, int64_t at, int64_t end) {
+    const uint8_t *bytes = text.bytes + at;
+    if (bytes[0] <= ' ') return bytes[0] == ' ' || (bytes[0] >= 9 && bytes[0] <= 13) || bytes[0] >= 28;
+    if (bytes[0] < 128 || end - at < 2) return 0;
+    if (bytes[0] == 0xC2) return bytes[1] == 0x85 || bytes[1] == 0xA0 ? 2 : 0;
+    if (end - at < 3 || bytes[0] < 0xE1 || bytes[0] > 0xE3) return 0;
+    uint32_t letter = (uint32_t)(bytes[0] & 15) << 12 | (uint32_t)(bytes[1] & 63) << 6 | (bytes[2] & 63);
+    bool is_space = letter == 0x1680 || (letter >= 0x2000 && letter <= 0x200A) || letter == 0x2028 ||
+                    letter == 0x2029 || letter == 0x202F || letter == 0x205F || letter == 0x3000;
+    return is_space ? 3 : 0;
+}
+
+SF_INLINE void trim(struct text text, int64_t *start, int64_t *end) {
+    for (int64_t size; *start < *end && (size = space_at(text, *start, *end)) > 0;) *start += size;
+    while (*start < *end) {
+        int64_t size = 1;
+        while (size < 3 && *end - size > *start && (text.bytes[*end - size] & 0xC0) == 0x80) size++;
+        if (space_at(text, *end - size, *end) != size) return;
+        *end -= size;
+    }
+}
+
+/* Where a cell ends: at the next separator or line end, or behind the text. */
+SF_INLINE int64_t cell_end(struct text text, int64_t at, uint8_t separator) {
+    if (at < text.size && text.bytes[at] == '"') {
+        const uint8_t *quote = memchr(text.bytes + at + 1, '"', (size_t)(text.size - at - 1));
+        if (quote) at = quote - text.bytes + 1;
+    }
+    while (at < text.size && text.bytes[at] != separator && text.bytes[at] != '\n') at++;
+    return at;
+}
+
+/* The content of a cell, without its quotes and the white space around it. */
+SF_INLINE void content_of(struct text text, int64_t *start, int64_t *end) {
+    if (*start < *end && text.bytes[*start] == '"') {
+        if (text.bytes[*end - 1] == '\r') --*end;
+        ++*start, --*end;
+    }
+    trim(text, start, end);
+}
+
+/* What is wrong with the quotes of a cell. */
+SF_INLINE int64_t quote_problem(struct text text, int64_t start, int64_t end) {
+    if (start == end || text.bytes[start] != '"') return FINE;
+    const uint8_t *line_end = memchr(text.bytes + start, '\n', (size_t)(end - start));
+    const uint8_t *quote = memchr(text.bytes + start + 1, '"', (size_t)(end - start - 1));
+    if (!quote || line_end) return BAD_ROW;
+    int64_t behind = quote - text.bytes + 1;
+    if (behind < end && text.bytes[behind] == '"') return DOUBLED_QUOTE;
+    return behind == end || (behind + 1 == end && text.bytes[behind] == '\r') ? FINE : BAD_ROW;
+}
+
+/* Find the rows: the offsets of lines that are not blank, each of so many cells.
+
+   found is the number of rows, and the offset of the row where the search stopped: a malformed one (BAD_ROW) or one with
+   a quote that only Python can read (DOUBLED_QUOTE). */
+SF_KERNEL(find_rows) {
+    struct text text = {a->text, a->bytes};
+    if (a->at < 0 || a->at > a->bytes) return SF_OUT_OF_RANGE;
+    uint8_t separator = (uint8_t)a->separator;
+    int64_t rows = 0, at = a->at, problem = FINE;
+    for (; at < text.size && problem == FINE; at += problem == FINE) {
+        int64_t line = at, cells = 0;
+        bool is_filled = false;
+        for (;; at++, cells++) {
+            int64_t start = at, end = at = cell_end(text, at, separator);
+            if (a->is_quoted && (problem = quote_problem(text, start, end)) != FINE) break;
+            if (!is_filled && start < end) {
+                content_of(text, &start, &end);
+                is_filled = start < end;
+            }
+            if (at == text.size || text.bytes[at] == '\n') break;
+        }
+        if (problem == FINE && is_filled && cells + 1 != a->width) problem = BAD_ROW;
+        if (problem != FINE) at = line;
+        if (problem != FINE || !is_filled) continue;
+        if (rows == a->room) return SF_OUT_OF_RANGE;
+        a->rows[rows++] = line;
+    }
+    a->found[0] = rows, a->found[1] = at;
+    return problem;
+}
+
+/* Where the cell of a column starts in a row. */
+SF_INLINE int64_t skip_cells(struct text text, int64_t at, int64_t cells, uint8_t separator) {
+    for (; cells > 0; cells--) at = least(text.size, cell_end(text, at, separator) + 1);
+    return at;
+}
+
+/* Fill in where the cells of a column start, and their lengths. */
+SF_KERNEL(find_cells) {
+    struct text text = {a->text, a->bytes};
+    for (int64_t row = 0; row < a->count; row++) {
+        if (!is_within(a->bytes, a->rows[row], 0)) return SF_OUT_OF_RANGE;
+        int64_t start = skip_cells(text, a->rows[row], a->column, (uint8_t)a->separator);
+        int64_t end = cell_end(text, start, (uint8_t)a->separator);
+        content_of(text, &start, &end);
+        if (end - start > INT32_MAX) return SF_OUT_OF_RANGE;
+        a->start[row] = start;
+        a->length[row] = (int32_t)(end - start);
+    }
+    return 0;
+}
+
+/* Whether a cell is empty or one of the words na, n/a, nan, null and none, in any case. */
+SF_INLINE bool is_missing(struct text text, int64_t start, int64_t end) {
+    static const char *words[] = {"", "na", "n/a", "nan", "null", "none"};
+    for (size_t word = 0; word < sizeof words / sizeof *words; word++) {
+        int64_t size = (int64_t)strlen(words[word]), same = 0;
+        if (size != end - start) continue;
+        while (same < size && (text.bytes[start + same] == words[word][same] ||
+                               (words[word][same] != '/' && (text.bytes[start + same] | 32) == words[word][same])))
+            same++;
+        if (same == size) return true;
+    }
+    return false;
+}
+
+/* Fill in the numbers of some columns, which ascend: NaN where one is missing, minus NaN where Python has to parse it. */
+SF_KERNEL(read_cells) {
+    struct text text = {a->text, a->bytes};
+    uint8_t separator = (uint8_t)a->separator;
+    for (int64_t row = 0; row < a->count; row++) {
+        if (!is_within(a->bytes, a->rows[row], 0)) return SF_OUT_OF_RANGE;
+        int64_t at = a->rows[row], column = 0;
+        for (int64_t index = 0; index < a->width; index++) {
+            at = skip_cells(text, at, a->columns[index] - column, separator);
+            column = a->columns[index] + 1;
+            int64_t start = at, end = cell_end(text, at, separator);
+            at = least(text.size, end + 1);
+            content_of(text, &start, &end);
+            double value = start < end ? SF_NAME(parse_number)(text, start, end) : NAN;
+            if (isnan(value)) value = is_missing(text, start, end) ? fabs(value) : -fabs(value);
+            a->values[row * a->width + index] = value;
+        }
+    }
+    return 0;
+}
+
+/* Take the white space around tokens off. */
+SF_KERNEL(trim_tokens) {
+    struct text text = {a->text, a->bytes};
+    for (int64_t item = 0; item < a->count; item++) {
+        if (!is_within(a->bytes, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
+        int64_t start = a->start[item], end = start + a->length[item];
+        trim(text, &start, &end);
+        a->start[item] = start;
+        a->length[item] = (int32_t)(end - start);
+    }
+    return 0;
+}

@@ -1,0 +1,228 @@
+"""The gate: one candidate against one or several baselines, as one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from surefoot._typing import PathLike
+from surefoot.analysis.segments import NONE, group_topics
+from surefoot.errors import SurefootError, listed
+from surefoot.io.atomic import digest_of
+from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged
+from surefoot.release_gate.comparison import Comparison, Policy
+from surefoot.release_gate.doubt import DRAWS
+from surefoot.release_gate.finding import (
+    SLACK,
+    UNCOUNTED,
+    Groups,
+    Question,
+    ScoredPair,
+)
+from surefoot.release_gate.rules import Rules, RulesLike, resolve_rules
+from surefoot.release_gate.verdict import Change, GateResult, WorseQuery, columns_of
+from surefoot.results import signature
+from surefoot.scores import Scores, ScoresLike
+
+WORST = 5
+"""How many of the queries that lost most are listed for each baseline."""
+
+
+def gate(
+    scores: ScoresLike,
+    baseline: str | Sequence[str],
+    *,
+    candidate: str,
+    rules: RulesLike | None = None,
+    segments: Mapping[Any, object] | None = None,
+    assessors: object = None,
+    acknowledged: PathLike | Acknowledged | None = None,
+    tries: int = 0,
+    seed: int = 0,
+) -> GateResult:
+    """May the candidate replace the baseline, or each of several?
+
+    The answer is that of the command ``surefoot gate`` on the same inputs. ``docs/gate.md`` describes the rules.
+
+    Parameters
+    ----------
+    scores
+        The scores of candidate and baselines on the same topics; several measures are several scores. Scores that
+        `score_runs` made know their runs and judgments, so that unjudged documents are taken into account.
+    baseline
+        One or more systems, or MEAN, MEDIAN or MAX of each topic.
+    candidate
+        The system in question.
+    rules
+        Tolerances and limits: `Rules`, or a dictionary of its options, such as ``{"mean_tolerance": 0.02}``; the
+        defaults if None.
+    segments
+        The segment of each topic, for the rule ``segments``.
+    assessors
+        Which grades are in doubt: ``"none"`` (only those of unjudged documents), ``"off"`` (nothing), ``"dl2019"``,
+        a share of grades that another assessor would change, or qrels of other assessors. None: ``"none"``, or
+        ``"off"`` with strict evidence.
+    acknowledged
+        Losses of single queries that somebody accepted: the file that ``surefoot gate --acknowledge`` writes.
+    tries
+        How many candidates these topics were asked about, this one included; 0 if nobody counts.
+    seed
+        The seed of all random draws.
+
+    Returns
+    -------
+    GateResult
+        With ``verdict``, ``exit_code``, ``reason`` and ``next_step``, the ``findings`` of each rule, and the ``worst``
+        queries.
+
+    Examples
+    --------
+    >>> old = [0.5, 0.4, 0.6, 0.3, 0.5, 0.6, 0.4, 0.5] * 4
+    >>> new = [0.1, 0.1, 0.1, 0.0, 0.1, 0.1, 0.1, 0.1] * 4
+    >>> result = gate(Scores([old, new], ["old", "new"], range(32)), "old", candidate="new")
+    >>> result.verdict, result.worst[0].topic
+    ('fail', '10')
+    """
+    parts = as_list(scores)
+    if not parts:
+        raise SurefootError("the gate needs scores; got none")
+    if type(tries) is not int or tries < 0:
+        raise SurefootError(f"tries must be a whole number of 0 or more; got {tries!r}")
+    baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
+    if not baselines:
+        raise SurefootError("the gate needs a baseline; name one")
+    if acknowledged is not None and not isinstance(acknowledged, Acknowledged):
+        acknowledged = read_acknowledged(acknowledged)
+    policy = Policy(resolve_rules(rules), assessors, acknowledged, seed)
+    refuse_unprotected(parts, policy.rules)
+    comparisons = [(part, name) for part in parts for name in baselines]
+    return gate_all(comparisons, candidate=candidate, policy=policy, segments=segments, question=Question(tries))
+
+
+def gate_all(
+    comparisons: Sequence[tuple[Scores, str]],
+    *,
+    candidate: str,
+    policy: Policy,
+    anchors: Sequence[tuple[Scores, str]] = (),
+    segments: Mapping[Any, object] | None = None,
+    question: Question = UNCOUNTED,
+) -> GateResult:
+    """The result of several comparisons, each of scores and a baseline among them, as one gate.
+
+    Against ``anchors`` only the mean is tested, with the loss budget as its limit.
+    """
+    rules = policy.rules
+    pairs = [*comparisons, *anchors]
+    for scores, baseline in pairs:
+        _validate(scores, baseline, candidate, rules)
+    groups = [None if segments is None else group_topics(scores.topics, segments) for scores, _ in pairs]
+    found = [
+        Comparison(scores, candidate, baseline, policy, own, len(pairs), question, number >= len(comparisons))
+        for number, ((scores, baseline), own) in enumerate(zip(pairs, groups, strict=True))
+    ]
+    if rules.evidence == "strict":
+        tests, moved = sum(one.own_tests for one in found), {one.baseline for one in found if np.any(one.pair.delta)}
+        found = [replace(one, tests=tests, has_moved=one.baseline in moved) for one in found]
+    findings = tuple(finding for one in found for finding in one.findings())
+    if not findings:
+        raise SurefootError("all rules are off, or have nothing to test; leave one on")
+    notes = [note for scores, _ in pairs for note in scores.notes]
+    own_notes = [note for one in found for note in one.notes()]
+    return GateResult(
+        signature=_signature(comparisons, candidate, policy, groups[0], question, len(anchors)),
+        columns=columns_of(findings),
+        candidate=candidate,
+        measures=tuple(dict.fromkeys(scores.measure for scores, _ in comparisons)),
+        evidence=rules.evidence,
+        undecided=rules.undecided,
+        findings=findings,
+        changes=tuple(Change.of(one.pair, one.noise[1] if one.noise else None) for one in found),
+        worst=tuple(query for one in found for query in _worst(one.pair)),
+        resolution=found[0].resolution(),
+        needs_repeats=any(one.needs_repeats for one in found),
+        notes=tuple(dict.fromkeys([*notes, *_notes(groups[0]), *policy.notes(comparisons, candidate), *own_notes])),
+    )
+
+
+def as_list(scores: ScoresLike) -> list[Scores]:
+    """Scores of one or several measures as a list; each is whatever `Scores.of` takes."""
+    return [Scores.of(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
+
+
+def refuse_unprotected(parts: Sequence[Scores], rules: Rules) -> None:
+    """Refuse protected queries without a score: they must not vanish unseen."""
+    for part in parts if "protected" not in rules.off else ():
+        absent = [topic for topic in rules.protected if topic not in part.topics]
+        if absent:
+            raise SurefootError(f"no score for the protected queries {listed(absent)}; a query must not vanish unseen")
+
+
+def _validate(scores: Scores, baseline: str, candidate: str, rules: Rules) -> None:
+    if candidate == baseline:
+        raise SurefootError(f"{candidate} is its own baseline, so there is nothing to compare; name another")
+    change = float(np.abs(scores[candidate] - scores.baseline(baseline)).max())
+    if change > rules.largest_change + SLACK:
+        raise SurefootError(
+            f"a query changed by {change:g} in {scores.measure}, more than the {rules.largest_change:g} that is taken "
+            "for possible; give the range of the measure by --largest-change (largest_change)"
+        )
+
+
+def _signature(
+    comparisons: Sequence[tuple[Scores, str]],
+    candidate: str,
+    policy: Policy,
+    groups: Groups | None,
+    question: Question,
+    anchors: int,
+) -> str:
+    """Everything that the verdict depends on besides the scores."""
+    trials = {len(one) for scores, baseline in comparisons for name in (candidate, baseline)
+              if (one := scores.trials.get(name)) is not None}  # fmt: skip
+    return signature(
+        "gate",
+        measure=dict.fromkeys(scores.measure for scores, _ in comparisons),
+        candidate=candidate,
+        baseline=dict.fromkeys(baseline for _, baseline in comparisons),
+        evidence=policy.rules.evidence,
+        level=policy.rules.level,
+        topics=len(comparisons[0][0].topics),
+        trials=sorted(trials) or None,
+        segments=None if groups is None else f"{len(groups)}:{digest_of(repr(sorted(groups.items())), 4)}",
+        assessors=policy.named_assessors(comparisons),
+        draws=DRAWS if policy.doubted != "off" and any(scores.source for scores, _ in comparisons) else None,
+        tries=question.number or None,
+        accepted=question.accepted or None,
+        anchors=anchors or None,
+        acknowledged=policy.acknowledged_digest,
+        seed=policy.seed,
+        **policy.rules.changed(),
+    )
+
+
+def _worst(pair: ScoredPair) -> list[WorseQuery]:
+    """The queries that lost most; equal losses are ordered by name, so that the order of topics plays no role."""
+    loss, count = pair.loss, min(WORST, len(pair.topics))
+    threshold = max(float(np.partition(loss, -count)[-count]), SLACK)
+    rows = sorted(np.flatnonzero(loss >= threshold).tolist(), key=lambda row: (-loss[row], pair.topics[row]))
+    return [
+        WorseQuery(
+            pair.topics[row],
+            pair.measure,
+            pair.baseline,
+            float(pair.base[row]),
+            float(pair.own[row]),
+            float(-loss[row]),
+        )
+        for row in rows[:WORST]
+    ]
+
+
+def _notes(groups: Groups | None) -> list[str]:
+    if groups is None or NONE not in groups:
+        return []
+    return [f"topics without a segment count as {NONE}: {listed(groups[NONE])}"]

@@ -1,1 +1,0 @@
-"""The published tables, protocols and collections."""
