@@ -131,7 +131,8 @@ def in_memory(paths: Sequence[Path], qrels: Path, rounds: int = 5) -> None:
     """The same runs as dictionaries and as frames, beside pytrec_eval on the dictionaries and Surefoot on the files."""
     import pytrec_eval
 
-    from surefoot import read_qrels, read_run, score_runs_by
+    from surefoot import read_qrels, read_run
+    from surefoot.effectiveness import score_runs_by
 
     with qrels.open() as file:
         grades = pytrec_eval.parse_qrel(file)

@@ -7,8 +7,9 @@ import sys
 
 import numpy as np
 
-from surefoot import Scores, evaluate, render
+from surefoot import Scores, evaluate
 from surefoot.learn import RiskRanker
+from surefoot.show import render
 
 
 def queries(seed: int, count: int, size: int = 20) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

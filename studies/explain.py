@@ -4,7 +4,7 @@ Protocol, written before the first run.
 
 - Simulated queries have two to nine words of a Zipf vocabulary; a number, a question word and a negation each replace
   a word, at random and independently of each other and of the length. Scores are those of two exchangeable systems of
-  `surefoot.Simulator`, once with the built-in margins (ERR@20 of the Web track), once with margins like nDCG@10.
+  `surefoot.stats.Simulator`, once with the built-in margins (ERR@20 of the Web track), once with margins like nDCG@10.
   `explain` is called as a user calls it, with the texts alone, all defaults but 999 permutations.
 - Nothing planted: whatever is confirmed is false; at most a tenth of the collections may have a false group. The same
   where a group's losses are half as many and twice as large, so that its mean loss is that of the others. Beside it
@@ -36,7 +36,7 @@ from surefoot.effectiveness import score_runs
 from surefoot.io.texts import read_queries
 from surefoot.io.trec import read_run
 from surefoot.results import Result, signature
-from surefoot.stats.group_test import group_test, welch_t
+from surefoot.stats.groups import group_test, welch_t
 from surefoot.stats.simulator import Simulator, ZeroInflatedBeta
 
 NDCG = Simulator.standard(["old", "new"], ZeroInflatedBeta(zero=0.05, one=0.02, a=1.5, b=1.5), 0.7)

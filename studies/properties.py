@@ -14,9 +14,10 @@ import numpy as np
 
 from studies.real_runs import real_scores
 from studies.stability import joined
-from surefoot import kendall, risk
+from surefoot import risk
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
+from surefoot.stats import kendall
 
 ALPHAS, CASES, DRAWS, STEP = (1.0, 5.0, 10.0), 2000, 100, 0.05
 

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from surefoot import Scores, read_scores, score_runs_by
+from surefoot import Scores, read_scores
+from surefoot.effectiveness import score_runs_by
 
 RUNS = {
     "TREC-COVID r1": ("trec-covid-r1/runs", "trec-covid-r1/qrels.txt"),

@@ -14,9 +14,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from studies.real_runs import real_scores
-from surefoot import Scores, kendall
+from surefoot import Scores
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
+from surefoot.stats import kendall
 from surefoot.stats.agreement import correlation
 
 SIZES, CHOSEN, ALPHAS, DRAWS = (1, 2, 3, 5, 10, 20), (1, 3, 5, 10), (1.0, 5.0), 200

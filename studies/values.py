@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from studies.real_runs import real_scores
-from surefoot import Monotone, Scores, Smooth, SurefootError, normality, value_agreement
+from surefoot import Scores, SurefootError
+from surefoot.analysis import normality, value_agreement
 from surefoot.results import Result, signature
+from surefoot.risk import Monotone, Smooth
 from surefoot.risk.values import fences
 
 ALPHAS = (1.0, 5.0)

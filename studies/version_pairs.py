@@ -15,8 +15,9 @@ import numpy as np
 from studies.atlas.collections import EMBEDDED, load_collections
 from studies.judged_collections import data
 from studies.kept import Arrays, kept
-from surefoot import Scores, read_scores, risk, score_runs_by
+from surefoot import Scores, read_scores, risk
 from surefoot._typing import FloatArray
+from surefoot.effectiveness import score_runs_by
 from surefoot.release_gate.evidence import tail_of
 
 DEVELOPMENT = ("robust04", "web10", "web11", "web12", "dl19", "covid", EMBEDDED)

@@ -15,7 +15,8 @@ from surefoot import _moved
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "surefoot"
 MANUAL = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md")), *sorted((ROOT / "examples").glob("*.py"))]
-PUBLIC = r"surefoot(_lab)?|surefoot\.(learn|cluster|torch)(\.\w+)?"
+GROUPS = "analysis cluster effectiveness guard io judgments learn plots release_gate risk show stats torch".split()
+PUBLIC = rf"surefoot(_lab)?|surefoot\.({'|'.join(GROUPS)})"
 
 
 def imports(path: Path) -> set[str]:

@@ -19,7 +19,7 @@ work = {
     "read": lambda: sf.read_scores(sys.argv[2]),
     "fit": lambda: sf.RiskRanker(n_estimators=2).fit(X, X[:, 0] > 0, qid=qid, baseline="feature:1"),
     "run": lambda: sf.read_run(sys.argv[2].replace("scores.csv", "run.parquet")),
-    "stream": lambda: sf.evaluate_parquet(sys.argv[2].replace("scores.csv", "scores.parquet"), "a"),
+    "stream": lambda: sf.analysis.evaluate_parquet(sys.argv[2].replace("scores.csv", "scores.parquet"), "a"),
     "evaluate": lambda: sf.evaluate(sf.Scores([[0.1, 0.2], [0.3, 0.1]], ["a", "b"], [1, 2]), "a"),
 }[sys.argv[1]]
 if sys.argv[3] == "after use":

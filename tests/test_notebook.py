@@ -11,7 +11,8 @@ pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 
 CELLS = {
     "scores": """
-from surefoot import Scores, evaluate, gate, profile
+from surefoot import evaluate, gate, Scores
+from surefoot.plots import profile
 scores = Scores([[0.2, 0.4, 0.4, 0.1], [0.3, 0.1, 0.5, 0.2]], ["old", "new"], ["q1", "q2", "q3", "q4"], "nDCG@10")
 scores""",
     "evaluation": "result = evaluate(scores, 'old', [0, 5]); result",
@@ -70,7 +71,8 @@ def test_an_unknown_column_names_the_nearest(outputs: dict[str, Any]) -> None:
 
 TEN_LINES = """
 import pandas
-from surefoot import evaluate, gate, profile, score_runs
+from surefoot import evaluate, gate, score_runs
+from surefoot.plots import profile
 from IPython.display import display
 rows = [(f"q{q}", f"d{(d * 7 + q) % 10}", 10 - d) for q in range(60) for d in range(10)]
 old = pandas.DataFrame(rows, columns=["qid", "docno", "score"])

@@ -29,8 +29,8 @@ def evaluate(folder: Path) -> None:
     sf.read_run(twice, names="tag", duplicates="best")
     sf.evaluate(scores, "one", ci="percentile", n_resamples=100)
     written_run(sf.Guard("lean", 0.6).apply(one, two))
-    judged = sf.JudgedRuns.read([one, two], qrels, "nDCG@10")
-    sf.delta_bounds(judged.pair("two", "one"))
+    judged = sf.judgments.JudgedRuns.read([one, two], qrels, "nDCG@10")
+    sf.judgments.delta_bounds(judged.pair("two", "one"))
     sf.credibility(judged, "two", "one")
     sf.next_judgments(judged, "two", "one")
 

@@ -96,7 +96,7 @@ def attach(package: str, moved: bool = False) -> tuple[Callable[[str], object], 
         if name == "__all__":
             return names()
         if name in names():
-            return getattr(optional(homes[name]), name)
+            return _load(package, homes[name], name)
         if moved and name in (homes_of_moved := _read_moved(package)):
             from warnings import warn
 
@@ -106,6 +106,11 @@ def attach(package: str, moved: bool = False) -> tuple[Callable[[str], object], 
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return load, names
+
+
+def _load(package: str, home: str, name: str) -> object:
+    """A public name of a package, or a group of names: a package within it."""
+    return optional(f"{package}.{name}") if home == package else getattr(optional(home), name)
 
 
 def _read_stub(package: str) -> dict[str, str]:

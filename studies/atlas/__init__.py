@@ -15,7 +15,7 @@ Protocol, written before any of its tables was made.
   for each of them.
 - **Which losses are real?** Losses against the first stage that no grade of an unjudged document can undo, that each
   further assessor sees too where there are any, and that are credible (`surefoot.credibility`, 90 %).
-- **Guards**: `surefoot.fit_guard_to_runs` with all defaults, the row ``chosen``: nested cross-validation, as in the
+- **Guards**: `surefoot.guard.fit_guard_to_runs` with all defaults, row ``chosen``: nested cross-validation, as in the
   study of guards. Nothing is tuned here. Pairs that it refuses are named.
 """
 

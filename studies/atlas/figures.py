@@ -16,8 +16,7 @@ from matplotlib.lines import Line2D
 from studies.atlas import pairs
 from studies.atlas.collections import FAMILIES, AtlasCollection, load_collections
 from studies.atlas.risk import FEWEST_RUNS, better_runs, compared, run_risks, shifted_risk
-from surefoot.results import Result
-from surefoot.show.plots.style import (
+from surefoot.plots.style import (
     BLACK,
     BLUE,
     FAINT,
@@ -33,6 +32,7 @@ from surefoot.show.plots.style import (
     paper_style,
     save_plot,
 )
+from surefoot.results import Result
 
 LOOKS = dict(
     zip(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from surefoot import baseline_bias, evaluate, independence, partial_correlation, rank_agreement
+from surefoot import evaluate
+from surefoot.analysis import baseline_bias, independence, partial_correlation, rank_agreement
 from surefoot.cli import main
 from surefoot.cli.evaluate import KINDS
 from surefoot.errors import SurefootError

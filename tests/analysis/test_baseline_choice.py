@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot import baseline_choice, risk
+from surefoot import risk
+from surefoot.analysis import baseline_choice
 from surefoot.errors import SurefootError
 from surefoot.io.tables import read_scores
 from surefoot.scores import Scores

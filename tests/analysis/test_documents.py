@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot import SurefootError, document_moves, read_qrels, read_run, score_runs
+from surefoot import SurefootError, read_qrels, read_run, score_runs
+from surefoot.analysis import document_moves
 from surefoot.cli import main
 from surefoot.effectiveness.scoring import Unjudged
 

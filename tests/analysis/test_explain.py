@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from surefoot import Scores, SurefootError, evaluate_segments, explain, gate
+from surefoot import Scores, SurefootError, explain, gate
+from surefoot.analysis import evaluate_segments
 from surefoot.analysis.explanation import Search, adding
 from surefoot.analysis.query_features import (
     Condition,
@@ -16,7 +17,7 @@ from surefoot.analysis.query_features import (
 )
 from surefoot.io.memory import run_in_memory
 from surefoot.stats.corrections import correct
-from surefoot.stats.group_test import group_test
+from surefoot.stats.groups import group_test
 
 QUICK = 499
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from surefoot import Scores, SurefootError, compare_pairs, evaluate, side_by_side, with_letters
+from surefoot import Scores, SurefootError, evaluate
+from surefoot.analysis import compare_pairs, side_by_side, with_letters
 
 
 @pytest.fixture

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from surefoot import Linear, Scores, Smooth, SurefootError, cross, evaluate, explore, risk
+from surefoot import Scores, SurefootError, cross, evaluate, explore, risk
 from surefoot.cli import main
 from surefoot.io.files import read_bytes
 from surefoot.io.tables import read_scores
+from surefoot.risk import Linear, Smooth
 from surefoot.show.tables import render
 from surefoot.stats import inference
 from surefoot.stats.agreement import friedman

@@ -25,8 +25,8 @@ ANALYSES = {
     "intervals": lambda scores: surefoot.intervals(scores, "old", n_resamples=100),
     "tests": lambda scores: surefoot.run_tests(scores, "old", n_resamples=100),
     "cross": surefoot.cross,
-    "pairs": surefoot.compare_pairs,
-    "segments": lambda scores: surefoot.evaluate_segments(
+    "pairs": surefoot.analysis.compare_pairs,
+    "segments": lambda scores: surefoot.analysis.evaluate_segments(
         scores, {topic: topic[-1] in "02468" for topic in TOPICS}, "old"
     ),
 }

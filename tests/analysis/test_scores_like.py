@@ -16,12 +16,12 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "evaluate": lambda scores: surefoot.evaluate(scores, "a"),
     "intervals": lambda scores: surefoot.intervals(scores, "a", n_resamples=50),
     "run_tests": lambda scores: surefoot.run_tests(scores, "a", tests=["t"]),
-    "evaluate_segments": lambda scores: surefoot.evaluate_segments(scores, {"q1": "x", "q2": "x"}, "a"),
-    "independence": surefoot.independence,
-    "rank_agreement": lambda scores: surefoot.rank_agreement(scores, "a"),
+    "evaluate_segments": lambda scores: surefoot.analysis.evaluate_segments(scores, {"q1": "x", "q2": "x"}, "a"),
+    "independence": surefoot.analysis.independence,
+    "rank_agreement": lambda scores: surefoot.analysis.rank_agreement(scores, "a"),
     "cross": surefoot.cross,
-    "pca": surefoot.pca,
-    "baseline_correlations": lambda scores: surefoot.baseline_correlations(scores, "a"),
+    "pca": surefoot.stats.pca,
+    "baseline_correlations": lambda scores: surefoot.stats.baseline_correlations(scores, "a"),
 }
 
 
@@ -34,11 +34,11 @@ def test_analyses_of_a_dictionary(name: str) -> None:
 def test_plots_of_a_dictionary() -> None:
     own = SCORES.to_dict()
     for axes in (
-        surefoot.risk_reward(own, "a", n_resamples=50),
-        surefoot.forest(own, "a", of="urisk", n_resamples=50),
-        surefoot.topic_bars(own, "b", "a"),
-        surefoot.profile(own),
-        surefoot.alpha_curves(own, "a"),
-        surefoot.cross_map(own),
+        surefoot.plots.risk_reward(own, "a", n_resamples=50),
+        surefoot.plots.forest(own, "a", of="urisk", n_resamples=50),
+        surefoot.plots.topic_bars(own, "b", "a"),
+        surefoot.plots.profile(own),
+        surefoot.plots.alpha_curves(own, "a"),
+        surefoot.plots.cross_map(own),
     ):
         assert axes.get_figure() is not None

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot import read_segments
 from surefoot.cli import main
+from surefoot.io import read_segments
 from tests.analysis.test_explain import planted
 
 

@@ -8,8 +8,9 @@ import ir_measures
 import numpy as np
 import pytest
 
-from surefoot import credibility, delta_bounds, score_runs
+from surefoot import credibility, score_runs
 from surefoot.cli import main
+from surefoot.judgments import delta_bounds
 from surefoot.judgments.judged_runs import JudgedRuns
 from tests.judgments.collection import random_collection
 

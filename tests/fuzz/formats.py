@@ -136,7 +136,7 @@ def read_trials(path: Path) -> Any:
 def read_streamed(path: Path) -> Any:
     import surefoot
 
-    return sorted(surefoot.evaluate_parquet(path, "old").to_frame()["mean"].to_list())
+    return sorted(surefoot.analysis.evaluate_parquet(path, "old").to_frame()["mean"].to_list())
 
 
 def read_mteb(path: Path) -> Any:
@@ -162,13 +162,13 @@ def read_plan(path: Path) -> Any:
 def read_segments(path: Path) -> Any:
     import surefoot
 
-    return surefoot.read_segments(path)
+    return surefoot.io.read_segments(path)
 
 
 def read_texts(path: Path) -> Any:
     import surefoot
 
-    return surefoot.read_queries(path)
+    return surefoot.io.read_queries(path)
 
 
 def read_guard(path: Path) -> Any:
@@ -189,7 +189,7 @@ def good_guard() -> bytes:
 def read_accepted(path: Path) -> Any:
     import surefoot
 
-    return surefoot.read_accepted(path)
+    return surefoot.release_gate.read_accepted(path)
 
 
 def good_ratchet() -> bytes:
@@ -198,10 +198,10 @@ def good_ratchet() -> bytes:
     scores = surefoot.Scores([[0.5, 0.25], [0.5, 0.5]], ["old", "new"], ["q1", "q2"], "nDCG@10")
     accepted = None
     for candidate, baseline in (("new", "old"), ("old", "new")):  # then new is the anchor
-        accepted = surefoot.accept(scores, surefoot.gate(scores, baseline, candidate=candidate), accepted)
+        accepted = surefoot.release_gate.accept(scores, surefoot.gate(scores, baseline, candidate=candidate), accepted)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "accepted.json")
-        surefoot.write_accepted(path, accepted)
+        surefoot.release_gate.write_accepted(path, accepted)
         return path.read_bytes()
 
 
@@ -321,7 +321,7 @@ def read_baseline_map(path: Path) -> Any:
 def read_corpus(path: Path) -> Any:
     import surefoot
 
-    return surefoot.read_documents(path)
+    return surefoot.io.read_documents(path)
 
 
 def parquet(csv: bytes, checksums: bool) -> bytes:

@@ -55,7 +55,7 @@ EDITS = {
 def test_a_damaged_file_is_refused_in_one_line(compression, edit, tmp_path):
     path = tmp_path / "a.parquet"
     path.write_bytes(edit(by_polars(compression)))
-    for read in (surefoot.read_scores, surefoot.evaluate_parquet):
+    for read in (surefoot.read_scores, surefoot.analysis.evaluate_parquet):
         with pytest.raises(InputError, match=r"a.parquet: damaged Parquet file \(.*\); fetch it again$") as error:
             read(path)
         assert "\n" not in str(error.value)

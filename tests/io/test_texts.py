@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot import SurefootError, read_documents, read_queries
+from surefoot import SurefootError
+from surefoot.io import read_documents, read_queries
 
 ROWS = {"d1": "A tie.", "d2": "A bow, 100 % silk: 'é'", "d3": "third"}
 

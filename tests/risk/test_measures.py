@@ -7,7 +7,8 @@ import numpy as np
 import polars
 import pytest
 
-from surefoot import Scores, SurefootError, evaluate, evaluate_parquet, intervals, rank_agreement, risk
+from surefoot import Scores, SurefootError, evaluate, intervals, risk
+from surefoot.analysis import evaluate_parquet, rank_agreement
 from surefoot.risk import (
     Comparison,
     Expectation,
@@ -64,7 +65,7 @@ def test_analyses_and_training_take_it_by_default(lost: Risk) -> None:
 
 
 def test_it_can_be_drawn(lost: Risk) -> None:
-    from surefoot import alpha_curves, forest
+    from surefoot.plots import alpha_curves, forest
 
     axes = forest(SCORES, "base", of="lost", n_resamples=100)
     assert axes.get_xlabel().startswith("lost at")

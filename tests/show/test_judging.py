@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from surefoot import SurefootError, judging_page, read_qrels
+from surefoot import SurefootError, read_qrels
 from surefoot.cli import main
+from surefoot.show import judging_page
 from tests.show.browser_page import Page
 from tests.show.report.report_cases import HOSTILE, random_rankings
 from tests.show.report.test_page import data_of

@@ -16,12 +16,12 @@ from surefoot.analysis.agreement import value_agreement
 from surefoot.analysis.cross import cross
 from surefoot.analysis.evaluate import evaluate
 from surefoot.analysis.intervals import intervals
-from surefoot.analysis.normality import normality
+from surefoot.analysis.normal import normality
 from surefoot.cli.figure import FIGURES
 from surefoot.errors import SurefootError
+from surefoot.plots.style import ENDINGS, label_points, label_text, spread, to_name
 from surefoot.risk.values import Linear, Monotone, Smooth, fences
 from surefoot.scores import Scores
-from surefoot.show.plots.style import ENDINGS, label_points, label_text, spread, to_name
 from surefoot.stats.agreement import pca
 from surefoot.stats.inference import critical_value, topic_inference
 
@@ -39,27 +39,27 @@ SCORES = scores_of(list("abcdefg"))
 LONG = scores_of([f"a-system-whose-name-goes-on-and-on-{letter}" for letter in "abcdefg"])
 
 DRAW: dict[str, Callable[..., Axes]] = {
-    "shape": lambda s, **k: surefoot.score_shapes(s, **k),
-    "profile": lambda s, **k: surefoot.profile(s, **k),
-    "alpha": lambda s, **k: surefoot.alpha_curves(s, s.systems[0], **k),
-    "topics": lambda s, **k: surefoot.topic_bars(s, s.systems[1], s.systems[0], **k),
-    "pca": lambda s, **k: surefoot.pca_map(s, **k),
-    "correlation": lambda s, **k: surefoot.correlation_map(s, s.systems[0], **k),
-    "paired": lambda s, **k: surefoot.paired_scores(s, s.systems[1], s.systems[0], **k),
-    "sorted": lambda s, **k: surefoot.sorted_values(s, s.systems[0], systems=s.systems[1:], **k),
-    "differences": lambda s, **k: surefoot.difference_boxes(s, s.systems[0], **k),
-    "values": lambda s, **k: surefoot.value_functions(**k),
-    "qq": lambda s, **k: surefoot.qq_lines(s, s.systems[1], s.systems[0], **SMALL, **k),
-    "rbo": lambda s, **k: surefoot.rbo_bars(value_agreement(s, s.systems[0], value=Smooth), **k),
-    "helped": lambda s, **k: surefoot.helped_hurt(s, s.systems[1], s.systems[0], **k),
-    "cross": lambda s, **k: surefoot.cross_map(s, **k),
-    "plane": lambda s, **k: surefoot.risk_reward(s, s.systems[0], **SMALL, **k),
-    "forest": lambda s, **k: surefoot.forest(s, s.systems[0], of="urisk", **SMALL, **k),
+    "shape": lambda s, **k: surefoot.plots.score_shapes(s, **k),
+    "profile": lambda s, **k: surefoot.plots.profile(s, **k),
+    "alpha": lambda s, **k: surefoot.plots.alpha_curves(s, s.systems[0], **k),
+    "topics": lambda s, **k: surefoot.plots.topic_bars(s, s.systems[1], s.systems[0], **k),
+    "pca": lambda s, **k: surefoot.plots.pca_map(s, **k),
+    "correlation": lambda s, **k: surefoot.plots.correlation_map(s, s.systems[0], **k),
+    "paired": lambda s, **k: surefoot.plots.paired_scores(s, s.systems[1], s.systems[0], **k),
+    "sorted": lambda s, **k: surefoot.plots.sorted_values(s, s.systems[0], systems=s.systems[1:], **k),
+    "differences": lambda s, **k: surefoot.plots.difference_boxes(s, s.systems[0], **k),
+    "values": lambda s, **k: surefoot.plots.value_functions(**k),
+    "qq": lambda s, **k: surefoot.plots.qq_lines(s, s.systems[1], s.systems[0], **SMALL, **k),
+    "rbo": lambda s, **k: surefoot.plots.rbo_bars(value_agreement(s, s.systems[0], value=Smooth), **k),
+    "helped": lambda s, **k: surefoot.plots.helped_hurt(s, s.systems[1], s.systems[0], **k),
+    "cross": lambda s, **k: surefoot.plots.cross_map(s, **k),
+    "plane": lambda s, **k: surefoot.plots.risk_reward(s, s.systems[0], **SMALL, **k),
+    "forest": lambda s, **k: surefoot.plots.forest(s, s.systems[0], of="urisk", **SMALL, **k),
 }
 
 
 def saved(axes: Axes, path: Path) -> bytes:
-    surefoot.save_plot(axes, path)
+    surefoot.plots.save_plot(axes, path)
     return path.read_bytes()
 
 
@@ -92,7 +92,7 @@ def test_given_axes_are_used(kind: str) -> None:
 @pytest.mark.parametrize("kind", DRAW)
 def test_nothing_reaches_beyond_the_page(kind: str) -> None:
     axes = DRAW[kind](LONG)
-    with surefoot.paper_style():
+    with surefoot.plots.paper_style():
         figure = axes.get_figure(root=True)
         figure.draw_without_rendering()
         box, page = axes.get_tightbbox(), figure.bbox.padded(1)
@@ -104,7 +104,7 @@ def test_nothing_reaches_beyond_the_page(kind: str) -> None:
 
 @pytest.mark.parametrize(("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_each_ending(ending: str, start: bytes, tmp_path: Path) -> None:
-    data = [saved(surefoot.profile(SCORES), tmp_path / f"{number}.{ending.upper()}") for number in (1, 2)]
+    data = [saved(surefoot.plots.profile(SCORES), tmp_path / f"{number}.{ending.upper()}") for number in (1, 2)]
     assert data[0].startswith(start)
     assert data[0] == data[1]
     assert b"CreationDate" not in data[0]
@@ -112,25 +112,25 @@ def test_each_ending(ending: str, start: bytes, tmp_path: Path) -> None:
 
 
 def test_pdf_embeds_its_font(tmp_path: Path) -> None:
-    assert b"/FontFile2" in saved(surefoot.profile(SCORES), tmp_path / "f.pdf")
+    assert b"/FontFile2" in saved(surefoot.plots.profile(SCORES), tmp_path / "f.pdf")
 
 
 def test_an_unknown_ending_lists_the_known(tmp_path: Path) -> None:
     with pytest.raises(SurefootError, match="svg, png, pdf"):
-        surefoot.save_plot(surefoot.profile(SCORES), tmp_path / "f.jpg")
+        surefoot.plots.save_plot(surefoot.plots.profile(SCORES), tmp_path / "f.jpg")
 
 
 def test_a_users_settings_do_not_show(tmp_path: Path) -> None:
-    ours = saved(surefoot.profile(SCORES), tmp_path / "ours.svg")
+    ours = saved(surefoot.plots.profile(SCORES), tmp_path / "ours.svg")
     with mpl.rc_context({"text.usetex": True, "font.size": 30, "axes.facecolor": "red"}):
-        assert saved(surefoot.profile(SCORES), tmp_path / "theirs.svg") == ours
+        assert saved(surefoot.plots.profile(SCORES), tmp_path / "theirs.svg") == ours
 
 
 # What is drawn is what the library computes.
 
 
 def test_profile_is_the_share_of_topics_at_or_above_a_score() -> None:
-    axes = surefoot.profile(SCORES, label=["a", "b"])
+    axes = surefoot.plots.profile(SCORES, label=["a", "b"])
     curve = next(line for line in axes.lines if line.get_label() == "a")
     x, y = curve.get_data()
     for level in np.unique(SCORES["a"]):
@@ -141,7 +141,7 @@ def test_profile_is_the_share_of_topics_at_or_above_a_score() -> None:
 
 @pytest.mark.parametrize("of", ["trisk", "urisk", "zrisk", "georisk"])
 def test_alpha_curves_are_those_of_evaluate(of: str) -> None:
-    drawn = lines(surefoot.alpha_curves(SCORES, "a", of=of, alpha=(0, 5)))
+    drawn = lines(surefoot.plots.alpha_curves(SCORES, "a", of=of, alpha=(0, 5)))
     expected = evaluate(SCORES, "a", np.linspace(0, 5, 101))
     for name in "bcdefg":
         np.testing.assert_array_equal(drawn[name], expected[of][expected["system"] == name])
@@ -151,13 +151,13 @@ def test_alpha_curves_are_those_of_evaluate(of: str) -> None:
 
 def test_alpha_curves_of_an_evaluation() -> None:
     result = evaluate(SCORES, "a", [5, 0, 1])
-    drawn = lines(surefoot.alpha_curves(result, of="georisk"))
+    drawn = lines(surefoot.plots.alpha_curves(result, of="georisk"))
     matrix = risk.georisk(SCORES.values, [0, 1, 5])
     np.testing.assert_allclose(drawn["c"], matrix[:, 2])
 
 
 def test_topic_bars_are_tj() -> None:
-    axes = surefoot.topic_bars(SCORES, "b", "a", alpha=[0, 5])
+    axes = surefoot.plots.topic_bars(SCORES, "b", "a", alpha=[0, 5])
     order = np.argsort(topic_inference(SCORES["b"], SCORES["a"], 0).tj, kind="stable")
     for bars, alpha in zip(axes.containers, (0, 5), strict=True):
         heights = [bar.get_height() for bar in bars]
@@ -166,7 +166,7 @@ def test_topic_bars_are_tj() -> None:
 
 
 def test_several_systems_share_the_order_of_topics() -> None:
-    first = surefoot.topic_bars(SCORES, ["b", "c"], "a", alpha=[0, 5])
+    first = surefoot.plots.topic_bars(SCORES, ["b", "c"], "a", alpha=[0, 5])
     panels = first.figure.axes
     assert len(panels) == 2
     for panel, name in zip(panels, "bc", strict=True):
@@ -175,53 +175,53 @@ def test_several_systems_share_the_order_of_topics() -> None:
     shown = [text.get_text() for text in panels[1].get_xticklabels()]
     assert shown == [label_text(topic) for topic in SCORES.topics]
     with pytest.raises(SurefootError, match="one system to draw on given axes"):
-        surefoot.topic_bars(SCORES, ["b", "c"], "a", axes=first)
+        surefoot.plots.topic_bars(SCORES, ["b", "c"], "a", axes=first)
 
 
 def test_shapes_are_the_scores_and_their_mean() -> None:
-    drawn = lines(surefoot.score_shapes(SCORES, systems=["a", "b"]))
+    drawn = lines(surefoot.plots.score_shapes(SCORES, systems=["a", "b"]))
     np.testing.assert_array_equal(drawn["b"], SCORES["b"])
     np.testing.assert_allclose(drawn["MEAN"], (SCORES["a"] + SCORES["b"]) / 2)
-    assert (np.diff(lines(surefoot.score_shapes(SCORES, order="mean"))["MEAN"]) <= 0).all()
+    assert (np.diff(lines(surefoot.plots.score_shapes(SCORES, order="mean"))["MEAN"]) <= 0).all()
 
 
 def test_of_many_topics_the_ends_are_drawn() -> None:
-    axes = surefoot.topic_bars(scores_of(["a", "b"], topics=300), "b", "a", alpha=1)
+    axes = surefoot.plots.topic_bars(scores_of(["a", "b"], topics=300), "b", "a", alpha=1)
     assert len(axes.patches) == 80
     assert "40 worst and the 40 best of 300" in axes.get_xlabel()
 
 
 def test_pca_points_are_its_coordinates() -> None:
     found = pca(SCORES)
-    systems, virtual = surefoot.pca_map(found).collections
+    systems, virtual = surefoot.plots.pca_map(found).collections
     np.testing.assert_allclose(systems.get_offsets(), found.coordinates[:7])
     np.testing.assert_allclose(virtual.get_offsets(), found.coordinates[7:])
     included = pca(SCORES, include=True)
     assert included.shares[0] != found.shares[0]
     np.testing.assert_allclose(
-        surefoot.pca_map(SCORES, include=True).collections[0].get_offsets(), included.coordinates[:7]
+        surefoot.plots.pca_map(SCORES, include=True).collections[0].get_offsets(), included.coordinates[:7]
     )
 
 
 def test_paired_points_are_the_scores() -> None:
-    axes = surefoot.paired_scores(SCORES, "b", "a")
+    axes = surefoot.plots.paired_scores(SCORES, "b", "a")
     points = np.concatenate([group.get_offsets() for group in axes.collections])
     assert {tuple(point) for point in points} == set(zip(SCORES["a"], SCORES["b"], strict=True))
     assert [text.get_text() for text in axes.get_legend().get_texts()][-1] == "3 topics equal"
 
 
 def test_sorted_values_average_to_urisk() -> None:
-    drawn = lines(surefoot.sorted_values(SCORES, "a", systems=["b", "c"], alpha=5))
+    drawn = lines(surefoot.plots.sorted_values(SCORES, "a", systems=["b", "c"], alpha=5))
     assert drawn["b"].mean() == pytest.approx(float(risk.urisk(SCORES["b"], SCORES["a"], 5)))
     assert (np.diff(drawn["c"]) >= 0).all()
-    both = lines(surefoot.sorted_values(SCORES, "a", systems=["b"], alpha=[0, 5], mutual=True))
+    both = lines(surefoot.plots.sorted_values(SCORES, "a", systems=["b"], alpha=[0, 5], mutual=True))
     assert list(both)[:4] == ["b against a, α = 0", "b against a, α = 5", "a against b, α = 0", "a against b, α = 5"]
     mean = both["a against b, α = 5"].mean()
     assert mean == pytest.approx(float(risk.urisk(SCORES["a"], SCORES["b"], 5)))
 
 
 def test_difference_boxes_have_the_fences_of_all() -> None:
-    axes = surefoot.difference_boxes(SCORES, "a", systems=["c", "a", "b"])
+    axes = surefoot.plots.difference_boxes(SCORES, "a", systems=["c", "a", "b"])
     drawn = [line.get_xdata()[0] for line in axes.lines if line.get_label() == "fence"]
     assert tuple(drawn) == pytest.approx(fences(SCORES.values[1:] - SCORES["a"]))
     names = [text.get_text() for text in axes.get_yticklabels()]
@@ -231,19 +231,19 @@ def test_difference_boxes_have_the_fences_of_all() -> None:
 
 
 def test_value_functions() -> None:
-    drawn = lines(surefoot.value_functions(alpha=1))
+    drawn = lines(surefoot.plots.value_functions(alpha=1))
     d = np.linspace(-1, 1, 201)
     np.testing.assert_array_equal(drawn["linear"], Linear(1)(d))
     np.testing.assert_array_equal(drawn["smooth"], Smooth(1)(d))
     np.testing.assert_array_equal(drawn["monotone"], Monotone(1)(d))
-    refused = surefoot.value_functions(alpha=50)
+    refused = surefoot.plots.value_functions(alpha=50)
     assert "smooth" not in lines(refused)
     assert "no smooth v" in refused.get_legend().get_title().get_text()
 
 
 def test_qq_lines_are_the_points_of_normality() -> None:
     found = normality(SCORES, "b", "a", n_resamples=300)
-    axes = surefoot.qq_lines(found)
+    axes = surefoot.plots.qq_lines(found)
     for kind, plot in found.plots.items():
         line = next(line for line in axes.lines if line.get_label() == kind)
         np.testing.assert_array_equal(line.get_xdata(), plot.theoretical)
@@ -253,7 +253,7 @@ def test_qq_lines_are_the_points_of_normality() -> None:
 
 def test_rbo_bars_are_minimum_and_residual() -> None:
     found = value_agreement(SCORES, "a", value=Smooth)
-    minimum, residual = surefoot.rbo_bars(found, of=["zrisk"]).containers
+    minimum, residual = surefoot.plots.rbo_bars(found, of=["zrisk"]).containers
     rows = found["measure"] == "zrisk"
     np.testing.assert_allclose([bar.get_height() for bar in minimum], found["minimum"][rows])
     np.testing.assert_allclose([bar.get_height() for bar in residual], found["residual"][rows])
@@ -261,7 +261,9 @@ def test_rbo_bars_are_minimum_and_residual() -> None:
 
 def test_helped_and_hurt_add_up_to_the_topics() -> None:
     scores = Scores([[0.4, 0.4, 0.4, 0.0, 0.0, 0.2], [0.3, 0.1, 0.41, 0.5, 0.0, 0.5]], ["a", "b"], range(6))
-    relative, absolute = (surefoot.helped_hurt(scores, "b", "a", change=change) for change in ("relative", "absolute"))
+    relative, absolute = (
+        surefoot.plots.helped_hurt(scores, "b", "a", change=change) for change in ("relative", "absolute")
+    )
     # Lost a quarter and three quarters; one tie; up 2.5 %, 150 %, and from nothing.
     assert [bar.get_height() for bar in relative.patches] == [0, 1, 0, 1, 1, 1, 0, 0, 0, 2]
     assert [bar.get_height() for bar in absolute.patches] == [0, 0, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1, 0]
@@ -271,12 +273,12 @@ def test_helped_and_hurt_add_up_to_the_topics() -> None:
 def test_cross_map_is_the_matrix_with_the_safest_on_top() -> None:
     found = cross(SCORES, alpha=5)
     order = np.argsort(-found.urisk.mean(axis=1))
-    axes = surefoot.cross_map(found)
+    axes = surefoot.plots.cross_map(found)
     np.testing.assert_array_equal(axes.images[0].get_array(), found.urisk[np.ix_(order, order)])
 
 
 def test_plane_points_are_risk_and_reward() -> None:
-    axes = surefoot.risk_reward(SCORES, "a", label=["b"], **SMALL)
+    axes = surefoot.plots.risk_reward(SCORES, "a", label=["b"], **SMALL)
     points = next(group for group in axes.collections if group.get_label() == "systems").get_offsets()
     np.testing.assert_allclose(points[:, 0], risk.frisk(SCORES.values[1:], SCORES["a"]))
     np.testing.assert_allclose(points[:, 1], risk.freward(SCORES.values[1:], SCORES["a"]))
@@ -284,7 +286,7 @@ def test_plane_points_are_risk_and_reward() -> None:
 
 def test_forest_is_the_intervals() -> None:
     found = intervals(SCORES, "a", 5, measures=["trisk"], n_resamples=200)
-    axes = surefoot.forest(SCORES, "a", of="trisk", alpha=5, n_resamples=200)
+    axes = surefoot.plots.forest(SCORES, "a", of="trisk", alpha=5, n_resamples=200)
     drawn = {str(line.get_label()): line.get_xdata()[0] for line in axes.lines}
     rows = {row["system"]: row for row in found.rows() if row["estimate"] is not None}
     assert {name: drawn[name] for name in rows} == {name: row["estimate"] for name, row in rows.items()}
@@ -307,7 +309,7 @@ def test_a_name_is_shown_as_it_is() -> None:
 
 def test_of_many_systems_the_extremes_are_named() -> None:
     many = scores_of([f"s{number}" for number in range(49)])
-    axes = surefoot.alpha_curves(many, "s0", of="urisk")
+    axes = surefoot.plots.alpha_curves(many, "s0", of="urisk")
     assert len([text for text in axes.texts if text.get_text()]) == 4
     assert len([line for line in axes.lines if str(line.get_label()).startswith("s")]) >= 49
     assert to_name(["a", "b"], [1, np.nan], None) == ["a"]
@@ -332,26 +334,26 @@ def test_names_of_points_do_not_overlap() -> None:
 @pytest.mark.parametrize(
     ("draw", "words"),
     [
-        (lambda: surefoot.alpha_curves(SCORES, of="trisk"), "trisk needs a baseline"),
-        (lambda: surefoot.alpha_curves(SCORES, "a", of="nonsense"), "of must be one of"),
-        (lambda: surefoot.alpha_curves(SCORES, "a", alpha=[1]), "needs a range"),
-        (lambda: surefoot.alpha_curves(SCORES, "a", label=["nobody"]), "can't name nobody"),
-        (lambda: surefoot.alpha_curves(evaluate(SCORES, "a", 1)), "two alphas or more"),
-        (lambda: surefoot.topic_bars(SCORES, "a", "a"), "T_J is undefined"),
-        (lambda: surefoot.topic_bars(SCORES, "b", "a", alpha=range(9)), "up to 5 alphas"),
-        (lambda: surefoot.cross_map(scores_of([f"s{n}" for n in range(81)])), "81 systems would not be legible"),
-        (lambda: surefoot.difference_boxes(SCORES, "a", systems=["a"]), "no system to show"),
-        (lambda: surefoot.risk_reward(SCORES, "a", systems=["a"]), "no system to show"),
-        (lambda: surefoot.rbo_bars(SCORES), "needs a baseline"),
-        (lambda: surefoot.rbo_bars(value_agreement(SCORES, "a", value=Smooth), of=["x"]), "of must be one of"),
-        (lambda: surefoot.qq_lines(SCORES), "a system and a baseline"),
-        (lambda: surefoot.value_functions(SCORES), "need a baseline"),
-        (lambda: surefoot.helped_hurt(SCORES, "b", "a", change="odd"), "change must be one of"),
-        (lambda: surefoot.forest(evaluate(SCORES)), "intervals at one alpha"),
-        (lambda: surefoot.forest(SCORES, of="urisk"), "needs a baseline"),
-        (lambda: surefoot.pca_map(Scores([[0.1], [0.2]], "ab", [1])), "two principal axes"),
-        (lambda: surefoot.sorted_values(SCORES, "a", systems=[]), "name the systems"),
-        (lambda: surefoot.profile(SCORES, systems=["nobody"]), "no system nobody"),
+        (lambda: surefoot.plots.alpha_curves(SCORES, of="trisk"), "trisk needs a baseline"),
+        (lambda: surefoot.plots.alpha_curves(SCORES, "a", of="nonsense"), "of must be one of"),
+        (lambda: surefoot.plots.alpha_curves(SCORES, "a", alpha=[1]), "needs a range"),
+        (lambda: surefoot.plots.alpha_curves(SCORES, "a", label=["nobody"]), "can't name nobody"),
+        (lambda: surefoot.plots.alpha_curves(evaluate(SCORES, "a", 1)), "two alphas or more"),
+        (lambda: surefoot.plots.topic_bars(SCORES, "a", "a"), "T_J is undefined"),
+        (lambda: surefoot.plots.topic_bars(SCORES, "b", "a", alpha=range(9)), "up to 5 alphas"),
+        (lambda: surefoot.plots.cross_map(scores_of([f"s{n}" for n in range(81)])), "81 systems would not be legible"),
+        (lambda: surefoot.plots.difference_boxes(SCORES, "a", systems=["a"]), "no system to show"),
+        (lambda: surefoot.plots.risk_reward(SCORES, "a", systems=["a"]), "no system to show"),
+        (lambda: surefoot.plots.rbo_bars(SCORES), "needs a baseline"),
+        (lambda: surefoot.plots.rbo_bars(value_agreement(SCORES, "a", value=Smooth), of=["x"]), "of must be one of"),
+        (lambda: surefoot.plots.qq_lines(SCORES), "a system and a baseline"),
+        (lambda: surefoot.plots.value_functions(SCORES), "need a baseline"),
+        (lambda: surefoot.plots.helped_hurt(SCORES, "b", "a", change="odd"), "change must be one of"),
+        (lambda: surefoot.plots.forest(evaluate(SCORES)), "intervals at one alpha"),
+        (lambda: surefoot.plots.forest(SCORES, of="urisk"), "needs a baseline"),
+        (lambda: surefoot.plots.pca_map(Scores([[0.1], [0.2]], "ab", [1])), "two principal axes"),
+        (lambda: surefoot.plots.sorted_values(SCORES, "a", systems=[]), "name the systems"),
+        (lambda: surefoot.plots.profile(SCORES, systems=["nobody"]), "no system nobody"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(draw: Callable[[], object], words: str) -> None:
@@ -368,5 +370,5 @@ def test_scores_that_are_all_alike_can_be_drawn(tmp_path: Path) -> None:
 def test_negative_scores_have_no_relative_change() -> None:
     scores = Scores([[0.1, -0.2], [0.3, 0.1]], "ab", [1, 2])
     with pytest.raises(SurefootError, match="show the absolute change"):
-        surefoot.helped_hurt(scores, "b", "a")
-    assert len(surefoot.helped_hurt(scores, "b", "a", change="absolute").patches) == 13
+        surefoot.plots.helped_hurt(scores, "b", "a")
+    assert len(surefoot.plots.helped_hurt(scores, "b", "a", change="absolute").patches) == 13

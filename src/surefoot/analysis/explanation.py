@@ -28,7 +28,7 @@ from surefoot.io.document_lists import Run
 from surefoot.results import Result, signature
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.corrections import correct
-from surefoot.stats.group_test import group_test, welch_t
+from surefoot.stats.groups import group_test, welch_t
 
 LEVEL = 0.1
 FEWEST_QUERIES = 8 * FEWEST
@@ -48,7 +48,7 @@ class Explanation(Result):
     members: tuple[BoolArray, ...]
 
     def segments(self) -> dict[str, str]:
-        """The segment of each topic, as `surefoot.evaluate_segments`, the gate and the report take it.
+        """The segment of each topic, as `surefoot.analysis.evaluate_segments`, the gate and the report take it.
 
         A topic of several confirmed groups belongs to the first of them.
         """

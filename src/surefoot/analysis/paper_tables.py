@@ -25,7 +25,7 @@ def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Eval
     result
         What `surefoot.evaluate` found.
     pairs
-        What `surefoot.compare_pairs` found, by measure if the evaluation has several.
+        What `surefoot.analysis.compare_pairs` found, by measure if the evaluation has several.
 
     Returns
     -------
@@ -34,7 +34,8 @@ def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Eval
 
     Examples
     --------
-    >>> from surefoot import Scores, compare_pairs, evaluate
+    >>> from surefoot import evaluate, Scores
+    >>> from surefoot.analysis import compare_pairs
     >>> scores = Scores([[0.2, 0.4, 0.3, 0.1], [0.3, 0.5, 0.4, 0.3]], ["old", "new"], ["q1", "q2", "q3", "q4"])
     >>> with_letters(evaluate(scores), compare_pairs(scores))["better_than"].tolist()
     ['', 'a']
@@ -70,7 +71,7 @@ def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Ar
 
     Examples
     --------
-    >>> from surefoot import Scores, evaluate
+    >>> from surefoot import evaluate, Scores
     >>> both = [Scores([[0.2], [0.4]], ["old", "new"], ["q1"], measure) for measure in ("AP", "RR")]
     >>> print(*side_by_side(evaluate(both), ["system", "mean"]).columns, sep=", ")
     system, mean (AP), mean (RR)

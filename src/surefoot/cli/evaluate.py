@@ -187,18 +187,20 @@ def _agreement(scores: Scores, arguments: argparse.Namespace) -> Result:
     kind = arguments.kind
     if kind == "pca":
         wanted = {"include": arguments.include, "centred": arguments.centred, "axes": arguments.axes}
-        return surefoot.pca(scores, systems=arguments.systems, **wanted)
+        return surefoot.stats.pca(scores, systems=arguments.systems, **wanted)
     if kind == "g2":
-        return surefoot.independence(scores, systems=arguments.systems)
+        return surefoot.analysis.independence(scores, systems=arguments.systems)
     baseline, alpha = arguments.baseline, arguments.alpha
     if kind == "measures":
-        return surefoot.rank_agreement(scores, baseline, alpha, measures=arguments.of)
+        return surefoot.analysis.rank_agreement(scores, baseline, alpha, measures=arguments.of)
     if kind == "values":
-        return surefoot.value_agreement(scores, baseline, alpha, value=inputs.value_function(arguments))
+        return surefoot.analysis.value_agreement(scores, baseline, alpha, value=inputs.value_function(arguments))
     if kind == "correlation":
-        return surefoot.baseline_bias(scores, baseline, alpha, systems=arguments.systems, method=arguments.method)
+        return surefoot.analysis.baseline_bias(
+            scores, baseline, alpha, systems=arguments.systems, method=arguments.method
+        )
     drawn = (arguments.n_resamples, arguments.seed)
-    return surefoot.normality(scores, arguments.system, baseline, alpha, *drawn)
+    return surefoot.analysis.normality(scores, arguments.system, baseline, alpha, *drawn)
 
 
 KINDS = {

@@ -47,7 +47,7 @@ class Figure:
         return Command(self._run, (*self.inputs, file, *self.options), summary=self.summary)
 
     def _run(self, arguments: argparse.Namespace) -> int:
-        from surefoot.show.plots.style import ending_of, save_plot
+        from surefoot.plots.style import ending_of, save_plot
 
         ending_of(arguments.output)  # an unknown ending is refused before the work, not after it
         given = {each.flags[0][2:].replace("-", "_"): None for each in self.options}
@@ -81,7 +81,9 @@ def _population(scores: Scores, arguments: argparse.Namespace) -> Scores:
 
 def _figure(function: str, summary: str, *options: Option) -> Figure:
     """A figure of scores, by the public name of its function, which is loaded when it draws."""
-    return Figure(lambda *data, **given: getattr(surefoot, function)(*data, **given), summary, options, SCORES, _scores)
+    return Figure(
+        lambda *data, **given: getattr(surefoot.plots, function)(*data, **given), summary, options, SCORES, _scores
+    )
 
 
 SCORES = (

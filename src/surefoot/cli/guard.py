@@ -34,7 +34,7 @@ def run_fit(arguments: argparse.Namespace) -> int:
     from surefoot.guard.trial import ALPHA
 
     if arguments.plot:
-        from surefoot.show.plots.style import ending_of
+        from surefoot.plots.style import ending_of
 
         ending_of(arguments.plot)  # an unknown ending is refused before the work, not after it
     with progress("Fitting guards") as report:
@@ -51,8 +51,8 @@ def run_fit(arguments: argparse.Namespace) -> int:
         )
     fit.guard.save(arguments.guard)
     if arguments.plot:
-        from surefoot.show.plots.planes import guard_path
-        from surefoot.show.plots.style import save_plot
+        from surefoot.plots.planes import guard_path
+        from surefoot.plots.style import save_plot
 
         save_plot(guard_path(fit), arguments.plot)
     inputs.show(fit, arguments)

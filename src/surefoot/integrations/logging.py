@@ -15,7 +15,7 @@ METRICS = ("mean", "urisk", "trisk", "georisk", "wins", "losses")
 def metrics_of(result: Result, columns: Sequence[str] = METRICS) -> dict[str, float]:
     """The values of a result under names that trackers accept: ``system/alpha=1/urisk``.
 
-    >>> from surefoot import Scores, evaluate
+    >>> from surefoot import evaluate, Scores
     >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"])
     >>> metrics_of(evaluate(scores, "old", 5), ["urisk"])
     {'old/alpha=5/urisk': 0.0, 'new/alpha=5/urisk': -0.85}

@@ -8,6 +8,8 @@ from surefoot.learn.boosting import RiskObjective as RiskObjective
 from surefoot.learn.data import RankingData as RankingData
 from surefoot.learn.data import same_features as same_features
 from surefoot.learn.export import export_model as export_model
+from surefoot.learn.letor import read_letor as read_letor
+from surefoot.learn.letor_writer import write_letor as write_letor
 from surefoot.learn.models import Model as Model
 from surefoot.learn.models import load_model as load_model
 from surefoot.learn.objectives import OBJECTIVES as OBJECTIVES

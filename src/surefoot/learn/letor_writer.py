@@ -30,7 +30,8 @@ def write_letor(data: RankingData, path: PathLike) -> None:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from surefoot import RankingData, read_letor
+    >>> from surefoot import read_letor
+    >>> from surefoot.learn import RankingData
     >>> file = pathlib.Path(tempfile.mkdtemp(), "train.txt")
     >>> write_letor(RankingData.of([[0.5, 0.0], [1.0, 2.0]], [1, 0], qid=["q", "q"], documents=["d1", "d2"]), file)
     >>> print(file.read_text(), end="")

@@ -12,9 +12,9 @@ from surefoot_lab.tradeoff.churn import churn_bins, churn_counts, kendall_distan
 from surefoot_lab.tradeoff.convergence import gains, iterations_to, iterations_to_fraction
 from surefoot_lab.tradeoff.table import best_fractions
 
-from surefoot import helped_hurt
 from surefoot.analysis.explore import change_counts, change_labels, score_changes
 from surefoot.errors import SurefootError
+from surefoot.plots import helped_hurt
 from surefoot.scores import Scores
 
 LISTS = st.integers(1, 20).flatmap(lambda n: st.tuples(*[arrays(float, n, elements=st.integers(0, 6))] * 2))

@@ -84,7 +84,7 @@ def test_every_kind_is_tested() -> None:
 @pytest.mark.parametrize("kind", DRAW)
 def test_bytes_are_the_same_each_time(kind: str, tmp_path: Path) -> None:
     for name in ("1.svg", "2.svg"):
-        surefoot.save_plot(DRAW[kind](), tmp_path / name)
+        surefoot.plots.save_plot(DRAW[kind](), tmp_path / name)
     first = (tmp_path / "1.svg").read_bytes()
     assert first == (tmp_path / "2.svg").read_bytes()
     ElementTree.fromstring(first)
@@ -101,7 +101,7 @@ def test_given_axes_are_used(kind: str) -> None:
 @pytest.mark.parametrize("kind", DRAW)
 def test_nothing_reaches_beyond_the_page(kind: str) -> None:
     axes = DRAW[kind]()
-    with surefoot.paper_style():
+    with surefoot.plots.paper_style():
         figure = axes.get_figure(root=True)
         figure.draw_without_rendering()
         box, page = axes.get_tightbbox(), figure.bbox.padded(1)

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot import Rankings, Scores, score_runs_by
+from surefoot import Scores
+from surefoot.effectiveness import score_runs_by
+from surefoot.show import Rankings
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from surefoot import Scores, evaluate, evaluate_segments, explore, read_scores
+from surefoot import Scores, evaluate, explore, read_scores
+from surefoot.analysis import evaluate_segments
 from surefoot.scores import VIRTUAL
 from surefoot.stats.corrections import correct
 from tests.show.report.report_cases import random_scores

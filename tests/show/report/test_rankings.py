@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from surefoot import JudgedRuns, Rankings, Scores, SurefootError, credibility, document_moves
+from surefoot import Scores, SurefootError, credibility
+from surefoot.analysis import document_moves
+from surefoot.judgments import JudgedRuns
+from surefoot.show import Rankings
 from surefoot.show.report import packed, payload, report
 from tests.show.report.report_cases import HOSTILE, random_rankings
 from tests.show.report.test_browser import number, saved

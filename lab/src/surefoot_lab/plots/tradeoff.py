@@ -11,9 +11,7 @@ from matplotlib.axes import Axes
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.results import Result
-from surefoot.risk import normalise_alphas
-from surefoot.show.plots.style import (
+from surefoot.plots.style import (
     BLACK,
     BLUE,
     FAINT,
@@ -26,6 +24,8 @@ from surefoot.show.plots.style import (
     line_look,
     phrase,
 )
+from surefoot.results import Result
+from surefoot.risk import normalise_alphas
 from surefoot.stats.bootstrap import BootstrapMethod
 from surefoot_lab.tradeoff.curve import break_even
 from surefoot_lab.tradeoff.search import Choice

@@ -12,8 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from surefoot._typing import FloatArray, IntArray
 from surefoot.analysis.explore import change_counts, change_labels
 from surefoot.errors import SurefootError, choose, listed
-from surefoot.scores import Scores
-from surefoot.show.plots.style import (
+from surefoot.plots.style import (
     BLACK,
     BLUE,
     COLUMN,
@@ -29,6 +28,7 @@ from surefoot.show.plots.style import (
     measure_label,
     phrase,
 )
+from surefoot.scores import Scores
 from surefoot_lab.tradeoff.churn import BINS, churn_counts, reward_by_churn
 from surefoot_lab.tradeoff.convergence import FRACTION
 from surefoot_lab.tradeoff.sweep import Sweep

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from surefoot import group_test
-from surefoot.stats.group_test import welch_t
+from surefoot.stats import group_test
+from surefoot.stats.groups import welch_t
 
 
 def test_t_is_that_of_scipy() -> None:

@@ -143,7 +143,8 @@ def save_plot(axes: Axes, path: PathLike) -> None:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from surefoot import Scores, profile
+    >>> from surefoot import Scores
+    >>> from surefoot.plots import profile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "profile.svg")
     >>> save_plot(profile(Scores([[0.2, 0.4]], ["a"], [1, 2])), file)
     >>> file.stat().st_size > 1000

@@ -14,10 +14,7 @@ from surefoot._names import as_names
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.analysis.explore import BIN_ENDS, change_counts
 from surefoot.errors import SurefootError, counted
-from surefoot.risk import normalise_alphas
-from surefoot.risk.values import Linear
-from surefoot.scores import Scores, ScoresLike
-from surefoot.show.plots.style import (
+from surefoot.plots.style import (
     FAINT,
     GAIN,
     LOSS,
@@ -33,6 +30,9 @@ from surefoot.show.plots.style import (
     names_on,
     phrase,
 )
+from surefoot.risk import normalise_alphas
+from surefoot.risk.values import Linear
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.inference import critical_value, topic_inference
 
 MOST_TOPICS = 80

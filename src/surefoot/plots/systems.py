@@ -11,11 +11,7 @@ from matplotlib.axes import Axes
 from surefoot._typing import FloatArray
 from surefoot.analysis.evaluate import Evaluation, evaluate
 from surefoot.errors import SurefootError, choose
-from surefoot.results import Result
-from surefoot.risk import get_risk
-from surefoot.risk.measures import evaluated
-from surefoot.scores import Scores, ScoresLike
-from surefoot.show.plots.style import (
+from surefoot.plots.style import (
     BLACK,
     COLUMN,
     FAINT,
@@ -30,6 +26,10 @@ from surefoot.show.plots.style import (
     names_on,
     to_name,
 )
+from surefoot.results import Result
+from surefoot.risk import get_risk
+from surefoot.risk.measures import evaluated
+from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.inference import critical_value
 
 FEW_SHAPES = 8

@@ -13,9 +13,7 @@ from surefoot._typing import FloatArray
 from surefoot.analysis.agreement import baseline_bias, partial_correlation, value_agreement
 from surefoot.analysis.cross import CrossTable, cross
 from surefoot.errors import SurefootError, choose
-from surefoot.results import Result
-from surefoot.scores import VIRTUAL, Scores, ScoresLike
-from surefoot.show.plots.style import (
+from surefoot.plots.style import (
     BLUE,
     COLUMN,
     PAGE,
@@ -31,6 +29,8 @@ from surefoot.show.plots.style import (
     to_name,
     validate_rows,
 )
+from surefoot.results import Result
+from surefoot.scores import VIRTUAL, Scores, ScoresLike
 from surefoot.stats.agreement import PCA, pca
 
 FEW_CELLS = 12

@@ -11,11 +11,7 @@ from matplotlib.axes import Axes
 from surefoot._typing import FloatArray
 from surefoot.analysis.intervals import intervals
 from surefoot.errors import SurefootError
-from surefoot.results import Result
-from surefoot.risk import Risk, get_risk, validate_alpha
-from surefoot.risk.measures import MEAN
-from surefoot.scores import Scores, ScoresLike
-from surefoot.show.plots.style import (
+from surefoot.plots.style import (
     BLACK,
     BLUE,
     FAINT,
@@ -32,7 +28,11 @@ from surefoot.show.plots.style import (
     to_name,
     validate_rows,
 )
-from surefoot.show.plots.values import ROW
+from surefoot.plots.values import ROW
+from surefoot.results import Result
+from surefoot.risk import Risk, get_risk, validate_alpha
+from surefoot.risk.measures import MEAN
+from surefoot.scores import Scores, ScoresLike
 
 if TYPE_CHECKING:
     from surefoot.guard.certificate import Certificate

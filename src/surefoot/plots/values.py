@@ -9,12 +9,9 @@ from matplotlib.axes import Axes
 
 from surefoot._typing import FloatArray
 from surefoot.analysis.design import Design
-from surefoot.analysis.normality import Normality, normality
+from surefoot.analysis.normal import Normality, normality
 from surefoot.errors import SurefootError
-from surefoot.risk import validate_alpha
-from surefoot.risk.values import Linear, Monotone, Smooth, fences, five_points
-from surefoot.scores import Scores, ScoresLike
-from surefoot.show.plots.style import (
+from surefoot.plots.style import (
     BLACK,
     BLUE,
     FAINT,
@@ -28,6 +25,9 @@ from surefoot.show.plots.style import (
     signed,
     validate_rows,
 )
+from surefoot.risk import validate_alpha
+from surefoot.risk.values import Linear, Monotone, Smooth, fences, five_points
+from surefoot.scores import Scores, ScoresLike
 
 ROW = 0.105
 """Inches for a system in a figure with one below the other."""

@@ -1,0 +1,35 @@
+"""The public names of `surefoot.risk`; see `surefoot._lazy`."""
+
+from surefoot.risk.alphas import LARGEST_ALPHA as LARGEST_ALPHA
+from surefoot.risk.alphas import normalise_alphas as normalise_alphas
+from surefoot.risk.alphas import validate_alpha as validate_alpha
+from surefoot.risk.alphas import validate_alphas as validate_alphas
+from surefoot.risk.functions import compare as compare
+from surefoot.risk.functions import freward as freward
+from surefoot.risk.functions import frisk as frisk
+from surefoot.risk.functions import gmean as gmean
+from surefoot.risk.functions import reward_risk as reward_risk
+from surefoot.risk.functions import tail as tail
+from surefoot.risk.functions import trisk as trisk
+from surefoot.risk.functions import ugain as ugain
+from surefoot.risk.functions import urisk as urisk
+from surefoot.risk.functions import value_moments as value_moments
+from surefoot.risk.functions import win_loss as win_loss
+from surefoot.risk.measures import Risk as Risk
+from surefoot.risk.measures import get_risk as get_risk
+from surefoot.risk.measures import register as register
+from surefoot.risk.measures import registered as registered
+from surefoot.risk.measures import tail_risk as tail_risk
+from surefoot.risk.measures import unregister as unregister
+from surefoot.risk.population import expected as expected
+from surefoot.risk.population import g_squared as g_squared
+from surefoot.risk.population import geominus_published as geominus_published
+from surefoot.risk.population import georisk as georisk
+from surefoot.risk.population import zrisk as zrisk
+from surefoot.risk.population import zscores as zscores
+from surefoot.risk.statistics import Comparison as Comparison
+from surefoot.risk.statistics import Expectation as Expectation
+from surefoot.risk.statistics import tail_count as tail_count
+from surefoot.risk.values import Linear as Linear
+from surefoot.risk.values import Monotone as Monotone
+from surefoot.risk.values import Smooth as Smooth
