@@ -1,8 +1,7 @@
-"""From LETOR text to arrays, beside scikit-learn, LightGBM and XGBoost; then from the cache."""
+"""From LETOR text to arrays, beside scikit-learn, LightGBM and XGBoost."""
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from pathlib import Path
@@ -32,15 +31,7 @@ def write_letor(path: Path, queries: int = QUERIES, documents: int = DOCUMENTS, 
 def surefoot(path: Path, workers: int) -> None:
     from surefoot.learn.letor import read_letor
 
-    read_letor(path, cache=False, workers=workers)
-
-
-def from_cache(path: Path, touch: bool = False) -> None:
-    from surefoot.learn.letor import read_letor
-
-    data = read_letor(path)
-    if touch:
-        data.features.sum()
+    read_letor(path, workers=workers)
 
 
 def scikit_learn(path: Path) -> None:
@@ -66,19 +57,15 @@ def xgboost(path: Path) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        os.environ["SUREFOOT_CACHE"] = str(folder / "cache")
         path = folder / "train.txt"
         write_letor(path)
         bare = folder / "bare.txt"
         bare.write_bytes(re.sub(rb" qid:\d+", b"", path.read_bytes()))
-        from_cache(path)
         size = path.stat().st_size / 1e6
         contestants = {
             "Surefoot, 2 workers": lambda: surefoot(path, 2),
             "Surefoot, 1 worker": lambda: surefoot(path, 1),
-            "Surefoot, from its cache": lambda: from_cache(path),
-            "Surefoot, from its cache, every value added up": lambda: from_cache(path, touch=True),
-            "read the bytes alone": lambda: path.read_bytes(),
+            "read the bytes": lambda: path.read_bytes(),
             "scikit-learn, load_svmlight_file with query_id": lambda: scikit_learn(path),
             "LightGBM, Dataset of the file (binned)": lambda: lightgbm(bare),
             "XGBoost, DMatrix of the file": lambda: xgboost(path),

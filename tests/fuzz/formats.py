@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,11 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from tests.fuzz.slow_readers import (
     slow_beir,
-    slow_entry,
     slow_json,
     slow_letor,
     slow_qrels,
@@ -37,7 +34,6 @@ LTR = b"4 qid:1 # d1 rambo\n0 qid:1 # d2\n3 qid:2 1:0.5 # d1\n"
 BEIR = b"query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\nq2\td9\t1\n"
 MTEB_RUN = b'{"mteb_model_meta": {"model_name": "org/name"}, "default": {"test": {"q1": {"d1": 0.5, "d2": 0.25}}}}\n'
 MTEB = b'{"task_name": "NFCorpus", "scores": {"test": [{"main_score": 0.25}, {"main_score": 0.5}]}}\n'
-KEPT = b"2 qid:a 1:0.5 2:7 #docid = d1\n0 qid:a 1:0.25 #docid = d2\n1 qid:b 2:3 #docid = d3\n"
 LETOR = b"2 qid:1 1:0.5 2:1e-3 #docid = a\n0 qid:1 1:0.25\n1 qid:x 2:7 3:NULL # b\n"
 WIDE = b'topic,old,new\nq1,0.5,0.25\nq2,1,0\n"q 3",.5,1e-1\n'
 LONG = b"system\ttopic\tvalue\nold\tq1\t0.5\nnew\tq1\t0.25\nold\tq2\t1\nnew\tq2\t0\n"
@@ -86,34 +82,8 @@ def read_merged(path: Path) -> dict[tuple[str, str], float]:
 def read_letor(path: Path) -> Any:
     import surefoot
 
-    data = surefoot.read_letor(path, cache=False)
+    data = surefoot.read_letor(path)
     return data.labels.tolist(), sorted(data.queries), data.features.shape[0]
-
-
-def good_entry() -> bytes:
-    """What the cache keeps of ranking data."""
-    import surefoot
-    from surefoot.learn.letor_cache import Entry
-
-    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, SUREFOOT_CACHE=folder):
-        source = Path(folder, "train.txt")
-        source.write_bytes(KEPT)
-        os.utime(source, ns=(0, 0))
-        entry = Entry.of(source)
-        assert entry is not None
-        entry.save(surefoot.read_letor(source, cache=False))
-        return entry.file.read_bytes()
-
-
-def read_entry(path: Path) -> Any:
-    """The kept data; an entry that is not taken is made anew from the text."""
-    from surefoot.errors import SurefootError
-    from surefoot.learn.letor_cache import Entry
-
-    data = Entry(path, "train.txt", len(KEPT), 0).load("train.txt")
-    if data is None or data.documents is None:
-        raise SurefootError("made anew")
-    return [data.labels.tolist(), *data.features.tolist(), data.queries, data.documents.to_list()]
 
 
 def read_scores(path: Path) -> Any:
@@ -373,7 +343,6 @@ FORMATS = {
     "qrels of BEIR": text(BEIR, "a.tsv", read_qrels, slow_beir),
     "saved by the judging page, merged": text(PAGE, "page.qrels", read_merged, slow_merged),
     "LETOR": text(LETOR, "a.txt", read_letor, slow_letor),
-    "LETOR, kept in the cache": Format(good_entry, "entry", read_entry, slow_entry),
     "wide table": text(WIDE, "a.csv", read_scores, slow_wide),
     "wide table with quotes": text(QUOTED, "a.csv", read_scores, slow_wide),
     "scores, JSON lines": text(JSON_LINES, "a.jsonl", read_scores, slow_score_lines),

@@ -36,10 +36,6 @@ def slow_letor(data: bytes) -> Any:
     return [label for labels in queries.values() for label in labels], sorted(queries), len(rows)
 
 
-def slow_entry(_: bytes) -> Any:
-    return [[2.0, 0.0, 1.0], [0.5, 7.0], [0.25, 0.0], [0.0, 3.0], ("a", "b"), ["d1", "d2", "d3"]]
-
-
 def slow_cells(data: bytes, separator: str) -> list[list[str]]:
     """The cells of a table, a line at a time."""
     text = data.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")

@@ -90,7 +90,7 @@ def test_many_ids_of_one_hash_are_refused(tmp_path):
     letor = tmp_path / "letor.txt"
     letor.write_text("".join(f"1 qid:{one} 1:0.5\n" for one in colliding(2 * REACH) if "#" not in one))
     with refused(letor, "its queries"):
-        read_letor(letor, cache=False)
+        read_letor(letor)
 
 
 def test_what_begins_in_a_long_cluster_is_not_there(tmp_path):

@@ -25,7 +25,7 @@ def read(tmp_path):
     def reader(text, **options):
         path = tmp_path / "data.txt"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return read_letor(path, cache=False, **options)
+        return read_letor(path, **options)
 
     return reader
 
@@ -41,7 +41,7 @@ FILES = [
 @pytest.mark.parametrize("name", FILES)
 def test_equals_scikit_learn(data, name):
     features, labels, qid = load_svmlight_file(str(data / name), query_id=True)
-    mine = read_letor(data / name, cache=False)
+    mine = read_letor(data / name)
     np.testing.assert_array_equal(mine.features, features.toarray().astype(np.float32))
     np.testing.assert_array_equal(mine.labels, labels)
     assert mine.features.flags.c_contiguous
@@ -53,7 +53,7 @@ def test_document_ids_of_mq2008(data):
     path = data / "mq2008/S1.txt.gz"
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     expected = [line.split("docid = ")[1].split()[0] for line in lines]
-    assert read_letor(path, cache=False).documents.to_list() == expected
+    assert read_letor(path).documents.to_list() == expected
 
 
 PLAIN = "2 qid:q1 1:0.5 2:-3 # a\n0 qid:q1 2:7 # b\n1 qid:q2 1:1e-3 # c\n"
@@ -151,7 +151,7 @@ def test_written_numbers_come_back(tmp_path_factory, values):
     path = tmp_path_factory.getbasetemp() / "numbers.txt"
     words = [str(value) for value in values]
     path.write_text("0 qid:1 " + " ".join(f"{place}:{word}" for place, word in enumerate(words, 1)))
-    found = read_letor(path, cache=False).features[0]
+    found = read_letor(path).features[0]
     np.testing.assert_array_equal(found, np.array([float(word) for word in words]).astype(np.float32))
 
 
@@ -178,7 +178,7 @@ def test_any_table_comes_back(tmp_path_factory, table):
     rows, text = table
     path = tmp_path_factory.getbasetemp() / "table.txt"
     path.write_bytes(text.encode())
-    data = read_letor(path, cache=False)
+    data = read_letor(path)
     queries = list(dict.fromkeys(query for _, query, _ in rows))
     order = sorted(range(len(rows)), key=lambda place: queries.index(rows[place][1]))
     features = [feature for _, _, pairs in rows for feature in pairs]
@@ -349,7 +349,7 @@ def test_what_is_written_is_read_again(tmp_path, name, sparse):
     qid, documents = np.repeat(["b", "a", "q-7", "x"], 10), [f"d{row}" for row in range(40)]
     data = RankingData.of(matrix, rng.integers(0, 5, 40), qid, documents)
     write_letor(data, tmp_path / name)
-    found = read_letor(tmp_path / name, cache=False)
+    found = read_letor(tmp_path / name)
     np.testing.assert_array_equal(found.features, features)
     np.testing.assert_array_equal(found.labels, data.labels)
     assert found.queries == data.queries

@@ -23,10 +23,11 @@ from surefoot.io.diagnostics import line_number
 from surefoot.io.files import BYTE_ORDER_MARK, read_bytes
 from surefoot.io.ids import COLLIDING, Tokens
 from surefoot.learn.data import RankingData, concat, same_features
-from surefoot.learn.letor_cache import SMALLEST, Entry, series_of
 from surefoot.native import kernel
 
 if TYPE_CHECKING:
+    import polars
+
     from surefoot.learn.data import Matrix
 
 
@@ -48,7 +49,7 @@ FINE, BAD_LABEL, BAD_QUERY, BAD_FEATURE, BAD_VALUE, TWICE = range(6)
 _parse_letor, _read_features, _gather_tokens = map(kernel, ("parse_letor", "read_features", "gather_tokens"))
 
 
-def read_letor(paths: PathLike | Iterable[PathLike], cache: bool = True, workers: int | None = None) -> RankingData:
+def read_letor(paths: PathLike | Iterable[PathLike], workers: int | None = None) -> RankingData:
     r"""Read ranking data: lines of ``label qid:ID feature:value ... # comment``.
 
     Features are numbered from 0 if feature 0 occurs, else from 1. A feature that a line lacks is 0; NULL, NA and NaN
@@ -59,8 +60,6 @@ def read_letor(paths: PathLike | Iterable[PathLike], cache: bool = True, workers
     ----------
     paths
         One file, or several that are read as one; compressed or not.
-    cache
-        Whether to keep the parsed data in the user's cache folder until the file changes.
     workers
         The number of threads (by default up to 8); it does not change the result.
 
@@ -89,20 +88,7 @@ def read_letor(paths: PathLike | Iterable[PathLike], cache: bool = True, workers
         raise SurefootError(f"workers must be at least 1; got {workers}")
     uses_threads()
     threads = workers or default_workers()
-    return _joined([_read(path, cache, threads) for path in files])
-
-
-def _read(path: PathLike, cache: bool, workers: int) -> RankingData:
-    entry = Entry.of(path) if cache else None
-    kept = entry.load(str(path)) if entry else None
-    if kept is not None:
-        return kept
-
-    text = read_bytes(path)
-    data = LetorText(path, text, workers).read()
-    if entry and len(text) >= SMALLEST:
-        entry.save(data)
-    return data
+    return _joined([LetorText(path, read_bytes(path), threads).read() for path in files])
 
 
 def _joined(parts: Sequence[RankingData]) -> RankingData:
@@ -198,7 +184,7 @@ class LetorText:
         queries, bounds, order = self._queries(lines)
         documents, labels, targets = None, lines.labels, np.arange(lines.labels.size)
         if lines.document_size.all():
-            documents = series_of(self._words(lines.document, lines.document_size))
+            documents = _series(self._words(lines.document, lines.document_size))
         if order is not None:
             documents = None if documents is None else documents[order]
             labels = labels[order]
@@ -338,6 +324,13 @@ class LetorText:
         words = self.text[begin:at].split()[2:]
         features = [int(word.partition(b":")[0]) for word in words]
         return next(feature for index, feature in enumerate(features) if feature in features[:index])
+
+
+def _series(lines: str) -> polars.Series:
+    """The lines of a text."""
+    import polars
+
+    return polars.Series([lines]).str.split("\n").explode()
 
 
 def _reason(problem: int, word: str) -> str:

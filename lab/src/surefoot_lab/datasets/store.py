@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from surefoot.errors import SurefootError
-from surefoot.io.cache import cache_folder
 from surefoot.io.locks import sole_writer
+from surefoot_lab.datasets.cache import cache_folder
 from surefoot_lab.datasets.registry import Collection, collection
 
 TYPE_CHECKING = False  # see surefoot/__init__.py

@@ -1,10 +1,8 @@
-import os
 import sys
 from pathlib import Path
 
 import pytest
-
-from surefoot.io.cache import cache_folder, evict
+from surefoot_lab.datasets.cache import cache_folder
 
 
 @pytest.fixture(autouse=True)
@@ -39,21 +37,3 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch):
 
     monkeypatch.setattr(Path, "home", no_home)
     assert not cache_folder().parent.is_dir()
-
-
-def test_only_the_oldest_entries_are_evicted(tmp_path):
-    old, middle, newest = (tmp_path / (digit * 8) for digit in "abc")
-    for age, file in enumerate((newest, middle, old)):
-        file.write_bytes(b"x" * 10)
-        os.utime(file, (100 - age, 100 - age))
-    others = [tmp_path / "notes.txt", tmp_path / "report-1", tmp_path / "aaaa"]
-    for other in others:
-        other.write_bytes(b"x" * 10)
-    outside = tmp_path / "outside"
-    outside.write_bytes(b"x" * 10)
-    (tmp_path / ("d" * 8)).symlink_to(outside)
-    evict(newest, 25)
-    assert newest.exists()
-    assert middle.exists()
-    assert not old.exists()
-    assert all(path.exists() for path in (*others, outside, tmp_path / ("d" * 8)))
