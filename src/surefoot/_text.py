@@ -1,4 +1,4 @@
-"""Names and texts of users made inert, whatever a terminal, Markdown, a spreadsheet or XML would take them for."""
+"""Escape user-supplied text for terminals, Markdown, spreadsheets and XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of analyses: named columns, notes on what was assumed, and a signature to compute them again."""
+"""Results of analyses: named columns, notes on assumptions, and a signature to compute them again."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Result:
         return f"{type(self).__name__}({size} of {kind}: {listed(self.columns, most=6)})"
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows as plain Python values, fit for JSON: None stands for what is undefined or infinite."""
+        """The rows as plain Python values, fit for JSON: None stands for undefined and infinite values."""
         columns = [[plain(value) for value in column] for column in self.columns.values()]
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True)]
 
@@ -144,7 +144,7 @@ class Result:
         return {}
 
     def only(self, names: Sequence[str]) -> Arranged:
-        """Some of the columns, in the order named, with what is stressed and noted in the whole.
+        """Some of the columns, in the order named, with the emphasis and notes of the whole.
 
         >>> Result("demo", {"system": ["a"], "mean": [0.5], "p": [0.1]}).only(["p", "system"])
         Arranged(1 row × 2 columns of demo: p, system)
@@ -195,7 +195,7 @@ class Arranged(Result):
 
 
 def signature(kind: str, **fields: object) -> str:
-    """What was computed and from what; fields that are None are left out.
+    """The signature of a computation; fields that are None are left out.
 
     >>> signature("urisk", measure="ERR@20", baseline="BM25", alpha=5.0, value=None).rpartition("=")[0]
     'urisk|measure=ERR@20|baseline=BM25|alpha=5|surefoot'
@@ -213,7 +213,7 @@ def _text(value: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """What JSON can hold: None for what is undefined or infinite, lists and dictionaries for what holds others.
+    """A value for JSON: None for undefined and infinite numbers, lists and dictionaries for containers.
 
     >>> plain({"p": np.array([0.5, np.nan])})
     {'p': [0.5, None]}

@@ -51,11 +51,11 @@ class Scores:
     measure
         The effectiveness measure.
     notes
-        What was assumed so far: topics dropped or filled, queries without judgments, and so on.
+        Assumptions so far: topics dropped or filled, queries without judgments, and so on.
     judged
         Where scores come from runs, the fraction of each one's first k documents that is judged, k being the cutoff of
-        the measure: systems × topics, NaN where a system retrieved nothing. None where relevant documents alone are
-        judged, which does not tell what was looked at.
+        the measure: systems × topics, NaN where a system retrieved nothing. None where only relevant documents are
+        judged, as then the pool is unknown.
     trials
         For each system that has repeats (trials, seeds, epochs), the scores of its trials: trials × topics, NaN where a
         topic has fewer trials than another. Its row of ``values`` is then the mean over trials.
@@ -161,7 +161,7 @@ class Scores:
 
     @classmethod
     def of(cls, scores: ScoresLike, measure: str | None = None) -> Scores:
-        """Scores of whatever they can be made of: ``{system: {topic: score}}``, a frame, a file of scores.
+        """Scores from any supported input: ``{system: {topic: score}}``, a frame, a file of scores.
 
         >>> Scores.of({"old": {"q1": 0.2}, "new": {"q1": 0.4}})
         Scores(2 systems × 1 topic of score)
@@ -211,7 +211,7 @@ class Scores:
 
         The scores have the topics in natural order (q2 before q10), so that no order of lines changes a result.
         NaN counts as missing. ``missing="error"`` refuses topics that some system lacks, ``"zero"`` fills
-        them with 0, ``"drop"`` leaves those topics out; what was done is said in ``notes``.
+        them with 0, ``"drop"`` leaves those topics out; ``notes`` says so.
         """
         names, topics, matrix, trials, done = aligned(rows, missing)
         return cls(matrix, names, topics, measure, (*notes, *done), trials=trials)

@@ -60,14 +60,14 @@ def test_judgments_of_relevant_documents_alone_do_not_tell_what_was_looked_at(co
     lines = [line for line in qrels.read_text().splitlines(True) if int(line.split()[3]) > 0]
     qrels.write_text("".join(lines))
     assert score_runs(files, qrels, "nDCG@5").judged is None
-    assert "relevant documents alone" in score_runs(files, qrels, "nDCG@5", unjudged="skip").notes[-1]
+    assert "only relevant documents" in score_runs(files, qrels, "nDCG@5", unjudged="skip").notes[-1]
     assert main(["evaluate", *arguments, "--baseline", "r0", "--format", "csv"]) == 0
     assert "judged@k" not in rows(capsys)[0]
     for command in (["explore", "--system", "r1", "--credible"], ["judge", "--candidate", "r1"]):
         assert main([command[0], *arguments, *command[1:], "--baseline", "r0"]) == 2
         assert "judges relevant documents alone" in capsys.readouterr().err
     assert main(["gate", *arguments, "--candidate", "r1", "--baseline", "r0"]) in (0, 1)
-    assert "relevant documents alone" not in capsys.readouterr().err
+    assert "relevant documents" not in capsys.readouterr().err
 
 
 def test_bounds_enclose_urisk_and_deltas(collection, capsys):

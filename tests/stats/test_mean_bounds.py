@@ -69,7 +69,7 @@ def test_it_covers_where_students_does_not(topics: int) -> None:
 
 
 def test_wrong_use() -> None:
-    with pytest.raises(SurefootError, match=r"highest value possible is said to be 1; found 1.5"):
+    with pytest.raises(SurefootError, match=r"highest possible value was given as 1; found 1.5"):
         upper_mean_bound([0.2, 1.5], 1)
     with pytest.raises(SurefootError, match=r"between 0 and 0.5; got 0.7"):
         upper_mean_bound([0.2], 1, 0.7)

@@ -1,4 +1,4 @@
-"""Analyses over `Scores`: what is compared with what, and the tables that follow."""
+"""Analyses of `Scores`: which system is compared with which baseline, and the resulting tables."""
 
 from surefoot._lazy import attach
 

@@ -60,7 +60,7 @@ def cross(
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure; whatever `Scores.of` takes.
+        Systems × topics of one effectiveness measure; anything that `Scores.of` takes.
     alpha
         The additional weight of losses.
     systems

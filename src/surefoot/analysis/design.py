@@ -52,7 +52,7 @@ class Design:
         population: Population = None,
         value: str | Family = "linear",
     ) -> Design:
-        """Resolve the names; see `surefoot.evaluate` for what each may be."""
+        """Resolve the names; `surefoot.evaluate` describes them."""
         if not isinstance(baseline, str | Mapping | None):
             raise SurefootError(f"baseline must be the name of a system, or map each system to one; got {baseline!r}")
         if population == "PAIR" and baseline is None:
@@ -145,7 +145,7 @@ def _put(indices: list[int], whole: FloatArray, part: FloatArray) -> FloatArray:
 
 
 def signature_of(kind: str, designs: Sequence[Design], alphas: FloatArray, **more: object) -> str:
-    """What was computed, from what: the fields that every analysis of designs has, then its own."""
+    """The signature: the fields that every analysis of designs has, then its own."""
     first = designs[0]
     return signature(
         kind,

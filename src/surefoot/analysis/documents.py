@@ -1,4 +1,4 @@
-"""The documents behind a query's change: what was ranked before, what is now, and what each move cost."""
+"""The documents behind a query's change: both rankings, and the cost of each move."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def document_moves(
     queries: Mapping[str, str] | None = None,
     texts: Mapping[str, str] | None = None,
 ) -> DocumentMoves:
-    r"""What was ranked before, what is ranked now, and what each document's move contributes to the change.
+    r"""Both rankings of a query, and the contribution of each document's move to the change.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ from surefoot.stats.inference import LEVEL, t_inference_of
 JUDGED = "judged@k"
 """The column of the mean fraction of judged documents, k being the measure's cutoff."""
 UNEQUAL = 0.05
-"""A difference of judged@k from which on a note tells it."""
+"""The smallest difference of judged@k that gets a note."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +227,7 @@ def evaluate(
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure, or a list of several; whatever `Scores.of` takes. Of systems
+        Systems × topics of one effectiveness measure, or a list of several; anything that `Scores.of` takes. Of systems
         with repeats the means over trials count; a note says so, with the noise floor.
     baseline
         A system, MEAN, MEDIAN or MAX of each topic, or a mapping that gives each system its own.
@@ -248,7 +248,7 @@ def evaluate(
     minus
         Adds the forms of ECIR 2020.
     ci
-        Adds 95 % intervals, columns such as ``georisk_low`` and ``georisk_high``: ``"t"`` of U_Risk alone;
+        Adds 95 % intervals, columns such as ``georisk_low`` and ``georisk_high``: ``"t"``, only of U_Risk;
         ``"studentised"``, ``"bca"``, ``"percentile"`` or ``"jackknife"`` of U_Risk, T_Risk, Z_Risk, GeoRisk, tails and
         registered measures (`surefoot.intervals`). They are over queries, and contain the noise of trials.
     tests
@@ -320,7 +320,7 @@ def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluat
 
 
 def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:
-    """What was assumed, and what a reader should know before trusting a column."""
+    """Assumptions, and warnings about columns."""
     outside = []
     if design.population not in (None, "PAIR"):
         outside = [name for name in design.systems if name not in (design.population or ())]
@@ -335,7 +335,7 @@ def judged_means(judged: FloatArray) -> FloatArray:
 
 
 def unequally_judged(scores: Scores, systems: Sequence[str], baselines: Sequence[str]) -> list[str]:
-    """A note on systems of which more or fewer documents are judged than of their baselines.
+    """A note on systems with more or fewer judged documents than their baselines.
 
     >>> judged = [[1.0, 1.0], [0.5, 0.7]]
     >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"], judged=judged)
@@ -350,8 +350,8 @@ def unequally_judged(scores: Scores, systems: Sequence[str], baselines: Sequence
         for system, baseline in zip(systems, baselines, strict=True)
         if baseline in means and abs(means[system] - means[baseline]) >= UNEQUAL
     ]
-    told = f"more or fewer documents are judged than of the baseline: judged@k of {listed(found, most=3)}"
-    return [told] if found else []
+    note = f"more or fewer documents are judged than of the baseline: judged@k of {listed(found, most=3)}"
+    return [note] if found else []
 
 
 def caveats(

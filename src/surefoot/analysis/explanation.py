@@ -92,12 +92,12 @@ def explain(
     whose mean loss is highest above that of the others (Welch's t) is taken, then the one among the queries that are
     left, and so on, at most four. On the other half each is tested, without the queries of those before it, by a
     studentised permutation test. Then the halves change places. Holm's correction at level / 2 on each half bounds the
-    probability that any group is confirmed by chance by ``level``, whatever the dependence of groups and halves.
+    probability that any group is confirmed by chance by ``level``, under any dependence of groups and halves.
 
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure; whatever `Scores.of` takes.
+        Systems × topics of one effectiveness measure; anything that `Scores.of` takes.
     system, baseline
         The system, and a system or MEAN, MEDIAN or MAX of each topic to compare it with.
     queries
@@ -105,7 +105,7 @@ def explain(
     runs
         The rankings of the two systems, as `surefoot.score_runs` takes them.
     documents
-        The texts of the collection, to tell how rare words are; otherwise the queries tell.
+        The texts of the collection, from which the rarity of words is computed; by default the queries' own texts.
     features
         Features of your own: by name, the value of each topic. Numbers are cut at quantiles, labels are groups.
     level
@@ -149,7 +149,7 @@ def explain(
     found = Search(loss, conditions, n_resamples, seed).tested() if loss.any() else []
     confirmed = adding([one for one in found if one.p_adjusted <= level], loss)
     found = [*confirmed, *(one for one in found if one.p_adjusted > level)]
-    told = signature(
+    text = signature(
         "explain",
         measure=scores.measure,
         system=system,
@@ -164,7 +164,7 @@ def explain(
     columns = {name: np.array([row[name] for row in rows]) for name in COLUMNS}
     members = tuple(one.condition.members for one in found)
     notes = (*scores.all_notes, *_notes(rows, loss, len(conditions), level))
-    return Explanation(signature=told, columns=columns, notes=notes, topics=scores.topics, members=members)
+    return Explanation(signature=text, columns=columns, notes=notes, topics=scores.topics, members=members)
 
 
 def _features(
@@ -223,14 +223,14 @@ def _sentence(row: Mapping[str, Any]) -> str:
 
 
 def _notes(rows: Sequence[Mapping[str, Any]], loss: FloatArray, groups: int, level: float) -> Iterator[str]:
-    """What was found, in words."""
+    """The findings in words."""
     confirmed = [row for row in rows if row["confirmed"]]
     yield from map(_sentence, confirmed)
     lost = int((loss > 0).sum())
-    told = f"{counted(lost, 'query')} of {loss.size} lost, {loss.mean():.4f} on average; {groups} groups looked at"
+    summary = f"{counted(lost, 'query')} of {loss.size} lost, {loss.mean():.4f} on average; {groups} groups looked at"
     if not confirmed:
         yield f"no group is confirmed at level {level:g}: the loss may be spread over all queries, or they are too few"
-    yield f"{told}; {len(rows)} tested on queries that did not propose them"
+    yield f"{summary}; {len(rows)} tested on queries that did not propose them"
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +316,7 @@ def _can_be_tested(members: BoolArray) -> BoolArray:
 def adding(found: Sequence[Tested], loss: FloatArray) -> list[Tested]:
     """Those whose queries that are in none before still lose more than the queries in none at all.
 
-    To leave out what was confirmed can't make a confirmation false.
+    Leaving out confirmed groups cannot make a confirmation false.
     """
     kept: list[Tested] = []
     left = np.ones(loss.size, np.bool_)

@@ -69,7 +69,7 @@ def explore(
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure; whatever `Scores.of` takes.
+        Systems × topics of one effectiveness measure; anything that `Scores.of` takes.
     system, baseline
         The system, and a system or MEAN, MEDIAN or MAX of each topic to compare it with.
     alpha
@@ -172,7 +172,7 @@ def score_changes(system: npt.ArrayLike, baseline: npt.ArrayLike, change: str = 
 def change_counts(system: npt.ArrayLike, baseline: npt.ArrayLike, change: str = "relative") -> npt.NDArray[np.int64]:
     """How many queries are hurt, unchanged and helped, by size of the change, the largest loss first.
 
-    For relative changes the bins are [-100 %, -75 %), [-75 %, -50 %), [-50 %, -25 %), [-25 %, 0), 0 alone, (0, 25 %],
+    For relative changes the bins are [-100 %, -75 %), [-75 %, -50 %), [-50 %, -25 %), [-25 %, 0), exactly 0, (0, 25 %],
     (25 %, 50 %], (50 %, 75 %], (75 %, 100 %] and beyond; a gain over 0 lies beyond. Absolute losses have a bin beyond
     too.
 

@@ -15,10 +15,9 @@ from surefoot.scores import Scores, ScoresLike
 def independence(scores: ScoresLike, *, systems: Sequence[str] | None = None) -> Result:
     """G² = the sum of all z², its degrees of freedom and p, and the share of each system in it.
 
-    If each score followed from its system and its topic alone, G² would be about its degrees of freedom were the scores
-    counts. They are not: a score of 0.3 is no three of ten, so G² is far below its degrees of freedom and p near 1,
-    whatever the data. It is there because SIGIR 2016 derives Z_Risk from it; the shares are what can be read: a large
-    share belongs to a system that surprises, for better or worse.
+    For counts without interaction of system and topic, G² is about its degrees of freedom. Scores are not counts, so G²
+    is far below its degrees of freedom and p is near 1 for all data. It is reported because SIGIR 2016 derives Z_Risk
+    from it. Only the shares can be interpreted: a large share belongs to a system with unexpected scores, good or bad.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from surefoot.analysis.tests import Pairs, letter_of
 from surefoot.results import Arranged, Column, Highlights
 
 LABELS = ("letter", "system", "baseline", "alpha")
-"""The columns that identify a row of an evaluation, whatever the measure."""
+"""The columns that identify a row of an evaluation, for every measure."""
 
 
 def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Evaluation:

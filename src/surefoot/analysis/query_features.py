@@ -1,4 +1,4 @@
-"""Conditions that a query meets or not, in words. They are made of features alone, never of scores."""
+"""Conditions that a query meets or not, in words. They use only features, never scores."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def _worded(words: str, end: float) -> str:
     >>> _worded("where at most {} % of them are judged", 0.0)
     'where none of them are judged'
     """
-    told = words.format(_told(end))
-    return re.sub(r"\bat most 0 (?:% )?of\b", "none of", told) if end == 0 else told
+    text = words.format(_number_text(end))
+    return re.sub(r"\bat most 0 (?:% )?of\b", "none of", text) if end == 0 else text
 
 
-def _told(end: float) -> str:
+def _number_text(end: float) -> str:
     """A number in three digits, from 1,000 on in all of those before the point.
 
-    >>> _told(0.12345), _told(12_303.0)
+    >>> _number_text(0.12345), _number_text(12_303.0)
     ('0.123', '12,303')
     """
     return f"{end:,.0f}" if abs(end) >= 999.5 else f"{end:.3g}"
@@ -102,8 +102,8 @@ def own_feature(name: str, values: Sequence[object]) -> Iterator[Condition | Fea
     known = [value for value in values if value is not None]
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in known):
         numbers: npt.NDArray[np.float64] = np.array([np.nan if v is None else v for v in values], np.float64)
-        told = in_words(name)
-        yield Feature(f"{told} at most {{}}", f"{told} {{}} or more", numbers)
+        text = in_words(name)
+        yield Feature(f"{text} at most {{}}", f"{text} {{}} or more", numbers)
         return
     labels = [None if value is None else str(value) for value in values]
     for label in dict.fromkeys(label for label in labels if label is not None):
@@ -114,7 +114,7 @@ def validate_usable(found: Sequence[Condition], topics: int) -> None:
     """Refuse if no condition divides the topics."""
     if not found:
         raise SurefootError(
-            f"nothing tells the {topics} queries apart: give their texts (queries), or runs in place of a score table"
+            f"the {topics} queries have no features: give their texts (queries), or runs instead of a score table"
         )
 
 

@@ -197,7 +197,7 @@ def compare_pairs(
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure; whatever `Scores.of` takes.
+        Systems × topics of one effectiveness measure; anything that `Scores.of` takes.
     systems
         The systems to compare; all by default.
     correct

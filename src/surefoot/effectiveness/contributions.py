@@ -1,11 +1,10 @@
-"""What the move of each document contributes to the change of a measure from one ranking to another.
+"""Contributions of single documents to the change of a measure from one ranking to another.
 
-A measure is a function of the documents' ranks: what each document is worth alone at its rank, and how documents
-combine.
+A measure is a function of the documents' ranks: the value of each document at its rank, and how values combine.
 
-- ``sum`` (nDCG, P, R, RBP): the values alone add up, so a move contributes the value at the new rank less that at the
+- ``sum`` (nDCG, P, R, RBP): the values add up, so a move contributes the value at the new rank less that at the
   old one.
-- ``pairs`` (AP): beside the values alone, every two relevant documents add the lesser value of the two.
+- ``pairs`` (AP): beside these values, every two relevant documents add the lesser value of the two.
 - ``cascade`` (RR, ERR): a document counts only if none above it has satisfied the user, which each does with the
   probability that is its value at the first rank.
 

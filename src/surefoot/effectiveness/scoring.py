@@ -64,7 +64,7 @@ def score_runs(
         Called after each run with the number of runs done, the number of runs, and a message.
     duplicates
         What to do if a run lists a document twice for a topic: ``"error"``, or keep the ``"first"`` in the file or the
-        ``"best"`` scored; a note tells how many were left out.
+        ``"best"`` scored; a note has the number of those left out.
     unjudged
         ``"zero"`` counts unjudged documents as not relevant, as trec_eval does; ``"skip"`` leaves them out of the
         rankings (condensed lists; Sakai, "Alternatives to bpref", SIGIR 2007).
@@ -317,7 +317,7 @@ def _notes(rows: Sequence[_Row], qrels: Qrels) -> list[str]:
 def _notes_on_skipping(qrels: Qrels) -> list[str]:
     notes = ["unjudged documents are left out of the rankings"]
     if qrels.are_relevant_only:
-        notes.append(f"{PurePath(qrels.path).name} judges relevant documents alone, so that these are all that is left")
+        notes.append(f"{PurePath(qrels.path).name} judges only relevant documents, so only these are left")
     return notes
 
 

@@ -24,7 +24,7 @@ def pipeline_scores(systems: Mapping[str, Any], topics: Any, qrels: Any, measure
     topics
         The topics, a frame with ``qid`` and ``query``.
     qrels
-        The judgments, a frame with ``qid``, ``docno`` and ``label``; or whatever `surefoot.score_runs` takes.
+        The judgments, a frame with ``qid``, ``docno`` and ``label``; or anything that `surefoot.score_runs` takes.
     measure
         The effectiveness measure.
 
@@ -47,7 +47,7 @@ def risk(
     alpha: Any = 1.0,
     **options: Any,
 ) -> Evaluation:
-    """The risk of pipelines against one of them, beside what ``pt.Experiment`` tells.
+    """The risk of pipelines against one of them, beside the output of ``pt.Experiment``.
 
     Parameters
     ----------

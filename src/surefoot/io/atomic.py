@@ -118,6 +118,6 @@ def _remove_abandoned(target: Path) -> None:
 
 
 def digest_of(content: str | bytes, size: int = 20) -> str:
-    """A hash of ``size`` bytes, in hexadecimal digits, by which a reader tells whether a content is complete."""
+    """A hash of ``size`` bytes, in hexadecimal digits, to verify that a content is complete."""
     data = content.encode("utf-8") if isinstance(content, str) else content
     return blake2b(data, digest_size=size).hexdigest()

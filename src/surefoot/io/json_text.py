@@ -7,7 +7,7 @@ from typing import Any
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The content of a JSON text; whatever is wrong with it, also that it is nested too deeply, is a ValueError.
+    """The content of a JSON text; every error, also of too deep nesting, is a ValueError.
 
     >>> parse_json('{"a": [1]}')
     {'a': [1]}

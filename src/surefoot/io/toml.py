@@ -38,7 +38,7 @@ class TomlFile:
 
 
 def read_toml(path: PathLike) -> TomlFile:
-    """Read a TOML file; what is not TOML is refused with its line."""
+    """Read a TOML file; errors name the line."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
         return TomlFile(path, text, tomllib.loads(text))

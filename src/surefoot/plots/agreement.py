@@ -240,7 +240,7 @@ def cross_map(
 ) -> Axes:
     """U_Risk of every system (rows) against every other as the baseline (columns), the safest row on top.
 
-    A row that is light throughout is safe whatever the baseline; a column that is dark throughout is a baseline that
+    A row that is light throughout is safe against every baseline; a column that is dark throughout is a baseline that
     makes all systems look risky. Light and dark differ in greyscale too. The matrix is table 2 of Dinçer, Ounis and
     Macdonald, ECIR 2014.
 

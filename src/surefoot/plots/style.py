@@ -97,7 +97,7 @@ def line_look(number: int) -> dict[str, Any]:
 
 @contextmanager
 def paper_style() -> Iterator[None]:
-    """A context with matplotlib's defaults and the style of Surefoot, whatever the user's settings.
+    """A context with matplotlib's defaults and the style of Surefoot, independent of the user's settings.
 
     Examples
     --------

@@ -83,7 +83,7 @@ def topic_bars(
     scores = Scores.of(scores)
     alphas = normalise_alphas(alpha)
     if len(alphas) > len(SHADES):
-        raise SurefootError(f"bars for up to {len(SHADES)} alphas can be told apart; got {len(alphas)}")
+        raise SurefootError(f"bars can show up to {len(SHADES)} alphas; got {len(alphas)}")
     names = as_names(system)
     if not names or (axes is not None and len(names) > 1):
         raise SurefootError("name one system to draw on given axes, or several for a figure of their own")

@@ -1,6 +1,6 @@
 """Sufficient statistics of scores: small, additive over topics, and enough for every measure and every alpha.
 
-Linear values scale the losses by 1 + alpha and leave the gains alone. So sums over the gains and over the losses, kept
+Linear values scale the losses by 1 + alpha and keep the gains. So sums over the gains and over the losses, kept
 apart, give each measure at any alpha without another look at the topics. Each statistic can be weighted: ``weights``
 are resamples × topics, how often a resample draws each topic. Bootstrap, jackknife (a 0 among ones), chunks of a file
 and workers of a cluster are then the same sums.

@@ -1,4 +1,4 @@
-"""From results to what people read: tables, figures, reports. Nothing in here decides what is significant."""
+"""Rendering of results: tables, the report, the judging page. Nothing in here decides about significance."""
 
 from surefoot._lazy import attach
 

@@ -54,16 +54,16 @@ def describe(move: Move) -> str:
 
 
 def describe_doubts(doubts: Mapping[str, Any]) -> list[str]:
-    """What the judgments can't tell about a topic, in words.
+    """The doubts about a topic's judgments, in words.
 
     >>> describe_doubts({"p_loss": 0.725, "low": -0.31, "high": 0.04, "credible": "unclear"})
     ['p_loss 0.72, unclear; for another assessor -0.3100 to 0.0400']
     """
     lines = []
     if "p_loss" in doubts:
-        told = f"p_loss {doubts['p_loss']:.2f}, {doubts['credible']}"
+        verdict = f"p_loss {doubts['p_loss']:.2f}, {doubts['credible']}"
         others = f"; {doubts['confirmed']} of the assessors given agree" if "confirmed" in doubts else ""
-        lines.append(f"{told}; for another assessor {doubts['low']:.4f} to {doubts['high']:.4f}{others}")
+        lines.append(f"{verdict}; for another assessor {doubts['low']:.4f} to {doubts['high']:.4f}{others}")
     if "delta_low" in doubts:
         lines.append(f"over all grades of unjudged documents {doubts['delta_low']:.4f} to {doubts['delta_high']:.4f}")
     return lines
@@ -114,12 +114,12 @@ def _cells(move: Move | None, gone: bool) -> tuple[str, str, str, str]:
         return "", "", "", ""
     other = move.system_rank if gone else move.baseline_rank
     arrow = {"rose": "↑", "in": "↑", "fell": "↓", "out": "↓", "same": "="}[move.change]
-    told = move.contribution != 0 and (move.change == "out") == gone
+    counts = move.contribution != 0 and (move.change == "out") == gone
     return (
         move.document,
         UNJUDGED if move.grade is None else str(move.grade),
         f"{arrow}{other}" if other else ("out" if gone else "new"),
-        f"{move.contribution:+.4f}" if told else "",
+        f"{move.contribution:+.4f}" if counts else "",
     )
 
 

@@ -1,4 +1,4 @@
-"""Inference: what is noise, how sure a number is, and how far rankings agree."""
+"""Inference: significance, intervals, power, and agreement of rankings."""
 
 from surefoot._lazy import attach
 

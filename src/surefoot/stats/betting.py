@@ -1,4 +1,4 @@
-"""A test of the mean of bounded values by betting against it: valid for every sample size, whatever the distribution.
+"""A test of the mean of bounded values by betting against it: valid for every sample size and distribution.
 
 A gambler who believes that the mean of values in 0..1 is below ``m`` bets on every next value being below it. If the
 mean is ``m`` or more the expected capital never grows, so by Ville's inequality it exceeds 1 / error at any time with

@@ -135,7 +135,7 @@ def bootstrap_weights(topics: int, n_resamples: int, seed: int) -> Iterator[Floa
 
 
 def jackknife_groups(topics: int) -> IntArray:
-    """The topics that the jackknife leaves out together, groups × topics: each alone, up to `MOST_GROUPS` topics.
+    """The topics that the jackknife leaves out together, groups × topics: single topics, up to `MOST_GROUPS` of them.
 
     To leave out each of many takes time that grows with the square of their number. So beyond that groups are left out,
     drawn by chance and all of one size d, at least 2,500 of them (the delete-d jackknife). Spread and skewness are the

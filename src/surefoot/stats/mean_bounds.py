@@ -49,7 +49,7 @@ def upper_mean_bound(values: npt.ArrayLike, highest: float, level: float = LEVEL
     if not sample.size:
         raise SurefootError("a bound of a mean needs at least one value; got none")
     if not sample.max() <= highest:
-        raise SurefootError(f"the highest value possible is said to be {highest:g}; found {sample.max():g}")
+        raise SurefootError(f"the highest possible value was given as {highest:g}; found {sample.max():g}")
     if not 0 < level < 0.5:
         raise SurefootError(f"the level of a bound must lie between 0 and 0.5; got {level:g}")
     found, counts = np.unique(np.append(sample, highest), return_counts=True)

@@ -3,7 +3,7 @@
 The null hypothesis of the permutation tests: on each topic, the two scores could as well have come the other way round.
 Exchanging them flips the sign of the difference d, so what U_Risk would be without a system effect is known, at any
 alpha: below 0, since losses weigh more. T_Risk in contrast is compared with 0. Tests take ``alternative``: "two-sided",
-or "worse" for the system alone being worse.
+or "worse" for a one-sided test that the system is worse.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _flipped(
     single, largest, drawn = np.zeros(len(odd)), np.zeros(len(odd)), 0
     for flips in _patterns(unit.shape[1], n, seed, len(odd), progress):
         extremity = _extremity((1.0 - 2.0 * flips) @ unit.T, alternative)
-        extremity[:, length == 0] = -np.inf  # what is no test is no rival either
+        extremity[:, length == 0] = -np.inf  # without a test there is no rival
         most = extremity.reshape(-1, alphas, systems).max(axis=2).repeat(systems, axis=1)
         single += (extremity >= observed).sum(axis=0)
         largest += (most >= observed).sum(axis=0)

@@ -11,7 +11,7 @@ Chunk = TypeVar("Chunk", bound=Sized)
 
 
 def reported(chunks: Iterable[Chunk], total: int, progress: Progress | None, what: str) -> Iterator[Chunk]:
-    """The chunks as they are; after the work on each, tell how many of ``what`` are done.
+    """Yield the chunks unchanged; report after each how many of ``what`` are done.
 
     >>> for chunk in reported([[1, 2], [3]], 3, lambda done, total, message: print(message), "flips"):
     ...     pass

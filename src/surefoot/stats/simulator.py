@@ -1,7 +1,7 @@
 """Simulated test collections: scores of systems on topics with realistic margins and dependence, and known truth.
 
 A Gaussian copula: each topic is a draw of correlated normal values, one for each system, which the systems' margins
-turn into scores. So systems agree on what is easy and hard as far as the fitted ones do, and each keeps its own
+turn into scores. So systems agree on easy and hard topics as far as the fitted ones do, and each keeps its own
 distribution of scores, with its fraction of topics at 0 and at 1.
 """
 
@@ -154,7 +154,7 @@ class Simulator:
     def null(self, *systems: str) -> Simulator:
         """The named systems (all, if none is named) made exchangeable: no system effect among them.
 
-        All take the margin of the last named, and what was planted in them is gone. The correlations are averaged over
+        All take the margin of the last named, and lose planted changes. The correlations are averaged over
         all orders of the named: those of a pair with each other stay as they are, and so does what they share with the
         others on average.
         """

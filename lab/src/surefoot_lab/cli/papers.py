@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from surefoot_lab.tradeoff.models import Report
 
 RECIPE = ("n_bags", "guard")
-"""Settings that every model of the trade-off has, whatever its alpha."""
+"""Settings of every model of the trade-off, at each alpha."""
 
 
 def run_tradeoff(arguments: argparse.Namespace) -> int:

@@ -108,7 +108,7 @@ def _collection(entry: Mapping[str, Any]) -> Collection:
 
 
 def _members(group: Mapping[str, Any]) -> Iterator[Source]:
-    """The sources of a group, whose paths and addresses differ in the name alone."""
+    """The sources of a group, whose paths and addresses differ only in the name."""
     hashes: Mapping[str, str | None] = group.get("hashes") or dict.fromkeys(group["names"].split())
     for name, known in hashes.items():
         yield Source(group["path"].format(name=name), group["url"].format(name=name), hash=known)

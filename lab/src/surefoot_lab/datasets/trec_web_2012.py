@@ -34,7 +34,7 @@ TOLERANCE = 6e-6
 
 
 def write_tables(folder: Path) -> tuple[str, ...]:
-    """Write err20.csv and ndcg20.csv from the sources in a folder; returns what was ambiguous."""
+    """Write err20.csv and ndcg20.csv from the sources in a folder; returns the ambiguous names."""
     tables = named_scores(folder / "raw", folder / f"{BASELINE}.run.gz", folder / "qrels.adhoc.txt")
     for name, scores in tables.items():
         write_text(folder / f"{name}.csv", scores_csv(scores))

@@ -1,1 +1,1 @@
-"""The embedded demo: a search task made of the standard library's docstrings, rankers for it, and what they show."""
+"""The embedded demo: a search task made of the standard library's docstrings, rankers for it, and their comparison."""

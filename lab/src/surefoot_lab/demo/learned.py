@@ -1,4 +1,4 @@
-"""Rankers trained on the scores of all retrieval models: one for gain alone, one averse to risk."""
+"""Rankers trained on the scores of all retrieval models: one for gain, one averse to risk."""
 
 from __future__ import annotations
 

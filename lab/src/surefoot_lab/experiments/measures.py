@@ -38,7 +38,7 @@ MEASURES: dict[str, Callable[[Sums], FloatArray]] = {
 
 
 def summands(system: FloatArray, baseline: FloatArray) -> FloatArray:
-    """What each query adds to the sums, in six rows."""
+    """The summands of each query, in six rows."""
     d = system - baseline
     large = large_losses(d, baseline)
     return np.stack([np.maximum(d, 0), np.maximum(-d, 0), d > 0, d < 0, large, np.ones_like(d)])

@@ -158,7 +158,7 @@ def describe(plan: Plan, dataset: Dataset) -> str:
 
 
 def _changes(plan: Plan) -> str:
-    """What was changed of a protocol."""
+    """Changes to a protocol."""
     shown = [f"{name} {ours} instead of {theirs}" for name, (theirs, ours) in plan.changed().items()]
     return f"; CHANGED from the protocol: {'; '.join(shown)}" if shown else ""
 

@@ -19,7 +19,7 @@ JobResult = Mapping[str, FloatArray]
 """What a job computed: arrays by name."""
 
 REQUEST = "about"
-"""The array of a file that holds the request's text, for whoever inspects the file."""
+"""The array of a file that holds the request's text, for inspection."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class BoostedTrees(BaseEstimator):  # type: ignore[misc]
-    """What the boosted rankers share; they differ in the objective alone.
+    """Base class of the boosted rankers, which differ only in the objective.
 
     ``min_child_samples`` is the least number of documents in a leaf, which LightGBM estimates from second derivatives,
     so that LambdaMART's leaves may have fewer. With validation data, the number of trees whose NDCG@k is best on them

@@ -31,7 +31,7 @@ def ranking_data(task: Collection, topics: Iterable[str] | None = None, depth: i
     relevant candidate is kept; one without any candidate has no rows and is dropped. Queries, and documents within a
     query, are sorted by name, so their order carries no information about relevance.
 
-    Features depend on the query and the documents alone, not on other queries or on grades, so queries of several
+    Features depend only on the query and the documents, not on other queries or on grades, so queries of several
     collections over the same documents can be combined. Each model gives its score (0 where it does not find the
     document), named as the model in lower case, and ``.max``: the score divided by the largest absolute score among the
     query's candidates. The others (terms that no document has are ignored):

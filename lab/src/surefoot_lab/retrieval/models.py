@@ -40,7 +40,7 @@ def _bm25_weights(field: Field, k1: float = 0.9, b: float = 0.4) -> Sparse:
 
 
 def names(index: Index) -> Sparse:
-    """BM25 over the names of the documents alone, as in a search by identifier."""
+    """BM25 over only the names of the documents, as in a search by identifier."""
     return field_bm25(index.names)
 
 

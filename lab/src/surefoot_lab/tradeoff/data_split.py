@@ -26,7 +26,7 @@ class DataSplit:
     missing
         What happens to documents that a run lacks: ``error``, or ``last`` to rank them last.
     valid_baseline, test_baseline
-        The baselines of these sets, where ``baseline`` is known for the training queries alone, as a file of scores.
+        The baselines of these sets, where ``baseline`` is known only for the training queries, as a file of scores.
 
     Examples
     --------

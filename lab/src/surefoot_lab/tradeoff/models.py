@@ -38,7 +38,7 @@ class TrainedModel:
 
 @dataclass(frozen=True, eq=False)
 class Trainer:
-    """Trains models that differ in their settings alone, and keeps them in a folder if one is given."""
+    """Trains models that differ only in their settings, and keeps them in a folder if one is given."""
 
     split: DataSplit
     folder: PathLike | None = None
@@ -75,7 +75,7 @@ class Trainer:
 
 
 def at_alpha(settings: Settings, alpha: float) -> Settings:
-    """The settings of the model at an alpha; at 0 those of LambdaMART, which optimises the gain alone.
+    """The settings of the model at an alpha; at 0 those of LambdaMART, which optimises only the gain.
 
     Most objectives equal LambdaMART at alpha 0; georisk and smooth do not, and would be no reference.
 

@@ -79,7 +79,7 @@ class Choice(Result):
         return {"recommendation": list(self.recommendation), "measure": self.measure, "baseline": self.baseline}
 
     def readable(self) -> Result:
-        """The front alone, the most effective trial first, with the recommendation among the notes."""
+        """The front, the most effective trial first, with the recommendation among the notes."""
         rows = np.flatnonzero(self["front"])
         rows = rows[np.argsort(-self["mean"][rows], kind="stable")]
         columns = {name: self[name][rows] for name in self.columns if not name.endswith(("_low", "_high", "front"))}
@@ -182,7 +182,7 @@ def choose_alpha(
 def _search(trainer: Trainer, settings: Settings, options: SearchOptions) -> Trials:
     """Train the trials one after the other.
 
-    Each trial has a sampler with a seed of its own, so that its hyper-parameters follow from the trials before it alone
+    Each trial has a sampler with a seed of its own, so that its hyper-parameters follow only from the trials before it
     and a resumed search equals an uninterrupted one.
     """
     import optuna

@@ -113,7 +113,7 @@ def sweep_alphas(
 ) -> Sweep:
     """Train a model for each alpha and rank the test queries with each.
 
-    Alpha 0 is always among them: the gain-only model, LambdaMART whatever the objective. Several baselines are compared
+    Alpha 0 is always among them: the gain-only model, LambdaMART for every objective. Several baselines are compared
     with as their per-query mean.
 
     Parameters

@@ -21,7 +21,7 @@ def tradeoff_tables(sweep: Sweep, folds: Sequence[Sweep], bootstrap: BootstrapMe
     sweep
         All test queries.
     folds
-        The same by fold: what is chosen on validation queries is chosen in each.
+        The same by fold: the choice on validation queries is made in each.
     bootstrap
         How intervals are computed.
 

@@ -50,7 +50,7 @@ def evaluate_parquet(
 ) -> Evaluation:
     """`surefoot.evaluate` for Parquet files that do not fit into memory: the same columns, the same values.
 
-    The values agree with those in memory up to rounding, whatever the number of files and their order. Memory is a few
+    The values agree with those in memory up to rounding, for any number and order of files. Memory is a few
     slices of the files, and 8 bytes for each topic to check that none occurs twice. Value functions are linear.
 
     Parameters
@@ -139,7 +139,7 @@ def _refuse_topics_twice(files: Sequence[str], dataset: Dataset, seen: Seen, fol
 
 
 def _missing_notes(dataset: Dataset, seen: Seen) -> tuple[str, ...]:
-    """What was done about missing scores, if there were any."""
+    """A note on missing scores, if there were any."""
     if not seen.gaps:
         return ()
     more = "" if seen.gaps <= len(seen.examples) else f" and {seen.gaps - len(seen.examples):,} more"

@@ -42,7 +42,7 @@ DOUBTFUL = rf"(?i)^(?:\s|$|(?:{'|'.join(sorted(SUMMARIES))})$)|\s$"
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """One Parquet file of scores; its header tells the layout."""
+    """One Parquet file of scores; its header has the layout."""
 
     path: str
 

@@ -23,7 +23,7 @@ class Comm(Protocol):
     """Sums over all queries, in one process or on the workers of a cluster.
 
     Training is the same code everywhere. All that depends on all queries goes through a ``Comm``, and every worker
-    calls it equally often, whatever its rows.
+    calls it equally often, also without rows.
     """
 
     def sum(self, values: FloatArray) -> FloatArray:
@@ -61,7 +61,7 @@ class QueryMetrics:
     """The metric of each query that counts, of the model (``x``) and of its baselines (rows), before an iteration.
 
     ``started`` is False before the first tree, when all scores are equal. An objective calls `sum` equally often on
-    every worker of a cluster, whatever its queries.
+    every worker of a cluster.
     """
 
     x: FloatArray
@@ -86,7 +86,7 @@ class QueryMetrics:
 
 @dataclass
 class LambdaMART:
-    """dM' = dM: the mean of the metric, whatever the baselines. The base class of all objectives.
+    """dM' = dM: the mean of the metric, without regard to baselines. The base class of all objectives.
 
     Burges, *From RankNet to LambdaRank to LambdaMART: an overview*, Microsoft Research 2010.
 

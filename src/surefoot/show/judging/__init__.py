@@ -1,4 +1,4 @@
-"""The judging page: one HTML file to judge documents in, offline and by keyboard alone."""
+"""The judging page: one HTML file to judge documents in, offline and by keyboard."""
 
 from __future__ import annotations
 

@@ -161,8 +161,8 @@ def _credible(found: Credibility, scores: Scores) -> dict[str, Any]:
     known = found["topic"].tolist()
     order = [known.index(topic) for topic in scores.topics]
     columns = {name: packed(found[name][order]) for name in ("p_loss", "low", "high")}
-    told = {"system": found.system, "baseline": found.baseline, "credible": found["credible"][order].tolist()}
-    return {**told, **columns, "real": count_real_losses(found.delta[order], found.draws[:, order], found.level / 2)}
+    fields = {"system": found.system, "baseline": found.baseline, "credible": found["credible"][order].tolist()}
+    return {**fields, **columns, "real": count_real_losses(found.delta[order], found.draws[:, order], found.level / 2)}
 
 
 def opening(scores: Scores, baseline: str | None, candidate: str | None) -> tuple[str, str]:

@@ -22,7 +22,7 @@ LEAST = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class PrincipalAxes:
-    """Axes of a matrix: the fraction of variance of each, where the rows lie on them, and what each column adds."""
+    """Axes of a matrix: the fraction of variance of each, positions of the rows, loadings of the columns."""
 
     shares: FloatArray
     coordinates: FloatArray

@@ -59,7 +59,7 @@ def ranking(values: Values, names: Sequence[Hashable] | None = None, *, ties: st
 
 @dataclass(frozen=True)
 class RBO:
-    """Rank-biased overlap: what is certain, how much is open, and the likeliest value between the two.
+    """Rank-biased overlap: its minimum, its residual, and the extrapolated value between the two.
 
     What lies beyond the ends of the rankings can add at most ``residual`` to ``minimum``; ``extrapolated`` assumes that
     they go on agreeing as they did.
