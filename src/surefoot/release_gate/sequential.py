@@ -61,7 +61,7 @@ class SequentialChecker(SeenChecker):
     whole level for passing (the intersection-union test, Berger 1982).
     """
 
-    deals: int = 0
+    deals: int = 1
 
     def findings(self, draws: FloatArray | None = None) -> list[Finding]:
         """The findings of the rules that are on."""
