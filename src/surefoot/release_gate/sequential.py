@@ -116,15 +116,15 @@ class SequentialChecker(SeenChecker):
             verdict, shown = "pass", 0
         ending = {
             "pass": f", within the limit of {limit:g}" if one.evidence.loss >= SHOWN and not one.is_share else "",
-            "undecided": f"; the evidence that this is within the limit of {limit:g} is {capitals[0]:.2g} of "
-            f"{np.exp(wanted[0]):.3g}, that it is beyond {capitals[1]:.2g} of {np.exp(wanted[1]):.3g}",
+            "undecided": f"; the limit is {limit:g}. Evidence for a pass: {capitals[0]:.2g} of "
+            f"{np.exp(wanted[0]):.3g}, for a fail: {capitals[1]:.2g} of {np.exp(wanted[1]):.3g}",
             "fail": f", beyond the limit of {limit:g}",
         }[verdict]
         after = f" (shown after {counted(shown, 'query')})" if shown else ""
         return Finding(
             one.rule, self.pair.measure, self.pair.baseline, verdict, f"{one.said}{ending}{after}.",
             one.evidence.loss, limit=limit, where=one.where,
-            more_queries=_more(bet, wanted) if verdict == "undecided" else None,
+            more_queries=_more(bet, wanted) if verdict == "undecided" and bet.values.size else None,
         )  # fmt: skip
 
     def expected_items(self) -> int:
@@ -134,9 +134,7 @@ class SequentialChecker(SeenChecker):
         checker = replace(self, pair=centred, groups=None)
         wanted = (np.log(1 / self.rules.level), np.inf)
         bets = [checker.bet(one) for one in checker.statistics() if one.rule in ("mean", "tail")]
-        return max(
-            (bet.values.size + (_more(bet, wanted, -bet.values.size) or MOST_QUERIES) for bet in bets), default=1
-        )
+        return _rounded(min(max((_needed(bet, wanted) for bet in bets), default=1), MOST_QUERIES))
 
 
 def _first(
@@ -149,18 +147,26 @@ def _first(
     return ("pass", int(passed[0]) + 1) if passed.size else ("undecided", 0)
 
 
-def _more(bet: Bet, wanted: tuple[float, float], fewest: int = 1) -> int | None:
-    """About how many more items decide if they are like these: the sample repeated, and its growth from there on."""
-    n = bet.values.size
-    if not n:
-        return None
-    total = max(AHEAD, 2 * n)
+def _more(bet: Bet, wanted: tuple[float, float]) -> int | None:
+    """About how many more items decide if they are like these; None if too many."""
+    more = _needed(bet, wanted) - bet.values.size
+    return _rounded(max(more, 1)) if more <= MOST_QUERIES else None
+
+
+def _needed(bet: Bet, wanted: tuple[float, float]) -> float:
+    """About how many items like these decide: the sample repeated, and its growth from there on."""
+    total = max(AHEAD, 2 * bet.values.size)
     paths = replace(bet, values=np.resize(bet.values, total)).capitals()
-    _, shown = _first(paths, wanted)
-    if not shown:
-        half = total // 2
-        rates = [(path[-1] - path[half]) / (total - half) for path in paths]
-        needed = [total + (level - path[-1]) / rate
-                  for path, level, rate in zip(paths, wanted, rates, strict=True) if rate > 0]  # fmt: skip
-        shown = int(min(needed, default=np.inf)) if min(needed, default=np.inf) <= MOST_QUERIES else 0
-    return int(float(f"{max(shown - n, fewest):.2g}")) if shown else None
+    if shown := _first(paths, wanted)[1]:
+        return shown
+    half = total // 2
+    rates = [(path[-1] - path[half]) / (total - half) for path in paths]
+    return min(
+        (total + (level - path[-1]) / rate for path, level, rate in zip(paths, wanted, rates, strict=True) if rate > 0),
+        default=np.inf,
+    )
+
+
+def _rounded(items: float) -> int:
+    """A number of items with two digits."""
+    return int(float(f"{items:.2g}"))
