@@ -8,6 +8,7 @@ losses, computed here for all streams at once; a table compares it with the gate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from math import log
 
 import numpy as np
@@ -299,7 +300,7 @@ def against_confseq(collections: Sequence[str]) -> Result | None:
     """When the mean is decided, by our bets and by the default bets of confseq's one-sided betting martingale."""
     try:
         np.float_ = np.float64  # type: ignore[attr-defined]  # confseq 0.0.9 is older than numpy 2
-        from confseq.betting import betting_mart  # type: ignore[import-untyped]
+        betting_mart = import_module("confseq.betting").betting_mart
     except ImportError as error:
         print(f"confseq is left out: {error}")
         return None

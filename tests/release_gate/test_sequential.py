@@ -165,6 +165,12 @@ def test_several_baselines_and_measures_share_the_level() -> None:
         SequentialGate(None, "old", candidate="new").add([three, other.select(topics=other.topics[:9])])
 
 
+def test_the_expected_number_of_items_does_not_depend_on_where_one_looks() -> None:
+    """Also if the number needed is exactly the number seen."""
+    found = [look(None, batch("good", 0, end)).resolution for end in range(186, 200)]
+    assert all(one is not None and one.needed is not None and 100 <= one.needed <= 300 for one in found)
+
+
 def test_many_writers_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
     with ThreadPoolExecutor(4) as pool:

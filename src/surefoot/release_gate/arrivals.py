@@ -196,21 +196,17 @@ class SequentialGate:
         rows = [[part[self._candidate], *map(part.baseline, self._baselines)] for part in parts]
         named = {str(topic): str(segment) for topic, segment in (self._segments or {}).items()}
         emptied = {name: lost_results(parts[0], self._candidate, name) for name in self._baselines}
-        found = {}
-        for place, topic in enumerate(parts[0].topics):
-            for part in parts[1:]:
-                if len(part.topics) != len(parts[0].topics) or part.topics[place] != topic:
-                    raise SurefootError(
-                        f"{part.measure} and {parts[0].measure} have different items; score the same ones"
-                    )
-            found[topic] = Item(
+        if others := [part.measure for part in parts if part.topics != parts[0].topics]:
+            raise SurefootError(f"{others[0]} and {parts[0].measure} have different items; score the same ones")
+        is_known = None not in emptied.values()
+        return {
+            topic: Item(
                 tuple(tuple(float(row[place]) for row in own) for own in rows),
                 None if self._segments is None else named.get(topic, NONE),
-                None
-                if None in emptied.values()
-                else tuple(name for name, lost in emptied.items() if topic in (lost or ())),
+                tuple(name for name, lost in emptied.items() if topic in (lost or ())) if is_known else None,
             )
-        return found
+            for place, topic in enumerate(parts[0].topics)
+        }
 
     def _judge(self, state: State) -> GateResult:
         values = np.array([item.scores for item in state.items.values()])

@@ -54,10 +54,8 @@ class Contract:
             limit = self.rules.protected_tolerance
             chosen = [topic for topic in self.rules.protected if topic in loss]
             finding = self._losses("protected", {topic: loss[topic] for topic in chosen}, limit, "protected query")
-            absent = (
-                [] if self.rules.evidence != "sequential" else [one for one in self.rules.protected if one not in loss]
-            )
-            if finding.verdict == "pass" and absent:
+            absent = [topic for topic in self.rules.protected if topic not in loss]
+            if finding.verdict == "pass" and absent and self.rules.evidence == "sequential":
                 said = f"{finding.sentence} {listed(absent)} {'has' if len(absent) == 1 else 'have'} not arrived yet."
                 finding = replace(finding, verdict="undecided", sentence=said)
             found.append(finding)

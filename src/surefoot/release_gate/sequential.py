@@ -42,15 +42,13 @@ class Bet:
 
     def capitals(self) -> tuple[FloatArray, FloatArray]:
         """The log capital after each value, of the gambler for a pass and of the one for a fail."""
+        return self._capital(1, self.highest), self._capital(-1, -self.lowest)
+
+    def _capital(self, side: int, highest: float) -> FloatArray:
+        values, limit = side * self.values, side * self.limit
         if self.share is not None:
-            return (
-                tail_capital(self.values, self.limit, self.share, self.highest),
-                tail_capital(-self.values, -self.limit, self.share, -self.lowest),
-            )
-        return (
-            betting_capital(self.values, self.limit, self.highest, self.gap),
-            betting_capital(-self.values, -self.limit, -self.lowest, self.gap),
-        )
+            return tail_capital(values, limit, self.share, highest)
+        return betting_capital(values, limit, highest, self.gap)
 
 
 @dataclass(frozen=True)
