@@ -47,7 +47,7 @@ def test_the_signature_has_what_differs_from_the_defaults() -> None:
         ({"level": 0.5}, "level must lie between 0 and 0.5; got 0.5"),
         ({"decide": 0.4}, "decide is a probability of at least 0.5"),
         ({"decide": 0.8, "evidence": "strict"}, "decide needs evidence 'seen'"),
-        ({"evidence": "loose"}, "evidence must be one of seen, strict; got 'loose'"),
+        ({"evidence": "loose"}, "evidence must be one of seen, strict, sequential; got 'loose'"),
         ({"undecided": "maybe"}, "undecided must be one of pass, warn, hold, fail, exit3; got 'maybe'"),
         ({"tail_share": 0}, "tail-share must lie above 0"),
         ({"largest_change": 0}, "largest-change must be above 0"),

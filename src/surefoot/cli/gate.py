@@ -300,6 +300,11 @@ COMMANDS = {
                        help="share of queries that only confirm what the others pass"),
             ),
             *grouped(
+                "sequential",
+                option("--sequential", metavar="FILE",
+                       help="add the new queries to this state file; the verdict holds however often one looks"),
+            ),
+            *grouped(
                 "output",
                 option("--format", choices=("table", "json", "md"), default="table", help="(default: table)"),
                 option("--junit", type=NewFile, metavar="FILE",
@@ -314,6 +319,7 @@ COMMANDS = {
   surefoot gate new.run --qrels qrels.txt --ratchet accepted.json --accept    (and keep it if it passes)
   surefoot gate old.run new.run --qrels qrels.txt --candidate new --baseline old --acknowledge q17 --why "moved away"
   surefoot gate --scores trials.csv --candidate agent --aa                    (a system against itself)
+  surefoot gate --scores batch7.csv --candidate new --baseline old --sequential state.json   (look at any time)
 
 Exit code 0: ship; 1: don't ship; 2: wrong use or bad input. If the evidence is not enough it is 0, unless --undecided
 says otherwise: hold gives 1 if it leans against the candidate, fail 1, exit3 3. Options may stand in surefoot.toml, in

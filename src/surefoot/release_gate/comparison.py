@@ -13,9 +13,20 @@ from surefoot.io.atomic import digest_of
 from surefoot.judgments.assessors import parse_assessors
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.doubt import DRAWS, Doubt, assessors_name, doubt, lost_results, same_rankings, why_no_doubt
-from surefoot.release_gate.finding import SLACK, UNCOUNTED, Finding, Groups, Question, Resolution, ScoredPair, Verdict
+from surefoot.release_gate.finding import (
+    SLACK,
+    UNCOUNTED,
+    Arrival,
+    Finding,
+    Groups,
+    Question,
+    Resolution,
+    ScoredPair,
+    Verdict,
+)
 from surefoot.release_gate.rules import SAMPLE, Rules
 from surefoot.release_gate.seen import FEWEST_QUERIES, SeenChecker
+from surefoot.release_gate.sequential import SequentialChecker
 from surefoot.release_gate.strict import StrictChecker
 from surefoot.scores import Scores
 from surefoot.stats.repeats import spread_of_trials
@@ -42,7 +53,12 @@ class Contract:
         if "protected" not in self.rules.off and self.rules.protected:
             limit = self.rules.protected_tolerance
             chosen = [topic for topic in self.rules.protected if topic in loss]
-            found.append(self._losses("protected", {topic: loss[topic] for topic in chosen}, limit, "protected query"))
+            finding = self._losses("protected", {topic: loss[topic] for topic in chosen}, limit, "protected query")
+            absent = [topic for topic in self.rules.protected if topic not in loss]
+            if finding.verdict == "pass" and absent and self.rules.evidence == "sequential":
+                said = f"{finding.sentence} {listed(absent)} {'has' if len(absent) == 1 else 'have'} not arrived yet."
+                finding = replace(finding, verdict="undecided", sentence=said)
+            found.append(finding)
         if "query-loss" not in self.rules.off and self.rules.max_query_loss is not None:
             found.append(self._losses("query-loss", loss, self.rules.max_query_loss, "query"))
         if "no-results" not in self.rules.off and self.emptied is not None:
@@ -131,14 +147,16 @@ class Policy:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.rules.evidence == "strict" and self.doubted != "off":
-            raise SurefootError("strict evidence takes the judgments as facts; leave out assessors, or choose 'off'")
+        if self.rules.evidence != "seen" and self.doubted != "off":
+            raise SurefootError(
+                f"{self.rules.evidence} evidence takes the judgments as facts; leave out assessors, or choose 'off'"
+            )
 
     @property
     def doubted(self) -> object:
         """Which grades are in doubt."""
         if self.assessors is None:
-            return "off" if self.rules.evidence == "strict" else "none"
+            return "none" if self.rules.evidence == "seen" else "off"
         return parse_assessors(self.assessors)
 
     def named_assessors(self, comparisons: Sequence[tuple[Scores, str]]) -> str:
@@ -169,7 +187,8 @@ class Comparison:
     """One candidate against one baseline, as one of several comparisons of a gate.
 
     ``is_anchor``: only the loss budget is tested. With strict evidence ``tests`` is the number of tests of the whole
-    gate, and ``has_moved`` is set where another measure changed: equal scores are tested then.
+    gate, and ``has_moved`` is set where another measure changed: equal scores are tested then. With sequential
+    evidence ``arrival`` is set, and the topics stand in the order of arrival.
     """
 
     scores: Scores
@@ -182,6 +201,7 @@ class Comparison:
     is_anchor: bool = False
     tests: int = 1
     has_moved: bool = False
+    arrival: Arrival | None = None
 
     @cached_property
     def pair(self) -> ScoredPair:
@@ -199,11 +219,13 @@ class Comparison:
         )
 
     @cached_property
-    def checker(self) -> SeenChecker | StrictChecker:
+    def checker(self) -> SeenChecker | SequentialChecker | StrictChecker:
         """The checker of the sample rules."""
         groups = None if self.is_anchor else self.groups
         if self.rules.evidence == "strict":
             return StrictChecker(self.pair, self.rules, groups, self.tests, self.question)
+        if self.arrival is not None:
+            return SequentialChecker(self.pair, self.rules, groups, self.comparisons)
         return SeenChecker(self.pair, self.rules, groups, self.comparisons, self.question, seed=self.policy.seed)
 
     @property
@@ -224,7 +246,9 @@ class Comparison:
     def findings(self) -> list[Finding]:
         """What the rules found."""
         emptied = lost_results(self.scores, self.candidate, self.baseline) if self.rules.evidence == "seen" else None
-        if not (np.any(self.pair.delta) or self.pair.has_repeats or self.has_moved or emptied):
+        if self.arrival is not None:
+            emptied = self.arrival.emptied.get(self.baseline)
+        elif not (np.any(self.pair.delta) or self.pair.has_repeats or self.has_moved or emptied):
             is_open = self.doubt is not None and any(self.doubt.unjudged) and not self._is_same_ranking
             if not is_open:
                 return [self._unchanged()]
@@ -301,7 +325,8 @@ class Comparison:
     @property
     def needs_repeats(self) -> bool:
         """Whether the scores may be single trials of a random system: a table of 0 and 1 without repeats."""
-        return self.scores.source is None and self.pair.is_binary and not self.pair.has_repeats
+        is_table = self.scores.source is None and self.arrival is None
+        return is_table and self.pair.is_binary and not self.pair.has_repeats
 
     def resolution(self) -> Resolution | None:
         """What so many queries can show; None where nothing changed, so that the spread is not known."""
@@ -310,6 +335,8 @@ class Comparison:
         queries, tolerance = len(self.pair.topics), self.rules.limit("mean_tolerance")
         if isinstance(self.checker, StrictChecker):
             return Resolution(queries, tolerance, self.checker.fewest_queries())
+        if isinstance(self.checker, SequentialChecker):
+            return Resolution(queries, tolerance, 1, needed=self.checker.expected_items())
         return Resolution(queries, tolerance, FEWEST_QUERIES, *self.checker.resolution())
 
     def notes(self) -> list[str]:

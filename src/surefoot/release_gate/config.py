@@ -15,6 +15,7 @@ from surefoot.io.maps import read_names, read_segments
 from surefoot.io.toml import TomlFile, read_toml
 from surefoot.release_gate.accepted import Accepted
 from surefoot.release_gate.acknowledged import LOSSES, read_acknowledged
+from surefoot.release_gate.arrivals import SequentialGate
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.gate import gate
 from surefoot.release_gate.ratchet import accept as accept_candidate
@@ -26,7 +27,7 @@ from surefoot.scores import Missing, Scores
 
 CONFIG = "surefoot.toml"
 TEXTS = ("candidate", "segment_by", "undecided", "evidence")
-PATHS = ("segments", "protected_file", "ratchet", "qrels", "queries", "acknowledged")
+PATHS = ("segments", "protected_file", "ratchet", "sequential", "qrels", "queries", "acknowledged")
 RULES = tuple(option.name for option in fields(Rules))
 NUMBERS = (*RULE_NUMBERS, "holdout", "seed")
 LISTS = ("protected", "off", "baseline", "measure", "assessors")
@@ -46,6 +47,7 @@ class GateOptions:
     segments: str | None = None
     segment_by: str | None = None
     ratchet: str | None = None
+    sequential: str | None = None
     holdout: float = 0.0
     assessors: Sequence[str] | None = None
     acknowledged: str | None = None
@@ -72,6 +74,14 @@ class GateOptions:
         candidate = self.candidate_of(scores[0])
         segments = read_segments(self.segments, self.segment_by) if self.segments else None
         losses = None if self._losses is None else read_acknowledged(self._losses)
+        if self.sequential is not None:
+            if self.ratchet is not None or self.assessors is not None:
+                raise SurefootError("--sequential does not go together with --ratchet or --assessors")
+            gate_so_far = SequentialGate(
+                self.sequential, self.baseline, candidate=candidate, rules=self.rules, segments=segments,
+                acknowledged=losses,
+            )  # fmt: skip
+            return Outcome(gate_so_far.add(list(scores)), False)
         if self.ratchet is None:
             result = gate(
                 list(scores), self.baseline, candidate=candidate, rules=self.rules, segments=segments,

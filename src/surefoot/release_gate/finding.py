@@ -81,7 +81,8 @@ class Resolution:
     """What a number of queries can show.
 
     ``smallest_loss`` of the mean fails in 80 % of gates; a candidate without effect passes in 80 % of gates from
-    ``needed`` queries on (None with strict evidence); ``fewest`` queries are needed to pass anything.
+    ``needed`` queries on (None with strict evidence; on average with sequential); ``fewest`` queries are needed to pass
+    anything.
     """
 
     queries: int
@@ -91,6 +92,9 @@ class Resolution:
     needed: int | None = None
 
     def __str__(self) -> str:
+        if self.smallest_loss is None and self.needed is not None:
+            about = f"about {self.needed:,}" if self.needed < MOST_QUERIES else f"more than {MOST_QUERIES:,}"
+            return f"A candidate without effect and with differences of this spread passes after {about} queries."
         fewest = f"A pass needs at least {counted(self.fewest, 'query')}"
         if self.smallest_loss is None or not self.tolerance:
             return f"{fewest}; there are {self.queries:,}."
@@ -189,6 +193,16 @@ class Question(NamedTuple):
 
 
 UNCOUNTED = Question()
+
+
+class Arrival(NamedTuple):
+    """What a sequential gate knows of its items: a digest of them in order, and those that lost all results.
+
+    The latter are topics by baseline, without an entry where only scores are known.
+    """
+
+    digest: str
+    emptied: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)

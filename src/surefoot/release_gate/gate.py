@@ -18,6 +18,7 @@ from surefoot.release_gate.doubt import DRAWS
 from surefoot.release_gate.finding import (
     SLACK,
     UNCOUNTED,
+    Arrival,
     Groups,
     Question,
     ScoredPair,
@@ -97,6 +98,8 @@ def gate(
     if acknowledged is not None and not isinstance(acknowledged, Acknowledged):
         acknowledged = read_acknowledged(acknowledged)
     policy = Policy(resolve_rules(rules), assessors, acknowledged, seed)
+    if policy.rules.evidence == "sequential":
+        raise SurefootError("sequential evidence needs the order of arrival: use --sequential FILE (SequentialGate)")
     refuse_unprotected(parts, policy.rules)
     comparisons = [(part, name) for part in parts for name in baselines]
     return gate_all(comparisons, candidate=candidate, policy=policy, segments=segments, question=Question(tries))
@@ -110,10 +113,12 @@ def gate_all(
     anchors: Sequence[tuple[Scores, str]] = (),
     segments: Mapping[Any, object] | None = None,
     question: Question = UNCOUNTED,
+    arrival: Arrival | None = None,
 ) -> GateResult:
     """The result of several comparisons, each of scores and a baseline among them, as one gate.
 
-    Against ``anchors`` only the mean is tested, with the loss budget as its limit.
+    Against ``anchors`` only the mean is tested, with the loss budget as its limit. With an ``arrival`` the topics stand
+    in the order in which they arrived, and the evidence is sequential.
     """
     rules = policy.rules
     pairs = [*comparisons, *anchors]
@@ -121,7 +126,9 @@ def gate_all(
         _validate(scores, baseline, candidate, rules)
     groups = [None if segments is None else group_topics(scores.topics, segments) for scores, _ in pairs]
     found = [
-        Comparison(scores, candidate, baseline, policy, own, len(pairs), question, number >= len(comparisons))
+        Comparison(
+            scores, candidate, baseline, policy, own, len(pairs), question, number >= len(comparisons), arrival=arrival
+        )
         for number, ((scores, baseline), own) in enumerate(zip(pairs, groups, strict=True))
     ]
     if rules.evidence == "strict":
@@ -133,7 +140,7 @@ def gate_all(
     notes = [note for scores, _ in pairs for note in scores.notes]
     own_notes = [note for one in found for note in one.notes()]
     return GateResult(
-        signature=_signature(comparisons, candidate, policy, groups[0], question, len(anchors)),
+        signature=_signature(comparisons, candidate, policy, groups[0], question, len(anchors), arrival),
         columns=columns_of(findings),
         candidate=candidate,
         measures=tuple(dict.fromkeys(scores.measure for scores, _ in comparisons)),
@@ -179,6 +186,7 @@ def _signature(
     groups: Groups | None,
     question: Question,
     anchors: int,
+    arrival: Arrival | None,
 ) -> str:
     """Everything that the verdict depends on besides the scores."""
     trials = {len(one) for scores, baseline in comparisons for name in (candidate, baseline)
@@ -198,6 +206,7 @@ def _signature(
         tries=question.number or None,
         accepted=question.accepted or None,
         anchors=anchors or None,
+        arrived=arrival and arrival.digest[:8],
         acknowledged=policy.acknowledged_digest,
         seed=policy.seed,
         **policy.rules.changed(),

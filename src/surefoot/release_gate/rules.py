@@ -31,7 +31,7 @@ SAMPLE = {
 RULES = CONTRACT | SAMPLE
 """The rules, in the order in which they are reported, and what each means when it fails."""
 
-TIERS = {"seen": "as far as seen", "strict": "strict"}
+TIERS = {"seen": "as far as seen", "strict": "strict", "sequential": "sequential"}
 """The tiers of evidence, and their names in a verdict."""
 
 LIMITS = {
@@ -42,7 +42,7 @@ LIMITS = {
     "max_tail_loss": {"seen": 0.25, "strict": 0.25},
     "segment_tolerance": {"seen": 0.05, "strict": 0.05},
 }
-"""The limits that a tier has where none is given."""
+"""The limits that a tier has where none is given; sequential evidence has those of ``seen``."""
 
 UNDECIDED = {"pass": 0, "warn": 0, "hold": 0, "fail": 1, "exit3": 3}
 """What an undecided candidate counts as, and the exit code of the command; ``hold`` is 1 if it leans against."""
@@ -65,11 +65,12 @@ class Rules:
     ----------
     evidence
         ``"seen"``: bounds that are calibrated on real rankers and decide on fifty queries. ``"strict"``: bounds that
-        hold for every distribution, and need some 300 queries to pass anything.
+        hold for every distribution, and need some 300 queries to pass anything. ``"sequential"``: bounds that also
+        hold however often one looks; see `SequentialGate`.
     level
         How often a candidate whose change has no effect may fail. A candidate passes if its mean loss is beyond the
         limit with a probability of at most three times the level, its tail with one of at most 1.5 times. With strict
-        evidence: how often the gate may be wrong, in each direction.
+        and sequential evidence: how often the gate may be wrong, in each direction.
     decide
         Decide what is undecided by this probability, between 0.5 and 1: pass if every limit holds with at least this
         probability, fail if one is exceeded with it. None: leave it undecided.
@@ -135,8 +136,8 @@ class Rules:
         choose(self.undecided, UNDECIDED, "undecided")
         choose(self.evidence, TIERS, "evidence")
         self._check_numbers()
-        if self.decide is not None and self.evidence == "strict":
-            raise SurefootError("decide needs evidence 'seen': strict bounds give no probability")
+        if self.decide is not None and self.evidence != "seen":
+            raise SurefootError(f"decide needs evidence 'seen': {self.evidence} bounds give no probability")
         unknown = [name for name in self.off if name not in RULES]
         if unknown:
             raise SurefootError(
@@ -164,7 +165,7 @@ class Rules:
     def limit(self, name: str) -> float:
         """A limit: as given, or the default of the tier."""
         given = getattr(self, name)
-        return float(LIMITS[name][self.evidence] if given is None else given)
+        return float(LIMITS[name]["strict" if self.evidence == "strict" else "seen"] if given is None else given)
 
     def is_given(self, name: str) -> bool:
         """Whether a limit was given."""

@@ -82,7 +82,7 @@ class GateResult(Result):
     candidate, measures
         The system in question, and the effectiveness measures of the scores.
     evidence
-        The tier of evidence: ``"seen"`` or ``"strict"``.
+        The tier of evidence: ``"seen"``, ``"strict"`` or ``"sequential"``.
     undecided
         What an undecided candidate counts as, as in `Rules`.
     findings
@@ -192,7 +192,9 @@ class GateResult(Result):
         needed = [one.more_queries for one in open_ if one.rule not in CONTRACT]
         if self.needs_repeats:
             return "Run both systems several times on each query, and give the repeats (a column trial, or --repeats)."
-        if not needed or None in needed:
+        if not needed:
+            return "Score the protected queries that have not arrived."
+        if None in needed:
             return f"More than {MOST_QUERIES:,} queries like these would be needed: widen the limit, or decide by hand."
         hold = "Hold it. " if self.leans == "against" else ""
         return f"{hold}About {counted(max(one or 1 for one in needed), 'more query')} like these would decide."

@@ -9,6 +9,9 @@ means of bounded random variables by betting*, JRSS B 2024.
 
 from __future__ import annotations
 
+from bisect import insort
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
@@ -54,6 +57,80 @@ def betting_p_value(values: npt.ArrayLike, mean: npt.ArrayLike, error: float = 0
     stake = np.minimum(np.sqrt(2 * np.log(1 / error) / (x.size * before)), LARGEST_STAKE / (1 - means))
     capital = np.cumsum(np.log1p(stake * (means - x)), axis=-1).max(axis=-1)
     return np.asarray(np.exp(-np.maximum(capital, 0.0)))
+
+
+GAPS = (1.0, 2.0, 4.0)
+"""What the gamblers of `betting_capital` expect, in units of the gap."""
+CELLS = 12
+"""How finely `tail_capital` searches the threshold above which gains count as the best."""
+
+
+def betting_capital(values: FloatArray, mean: float, highest: float | FloatArray, gap: float) -> FloatArray:
+    """The log capital after each value of gamblers who bet that the mean lies below ``mean``.
+
+    If every value has an expectation of ``mean`` or more, given those before it, then the capital exceeds 1 / error at
+    any time with probability at most ``error``. Each gambler expects the mean to lie so many gaps below, and stakes
+    the best for that and for the variance of the values before; the capital is the average of theirs.
+
+    Parameters
+    ----------
+    values
+        The values, in the order of arrival along the last axis.
+    mean
+        The hypothetical mean.
+    highest
+        The largest value that is possible, of each value or of all; it may depend on the values before.
+    gap
+        How far below the hypothetical mean the mean may lie: the scale of the bets.
+
+    Examples
+    --------
+    >>> bool(betting_capital(np.zeros(200), 0.02, 1.0, gap=0.02)[-1] > np.log(20))
+    True
+    """
+    before = np.arange(values.shape[-1])
+    total, squares = (np.cumsum(one, axis=-1) - one for one in (values, values**2))
+    spread = np.maximum(squares - total**2 / np.maximum(before, 1), 0.0)
+    room = np.maximum(highest - mean, SMALLEST)
+    variance = (spread + gap * room) / (before + 1)
+    capital = np.full(values.shape, -np.inf)
+    for expected in np.multiply(GAPS, gap):
+        stake = np.minimum(expected / (variance + expected**2), LARGEST_STAKE / room)
+        capital = np.logaddexp(capital, np.cumsum(np.log1p(stake * (mean - values)), axis=-1))
+    return np.asarray(capital - np.log(len(GAPS)))
+
+
+SMALLEST = 1e-9
+
+
+def tail_capital(loss: FloatArray, limit: float, share: float, largest: float) -> FloatArray:
+    """The log capital of bets that the worst queries lose less than ``limit`` more than the best ones gain.
+
+    With X the loss of a query, the worst share s loses L = min over c of c + E[max(X - c, 0)] / s (Rockafellar and
+    Uryasev 2000), the best gains G = min over g of g + E[max(-X - g, 0)] / s. If L - G is the limit or more, then so is
+    the expectation of c - g + (max(X - c, 0) - max(-X - g, 0)) / s for every c and the g that is best; c may be chosen
+    by the losses before. A gambler bets against each cell of possible g, and the poorest of them counts.
+    """
+    threshold = _running_threshold(loss, share)
+    worst = threshold + np.maximum(loss - threshold, 0.0) / share
+    highest = threshold + (largest - threshold) / share
+    poorest = np.full(loss.shape, np.inf)
+    for start, end in pairwise((np.linspace(0, 1, CELLS + 1) ** 2 * largest).tolist()):
+        values = worst - start - np.maximum(-loss - end, 0.0) / share
+        poorest = np.minimum(poorest, betting_capital(values, limit, highest - start, abs(limit) / 2 or largest / 10))
+    return poorest
+
+
+def _running_threshold(loss: FloatArray, share: float) -> FloatArray:
+    """The smallest of the worst losses before each one, at least 0."""
+    found = np.zeros(loss.shape)
+    for own, path in zip(np.atleast_2d(found), np.atleast_2d(loss), strict=True):
+        before: list[float] = []
+        for place, value in enumerate(path.tolist()):
+            if before:
+                own[place] = max(-before[min(int(place * share), place - 1)], 0.0)
+            insort(before, -value)
+    return found
 
 
 def _validate_unit(values: npt.ArrayLike) -> FloatArray:

@@ -1,0 +1,225 @@
+"""The sequential gate: items arrive in batches, a state file keeps what was seen, and every look gives a verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surefoot._typing import PathLike
+from surefoot.analysis.segments import NONE
+from surefoot.errors import InputError, SurefootError, counted, listed
+from surefoot.io.atomic import digest_of, write_text
+from surefoot.io.files import read_bytes
+from surefoot.io.json_text import parse_json
+from surefoot.io.locks import exclusive
+from surefoot.release_gate.accepted import is_number
+from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged
+from surefoot.release_gate.comparison import Policy
+from surefoot.release_gate.doubt import lost_results
+from surefoot.release_gate.finding import Arrival
+from surefoot.release_gate.gate import as_list, gate_all
+from surefoot.release_gate.rules import RulesLike, resolve_rules
+from surefoot.release_gate.verdict import GateResult
+from surefoot.scores import VIRTUAL, Scores, ScoresLike
+
+FORMAT = "surefoot sequential 1"
+FREE = ("undecided", "protected", "protected_tolerance", "max_query_loss")
+"""Options of `Rules` that may change on the way: they are about exit codes and single queries, not about samples."""
+_REMEDY = "restore it, or name another file to start again"
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item that arrived: for each measure the scores of the candidate and of the baselines, and its segment.
+
+    ``emptied`` are the baselines that had results where the candidate has none; None if only scores are known.
+    """
+
+    scores: tuple[tuple[float, ...], ...]
+    segment: str | None = None
+    emptied: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """What was asked, the items by name in the order of arrival, and earlier questions with theirs."""
+
+    question: Mapping[str, Any]
+    items: Mapping[str, Item] = field(default_factory=dict)
+    earlier: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """A digest of everything, by which a reader detects an edited file."""
+        return digest_of(json.dumps([self.question, self._rows(), self.earlier], sort_keys=True), 8)
+
+    def _rows(self) -> list[list[Any]]:
+        return [[name, item.scores, item.segment, item.emptied] for name, item in self.items.items()]
+
+    def asked(self, question: Mapping[str, Any]) -> tuple[State, list[str]]:
+        """The same if the question is, else a new state that keeps this one as an earlier one; and a note of it."""
+        if not self.items or question == self.question:
+            return replace(self, question=question), []
+        differs = [name for name in question if question[name] != self.question.get(name)]
+        changes = listed((f"{name} {self.question.get(name)} → {question[name]}" for name in differs), most=5)
+        many = counted(len(self.items), "item")
+        before = {"question": self.question, "items": self._rows()}
+        note = f"started again, for the question changed ({changes}); the {many} seen before are kept, not counted"
+        return State(question, earlier=(*self.earlier, before)), [note]
+
+    def with_items(self, items: Mapping[str, Item]) -> State:
+        """The same with the new ones among the items; within a batch the order is that of a hash of the names."""
+        for name, item in items.items():
+            if name in self.items and self.items[name] != item:
+                raise SurefootError(
+                    f"item {name} arrived before with other scores ({self.items[name].scores[0]}, now "
+                    f"{item.scores[0]}) or another segment; nothing was added"
+                )
+        new = sorted((name for name in items if name not in self.items), key=lambda name: digest_of(name, 8))
+        return replace(self, items={**self.items, **{name: items[name] for name in new}})
+
+    def write(self, path: PathLike) -> None:
+        """Write the state atomically, an item on each line."""
+        head = {"format": FORMAT, "digest": self.digest, "question": self.question, "earlier": self.earlier}
+        rows = ",\n  ".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in self._rows())
+        write_text(path, f'{json.dumps(head, indent=1, ensure_ascii=False)[:-2]},\n "items": [\n  {rows}\n ]\n}}\n')
+
+    @classmethod
+    def read(cls, path: PathLike) -> State:
+        """The state that `write` wrote; anything else is an `InputError`."""
+        try:
+            found = parse_json(read_bytes(path).decode("utf-8"))
+        except ValueError as error:
+            raise InputError(path, f"not a state file: {' '.join(str(error).split())[:200]}; {_REMEDY}") from None
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            raise InputError(path, f'not a state file: expected "format": "{FORMAT}"; {_REMEDY}')
+        try:
+            rows = {
+                name: Item(tuple(map(tuple, scores)), segment, None if emptied is None else tuple(emptied))
+                for name, scores, segment, emptied in found["items"]
+            }
+            state = cls(found["question"], rows, tuple(found["earlier"]))
+            numbers = [value for item in rows.values() for own in item.scores for value in own]
+        except (KeyError, TypeError, ValueError):
+            raise InputError(path, f"damaged state file: items or question are missing; {_REMEDY}") from None
+        if not all(map(is_number, numbers)) or state.digest != found.get("digest"):
+            raise InputError(path, f"edited or damaged state file: its digest is not that of its items; {_REMEDY}")
+        return state
+
+
+class SequentialGate:
+    """A gate that may be looked at after every item: its errors stay below the level over the whole path.
+
+    The items must be a random sample of those that the candidate is for, and their order must not depend on the scores.
+
+    Parameters
+    ----------
+    path
+        The state file, locked from reading to writing; None keeps the state in memory.
+    baseline, candidate, rules, segments, acknowledged
+        As in `gate`. A changed question (other systems, measures, limits) starts again, and a note says so.
+
+    Examples
+    --------
+    >>> gate = SequentialGate(None, "old", candidate="new")
+    >>> for batch in range(3):
+    ...     names = [f"q{batch}-{number}" for number in range(100)]
+    ...     result = gate.add(Scores([[0.4] * 100, [0.45] * 100], ["old", "new"], names))
+    >>> result.verdict
+    'pass'
+    """
+
+    def __init__(
+        self,
+        path: PathLike | None,
+        baseline: str | Sequence[str],
+        *,
+        candidate: str,
+        rules: RulesLike | None = None,
+        segments: Mapping[Any, object] | None = None,
+        acknowledged: PathLike | Acknowledged | None = None,
+    ) -> None:
+        given = resolve_rules(rules)
+        if given.evidence == "strict":
+            raise SurefootError("a sequential gate has its own evidence; leave out 'strict'")
+        if acknowledged is not None and not isinstance(acknowledged, Acknowledged):
+            acknowledged = read_acknowledged(acknowledged)
+        self._path, self._candidate = path, candidate
+        self._baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
+        if not self._baselines:
+            raise SurefootError("the gate needs a baseline; name one")
+        if virtual := [name for name in self._baselines if name in VIRTUAL]:
+            raise SurefootError(
+                f"{virtual[0]} depends on all systems loaded; a sequential gate needs a system as baseline"
+            )
+        self._policy = Policy(replace(given, evidence="sequential"), None, acknowledged)
+        self._segments = segments
+        self._state: State | None = None
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The items that were seen, in the order of arrival."""
+        return () if self._state is None else tuple(self._state.items)
+
+    def add(self, scores: ScoresLike) -> GateResult:
+        """Add the items that are new, and judge all items so far."""
+        parts = as_list(scores)
+        if not parts:
+            raise SurefootError("the gate needs scores; got none")
+        with nullcontext() if self._path is None else exclusive(self._path):
+            if self._path is not None:
+                self._state = State.read(self._path) if Path(self._path).exists() else None
+            before, notes = (self._state or State({})).asked(self._question(parts))
+            state = before.with_items(self._items(parts))
+            added, total = len(state.items) - len(before.items), len(state.items)
+            result = self._judge(state)
+            if self._path is not None and (state.items != before.items or notes):
+                state.write(self._path)
+            self._state = state
+        look = f"{counted(added, 'new item')}, {total:,} so far"
+        return replace(result, notes=(*(note for part in parts for note in part.notes), *notes, look, *result.notes))
+
+    def _question(self, parts: Sequence[Scores]) -> dict[str, Any]:
+        """Everything that must not change while items arrive."""
+        rules = {name: value for name, value in asdict(self._policy.rules).items() if name not in FREE}
+        own = {"candidate": self._candidate, "baseline": self._baselines, "measure": [part.measure for part in parts]}
+        question: dict[str, Any] = json.loads(json.dumps({**own, "segments": self._segments is not None, **rules}))
+        return question
+
+    def _items(self, parts: Sequence[Scores]) -> dict[str, Item]:
+        rows = [[part[self._candidate], *map(part.baseline, self._baselines)] for part in parts]
+        named = {str(topic): str(segment) for topic, segment in (self._segments or {}).items()}
+        emptied = {name: lost_results(parts[0], self._candidate, name) for name in self._baselines}
+        if others := [part.measure for part in parts if part.topics != parts[0].topics]:
+            raise SurefootError(f"{others[0]} and {parts[0].measure} have different items; score the same ones")
+        is_known = None not in emptied.values()
+        return {
+            topic: Item(
+                tuple(tuple(float(row[place]) for row in own) for own in rows),
+                None if self._segments is None else named.get(topic, NONE),
+                tuple(name for name, lost in emptied.items() if topic in (lost or ())) if is_known else None,
+            )
+            for place, topic in enumerate(parts[0].topics)
+        }
+
+    def _judge(self, state: State) -> GateResult:
+        values = np.array([item.scores for item in state.items.values()])
+        systems = [self._candidate, *self._baselines]
+        scores = [Scores(values[:, number].T, systems, list(state.items), measure)
+                  for number, measure in enumerate(state.question["measure"])]  # fmt: skip
+        kept = {name: item.emptied for name, item in state.items.items() if item.emptied is not None}
+        emptied = {base: tuple(name for name, own in kept.items() if base in own) for base in self._baselines if kept}
+        segments = {name: item.segment for name, item in state.items.items() if item.segment is not None}
+        return gate_all(
+            [(part, baseline) for part in scores for baseline in self._baselines],
+            candidate=self._candidate,
+            policy=self._policy,
+            segments=segments or None,
+            arrival=Arrival(state.digest, emptied),
+        )
