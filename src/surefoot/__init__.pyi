@@ -30,9 +30,9 @@ from surefoot.guard.fitting import GuardFit as GuardFit
 from surefoot.guard.fitting import fit_guard as fit_guard
 from surefoot.guard.guard import Guard as Guard
 from surefoot.guard.runs import fit_guard_to_runs as fit_guard_to_runs
-from surefoot.io.maps import read_map as read_map
-from surefoot.io.maps import read_names as read_names
-from surefoot.io.maps import read_segments as read_segments
+from surefoot.io.small_files import read_map as read_map
+from surefoot.io.small_files import read_names as read_names
+from surefoot.io.small_files import read_segments as read_segments
 from surefoot.io.tables import read_scores as read_scores
 from surefoot.io.tables import read_scores_by as read_scores_by
 from surefoot.io.texts import read_documents as read_documents

@@ -313,7 +313,7 @@ def read_booster(path: Path) -> Any:
 
 
 def read_baseline_map(path: Path) -> Any:
-    from surefoot.io.maps import read_map
+    from surefoot.io.small_files import read_map
 
     return read_map(path, "baseline")
 

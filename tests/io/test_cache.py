@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.io.cache import cache_folder, evict
+from surefoot.io.files import cache_folder
+from surefoot.learn.letor_cache import evict
 
 
 @pytest.fixture(autouse=True)

@@ -18,9 +18,8 @@ import numpy as np
 from surefoot._names import NAMELESS
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
-from surefoot.io.files import BYTE_ORDER_MARK
+from surefoot.io.files import BYTE_ORDER_MARK, parse_json
 from surefoot.io.ids import COLLIDING, Texts
-from surefoot.io.json_text import parse_json
 from surefoot.native import kernel
 
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")

@@ -15,12 +15,10 @@ from typing import Any, Literal
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.containers import Header, Table, read_delimited, read_records, validate_text
-from surefoot.io.files import BYTE_ORDER_MARK
+from surefoot.io.files import BYTE_ORDER_MARK, parse_json
 from surefoot.io.frames import read_parquet
-from surefoot.io.json_text import parse_json
 from surefoot.io.layouts import recognise
-from surefoot.io.measure_names import looks_like_measure
-from surefoot.io.roles import DOCUMENTS, GRADES, NAMES, RETRIEVED, find_column, role_of
+from surefoot.io.roles import DOCUMENTS, GRADES, NAMES, RETRIEVED, find_column, looks_like_measure, role_of
 
 SUMMARY = "all"
 PARQUET = b"PAR1"

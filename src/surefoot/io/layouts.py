@@ -15,8 +15,7 @@ from surefoot._names import natural_order
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError
 from surefoot.io.containers import CellError, Labels, Table
-from surefoot.io.measure_names import find_measure
-from surefoot.io.roles import NAMES, Role, normalise_name, role_of
+from surefoot.io.roles import NAMES, Role, find_measure, normalise_name, role_of
 
 MOST_MARGINS = 8
 """Rows named like summaries; which of them are some is found by trying all sets of them."""

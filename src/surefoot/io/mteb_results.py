@@ -10,7 +10,7 @@ from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
 from surefoot.io.containers import Table
 from surefoot.io.contents import is_task_result
-from surefoot.io.json_text import parse_json
+from surefoot.io.files import parse_json
 
 MAIN_SCORE = "main_score"
 USUAL_SPLIT = "test"

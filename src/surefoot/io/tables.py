@@ -20,9 +20,8 @@ from surefoot.io.contents import PARQUET, Content, Source, read_content
 from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
 from surefoot.io.frames import table_of
 from surefoot.io.layouts import Layout, Long, ScoreMatrix, Wide, matrix_of, recognise
-from surefoot.io.measure_names import canonical
 from surefoot.io.mteb_results import read_mteb
-from surefoot.io.roles import role_of
+from surefoot.io.roles import canonical, role_of
 from surefoot.scores import Missing, Scores
 
 ENDINGS = (*RUN_ENDINGS, ".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".out")

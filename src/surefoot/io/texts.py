@@ -12,9 +12,8 @@ from surefoot._threads import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, counted, listed
 from surefoot.io.contents import PARQUET
-from surefoot.io.files import BYTE_ORDER_MARK, open_bytes
+from surefoot.io.files import BYTE_ORDER_MARK, open_bytes, parse_json
 from surefoot.io.frames import reading
-from surefoot.io.json_text import parse_json
 from surefoot.io.roles import DOCUMENTS as DOCUMENT_IDS
 from surefoot.io.roles import NAMES, normalise_name
 
