@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
-from surefoot.io.containers import Header, Table, read_delimited, read_records, validate_text
+from surefoot.io.containers import Header, Table, read_delimited, read_records, records, validate_text
 from surefoot.io.files import BYTE_ORDER_MARK, parse_json
 from surefoot.io.frames import read_parquet
 from surefoot.io.layouts import recognise
-from surefoot.io.roles import DOCUMENTS, GRADES, NAMES, RETRIEVED, find_column, looks_like_measure, role_of
+from surefoot.io.roles import DOCUMENTS, GRADES, NAMES, RANKS, RETRIEVED, find_column, looks_like_measure, role_of
 
 SUMMARY = "all"
 PARQUET = b"PAR1"
 MTEB_MODEL = "mteb_model_meta"
-OPENSEARCH = b"judgmentRatings"
+QUERY = ("query", "query_text")
 _LTR_LINE = re.compile(rb"^[ \t]*([^\s#]+)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:docid[ \t]*=[ \t]*)?(\S+)", re.MULTILINE)
 
 
@@ -61,6 +61,10 @@ class Source:
         """Whether the content is a JSON object that has a key."""
         return self.is_json and isinstance(self.json, Mapping) and key in self.json
 
+    def mentions(self, *keys: str) -> bool:
+        """Whether the content is JSON in which all these keys occur, at any depth."""
+        return self.is_json and all(f'"{key}"'.encode() in self.data for key in keys)
+
     def header(self, *roles: Sequence[str]) -> bool:
         """Whether the first line is the header of delimited text that has a column for each role."""
         if not any(mark in self.first for mark in (b"\t", b",", b";")):
@@ -77,12 +81,13 @@ class Content:
     """A table of scores, or a run or judgments as `surefoot.io.memory` takes them.
 
     ``name`` is the system's name, if the file has it outside of the table; ``summaries`` are ids that stand for all
-    topics.
+    topics; ``notes`` are assumptions. Rankings of several systems are a table with a column ``system``.
     """
 
     source: Any
     name: str | None = None
     summaries: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -231,16 +236,72 @@ def _mteb_predictions(source: Source) -> Content:
 
 
 def _hits(source: Source) -> Content:
-    """The hits in the response of ``_rank_eval``, which come best first; sorted ones may lack scores."""
+    """The hits in the response of ``_rank_eval``."""
     with _known_form(source):
-        run = {}
-        for query, detail in source.json["details"].items():
-            hits = [hit["hit"] for hit in detail["hits"]]
-            scores = [hit.get("_score") for hit in hits]
-            if None in scores:
-                scores = [-rank for rank in range(len(hits))]
-            run[query] = {hit["_id"]: score for hit, score in zip(hits, scores, strict=True)}
-        return Content(run)
+        details = source.json["details"].items()
+        return Content([row for query, one in details for row in _ranked(query, [hit["hit"] for hit in one["hits"]])])
+
+
+def _ranked(query: str, hits: list[dict[str, Any]]) -> Iterator[tuple[str, Any, Any]]:
+    """Hits of Elasticsearch or OpenSearch, which come best first; sorted ones may lack scores."""
+    scores = [hit.get("_score") for hit in hits]
+    if None in scores:
+        scores = [-rank for rank in range(len(hits))]
+    yield from ((query, hit["_id"], score) for hit, score in zip(hits, scores, strict=True))
+
+
+def _responses(source: Source) -> Content:
+    """Responses of ``_search``: one, those of ``_msearch``, a list or lines of them, or ``{query: response}``."""
+    with _known_form(source):
+        content = source.json
+        if isinstance(content, Mapping) and "hits" in content:
+            content = [content]
+        elif isinstance(content, Mapping):
+            content = content.get("responses", content)
+        named = isinstance(content, Mapping)
+        notes = () if named else ("responses do not name their queries, which are numbered from 1 in their order",)
+        rows: list[tuple[str, Any, Any]] = []
+        for query, response in content.items() if named else enumerate(content, start=1):
+            if "hits" not in response:
+                problem = str(response.get("error") or "it has no hits")[:80]
+                raise InputError(source.path, f"the response to query {query} is no answer: {problem}")
+            rows += _ranked(str(query), response["hits"]["hits"])
+        return Content(rows, notes=notes)
+
+
+def _is_response(source: Source) -> bool:
+    """Whether the content has hits where a response of ``_search`` has them."""
+    if not source.mentions("hits", "_id"):
+        return False
+    content = source.json
+    if isinstance(content, Mapping) and "hits" not in content:
+        content = content.get("responses") or [*content.values()]
+    first = next(iter(content), None) if isinstance(content, list) else content
+    return (
+        isinstance(first, Mapping)
+        and isinstance(first.get("hits", {}), Mapping)
+        and first.keys() & {"hits", "error"} != set()
+    )
+
+
+def _experiment(source: Source) -> Content:
+    """Rankings of an experiment of OpenSearch's Search Relevance Workbench, by search configuration."""
+    with _known_form(source):
+        rows = [
+            (one.get("searchConfigurationId") or "search", one["searchText"], document, rank)
+            for one in objects_with(source.json, "documentIds")
+            for rank, document in enumerate(one["documentIds"], start=1)
+        ]
+        return Content(Table(("system", "topic", "document", "rank"), [*zip(*rows, strict=True)]))
+
+
+def objects_with(content: Any, key: str) -> Iterator[dict[str, Any]]:
+    """The objects that have a key, at any depth of JSON, outermost first."""
+    if isinstance(content, Mapping) and key in content:
+        yield dict(content)
+    elif isinstance(content, Mapping | list):
+        for value in content.values() if isinstance(content, Mapping) else content:
+            yield from objects_with(value, key)
 
 
 def _requested_ratings(source: Source) -> Content:
@@ -259,20 +320,35 @@ def _returned_ratings(source: Source) -> Content:
 
 
 def _opensearch(source: Source) -> Content:
-    with _known_form(source):
-        return Content([*_opensearch_ratings(source.json)] or source.json)
-
-
-def _opensearch_ratings(content: Any) -> Iterator[tuple[str, str, float]]:
     """Ratings of OpenSearch's Search Relevance Workbench, at any depth of the export."""
-    if isinstance(content, Mapping):
-        for one in content.get("judgmentRatings", ()):
-            yield from ((one["query"], rated["docId"], float(rated["rating"])) for rated in one["ratings"])
-        for value in content.values():
-            yield from _opensearch_ratings(value) if value is not content.get("judgmentRatings") else ()
-    elif isinstance(content, list):
-        for value in content:
-            yield from _opensearch_ratings(value)
+    with _known_form(source):
+        lists = objects_with(source.json, "judgmentRatings")
+        rated = [
+            (one["query"], own["docId"], float(own["rating"]))
+            for ratings in lists
+            for one in ratings["judgmentRatings"]
+            for own in one["ratings"]
+        ]
+        return Content(rated or source.json)
+
+
+def _quepid_case(source: Source) -> Content:
+    """The ratings of an exported case of Quepid."""
+    with _known_form(source):
+        queries = source.json["queries"]
+        return Content([(q["query_text"], own["doc_id"], own["rating"]) for q in queries for own in q["ratings"]])
+
+
+def _quepid_table(source: Source) -> Content:
+    """The CSV of Quepid, basic or detailed; lines without a rating are queries or documents to be judged."""
+    data = validate_text(source.path, source.data)
+    header = Header.of(source.path, data)
+    rating = cast("int", find_column(header.cells, ("rating",)))
+    lines = data.decode().split("\n")
+    for number, cells in records(source.path, data.decode(), header.separator):
+        if len(cells) == 1 or (len(cells) == len(header.cells) and not cells[rating].strip()):
+            lines[number - 1] = ""
+    return Content(read_delimited(source.path, "\n".join(lines).encode(), header))
 
 
 def _judgment_list(source: Source) -> Content:
@@ -300,6 +376,12 @@ def _is_judgment_list(source: Source) -> bool:
     return b"qid:" in source.data[:10_000] and _LTR_LINE.search(source.data) is not None
 
 
+def _is_ranking(source: Source) -> bool:
+    """Whether delimited text has topics and documents, and no grades."""
+    judged = source.header(GRADES) and not source.header(RETRIEVED) and not source.header(RANKS)
+    return source.header(NAMES["topic"], DOCUMENTS) and not judged
+
+
 def _is_any(_: Source) -> bool:
     return True
 
@@ -313,13 +395,17 @@ FORMATS = [
     Format("Parquet", "run", _is_parquet, _parquet),
     Format("predictions of MTEB", "run", lambda source: source.has(MTEB_MODEL), _mteb_predictions),
     Format("response of _rank_eval", "run", lambda source: source.has("details"), _hits),
+    Format("experiment of OpenSearch", "run", lambda source: source.mentions("searchText", "documentIds"), _experiment),
+    Format("responses of _search", "run", _is_response, _responses),
     Format("JSON", "run", lambda source: source.is_json, _json),
-    Format("delimited text", "run", lambda source: source.header(NAMES["topic"], DOCUMENTS, RETRIEVED), _delimited),
+    Format("delimited text", "run", _is_ranking, _delimited),
     Format("Parquet", "qrels", _is_parquet, _parquet),
     Format("request of _rank_eval", "qrels", lambda source: source.has("requests"), _requested_ratings),
     Format("response of _rank_eval", "qrels", lambda source: source.has("details"), _returned_ratings),
-    Format("export of OpenSearch", "qrels", lambda source: source.is_json and OPENSEARCH in source.data, _opensearch),
+    Format("export of OpenSearch", "qrels", lambda source: source.mentions("judgmentRatings"), _opensearch),
+    Format("case of Quepid", "qrels", lambda source: source.mentions("query_text", "ratings"), _quepid_case),
     Format("JSON", "qrels", lambda source: source.is_json, _json),
+    Format("CSV of Quepid", "qrels", lambda source: source.header(QUERY, DOCUMENTS, ("rating",)), _quepid_table),
     Format("delimited text", "qrels", lambda source: source.header(NAMES["topic"], DOCUMENTS, GRADES), _delimited),
     Format("judgment list of Elasticsearch LTR", "qrels", _is_judgment_list, _judgment_list),
 ]

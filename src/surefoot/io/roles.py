@@ -13,14 +13,29 @@ Role = Literal["topic", "system", "measure", "value", "trial"]
 
 # Where a table has two names of one role (qid beside the text of the query), the earlier in the list is taken.
 NAMES: dict[Role, tuple[str, ...]] = {
-    "topic": ("topic", "topics", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid", "query"),
-    "system": ("system", "systems", "system_id", "run", "runs", "runid", "run_id", "run_name", "name", "tag"),
+    "topic": ("topic", "topics", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid", "query", "query_text"),
+    "system": (
+        "system",
+        "systems",
+        "system_id",
+        "run",
+        "runs",
+        "runid",
+        "run_id",
+        "run_name",
+        "name",
+        "tag",
+        "snapshot_name",
+    ),
     "measure": ("measure", "measures", "metric", "metrics"),
     "value": ("value", "score"),
     "trial": ("trial", "epoch", "seed", "repeat", "replicate"),
 }
 DOCUMENTS = ("document", "docno", "doc_id", "corpus_id", "document_id", "docid", "did", "pid", "passage_id", "_id")
 RETRIEVED = ("score", "similarity", "value")
+RANKS = ("rank", "position", "doc_position")
+# Columns that give the rows of a table of rankings to several systems; "name" and "tag" may be those of documents.
+SYSTEMS = tuple(name for name in NAMES["system"] if name not in ("name", "tag"))
 GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement", "score", "value")
 _ROLES = {name: role for role, names in NAMES.items() for name in names}
 
