@@ -7,8 +7,9 @@ import pytest
 
 from surefoot import score_runs
 from surefoot.errors import InputError
-from surefoot.io import contents
-from surefoot.io.contents import Content, Format
+from surefoot.io import formats
+from surefoot.io.contents import Content
+from surefoot.io.formats import Format
 from surefoot.io.trec import read_qrels, read_run
 
 QRELS = [("q 1", "d2", 3), ("q 1", "d1", 0)]
@@ -181,7 +182,7 @@ def test_a_format_is_one_value(tmp_path, monkeypatch):
     ours = Format(
         "ours", "run", lambda source: source.first == b"%ours", lambda source: Content({"q 1": {"d1": 1, "d2": 2}})
     )
-    monkeypatch.setattr(contents, "FORMATS", [ours, *contents.FORMATS])
+    monkeypatch.setattr(formats, "FORMATS", [ours, *formats.FORMATS])
     (tmp_path / "a.run").write_text("%ours\n")
     assert rows(read_run(tmp_path / "a.run")) == RUN
 

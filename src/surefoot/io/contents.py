@@ -1,16 +1,13 @@
-"""Contents: the formats of scores, runs and judgments.
-
-To add a format, add a `Format` to `FORMATS`, above those that would take its files for theirs.
-"""
+"""Contents: what tables and JSON mean, as scores, runs and judgments."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
@@ -90,46 +87,29 @@ class Content:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Format:
-    """A format of files that hold scores, a run or judgments: whether a file has it, and how it is read."""
-
-    name: str
-    holds: Literal["scores", "run", "qrels"]
-    sniff: Callable[[Source], bool]
-    read: Callable[[Source], Content]
-
-
-def read_content(source: Source, holds: Literal["scores", "run", "qrels"]) -> Content | None:
-    """The content of a file; None if it has no known format.
-
-    >>> read_content(Source("run.json", b'{"q1": {"d1": 2.5}}'), "run").source
-    {'q1': {'d1': 2.5}}
-    """
-    fitting = (one for one in FORMATS if one.holds == holds and one.sniff(source))
-    found = next(fitting, None)
-    return None if found is None else found.read(source)
-
-
-def _parquet(source: Source) -> Content:
+def read_parquet_table(source: Source) -> Content:
+    """A Parquet file."""
     return Content(read_parquet(source.path, source.data))
 
 
-def _delimited(source: Source) -> Content:
+def read_plain_table(source: Source) -> Content:
+    """Delimited text."""
     data = validate_text(source.path, source.data)
     return Content(read_delimited(source.path, data))
 
 
-def _json(source: Source) -> Content:
+def read_plain_json(source: Source) -> Content:
+    """JSON as it is."""
     return Content(source.json)
 
 
-def _score_records(source: Source) -> Content:
+def read_score_records(source: Source) -> Content:
     """JSON lines, as ``ir_measures --output_format jsonl`` prints, or a list of objects; each may name a system."""
     return Content(read_records(source.path, source.data), summaries=frozenset({SUMMARY}))
 
 
-def _single_task(source: Source) -> Content:
+def read_single_task(source: Source) -> Content:
+    """Refuse one file of MTEB's results."""
     raise InputError(source.path, "one result of MTEB; give the folder of its model, above that of the revision")
 
 
@@ -138,7 +118,8 @@ def is_task_result(content: Any) -> bool:
     return isinstance(content, dict) and {"task_name", "scores"} <= content.keys()
 
 
-def _is_single_task(source: Source) -> bool:
+def is_single_task(source: Source) -> bool:
+    """Whether this is MTEB's result of a task."""
     if not source.is_json or b'"task_name"' not in source.data:
         return False
     try:
@@ -147,7 +128,7 @@ def _is_single_task(source: Source) -> bool:
         raise InputError(source.path, "not JSON, or cut off; get it again, or take it out of the folder") from None
 
 
-def _is_evaluator_line(source: Source) -> bool:
+def is_evaluator_line(source: Source) -> bool:
     """Whether the first line has the three fields that trec_eval and ir_measures print."""
     fields = source.first.decode().split()
     if len(fields) != 3:
@@ -155,7 +136,7 @@ def _is_evaluator_line(source: Source) -> bool:
     return fields[:2] == ["runid", SUMMARY] or (_is_number(fields[2]) and role_of(fields[0]) is None)
 
 
-def _evaluator_lines(source: Source) -> Content:
+def read_evaluator_lines(source: Source) -> Content:
     """Lines of ``measure topic value`` (trec_eval) or ``topic measure value`` (ir_measures)."""
     rows, lines = [], []
     for number, line in enumerate(source.data.decode("utf-8").split("\n"), start=1):
@@ -181,7 +162,7 @@ def _measure_comes_first(first: set[str], second: set[str]) -> bool:
     return share_first >= share_second
 
 
-def _score_table(source: Source) -> Content:
+def read_score_table(source: Source) -> Content:
     """Delimited text; a run, judgments, or summaries only are refused with their name."""
     header = Header.of(source.path, source.data)
     fields = source.first.decode().split()
@@ -209,7 +190,7 @@ def _is_number(text: str) -> bool:
 
 
 @contextmanager
-def _known_form(source: Source) -> Iterator[None]:
+def known_form(source: Source) -> Iterator[None]:
     """Refuse JSON that begins like a known form and goes on otherwise."""
     try:
         yield
@@ -219,9 +200,9 @@ def _known_form(source: Source) -> Iterator[None]:
         raise InputError(source.path, message) from None
 
 
-def _mteb_predictions(source: Source) -> Content:
+def read_mteb_predictions(source: Source) -> Content:
     """The predictions of MTEB: by subset and split, beside the name of the model."""
-    with _known_form(source):
+    with known_form(source):
         parts = {
             f"{subset}/{split}": run
             for subset, splits in source.json.items()
@@ -235,9 +216,9 @@ def _mteb_predictions(source: Source) -> Content:
         return Content(next(iter(parts.values())), name or None)
 
 
-def _hits(source: Source) -> Content:
+def read_hits(source: Source) -> Content:
     """The hits in the response of ``_rank_eval``."""
-    with _known_form(source):
+    with known_form(source):
         details = source.json["details"].items()
         return Content([row for query, one in details for row in _ranked(query, [hit["hit"] for hit in one["hits"]])])
 
@@ -250,9 +231,9 @@ def _ranked(query: str, hits: list[dict[str, Any]]) -> Iterator[tuple[str, Any, 
     yield from ((query, hit["_id"], score) for hit, score in zip(hits, scores, strict=True))
 
 
-def _responses(source: Source) -> Content:
+def read_responses(source: Source) -> Content:
     """Responses of ``_search``: one, those of ``_msearch``, a list or lines of them, or ``{query: response}``."""
-    with _known_form(source):
+    with known_form(source):
         content = source.json
         if isinstance(content, Mapping) and "hits" in content:
             content = [content]
@@ -269,7 +250,7 @@ def _responses(source: Source) -> Content:
         return Content(rows, notes=notes)
 
 
-def _is_response(source: Source) -> bool:
+def is_response(source: Source) -> bool:
     """Whether the content has hits where a response of ``_search`` has them."""
     if not source.mentions("hits", "_id"):
         return False
@@ -284,9 +265,9 @@ def _is_response(source: Source) -> bool:
     )
 
 
-def _experiment(source: Source) -> Content:
+def read_experiment(source: Source) -> Content:
     """Rankings of an experiment of OpenSearch's Search Relevance Workbench, by search configuration."""
-    with _known_form(source):
+    with known_form(source):
         rows = [
             (one.get("searchConfigurationId") or "search", one["searchText"], document, rank)
             for one in objects_with(source.json, "documentIds")
@@ -304,24 +285,24 @@ def objects_with(content: Any, key: str) -> Iterator[dict[str, Any]]:
             yield from objects_with(value, key)
 
 
-def _requested_ratings(source: Source) -> Content:
+def read_requested_ratings(source: Source) -> Content:
     """The ratings in the request of ``_rank_eval``."""
-    with _known_form(source):
+    with known_form(source):
         requests = source.json["requests"]
         rated = [(one["id"], own["_id"], own["rating"]) for one in requests for own in one.get("ratings", ())]
         return Content(rated)
 
 
-def _returned_ratings(source: Source) -> Content:
+def read_returned_ratings(source: Source) -> Content:
     """The ratings in the response of ``_rank_eval``."""
-    with _known_form(source):
+    with known_form(source):
         hits = ((query, hit) for query, detail in source.json["details"].items() for hit in detail["hits"])
         return Content([(query, hit["hit"]["_id"], hit["rating"]) for query, hit in hits if hit["rating"] is not None])
 
 
-def _opensearch(source: Source) -> Content:
+def read_opensearch(source: Source) -> Content:
     """Ratings of OpenSearch's Search Relevance Workbench, at any depth of the export."""
-    with _known_form(source):
+    with known_form(source):
         lists = objects_with(source.json, "judgmentRatings")
         rated = [
             (one["query"], own["docId"], float(own["rating"]))
@@ -332,14 +313,14 @@ def _opensearch(source: Source) -> Content:
         return Content(rated or source.json)
 
 
-def _quepid_case(source: Source) -> Content:
+def read_quepid_case(source: Source) -> Content:
     """The ratings of an exported case of Quepid."""
-    with _known_form(source):
+    with known_form(source):
         queries = source.json["queries"]
         return Content([(q["query_text"], own["doc_id"], own["rating"]) for q in queries for own in q["ratings"]])
 
 
-def _quepid_table(source: Source) -> Content:
+def read_quepid_table(source: Source) -> Content:
     """The CSV of Quepid, basic or detailed; lines without a rating are queries or documents to be judged."""
     data = validate_text(source.path, source.data)
     header = Header.of(source.path, data)
@@ -351,7 +332,7 @@ def _quepid_table(source: Source) -> Content:
     return Content(read_delimited(source.path, "\n".join(lines).encode(), header))
 
 
-def _judgment_list(source: Source) -> Content:
+def read_judgment_list(source: Source) -> Content:
     """The lines of a judgment list of Elasticsearch LTR, without its comments."""
     rated = []
     for number, line in enumerate(source.data.removeprefix(BYTE_ORDER_MARK).split(b"\n"), start=1):
@@ -368,45 +349,12 @@ def _judgment_list(source: Source) -> Content:
     return Content(rated)
 
 
-def _is_parquet(source: Source) -> bool:
-    return source.data.startswith(PARQUET)
-
-
-def _is_judgment_list(source: Source) -> bool:
+def is_judgment_list(source: Source) -> bool:
+    """Whether lines look like those of Elasticsearch LTR."""
     return b"qid:" in source.data[:10_000] and _LTR_LINE.search(source.data) is not None
 
 
-def _is_ranking(source: Source) -> bool:
+def is_ranking(source: Source) -> bool:
     """Whether delimited text has topics and documents, and no grades."""
     judged = source.header(GRADES) and not source.header(RETRIEVED) and not source.header(RANKS)
     return source.header(NAMES["topic"], DOCUMENTS) and not judged
-
-
-def _is_any(_: Source) -> bool:
-    return True
-
-
-FORMATS = [
-    Format("Parquet", "scores", _is_parquet, _parquet),
-    Format("one result of MTEB", "scores", _is_single_task, _single_task),
-    Format("JSON records", "scores", lambda source: source.is_json, _score_records),
-    Format("output of trec_eval or ir_measures", "scores", _is_evaluator_line, _evaluator_lines),
-    Format("delimited text", "scores", _is_any, _score_table),
-    Format("Parquet", "run", _is_parquet, _parquet),
-    Format("predictions of MTEB", "run", lambda source: source.has(MTEB_MODEL), _mteb_predictions),
-    Format("response of _rank_eval", "run", lambda source: source.has("details"), _hits),
-    Format("experiment of OpenSearch", "run", lambda source: source.mentions("searchText", "documentIds"), _experiment),
-    Format("responses of _search", "run", _is_response, _responses),
-    Format("JSON", "run", lambda source: source.is_json, _json),
-    Format("delimited text", "run", _is_ranking, _delimited),
-    Format("Parquet", "qrels", _is_parquet, _parquet),
-    Format("request of _rank_eval", "qrels", lambda source: source.has("requests"), _requested_ratings),
-    Format("response of _rank_eval", "qrels", lambda source: source.has("details"), _returned_ratings),
-    Format("export of OpenSearch", "qrels", lambda source: source.mentions("judgmentRatings"), _opensearch),
-    Format("case of Quepid", "qrels", lambda source: source.mentions("query_text", "ratings"), _quepid_case),
-    Format("JSON", "qrels", lambda source: source.is_json, _json),
-    Format("CSV of Quepid", "qrels", lambda source: source.header(QUERY, DOCUMENTS, ("rating",)), _quepid_table),
-    Format("delimited text", "qrels", lambda source: source.header(NAMES["topic"], DOCUMENTS, GRADES), _delimited),
-    Format("judgment list of Elasticsearch LTR", "qrels", _is_judgment_list, _judgment_list),
-]
-"""All formats, but for TREC's runs and judgments, which are read where no other fits."""

@@ -77,7 +77,7 @@ def recognise(columns: Sequence[str]) -> Layout:
     if not columns:
         raise SurefootError("there are no columns")
     roles = [role_of(name) for name in columns]
-    if "topic" in roles and _is_long(roles):
+    if "topic" in roles and _is_long(columns, roles):
         return _long(columns, roles)
     if roles[0] == "topic" or roles[0] == "system":
         if len(columns) == 1:
@@ -89,10 +89,12 @@ def recognise(columns: Sequence[str]) -> Layout:
     )
 
 
-def _is_long(roles: Sequence[Role | None]) -> bool:
-    """Whether a header with a topic is that of a long table; a wide one may have a system called run or score."""
+def _is_long(columns: Sequence[str], roles: Sequence[Role | None]) -> bool:
+    """Whether a header with a topic is that of a long table; a wide one may have systems called run, model, score."""
     if "value" in roles:
         return "system" in roles or None not in roles
+    if normalise_name(columns[min(1, len(columns) - 1)]) == "model":
+        return False
     first = [role for role in roles if role != "trial"][:2]
     return "system" in first and "topic" in first
 

@@ -13,19 +13,13 @@ Role = Literal["topic", "system", "measure", "value", "trial"]
 
 # Where a table has two names of one role (qid beside the text of the query), the earlier in the list is taken.
 NAMES: dict[Role, tuple[str, ...]] = {
-    "topic": ("topic", "topics", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid", "query", "query_text"),
+    "topic": (
+        *("topic", "topics", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid", "query", "query_text"),
+        *("item", "item_id", "example", "example_id", "sample", "sample_id", "instance_id", "question_id", "task_id"),
+    ),
     "system": (
-        "system",
-        "systems",
-        "system_id",
-        "run",
-        "runs",
-        "runid",
-        "run_id",
-        "run_name",
-        "name",
-        "tag",
-        "snapshot_name",
+        *("system", "systems", "system_id", "run", "runs", "runid", "run_id", "run_name", "name", "tag"),
+        *("snapshot_name", "model", "model_name"),
     ),
     "measure": ("measure", "measures", "metric", "metrics"),
     "value": ("value", "score"),

@@ -7,6 +7,7 @@ import io
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -16,8 +17,10 @@ from typing import Any
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.containers import Table, in_file, validate_text
-from surefoot.io.contents import PARQUET, Content, Source, read_content
+from surefoot.io.contents import PARQUET, Content, Source
+from surefoot.io.eval_logs import ZIP
 from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
+from surefoot.io.formats import read_content
 from surefoot.io.frames import table_of
 from surefoot.io.layouts import Layout, Long, ScoreMatrix, Wide, matrix_of, recognise
 from surefoot.io.mteb_results import read_mteb
@@ -124,7 +127,7 @@ def read_scores_by(
     names: list[PathLike] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not names:
         raise SurefootError("name at least one file of scores")
-    files = [parse_score_file(path) for path in names]
+    files = _with_own_names([parse_score_file(path) for path in names])
     if len(measures) > 1:
         _refuse_nameless(files)
     wanted: Sequence[str | None] = measures or [None]
@@ -182,7 +185,7 @@ def parse_score_file(path: PathLike) -> ScoreFile:
 
 def _read(path: PathLike) -> Content:
     data = read_bytes(path)
-    if not data.startswith(PARQUET):
+    if not data.startswith((PARQUET, ZIP)):
         data = validate_text(path, data)
     content = read_content(Source(path, data), "scores") if data.strip() else None
     if content is None:
@@ -199,6 +202,14 @@ def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "
     table = table_of(frame)
     matrix = matrix_of(table, recognise(table.columns), measure)
     return Scores.align(matrix.rows(), measure or matrix.measure or "score", missing, matrix.notes)
+
+
+def _with_own_names(files: list[ScoreFile]) -> list[ScoreFile]:
+    """Logs of one model, named by the file or else by the folder if several name the same system."""
+    for name in (lambda file: file.name, lambda file: Path(file.path).absolute().parent.name):
+        named = Counter(file.system for file in files if isinstance(file.layout, Long) and file.layout.system is None)
+        files = [replace(file, system=name(file)) if named[file.system] > 1 else file for file in files]
+    return files
 
 
 def _refuse_nameless(files: Sequence[ScoreFile]) -> None:

@@ -57,7 +57,7 @@ class _Columns:
 
 QUERIES = _Columns(
     "topic",
-    (*(name for name in NAMES["topic"] if name not in ("query", "query_text")), *_ANY_ID),
+    (*(name for name in NAMES["topic"] if name not in ("query", "query_text", "example")), *_ANY_ID),
     (),
     ("query", "query_text", "title", "question", *_TEXTS),
 )

@@ -20,7 +20,7 @@ from surefoot._threads import default_workers
 from surefoot._typing import Array, IntArray, PathLike
 from surefoot.errors import InputError, choose
 from surefoot.io import diagnostics
-from surefoot.io.contents import Content, Source, read_content
+from surefoot.io.contents import Content, Source
 from surefoot.io.diagnostics import QRELS, RUN, LineFormat
 from surefoot.io.document_lists import (
     DocumentLists,
@@ -34,6 +34,7 @@ from surefoot.io.document_lists import (
     text_begin,
 )
 from surefoot.io.files import IRDS, STDIN, name_of, open_bytes, read_bytes
+from surefoot.io.formats import read_content
 from surefoot.io.ids import COLLIDING, Tokens
 from surefoot.io.memory import irds_qrels, qrels_in_memory, run_in_memory, systems_of
 from surefoot.io.roles import DOCUMENTS, NAMES, SYSTEMS
