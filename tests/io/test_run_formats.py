@@ -202,7 +202,6 @@ HIT = '{"hits": {"total": {"value": 1}, "hits": [{"_id": "d9", "_score": 7.5}]}}
                         '{"qid": "q2", "docno": "d9", "rank": 1}\n'),
         ("order.jsonl", '{"qid": "q 1", "docno": "d2"}\n{"qid": "q 1", "docno": "d1"}\n{"qid": "q2", "docno": "d9"}\n'),
         ("marco.tsv", "q 1\td2\t1\nq 1\td1\t2\nq2\td9\t1\n"),
-        ("pairs.tsv", "q 1\td2\nq 1\td1\nq2\td9\n"),
         ("searches.json", f'{{"q 1": {HITS}, "q2": {HIT}}}'),
         ("snapshot.csv", "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position\n"
                          "S,now,1,q 1,d2,1\nS,now,1,q 1,d1,2\nS,now,1,q2,d9,1\n"),

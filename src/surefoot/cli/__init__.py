@@ -31,6 +31,7 @@ COMMANDS = {
     "scores": (COMPARE, "evaluate", "the effectiveness of runs topic by topic, as a table"),
     "cross": (COMPARE, "evaluate", "every system as the baseline in turn: does that choice change the order?"),
     "agreement": (COMPARE, "evaluate", "agreement of rankings, systems and assumptions: tau, RBO, PCA, normality, G²"),
+    "doctor": (COMPARE, "doctor", "what files hold, what is odd about them, and which commands take them"),
     "completion": (COMPARE, "completion", "print the shell's completion script"),
     "gate": (
         DECIDE,

@@ -6,6 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from surefoot.errors import InputError
@@ -126,14 +127,14 @@ def read_lm_eval(source: Source) -> Content:
 def read_promptfoo(source: Source) -> Content:
     """Results of promptfoo: a system is a provider and, if there are several, a prompt."""
     with known_form(source):
-        results = [one for one in objects_with(source.json, "testIdx") if "promptIdx" in one]
+        results = sorted(objects_with(source.json, "promptIdx"), key=itemgetter("promptIdx"))
         tests = {_case(one): one["testCase"].get("description") or _values(one.get("vars")) for one in results}
         labels, prompts = _labels(tests), {one["promptIdx"] for one in results}
         several = len(prompts) > len({_provider(one) for one in results})
         scores = []
         for one in results:
             system = f"{_provider(one)} prompt {one['promptIdx'] + 1}" if several else _provider(one)
-            values = {**one.get("namedScores", {}), "success": one["success"], "score": one["score"]}
+            values = {"score": one["score"], "success": one["success"], **one.get("namedScores", {})}
             scores += [Score(labels[_case(one)], name, value, system=system) for name, value in values.items()]
         return _content(source, scores)
 

@@ -113,6 +113,10 @@ def read_content(source: Source, holds: Literal["scores", "run", "qrels"]) -> Co
     >>> read_content(Source("run.json", b'{"q1": {"d1": 2.5}}'), "run").source
     {'q1': {'d1': 2.5}}
     """
-    fitting = (one for one in FORMATS if one.holds == holds and one.sniff(source))
-    found = next(fitting, None)
+    found = format_of(source, holds)
     return None if found is None else found.read(source)
+
+
+def format_of(source: Source, holds: Literal["scores", "run", "qrels"]) -> Format | None:
+    """The first format that a file fits; None if there is none."""
+    return next((one for one in FORMATS if one.holds == holds and one.sniff(source)), None)

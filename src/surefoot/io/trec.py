@@ -163,7 +163,7 @@ def _read(path: PathLike, line_format: LineFormat, workers: int | None = None) -
 def _tab_separated(text: bytes, line_format: LineFormat) -> list[tuple[Any, ...]] | None:
     r"""The lines of a TREC file whose fields are separated by tabs and may hold spaces; None if they are not.
 
-    A run may also have lines of query, document and rank, as MS MARCO's, or of query and document.
+    A run may also have lines of query, document and rank, as MS MARCO's.
 
     >>> _tab_separated(b"red dress\t0\td1\t2\n", QRELS), _tab_separated(b"red dress\td1\t1\n", RUN)
     ([('red dress', 'd1', '2')], [('red dress', 'd1', -1)])
@@ -174,8 +174,6 @@ def _tab_separated(text: bytes, line_format: LineFormat) -> list[tuple[Any, ...]
         return None
     rows = [line.split("\t") for line in lines if line.strip() and line[0] != "#"]
     widths = {len(row) for row in rows}
-    if line_format is RUN and widths == {2}:
-        return [(query, document) for query, document in rows]
     if line_format is RUN and widths == {3} and rows[0][2] == "1" and all(row[2].isdecimal() for row in rows):
         return [(query, document, -int(rank)) for query, document, rank in rows]
     if widths != {line_format.count}:
