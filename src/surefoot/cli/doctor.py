@@ -82,19 +82,23 @@ def _read_run(found: Finding) -> None:
     found.systems = tuple(run.name for run in runs)
     found.topics = frozenset(topic for run in runs for topic in run.topics)
     for run in runs:
-        sizes = np.diff(run.bounds)
+        sizes, where = np.diff(run.bounds), f"{run.name}: " if len(runs) > 1 else ""
         found.facts.append(
             f"{listed([run.name])}: {counted(len(run.topics), 'query')}, {counted(len(run), 'document')}; "
             f"{sizes.min()} to {sizes.max()} for a query, scores {run.scores.min():g} to {run.scores.max():g}"
         )
         short = [topic for topic, size in zip(run.topics, sizes.tolist(), strict=True) if size < SHORT]
         if short:
-            found.odd.append(f"{counted(len(short), 'query')} with fewer than {SHORT} documents: {listed(short, 5)}")
+            found.odd.append(
+                f"{where}{counted(len(short), 'query')} with fewer than {SHORT} documents: {listed(short, 5)}"
+            )
         begins = np.zeros(len(run), bool)
         begins[run.bounds[:-1]] = True
         tied = int((~begins[1:] & (np.diff(run.scores) == 0)).sum())
         if tied:
-            found.odd.append(f"{counted(tied, 'document')} tied with the one above; ties are broken by document id")
+            found.odd.append(
+                f"{where}{counted(tied, 'document')} tied with the one above; ties are broken by document id"
+            )
         found.odd += run.notes
 
 
