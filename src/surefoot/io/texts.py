@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -192,7 +193,8 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
     head = next(lines, None)
     if head is None:
         return
-    names = [name.strip() for name in head[1].split("\t")]
+    split = _cells if "\t" not in head[1] and "," in head[1] and columns.find(_cells(head[1]))[0] else _by_tab
+    names = [name.strip() for name in split(head[1])]
     name, texts = columns.find(names)
     if name != names[0] or len(names) < 2:  # no header
         lines = chain([head], lines)
@@ -200,11 +202,20 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
     else:
         chosen = [names.index(text) for text in texts] or list(range(1, len(names)))
     for number, line in lines:
-        first, *cells = line.split("\t")
+        first, *cells = split(line)
         if not cells or not first.strip():
             raise InputError(path, f"expected a {columns.what}, a tab and its text; found no tab", number)
         kept = cells if chosen is None else [cells[index - 1] for index in chosen if index <= len(cells)]
         yield number, first.strip(), _joined(kept)
+
+
+def _by_tab(line: str) -> list[str]:
+    return line.split("\t")
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a line of CSV; only files with a header are that."""
+    return next(csv.reader([line]))
 
 
 def _json_lines(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[Line]:
