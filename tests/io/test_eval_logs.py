@@ -97,7 +97,7 @@ SYSTEMS = {
     "inspect": "base",
     "promptfoo": "echo",
     "openai evals": "base",
-    "every eval ever": "org/base",
+    "every eval ever": "base",
     "model,item,score": "base",
 }
 

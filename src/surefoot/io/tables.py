@@ -18,12 +18,11 @@ from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.containers import Table, in_file, validate_text
 from surefoot.io.contents import PARQUET, Content, Source
-from surefoot.io.eval_logs import ZIP
+from surefoot.io.eval_logs import ZIP, read_mteb
 from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
 from surefoot.io.formats import read_content
 from surefoot.io.frames import table_of
 from surefoot.io.layouts import Layout, Long, ScoreMatrix, Wide, matrix_of, recognise
-from surefoot.io.mteb_results import read_mteb
 from surefoot.io.roles import canonical, find_measure, role_of
 from surefoot.scores import Missing, Scores
 
