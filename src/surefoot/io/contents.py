@@ -98,11 +98,6 @@ def read_plain_table(source: Source) -> Content:
     return Content(read_delimited(source.path, data))
 
 
-def read_plain_json(source: Source) -> Content:
-    """JSON as it is."""
-    return Content(source.json)
-
-
 def read_score_records(source: Source) -> Content:
     """JSON lines, as ``ir_measures --output_format jsonl`` prints, or a list of objects; each may name a system."""
     return Content(read_records(source.path, source.data), summaries=frozenset({SUMMARY}))

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import unescape
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
@@ -193,7 +194,11 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
     head = next(lines, None)
     if head is None:
         return
-    split = _cells if "\t" not in head[1] and "," in head[1] and columns.find(_cells(head[1]))[0] else _by_tab
+    split = (
+        _cells
+        if "\t" not in head[1] and "," in head[1] and columns.find(_cells(head[1]))[0]
+        else partial(str.split, sep="\t")
+    )
     names = [name.strip() for name in split(head[1])]
     name, texts = columns.find(names)
     if name != names[0] or len(names) < 2:  # no header
@@ -207,10 +212,6 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
             raise InputError(path, f"expected a {columns.what}, a tab and its text; found no tab", number)
         kept = cells if chosen is None else [cells[index - 1] for index in chosen if index <= len(cells)]
         yield number, first.strip(), _joined(kept)
-
-
-def _by_tab(line: str) -> list[str]:
-    return line.split("\t")
 
 
 def _cells(line: str) -> list[str]:
