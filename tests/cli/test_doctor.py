@@ -68,6 +68,7 @@ def test_a_file_that_is_not_understood(folder, capsys):
     assert "page.html: not understood" in text
     assert "  odd: as judgments: 1: expected 4 fields" in text
     assert "no such file" in text
+    assert main(["doctor", "-"]) == 2
 
 
 def test_grades_are_judgments_and_scores_a_run(folder, capsys):

@@ -51,6 +51,8 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 
 def diagnose(path: str) -> Finding:
     """Read a file as each kind in turn; the first that fits is its kind."""
+    if path == "-":
+        raise SurefootError("files are read several times, which standard input can't be; name a file")
     problems = []
     for kind, read in _READERS.items():
         found = Finding(path, kind)

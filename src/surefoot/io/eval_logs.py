@@ -113,13 +113,14 @@ def read_inspect(source: Source) -> Iterator[Score]:
 
 
 def _unpacked(source: Source) -> dict[str, Any]:
-    parts = unzip(source.path, source.data, lambda name: name.endswith(".json") and not name.startswith("_journal"))
+    parts = unzip(source.path, source.data, {"header.json", "summaries.json"}.__contains__)
     if "header.json" not in parts:
         raise InputError(source.path, "a zip archive, but no finished log of Inspect; it has no header.json")
     if "summaries.json" in parts:
         samples = parse_json(parts["summaries.json"])
     else:
-        samples = [parse_json(data) for name, data in parts.items() if name.startswith("samples/")]
+        each = unzip(source.path, source.data, lambda name: name.startswith("samples/"))
+        samples = [parse_json(data) for data in each.values()]
     return {**parse_json(parts["header.json"]), "samples": samples}
 
 

@@ -93,7 +93,7 @@ def _is_long(columns: Sequence[str], roles: Sequence[Role | None]) -> bool:
     """Whether a header with a topic is that of a long table; a wide one may have systems called run, model, score."""
     if "value" in roles:
         return "system" in roles or None not in roles
-    if normalise_name(columns[min(1, len(columns) - 1)]) == "model":
+    if [normalise_name(name) for name in columns[1:2]] == ["model"]:
         return False
     first = [role for role in roles if role != "trial"][:2]
     return "system" in first and "topic" in first
