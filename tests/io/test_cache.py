@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from surefoot.io.files import cache_folder
-from surefoot.learn.letor_cache import evict
+from surefoot.io.cache import cache_folder, evict
 
 
 @pytest.fixture(autouse=True)

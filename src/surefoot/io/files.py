@@ -1,9 +1,8 @@
-"""Reading files: plain, compressed (detected by the first bytes, not the name), or standard input; JSON; the cache."""
+"""Reading files: plain, compressed (detected by the first bytes, not the name), or standard input; and JSON."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -228,21 +227,3 @@ def parse_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-
-
-def cache_folder() -> Path:
-    """The folder that SUREFOOT_CACHE names, or the operating system's folder for the user's caches.
-
-    It may not exist, and may be impossible to create.
-    """
-    if own := os.environ.get("SUREFOOT_CACHE"):
-        return Path(own)
-    try:
-        if sys.platform == "win32":
-            local = os.environ.get("LOCALAPPDATA")
-            return (Path(local) if local else Path.home() / "AppData" / "Local") / "surefoot" / "surefoot" / "Cache"
-        if sys.platform == "darwin":
-            return Path.home() / "Library" / "Caches" / "surefoot"
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "surefoot"
-    except RuntimeError:  # a user without a home, as in containers: nothing can be cached
-        return Path(os.devnull) / "surefoot"

@@ -24,7 +24,8 @@ import numpy.typing as npt
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import replacing
-from surefoot.io.files import STDIN, cache_folder, parse_json
+from surefoot.io.cache import cache_folder, evict
+from surefoot.io.files import STDIN, parse_json
 from surefoot.learn.data import RankingData
 
 if TYPE_CHECKING:
@@ -189,22 +190,3 @@ def series_of(lines: str) -> polars.Series:
     import polars
 
     return polars.Series([lines]).str.split("\n").explode()
-
-
-def evict(newest: Path, largest: int) -> None:
-    """Remove the least recently used entries beside the newest while all together have more than ``largest`` bytes.
-
-    An entry is a regular file with a name of as many hexadecimal digits; other files stay.
-    """
-    digits = frozenset("0123456789abcdef")
-    entries = [
-        (file, file.stat())
-        for file in newest.parent.iterdir()
-        if len(file.name) == len(newest.name) and digits.issuperset(file.name)
-        if file != newest and file.is_file() and not file.is_symlink()
-    ]
-    room = largest - newest.stat().st_size
-    for file, state in sorted(entries, key=lambda entry: entry[1].st_mtime_ns, reverse=True):
-        room -= state.st_size
-        if room < 0:
-            file.unlink(missing_ok=True)
