@@ -19,7 +19,7 @@ from surefoot.effectiveness import score_runs
 from surefoot.effectiveness.scoring import Unjudged
 from surefoot.io.document_lists import Run
 from surefoot.io.files import name_of, read_bytes
-from surefoot.io.toml import read_toml
+from surefoot.io.small_files import read_toml
 from surefoot.io.trec import read_run
 from surefoot.judgments.assessors import replicate
 from surefoot.judgments.judged_runs import JudgedRuns

@@ -299,7 +299,7 @@ def test_scores_writes_what_evaluate_reads(runs: list[str], tmp_path: Path, caps
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [{name: row[name] for name in row if name != "judged@k"} for row in rows] == found
     assert main(["scores", *runs, "--measure", "RR"]) == 0
-    assert capsys.readouterr().out == "topic,old,new\nq1,1.0,0.5\nq2,1.0,1.0\n"
+    assert capsys.readouterr().out == "# measure: RR\ntopic,old,new\nq1,1.0,0.5\nq2,1.0,1.0\n"
 
 
 def test_columns_letters_and_measures_side_by_side(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from tests.fuzz.slow_readers import (
     slow_trials,
     slow_wide,
 )
+from tests.io.test_eval_logs import LOGS, MEASURES
 
 RUN = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.5 tag\n\n# a comment\nq2 Q0 d1 1 -3e-2 tag\nq2\tQ0  d9 2 -4 tag\n"
 QRELS = b"q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 -1\nq2 0 d9 1\n"
@@ -283,7 +284,7 @@ def read_booster(path: Path) -> Any:
 
 
 def read_baseline_map(path: Path) -> Any:
-    from surefoot.io.maps import read_map
+    from surefoot.io.small_files import read_map
 
     return read_map(path, "baseline")
 
@@ -328,11 +329,26 @@ def text(good: bytes, file: str, read: Callable[[Path], Any], slow: Callable[[by
     return Format(lambda: good, file, read, slow)
 
 
+def read_measure(path: Path) -> Any:
+    import surefoot
+
+    return surefoot.read_scores(path, "m").to_dict()
+
+
+SEARCHES = b'{"took": 3, "responses": [{"hits": {"hits": [{"_id": "d2", "_score": null}, {"_id": "d1"}]}}]}\n'
+EXPERIMENT = b'{"results": [{"searchText": "red", "documentIds": ["d1", "d2"]}]}\n'
+QUEPID = b"query,docid,rating\nunrated\nred,d1,0\nred,d2,3\nempty,,\n"
+TOPICS = b"<topics><topic number='1'><query>red</query></topic><topic number='2'><query>blue</query></topic></topics>"
 CORPUS_TABLE = b"_id,title,text\nd1,Knots,A tie.\nd2,,A bow.\n"
 FORMATS = {
     "run": text(RUN, "a.run", read_run, slow_run),
     "run, JSON": text(JSON_RUN, "a.json", read_run, slow_json),
     "run, response of `_rank_eval`": text(RANK_EVAL, "a.json", read_run),
+    "run, responses of `_msearch`": text(SEARCHES, "a.json", read_run),
+    "run, experiment of OpenSearch": text(EXPERIMENT, "a.json", read_run),
+    "qrels of Quepid": text(QUEPID, "a.csv", read_qrels),
+    "topics of TREC": text(TOPICS, "topics.xml", read_texts),
+    **{f"log of {name}": text(LOGS[name].encode(), "log", read_measure) for name in LOGS if name not in MEASURES},
     "run, predictions of MTEB": text(MTEB_RUN, "a.json", read_run),
     "run, Parquet": Format(lambda: parquet(BEIR, True), "a.parquet", read_run),
     "qrels": text(QRELS, "a.qrels", read_qrels, slow_qrels),

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -163,11 +163,17 @@ def slow_documents(thing: Any) -> Pairs:
     if isinstance(thing, dict | list):
         pairs = slow_dictionary(thing) if isinstance(thing, dict) else slow_records(thing)
         return single(((plain_name(a.strip()), plain_name(b.strip())), number) for (a, b), number in pairs.items())
-    return single(((slow_name(row[0]), slow_name(row[1])), slow_number(row[2])) for row in rows_of(thing)[1])
+    rows = with_order(rows_of(thing)[1])
+    return single(((slow_name(row[0]), slow_name(row[1])), slow_number(row[2])) for row in rows)
+
+
+def with_order(rows: Iterable[Any]) -> list[list[Any]]:
+    """Rows of a query and a document, which come best first, with numbers that say so."""
+    return [[*row, -place] if len(row) == 2 else list(row) for place, row in enumerate(rows)]
 
 
 def slow_records(thing: list[Any]) -> Pairs:
-    cells = (list(row.values())[:3] for row in thing)
+    cells = with_order(list(row.values())[:3] for row in thing)
     return single(((plain_name(a), plain_name(b)), slow_number(c)) for a, b, c in cells)
 
 

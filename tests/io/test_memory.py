@@ -115,10 +115,10 @@ def test_fractions_as_grades_are_gains():
     [
         ({}, "holds no documents"),
         ([], "holds no documents"),
-        ({"q": ["d1"]}, "expected {query: {document: number}}; some query has no such dictionary"),
+        ({"q": "d1"}, "expected {query: {document: number}}; some query has no such dictionary"),
         ({"q": {"d1": "high"}}, "expected a number for each document"),
         ({"q": {"d1": float("nan")}}, "document 'd1' of topic 'q' has nan; expected a finite number"),
-        ([("q", "d1")], "expected records of a query, a document and a number"),
+        ([("q",)], "expected records of a query, a document and a number"),
         ([("q", "d1", 1), ("q", "d1", 2)], "document 'd1' occurs more than once in topic 'q'; keep one"),
         (
             polars.DataFrame({"qid": ["q"], "score": [1]}),

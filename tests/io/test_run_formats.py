@@ -5,9 +5,11 @@ import json
 import polars
 import pytest
 
+from surefoot import score_runs
 from surefoot.errors import InputError
-from surefoot.io import contents
-from surefoot.io.contents import Content, Format
+from surefoot.io import formats
+from surefoot.io.contents import Content
+from surefoot.io.formats import Format
 from surefoot.io.trec import read_qrels, read_run
 
 QRELS = [("q 1", "d2", 3), ("q 1", "d1", 0)]
@@ -180,6 +182,118 @@ def test_a_format_is_one_value(tmp_path, monkeypatch):
     ours = Format(
         "ours", "run", lambda source: source.first == b"%ours", lambda source: Content({"q 1": {"d1": 1, "d2": 2}})
     )
-    monkeypatch.setattr(contents, "FORMATS", [ours, *contents.FORMATS])
+    monkeypatch.setattr(formats, "FORMATS", [ours, *formats.FORMATS])
     (tmp_path / "a.run").write_text("%ours\n")
     assert rows(read_run(tmp_path / "a.run")) == RUN
+
+
+ORDERED = [("q 1", "d2"), ("q 1", "d1"), ("q2", "d9")]
+HITS = '{"hits": {"hits": [{"_id": "d2", "_score": null}, {"_id": "d1", "_score": null}]}}'
+HIT = '{"hits": {"total": {"value": 1}, "hits": [{"_id": "d9", "_score": 7.5}]}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("lists.json", '{"q 1": ["d2", "d1"], "q2": ["d9"]}'),
+        ("order.csv", "qid,docno\nq 1,d2\nq 1,d1\nq2,d9\n"),
+        ("ranks.csv", "qid,rank,docno\nq2,1,d9\nq 1,2,d1\nq 1,1,d2\n"),
+        ("ranks.jsonl", '{"qid": "q 1", "docno": "d1", "rank": 2}\n{"qid": "q 1", "docno": "d2", "rank": 1}\n'
+                        '{"qid": "q2", "docno": "d9", "rank": 1}\n'),
+        ("order.jsonl", '{"qid": "q 1", "docno": "d2"}\n{"qid": "q 1", "docno": "d1"}\n{"qid": "q2", "docno": "d9"}\n'),
+        ("marco.tsv", "q 1\td2\t1\nq 1\td1\t2\nq2\td9\t1\n"),
+        ("searches.json", f'{{"q 1": {HITS}, "q2": {HIT}}}'),
+        ("snapshot.csv", "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position\n"
+                         "S,now,1,q 1,d2,1\nS,now,1,q 1,d1,2\nS,now,1,q2,d9,1\n"),
+        ("experiment.json", '{"evaluationResultList": [{"searchText": "q 1", "documentIds": ["d2", "d1"]}, '
+                            '{"searchText": "q2", "documentIds": ["d9"]}]}'),
+    ],
+)  # fmt: skip
+def test_rankings_without_scores(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_text(content)
+    found = sorted(rows(read_run(path)), key=lambda row: (row[0], -row[2]))
+    assert [row[:2] for row in found] == ORDERED
+
+
+@pytest.mark.parametrize(
+    "content", [f'{{"took": 3, "responses": [{HITS}, {HIT}]}}', f"[{HITS}, {HIT}]", f"{HITS}\n{HIT}"]
+)
+def test_responses_that_do_not_name_their_queries_are_numbered(tmp_path, content):
+    path = tmp_path / "msearch.json"
+    path.write_text(content)
+    run = read_run(path)
+    assert (run.topics, run.documents) == (("1", "2"), ["d2", "d1", "d9"])
+    assert run.notes == ("responses do not name their queries, which are numbered from 1 in their order",)
+
+
+def test_one_response(tmp_path):
+    path = tmp_path / "search.json"
+    path.write_text(HIT)
+    assert rows(read_run(path)) == [("1", "d9", 7.5)]
+
+
+def test_a_response_that_is_an_error_is_refused(tmp_path):
+    path = tmp_path / "msearch.json"
+    path.write_text(f'{{"responses": [{HIT}, {{"error": {{"type": "index_not_found"}}, "status": 404}}]}}')
+    with pytest.raises(InputError, match=r"response to query 2 is no answer: .*index_not_found"):
+        read_run(path)
+
+
+def test_a_document_twice_in_a_list_is_refused(tmp_path):
+    path = tmp_path / "lists.json"
+    path.write_text('{"q": ["d1", "d2", "d1"]}')
+    with pytest.raises(InputError, match="document 'd1' occurs more than once"):
+        read_run(path)
+
+
+SNAPSHOTS = (
+    "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position\n"
+    "Before,2026,1,red shoes,d1,1\nBefore,2026,1,red shoes,d2,2\n"
+    "After,2027,1,red shoes,d2,1\nAfter,2027,1,red shoes,d1,2\n"
+)
+EXPERIMENT = {
+    "hits": {"hits": [
+        {"_source": {"searchConfigurationId": system, "searchText": "red shoes", "documentIds": documents}}
+        for system, documents in (("Before", ["d1", "d2"]), ("After", ["d2", "d1"]))
+    ]}
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.csv", SNAPSHOTS), ("a.json", json.dumps(EXPERIMENT))])
+def test_a_file_of_two_systems(tmp_path, name, content):
+    path, qrels = tmp_path / name, tmp_path / "case.csv"
+    path.write_text(content)
+    qrels.write_text("query,docid,rating\nred shoes,d2,3\nred shoes,d1,0\n")
+    scores = score_runs(path, qrels, "RR")
+    assert scores.to_dict() == {"Before": {"red shoes": 0.5}, "After": {"red shoes": 1.0}}
+    assert read_run(path, system="After").documents == ["d2", "d1"]
+    with pytest.raises(InputError, match="rankings of 2 systems: name one of Before, After"):
+        read_run(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("basic.csv", "query,docid,rating\nunrated\nq 1,d1,0\nq 1,d2,3\nempty,,\nq 1,d7,\n"),
+        ("detailed.csv", 'Team Name,Case Name,Case ID,Query Text,Doc ID,Title,Rating\n'
+                         'T,"C, 1",1,q 1,d1,"A ""b"", c",0\n'
+                         "T,C,1,q 1,d2,,3\nT,C,1,unrated,,,\n"),
+        ("case.json", '{"case_id": 1, "queries": [{"query_text": "q 1", "ratings": [{"doc_id": "d1", "rating": 0}, '
+                      '{"doc_id": "d2", "rating": 3}]}, {"query_text": "unrated", "ratings": []}]}'),
+    ],
+)  # fmt: skip
+def test_judgments_of_quepid(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_text(content)
+    assert rows(read_qrels(path)) == QRELS
+
+
+def test_lines_of_quepid_keep_their_numbers(tmp_path):
+    path = tmp_path / "basic.csv"
+    path.write_text("query,docid,rating\nunrated\nq 1,d1,high\n")
+    with pytest.raises(InputError, match=r"basic.csv:3: column 'rating': expected a number"):
+        read_qrels(path)
+    path.write_text("query,docid,rating\nq 1,d1\n")
+    with pytest.raises(InputError, match=r"basic.csv:2: expected 3 columns"):
+        read_qrels(path)

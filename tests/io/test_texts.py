@@ -114,3 +114,26 @@ def test_a_collection_without_any_of_the_documents_is_refused(tmp_path: Path) ->
     polars.DataFrame({"number": [1], "words": ["x"]}).write_parquet(file)
     with pytest.raises(SurefootError, match="found the columns number, words"):
         read_documents(file)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<top>\n<num> Number: 301\n<title> Organized\n Crime &amp; more\n\n<desc> Description:\nx\n</top>\n"
+        "<top><num>302</num><title>Topic: polio</title></top>",
+        '<?xml version="1.0"?><topics task="x"><topic number="301"><query>Organized Crime &amp; more</query><question>x'
+        '</question></topic><topic number="302"><question/><query>polio</query></topic></topics>',
+        "<topics><topic number='301'>Organized Crime &amp; more</topic><topic id='302'>polio</topic></topics>",
+    ],
+)
+def test_topics_of_trec(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "topics.xml"
+    file.write_text(content)
+    assert read_queries(file) == {"301": "Organized Crime & more", "302": "polio"}
+
+
+def test_topics_without_a_number(tmp_path: Path) -> None:
+    file = tmp_path / "topics.xml"
+    file.write_text("<topics><topic number='1'>a</topic><topic>b</topic></topics>")
+    with pytest.raises(SurefootError, match="topic 2 of the file lacks its number"):
+        read_queries(file)

@@ -31,6 +31,8 @@ COMMANDS = {
     "scores": (COMPARE, "evaluate", "the effectiveness of runs topic by topic, as a table"),
     "cross": (COMPARE, "evaluate", "every system as the baseline in turn: does that choice change the order?"),
     "agreement": (COMPARE, "evaluate", "agreement of rankings, systems and assumptions: tau, RBO, PCA, normality, G²"),
+    "doctor": (COMPARE, "doctor", "what files hold, what is odd about them, and which commands take them"),
+    "collect": (COMPARE, "collect", "send queries to Elasticsearch, OpenSearch or Solr, and write a run"),
     "completion": (COMPARE, "completion", "print the shell's completion script"),
     "gate": (
         DECIDE,

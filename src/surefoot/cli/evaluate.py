@@ -55,7 +55,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
 
     chosen = arguments.baseline
     if arguments.baseline_map:
-        from surefoot.io.maps import read_map
+        from surefoot.io.small_files import read_map
 
         chosen = read_map(arguments.baseline_map, "baseline")
     given = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
@@ -65,7 +65,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         raise SurefootError("--unjudged bounds is not for --segments; leave out one of them")
     if arguments.segments:
         from surefoot.analysis.segments import evaluate_segments
-        from surefoot.io.maps import read_segments
+        from surefoot.io.small_files import read_segments
 
         segments = read_segments(arguments.segments, arguments.segment_by)
         one, correct = inputs.load_one(arguments), arguments.correct or "holm"

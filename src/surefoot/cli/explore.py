@@ -182,7 +182,7 @@ def _write_segments(segments: dict[str, str], path: str) -> None:
 def run_report(arguments: argparse.Namespace) -> int:
     """Write an interactive page."""
     from surefoot.io.atomic import write_text
-    from surefoot.io.maps import read_segments
+    from surefoot.io.small_files import read_segments
     from surefoot.show.report import report
 
     segments = read_segments(arguments.segments, arguments.segment_by) if arguments.segments else None

@@ -138,8 +138,8 @@ def _refuse_repeats(repeats: object) -> None:
 
 def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = None) -> dict[str, Run]:
     """The rankings of some systems, or of all, by name."""
-    from surefoot.io.files import STDIN, name_of
-    from surefoot.io.trec import read_run
+    from surefoot.effectiveness.sources import sources_of
+    from surefoot.io.files import STDIN
 
     _refuse_repeats(arguments.repeats)
     if not arguments.runs:
@@ -148,8 +148,8 @@ def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = N
         raise SurefootError("rankings of documents are read a second time, which standard input can't be; name a file")
     wanted = None if systems is None else set(systems)
     by_file = arguments.names == "file" and wanted is not None
-    paths = [path for path in arguments.runs if not by_file or name_of(path) in (wanted or ())]
-    runs = {run.name: run for run in (read_run(path, arguments.names, arguments.duplicates) for path in paths)}
+    named = [one for one in sources_of(arguments.runs) if not by_file or one.expected_name("file") in (wanted or ())]
+    runs = {run.name: run for run in (source.load(arguments.names, arguments.duplicates) for source in named)}
     absent = [name for name in systems or () if name not in runs]
     if absent:
         raise SurefootError(f"no run of {listed(absent)}; documents are those of two runs, such as {listed(runs, 3)}")

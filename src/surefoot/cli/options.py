@@ -173,7 +173,7 @@ INPUTS = grouped(
            help="runs of one system that ran several times, such as new='new.*.run'; repeatable"),
     option("--scores", nargs="+", metavar="FILE",
            help="score tables instead of runs: CSV, TSV, Parquet, or the output of trec_eval -q, gdeval, ndeval, "
-           "ir_measures; folders of MTEB's results"),
+           "ir_measures; logs of Inspect, lm-eval, promptfoo, deepeval, HELM, ragas; folders of MTEB's results"),
     option("--measure", "--metric", action="append", metavar="NAME",
            help=f"effectiveness measure as ir_measures names it (default for runs: {DEFAULT_MEASURE})"),
     NAMES,
@@ -240,7 +240,11 @@ CREDIBLE = (
            "runs"),
     ASSESSORS.but(help=ASSESSORS.settings["help"].format(default="dl2019 with --credible, else off")),
 )  # fmt: skip
-QUERIES = option("--queries", metavar="FILE", help="texts of the queries: lines of topic, tab, text; JSONL; Parquet")
+QUERIES = option(
+    "--queries",
+    metavar="FILE",
+    help="texts of the queries: lines of topic, tab, text; JSONL; Parquet; TREC topics; irds:NAME",
+)
 TEXTS = (
     QUERIES,
     option("--documents-text", metavar="FILE", help="texts of the documents: lines of id, tab, text; JSONL; Parquet"),

@@ -16,7 +16,7 @@ from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.files import STDIN, name_of
 from surefoot.io.frames import is_frame
 from surefoot.io.memory import qrels_in_memory, run_in_memory
-from surefoot.io.trec import Names, read_qrels, read_run
+from surefoot.io.trec import Names, read_qrels, read_run, systems_in
 
 UNNAMED = "run"
 
@@ -25,12 +25,13 @@ UNNAMED = "run"
 class Source:
     """A run to be loaded: a path or an object, and its name; None is to be named by its file or tag.
 
-    ``repeats`` names the system that the run is a trial of.
+    ``repeats`` names the system that the run is a trial of, ``part`` the system in a file of several.
     """
 
     run: object
     name: str | None = None
     repeats: str | None = None
+    part: str | None = None
 
     def __str__(self) -> str:
         return str(self.run) if self.is_file else f"{self.name} in memory"
@@ -48,7 +49,7 @@ class Source:
     def load(self, names: Names, duplicates: Duplicates, workers: int | None = None) -> Run:
         """The run; a large file is parsed by so many threads."""
         if isinstance(self.run, str | os.PathLike):
-            run = read_run(self.run, names, duplicates, workers)
+            run = read_run(self.run, names, duplicates, workers, self.part)
         elif isinstance(self.run, Run):
             run = self.run
         else:
@@ -57,6 +58,8 @@ class Source:
 
     def again(self, run: Run) -> object:
         """The file or object to load the run from again; the run itself if that can be read only once."""
+        if self.part is not None:
+            return run
         if not isinstance(self.run, str | os.PathLike):
             return run if isinstance(self.run, Iterator) else self.run
         path = Path(self.run).absolute()
@@ -104,9 +107,9 @@ def sources_of(runs: object, repeats: Mapping[str, object] = NONE) -> list[Sourc
     if isinstance(runs, Mapping) and not _is_run(runs):
         sources = [Source(run, str(name)) for name, run in runs.items()]
     elif isinstance(runs, str | os.PathLike) or _is_run(runs):
-        sources = [_source(runs)]
+        sources = _sources(runs)
     elif isinstance(runs, Iterable):
-        sources = [_source(run) for run in runs]
+        sources = [source for run in runs for source in _sources(run)]
     else:
         raise SurefootError(f"expected files, or {{name: run}}; got {type(runs).__name__}")
     sources += _trials_of(repeats)
@@ -139,14 +142,14 @@ def _trials_of(repeats: Mapping[str, object]) -> list[Source]:
     return found
 
 
-def _source(run: object) -> Source:
+def _sources(run: object) -> list[Source]:
     if isinstance(run, str | os.PathLike):
-        return Source(run)
+        return [Source(run, system, part=system) for system in systems_in(run)] or [Source(run)]
     if not _is_run(run):
         raise SurefootError(
             f"expected a file, found {type(run).__name__}; give runs in memory by their names: {{name: run}}"
         )
-    return Source(run, str(getattr(run, "name", None) or UNNAMED))
+    return [Source(run, str(getattr(run, "name", None) or UNNAMED))]
 
 
 def _is_run(thing: object) -> bool:

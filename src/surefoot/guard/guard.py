@@ -19,7 +19,7 @@ from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError, choose
 from surefoot.guard.pairs import Pair, Scored, falling_in_queries, sorted_in_queries
 from surefoot.guard.trees import Forest, Tree
-from surefoot.io.json_text import parse_json
+from surefoot.io.files import parse_json
 
 if TYPE_CHECKING:
     from surefoot.io.document_lists import Run

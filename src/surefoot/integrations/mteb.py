@@ -9,7 +9,7 @@ from typing import Any
 from surefoot._typing import PathLike
 from surefoot.effectiveness import score_runs
 from surefoot.errors import InputError
-from surefoot.io.mteb_results import MAIN_SCORE, read_results, split_score
+from surefoot.io.eval_logs import MAIN_SCORE, read_results, split_score
 from surefoot.scores import Missing, Scores
 
 

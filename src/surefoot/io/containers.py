@@ -18,12 +18,13 @@ import numpy as np
 from surefoot._names import NAMELESS
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
-from surefoot.io.files import BYTE_ORDER_MARK
+from surefoot.io.files import BYTE_ORDER_MARK, parse_json
 from surefoot.io.ids import COLLIDING, Texts
-from surefoot.io.json_text import parse_json
 from surefoot.native import kernel
 
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
+WORDS = dict.fromkeys(("true", "pass", "passed", "correct"), 1.0)
+WORDS |= dict.fromkeys(("false", "fail", "failed", "incorrect"), 0.0)
 _NUMBERS = {float, int, bool, type(None)}
 _BAD_ROW, _DOUBLED_QUOTE = 1, 2
 _find_rows, _find_cells, _read_cells = map(kernel, ("find_rows", "find_cells", "read_cells"))
@@ -169,13 +170,15 @@ class DelimitedTable(Table):
 def parse_number(cell: Any) -> float:
     """The number that a cell stands for, NaN if it is missing; ValueError, TypeError or OverflowError if it is none.
 
-    >>> parse_number(" 0.5 "), parse_number("N/A")
-    (0.5, nan)
+    >>> parse_number(" 0.5 "), parse_number("N/A"), parse_number("pass")
+    (0.5, nan, 1.0)
     """
     if isinstance(cell, str):
         word = cell.strip()
         if word.lower() in MISSING_WORDS:
             return np.nan
+        if word.lower() in WORDS:
+            return WORDS[word.lower()]
         if "_" in word or not word.isascii():  # numbers in Python, not elsewhere
             raise ValueError(word)
         return float(word)
@@ -306,7 +309,10 @@ def _cells(path: PathLike, line: str, separator: str, number: int) -> list[str]:
 
 def read_records(path: PathLike, data: bytes) -> Table:
     """A table of JSON lines, one object on each, or of a JSON list of objects."""
-    rows, lines = (parse_json(data), []) if data.lstrip().startswith(b"[") else json_lines(path, data)
+    try:
+        rows, lines = (parse_json(data), []) if data.lstrip().startswith(b"[") else json_lines(path, data)
+    except ValueError as error:
+        raise InputError(path, f"damaged JSON ({error})") from None
     if not all(isinstance(row, dict) for row in rows):
         raise InputError(path, 'expected a list of JSON objects such as {"query_id": ...}')
     names = dict.fromkeys(name for row in rows for name in row)

@@ -1,31 +1,26 @@
-"""Contents: the formats of scores, runs and judgments.
-
-To add a format, add a `Format` to `FORMATS`, above those that would take its files for theirs.
-"""
+"""Contents: what tables and JSON mean, as scores, runs and judgments."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, cast
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
-from surefoot.io.containers import Header, Table, read_delimited, read_records, validate_text
-from surefoot.io.files import BYTE_ORDER_MARK
+from surefoot.io.containers import Header, Table, read_delimited, read_records, records, validate_text
+from surefoot.io.files import BYTE_ORDER_MARK, parse_json
 from surefoot.io.frames import read_parquet
-from surefoot.io.json_text import parse_json
 from surefoot.io.layouts import recognise
-from surefoot.io.measure_names import looks_like_measure
-from surefoot.io.roles import DOCUMENTS, GRADES, NAMES, RETRIEVED, find_column, role_of
+from surefoot.io.roles import DOCUMENTS, GRADES, NAMES, RANKS, RETRIEVED, find_column, looks_like_measure, role_of
 
 SUMMARY = "all"
 PARQUET = b"PAR1"
 MTEB_MODEL = "mteb_model_meta"
-OPENSEARCH = b"judgmentRatings"
+QUERY = ("query", "query_text")
 _LTR_LINE = re.compile(rb"^[ \t]*([^\s#]+)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:docid[ \t]*=[ \t]*)?(\S+)", re.MULTILINE)
 
 
@@ -63,6 +58,10 @@ class Source:
         """Whether the content is a JSON object that has a key."""
         return self.is_json and isinstance(self.json, Mapping) and key in self.json
 
+    def mentions(self, *keys: str) -> bool:
+        """Whether the content is JSON in which all these keys occur, at any depth."""
+        return self.is_json and all(f'"{key}"'.encode() in self.data for key in keys)
+
     def header(self, *roles: Sequence[str]) -> bool:
         """Whether the first line is the header of delimited text that has a column for each role."""
         if not any(mark in self.first for mark in (b"\t", b",", b";")):
@@ -79,54 +78,33 @@ class Content:
     """A table of scores, or a run or judgments as `surefoot.io.memory` takes them.
 
     ``name`` is the system's name, if the file has it outside of the table; ``summaries`` are ids that stand for all
-    topics.
+    topics; ``notes`` are assumptions. Rankings of several systems are a table with a column ``system``.
     """
 
     source: Any
     name: str | None = None
     summaries: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Format:
-    """A format of files that hold scores, a run or judgments: whether a file has it, and how it is read."""
-
-    name: str
-    holds: Literal["scores", "run", "qrels"]
-    sniff: Callable[[Source], bool]
-    read: Callable[[Source], Content]
-
-
-def read_content(source: Source, holds: Literal["scores", "run", "qrels"]) -> Content | None:
-    """The content of a file; None if it has no known format.
-
-    >>> read_content(Source("run.json", b'{"q1": {"d1": 2.5}}'), "run").source
-    {'q1': {'d1': 2.5}}
-    """
-    fitting = (one for one in FORMATS if one.holds == holds and one.sniff(source))
-    found = next(fitting, None)
-    return None if found is None else found.read(source)
-
-
-def _parquet(source: Source) -> Content:
+def read_parquet_table(source: Source) -> Content:
+    """A Parquet file."""
     return Content(read_parquet(source.path, source.data))
 
 
-def _delimited(source: Source) -> Content:
+def read_plain_table(source: Source) -> Content:
+    """Delimited text."""
     data = validate_text(source.path, source.data)
     return Content(read_delimited(source.path, data))
 
 
-def _json(source: Source) -> Content:
-    return Content(source.json)
-
-
-def _score_records(source: Source) -> Content:
+def read_score_records(source: Source) -> Content:
     """JSON lines, as ``ir_measures --output_format jsonl`` prints, or a list of objects; each may name a system."""
     return Content(read_records(source.path, source.data), summaries=frozenset({SUMMARY}))
 
 
-def _single_task(source: Source) -> Content:
+def read_single_task(source: Source) -> Content:
+    """Refuse one file of MTEB's results."""
     raise InputError(source.path, "one result of MTEB; give the folder of its model, above that of the revision")
 
 
@@ -135,7 +113,8 @@ def is_task_result(content: Any) -> bool:
     return isinstance(content, dict) and {"task_name", "scores"} <= content.keys()
 
 
-def _is_single_task(source: Source) -> bool:
+def is_single_task(source: Source) -> bool:
+    """Whether this is MTEB's result of a task."""
     if not source.is_json or b'"task_name"' not in source.data:
         return False
     try:
@@ -144,7 +123,7 @@ def _is_single_task(source: Source) -> bool:
         raise InputError(source.path, "not JSON, or cut off; get it again, or take it out of the folder") from None
 
 
-def _is_evaluator_line(source: Source) -> bool:
+def is_evaluator_line(source: Source) -> bool:
     """Whether the first line has the three fields that trec_eval and ir_measures print."""
     fields = source.first.decode().split()
     if len(fields) != 3:
@@ -152,7 +131,7 @@ def _is_evaluator_line(source: Source) -> bool:
     return fields[:2] == ["runid", SUMMARY] or (_is_number(fields[2]) and role_of(fields[0]) is None)
 
 
-def _evaluator_lines(source: Source) -> Content:
+def read_evaluator_lines(source: Source) -> Content:
     """Lines of ``measure topic value`` (trec_eval) or ``topic measure value`` (ir_measures)."""
     rows, lines = [], []
     for number, line in enumerate(source.data.decode("utf-8").split("\n"), start=1):
@@ -178,7 +157,7 @@ def _measure_comes_first(first: set[str], second: set[str]) -> bool:
     return share_first >= share_second
 
 
-def _score_table(source: Source) -> Content:
+def read_score_table(source: Source) -> Content:
     """Delimited text; a run, judgments, or summaries only are refused with their name."""
     header = Header.of(source.path, source.data)
     fields = source.first.decode().split()
@@ -206,7 +185,7 @@ def _is_number(text: str) -> bool:
 
 
 @contextmanager
-def _known_form(source: Source) -> Iterator[None]:
+def known_form(source: Source) -> Iterator[None]:
     """Refuse JSON that begins like a known form and goes on otherwise."""
     try:
         yield
@@ -216,9 +195,9 @@ def _known_form(source: Source) -> Iterator[None]:
         raise InputError(source.path, message) from None
 
 
-def _mteb_predictions(source: Source) -> Content:
+def read_mteb_predictions(source: Source) -> Content:
     """The predictions of MTEB: by subset and split, beside the name of the model."""
-    with _known_form(source):
+    with known_form(source):
         parts = {
             f"{subset}/{split}": run
             for subset, splits in source.json.items()
@@ -232,52 +211,123 @@ def _mteb_predictions(source: Source) -> Content:
         return Content(next(iter(parts.values())), name or None)
 
 
-def _hits(source: Source) -> Content:
-    """The hits in the response of ``_rank_eval``, which come best first; sorted ones may lack scores."""
-    with _known_form(source):
-        run = {}
-        for query, detail in source.json["details"].items():
-            hits = [hit["hit"] for hit in detail["hits"]]
-            scores = [hit.get("_score") for hit in hits]
-            if None in scores:
-                scores = [-rank for rank in range(len(hits))]
-            run[query] = {hit["_id"]: score for hit, score in zip(hits, scores, strict=True)}
-        return Content(run)
+def read_hits(source: Source) -> Content:
+    """The hits in the response of ``_rank_eval``."""
+    with known_form(source):
+        details = source.json["details"].items()
+        return Content([row for query, one in details for row in _ranked(query, [hit["hit"] for hit in one["hits"]])])
 
 
-def _requested_ratings(source: Source) -> Content:
+def _ranked(query: str, hits: list[dict[str, Any]]) -> Iterator[tuple[str, Any, Any]]:
+    """Hits of Elasticsearch or OpenSearch, which come best first; sorted ones may lack scores."""
+    scores = [hit.get("_score") for hit in hits]
+    if None in scores:
+        scores = [-rank for rank in range(len(hits))]
+    yield from ((query, hit["_id"], score) for hit, score in zip(hits, scores, strict=True))
+
+
+def read_responses(source: Source) -> Content:
+    """Responses of ``_search``: one, those of ``_msearch``, a list or lines of them, or ``{query: response}``."""
+    with known_form(source):
+        content = source.json
+        if isinstance(content, Mapping) and "hits" in content:
+            content = [content]
+        elif isinstance(content, Mapping):
+            content = content.get("responses", content)
+        named = isinstance(content, Mapping)
+        notes = () if named else ("responses do not name their queries, which are numbered from 1 in their order",)
+        rows: list[tuple[str, Any, Any]] = []
+        for query, response in content.items() if named else enumerate(content, start=1):
+            if "hits" not in response:
+                problem = str(response.get("error") or "it has no hits")[:80]
+                raise InputError(source.path, f"the response to query {query} is no answer: {problem}")
+            rows += _ranked(str(query), response["hits"]["hits"])
+        return Content(rows, notes=notes)
+
+
+def is_response(source: Source) -> bool:
+    """Whether the content has hits where a response of ``_search`` has them."""
+    if not source.mentions("hits", "_id"):
+        return False
+    content = source.json
+    if isinstance(content, Mapping) and "hits" not in content:
+        content = content.get("responses") or [*content.values()]
+    first = next(iter(content), None) if isinstance(content, list) else content
+    return (
+        isinstance(first, Mapping)
+        and isinstance(first.get("hits", {}), Mapping)
+        and first.keys() & {"hits", "error"} != set()
+    )
+
+
+def read_experiment(source: Source) -> Content:
+    """Rankings of an experiment of OpenSearch's Search Relevance Workbench, by search configuration."""
+    with known_form(source):
+        rows = [
+            (one.get("searchConfigurationId") or "search", one["searchText"], document, rank)
+            for one in objects_with(source.json, "documentIds")
+            for rank, document in enumerate(one["documentIds"], start=1)
+        ]
+        return Content(Table(("system", "topic", "document", "rank"), [*zip(*rows, strict=True)]))
+
+
+def objects_with(content: Any, key: str) -> Iterator[dict[str, Any]]:
+    """The objects that have a key, at any depth of JSON, outermost first."""
+    if isinstance(content, Mapping) and key in content:
+        yield dict(content)
+    elif isinstance(content, Mapping | list):
+        for value in content.values() if isinstance(content, Mapping) else content:
+            yield from objects_with(value, key)
+
+
+def read_requested_ratings(source: Source) -> Content:
     """The ratings in the request of ``_rank_eval``."""
-    with _known_form(source):
+    with known_form(source):
         requests = source.json["requests"]
         rated = [(one["id"], own["_id"], own["rating"]) for one in requests for own in one.get("ratings", ())]
         return Content(rated)
 
 
-def _returned_ratings(source: Source) -> Content:
+def read_returned_ratings(source: Source) -> Content:
     """The ratings in the response of ``_rank_eval``."""
-    with _known_form(source):
+    with known_form(source):
         hits = ((query, hit) for query, detail in source.json["details"].items() for hit in detail["hits"])
         return Content([(query, hit["hit"]["_id"], hit["rating"]) for query, hit in hits if hit["rating"] is not None])
 
 
-def _opensearch(source: Source) -> Content:
-    with _known_form(source):
-        return Content([*_opensearch_ratings(source.json)] or source.json)
-
-
-def _opensearch_ratings(content: Any) -> Iterator[tuple[str, str, float]]:
+def read_opensearch(source: Source) -> Content:
     """Ratings of OpenSearch's Search Relevance Workbench, at any depth of the export."""
-    if isinstance(content, Mapping):
-        for one in content.get("judgmentRatings", ()):
-            yield from ((one["query"], rated["docId"], float(rated["rating"])) for rated in one["ratings"])
-        for value in content.values():
-            yield from _opensearch_ratings(value) if value is not content.get("judgmentRatings") else ()
-    elif isinstance(content, list):
-        for value in content:
-            yield from _opensearch_ratings(value)
+    with known_form(source):
+        lists = objects_with(source.json, "judgmentRatings")
+        rated = [
+            (one["query"], own["docId"], float(own["rating"]))
+            for ratings in lists
+            for one in ratings["judgmentRatings"]
+            for own in one["ratings"]
+        ]
+        return Content(rated or source.json)
 
 
-def _judgment_list(source: Source) -> Content:
+def read_quepid_case(source: Source) -> Content:
+    """The ratings of an exported case of Quepid."""
+    with known_form(source):
+        queries = source.json["queries"]
+        return Content([(q["query_text"], own["doc_id"], own["rating"]) for q in queries for own in q["ratings"]])
+
+
+def read_quepid_table(source: Source) -> Content:
+    """The CSV of Quepid, basic or detailed; lines without a rating are queries or documents to be judged."""
+    data = validate_text(source.path, source.data)
+    header = Header.of(source.path, data)
+    rating = cast("int", find_column(header.cells, ("rating",)))
+    lines = data.decode().split("\n")
+    for number, cells in records(source.path, data.decode(), header.separator):
+        if len(cells) == 1 or (len(cells) == len(header.cells) and not cells[rating].strip()):
+            lines[number - 1] = ""
+    return Content(read_delimited(source.path, "\n".join(lines).encode(), header))
+
+
+def read_judgment_list(source: Source) -> Content:
     """The lines of a judgment list of Elasticsearch LTR, without its comments."""
     rated = []
     for number, line in enumerate(source.data.removeprefix(BYTE_ORDER_MARK).split(b"\n"), start=1):
@@ -294,35 +344,12 @@ def _judgment_list(source: Source) -> Content:
     return Content(rated)
 
 
-def _is_parquet(source: Source) -> bool:
-    return source.data.startswith(PARQUET)
-
-
-def _is_judgment_list(source: Source) -> bool:
+def is_judgment_list(source: Source) -> bool:
+    """Whether lines look like those of Elasticsearch LTR."""
     return b"qid:" in source.data[:10_000] and _LTR_LINE.search(source.data) is not None
 
 
-def _is_any(_: Source) -> bool:
-    return True
-
-
-FORMATS = [
-    Format("Parquet", "scores", _is_parquet, _parquet),
-    Format("one result of MTEB", "scores", _is_single_task, _single_task),
-    Format("JSON records", "scores", lambda source: source.is_json, _score_records),
-    Format("output of trec_eval or ir_measures", "scores", _is_evaluator_line, _evaluator_lines),
-    Format("delimited text", "scores", _is_any, _score_table),
-    Format("Parquet", "run", _is_parquet, _parquet),
-    Format("predictions of MTEB", "run", lambda source: source.has(MTEB_MODEL), _mteb_predictions),
-    Format("response of _rank_eval", "run", lambda source: source.has("details"), _hits),
-    Format("JSON", "run", lambda source: source.is_json, _json),
-    Format("delimited text", "run", lambda source: source.header(NAMES["topic"], DOCUMENTS, RETRIEVED), _delimited),
-    Format("Parquet", "qrels", _is_parquet, _parquet),
-    Format("request of _rank_eval", "qrels", lambda source: source.has("requests"), _requested_ratings),
-    Format("response of _rank_eval", "qrels", lambda source: source.has("details"), _returned_ratings),
-    Format("export of OpenSearch", "qrels", lambda source: source.is_json and OPENSEARCH in source.data, _opensearch),
-    Format("JSON", "qrels", lambda source: source.is_json, _json),
-    Format("delimited text", "qrels", lambda source: source.header(NAMES["topic"], DOCUMENTS, GRADES), _delimited),
-    Format("judgment list of Elasticsearch LTR", "qrels", _is_judgment_list, _judgment_list),
-]
-"""All formats, but for TREC's runs and judgments, which are read where no other fits."""
+def is_ranking(source: Source) -> bool:
+    """Whether delimited text has topics and documents, and no grades."""
+    judged = source.header(GRADES) and not source.header(RETRIEVED) and not source.header(RANKS)
+    return source.header(NAMES["topic"], DOCUMENTS) and not judged

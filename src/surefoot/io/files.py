@@ -1,7 +1,8 @@
-"""Reading files: plain, compressed (detected by the first bytes, not the name), or standard input."""
+"""Reading files: plain, compressed (detected by the first bytes, not the name), or standard input; and JSON."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ STDIN = "-"
 IRDS = "irds:"
 """Begins the name of a collection of ir_datasets, where judgments may be that instead of a file."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+ZIP_ZSTD = 93
 COMPRESSED = (".gz", ".bz2", ".xz", ".lz4", ".zst")
 RUN_ENDINGS = (".run", ".txt", ".trec", ".res", ".score", ".eval", ".json", ".parquet")
 
@@ -141,6 +143,29 @@ def _unpack_zst(data: bytes) -> bytes:
         raise ValueError(error) from None
 
 
+def unzip(path: PathLike, data: bytes, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    """The members of a zip archive that are wanted; Python's own reader has zstd, method 93, only from 3.14 on."""
+    import struct
+    import zipfile
+    import zlib
+
+    found = {}
+    try:
+        for member in (archive := zipfile.ZipFile(BytesIO(data))).infolist():
+            if not wanted(member.filename):
+                continue
+            if member.compress_type == ZIP_ZSTD:
+                start = member.header_offset + 30 + sum(struct.unpack_from("<HH", data, member.header_offset + 26))
+                found[member.filename] = _unpack_zst(data[start : start + member.compress_size])
+            else:
+                found[member.filename] = archive.read(member)
+            if zlib.crc32(found[member.filename]) != member.CRC:
+                raise ValueError(f"wrong checksum of {member.filename}")
+    except _damage() as error:
+        raise _damaged(path, "zip", error) from None
+    return found
+
+
 def _unpack_frames(start: Callable[[], Any], data: bytes) -> bytes:
     """Decompress consecutive frames; the libraries' own functions miss a second frame or a truncated one."""
     parts = []
@@ -173,9 +198,12 @@ _MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}
 def _damage() -> tuple[type[Exception], ...]:
     """The errors of the decompressors."""
     import lzma
+    import struct
+    import zipfile
     import zlib
 
-    return (EOFError, OSError, RuntimeError, ValueError, zlib.error, lzma.LZMAError)
+    known = (zlib.error, lzma.LZMAError, struct.error, zipfile.BadZipFile)
+    return (EOFError, OSError, RuntimeError, ValueError, *known)
 
 
 def files_matching(pattern: str) -> list[str]:
@@ -187,3 +215,15 @@ def files_matching(pattern: str) -> list[str]:
         return sorted(str(file) for file in Path(anchor).glob(pattern.removeprefix(anchor)) if file.is_file())
     except (OSError, ValueError):  # a name that is too long, or ** within a name
         return []
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The content of a JSON text; every error, also of too deep nesting, is a ValueError.
+
+    >>> parse_json('{"a": [1]}')
+    {'a': [1]}
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None

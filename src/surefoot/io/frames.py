@@ -15,8 +15,8 @@ from surefoot._threads import uses_threads
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.containers import Table, as_text
+from surefoot.io.files import parse_json
 from surefoot.io.ids import Texts
-from surefoot.io.json_text import parse_json
 from surefoot.io.roles import role_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from surefoot._names import natural_order
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError
 from surefoot.io.containers import CellError, Labels, Table
-from surefoot.io.measure_names import find_measure
-from surefoot.io.roles import NAMES, Role, normalise_name, role_of
+from surefoot.io.roles import NAMES, Role, find_measure, normalise_name, role_of
 
 MOST_MARGINS = 8
 """Rows named like summaries; which of them are some is found by trying all sets of them."""
@@ -78,7 +77,7 @@ def recognise(columns: Sequence[str]) -> Layout:
     if not columns:
         raise SurefootError("there are no columns")
     roles = [role_of(name) for name in columns]
-    if "topic" in roles and _is_long(roles):
+    if "topic" in roles and _is_long(columns, roles):
         return _long(columns, roles)
     if roles[0] == "topic" or roles[0] == "system":
         if len(columns) == 1:
@@ -90,10 +89,12 @@ def recognise(columns: Sequence[str]) -> Layout:
     )
 
 
-def _is_long(roles: Sequence[Role | None]) -> bool:
-    """Whether a header with a topic is that of a long table; a wide one may have a system called run or score."""
+def _is_long(columns: Sequence[str], roles: Sequence[Role | None]) -> bool:
+    """Whether a header with a topic is that of a long table; a wide one may have systems called run, model, score."""
     if "value" in roles:
         return "system" in roles or None not in roles
+    if [normalise_name(name) for name in columns[1:2]] == ["model"]:
+        return False
     first = [role for role in roles if role != "trial"][:2]
     return "system" in first and "topic" in first
 

@@ -7,6 +7,7 @@ import io
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -16,26 +17,32 @@ from typing import Any
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.containers import Table, in_file, validate_text
-from surefoot.io.contents import PARQUET, Content, Source, read_content
+from surefoot.io.contents import PARQUET, Content, Source
+from surefoot.io.eval_logs import ZIP, read_mteb
 from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
+from surefoot.io.formats import read_content
 from surefoot.io.frames import table_of
 from surefoot.io.layouts import Layout, Long, ScoreMatrix, Wide, matrix_of, recognise
-from surefoot.io.measure_names import canonical
-from surefoot.io.mteb_results import read_mteb
-from surefoot.io.roles import role_of
+from surefoot.io.roles import canonical, find_measure, role_of
 from surefoot.scores import Missing, Scores
 
+MEASURE = "# measure: "
+"""Begins the comment above a table that names its measure."""
 ENDINGS = (*RUN_ENDINGS, ".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".out")
 
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """A parsed file of scores. ``system`` is the name of its system if the table does not name any."""
+    """A parsed file of scores. ``system`` is the name of its system if the table does not name any.
+
+    ``measure`` is the one that a comment above the table names.
+    """
 
     path: PathLike
     table: Table
     layout: Layout
     system: str
+    measure: str | None = None
 
     @property
     def name(self) -> str:
@@ -49,6 +56,8 @@ class ScoreFile:
     @property
     def nameless(self) -> bool:
         """Whether the table has a single measure without a name."""
+        if self.measure is not None:
+            return False
         if isinstance(self.layout, Wide):
             return True
         return self.layout.measure is None and role_of(self.table.columns[self.layout.values[0]]) == "value"
@@ -56,7 +65,10 @@ class ScoreFile:
     def matrix(self, measure: str | None) -> ScoreMatrix:
         """The scores of one measure."""
         with in_file(self.path, self.table):
-            return matrix_of(self.table, self.layout, measure, self.system)
+            if self.measure is None:
+                return matrix_of(self.table, self.layout, measure, self.system)
+            find_measure(measure, [self.measure])
+            return replace(matrix_of(self.table, self.layout, None, self.system), measure=self.measure)
 
 
 def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None, missing: Missing = "error") -> Scores:
@@ -125,7 +137,7 @@ def read_scores_by(
     names: list[PathLike] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not names:
         raise SurefootError("name at least one file of scores")
-    files = [parse_score_file(path) for path in names]
+    files = _with_own_names([parse_score_file(path) for path in names])
     if len(measures) > 1:
         _refuse_nameless(files)
     wanted: Sequence[str | None] = measures or [None]
@@ -134,11 +146,12 @@ def read_scores_by(
 
 
 def scores_csv(scores: Scores, *others: Scores) -> str:
-    """Scores as a CSV that `read_scores` reads: a row for each topic.
+    """Scores as a CSV that `read_scores` reads: a row for each topic, below a comment with the measure.
 
     With several measures there is a row for each system and topic, with repeats one for each trial.
 
-    >>> print(scores_csv(Scores([[0.2], [0.3]], ["old", "new"], ["q1"])), end="")
+    >>> print(scores_csv(Scores([[0.2], [0.3]], ["old", "new"], ["q1"], "AP")), end="")
+    # measure: AP
     topic,old,new
     q1,0.2,0.3
     >>> print(scores_csv(Scores([[0.2]], ["old"], ["q1"], "AP"), Scores([[1]], ["old"], ["q1"], "RR")), end="")
@@ -154,6 +167,8 @@ def scores_csv(scores: Scores, *others: Scores) -> str:
     both = [scores, *(one.select(scores.systems, scores.topics) for one in others)]
     repeated = any(one.trials for one in both)
     if not others and not repeated:
+        if scores.measure != "score":
+            out.write(f"{MEASURE}{' '.join(scores.measure.split())}\n")
         writer.writerow(["topic", *scores.systems])
         writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
         return out.getvalue()
@@ -172,23 +187,36 @@ def scores_csv(scores: Scores, *others: Scores) -> str:
 
 def parse_score_file(path: PathLike) -> ScoreFile:
     """Parse a file of scores of any format, or a folder of MTEB's results."""
-    content = Content(read_mteb(path)) if Path(path).is_dir() else _read(path)
+    content, measure = (Content(read_mteb(path)), None) if Path(path).is_dir() else _read(path)
     table: Table = content.source
     with in_file(path):
         layout = recognise(table.columns)
     if isinstance(layout, Long) and layout.system is None and content.summaries:
         layout = replace(layout, ignored=(), summaries=content.summaries)
-    return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS))
+    return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS), measure)
 
 
-def _read(path: PathLike) -> Content:
+def measures_in(path: PathLike) -> tuple[str, ...]:
+    """The measures that a file of scores names; none for a table of one measure without a name."""
+    file = parse_score_file(path)
+    if file.measure is not None or file.nameless or isinstance(file.layout, Wide):
+        return () if file.measure is None else (file.measure,)
+    if file.layout.measure is not None:
+        return file.table.labels(file.layout.measure).names
+    return tuple(file.table.columns[column] for column in file.layout.values)
+
+
+def _read(path: PathLike) -> tuple[Content, str | None]:
+    """The content of a file, and the measure that a comment above it names."""
     data = read_bytes(path)
-    if not data.startswith(PARQUET):
+    if not data.startswith((PARQUET, ZIP)):
         data = validate_text(path, data)
+    named = re.match(rb"# measure: *([^\r\n]*[^\r\n ]) *\r?(?=\n)", data)
+    data = data[named.end() :] if named else data
     content = read_content(Source(path, data), "scores") if data.strip() else None
     if content is None:
         raise InputError(path, "is empty; a table of scores was expected")
-    return content
+    return content, named[1].decode() if named else None
 
 
 def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "error") -> Scores:
@@ -200,6 +228,14 @@ def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "
     table = table_of(frame)
     matrix = matrix_of(table, recognise(table.columns), measure)
     return Scores.align(matrix.rows(), measure or matrix.measure or "score", missing, matrix.notes)
+
+
+def _with_own_names(files: list[ScoreFile]) -> list[ScoreFile]:
+    """Logs of one model, named by the file or else by the folder if several name the same system."""
+    for name in (lambda file: file.name, lambda file: Path(file.path).absolute().parent.name):
+        named = Counter(file.system for file in files if isinstance(file.layout, Long) and file.layout.system is None)
+        files = [replace(file, system=name(file)) if named[file.system] > 1 else file for file in files]
+    return files
 
 
 def _refuse_nameless(files: Sequence[ScoreFile]) -> None:

@@ -1,9 +1,13 @@
-"""The texts of queries and documents: TSV, JSON lines or Parquet, read in one pass."""
+"""The texts of queries and documents: TSV, JSON lines, Parquet or TREC topics, read in one pass."""
 
 from __future__ import annotations
 
+import csv
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from html import unescape
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,9 +16,8 @@ from surefoot._threads import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, counted, listed
 from surefoot.io.contents import PARQUET
-from surefoot.io.files import BYTE_ORDER_MARK, open_bytes
+from surefoot.io.files import BYTE_ORDER_MARK, IRDS, open_bytes, parse_json
 from surefoot.io.frames import reading
-from surefoot.io.json_text import parse_json
 from surefoot.io.roles import DOCUMENTS as DOCUMENT_IDS
 from surefoot.io.roles import NAMES, normalise_name
 
@@ -56,7 +59,7 @@ class _Columns:
 
 QUERIES = _Columns(
     "topic",
-    (*(name for name in NAMES["topic"] if name != "query"), *_ANY_ID),
+    (*(name for name in NAMES["topic"] if name not in ("query", "query_text", "example")), *_ANY_ID),
     (),
     ("query", "query_text", "title", "question", *_TEXTS),
 )
@@ -75,7 +78,8 @@ def read_queries(path: PathLike) -> dict[str, str]:
     ----------
     path
         Lines of a topic, a tab and the text of the query; or JSON lines, or Parquet, with a column such as ``topic``,
-        ``qid`` or ``_id`` and one such as ``query``, ``title`` or ``text``.
+        ``qid`` or ``_id`` and one such as ``query``, ``title`` or ``text``; or topics of TREC, as XML or in ``<top>``;
+        or ``irds:NAME``, a collection of ir_datasets.
 
     Returns
     -------
@@ -90,6 +94,10 @@ def read_queries(path: PathLike) -> dict[str, str]:
     >>> read_queries(file)
     {'q1': 'how to tie a tie'}
     """
+    if str(path).startswith(IRDS):
+        from surefoot.io.memory import irds_queries
+
+        return irds_queries(str(path))
     return _read(path, QUERIES, None)
 
 
@@ -147,8 +155,27 @@ def _lines(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozenset
     start = file.peek(64)  # type: ignore[attr-defined]
     if start.startswith(PARQUET):
         return _parquet(path, file, columns, wanted)
-    is_json = start.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{")
-    return _json_lines(path, file, columns) if is_json else _tab_separated(path, file, columns)
+    first = start.removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
+    if first == b"<" and columns is QUERIES:
+        return _topics(path, file)
+    return _json_lines(path, file, columns) if first == b"{" else _tab_separated(path, file, columns)
+
+
+def _topics(path: PathLike, file: IO[bytes]) -> Iterator[Line]:
+    """Topics of TREC: the number in an attribute or a tag, the text in a tag, or else in the topic itself."""
+    text = "\n".join(line for _, line in _numbered(path, file, QUERIES))
+    topics = re.findall(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>", text, re.DOTALL | re.IGNORECASE)
+    for number, (attributes, body) in enumerate(topics, start=1):
+        named = re.search(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']+)""", attributes, re.IGNORECASE)
+        tags = {tag.lower(): own for tag, own in reversed(re.findall(r"<(\w+)[^>]*>([^<]*)", body))}
+        name = named[1] if named else next((tags[tag] for tag in ("num", "number", "qid", "id") if tag in tags), "")
+        words = next((tags[tag] for tag in QUERIES.texts if tags.get(tag, "").strip()), "" if tags else body)
+        name, words = (
+            re.sub(rf"^\s*{label}\s*:", "", unescape(part)) for label, part in (("Number", name), ("Topic", words))
+        )
+        if not name.strip() or not words.strip():
+            raise InputError(path, f"topic {number} of the file lacks its number (num) or its text (title or query)")
+        yield None, name.strip(), " ".join(words.split())
 
 
 def _numbered(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[tuple[int, str]]:
@@ -167,7 +194,12 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
     head = next(lines, None)
     if head is None:
         return
-    names = [name.strip() for name in head[1].split("\t")]
+    split = (
+        _cells
+        if "\t" not in head[1] and "," in head[1] and columns.find(_cells(head[1]))[0]
+        else partial(str.split, sep="\t")
+    )
+    names = [name.strip() for name in split(head[1])]
     name, texts = columns.find(names)
     if name != names[0] or len(names) < 2:  # no header
         lines = chain([head], lines)
@@ -175,11 +207,16 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
     else:
         chosen = [names.index(text) for text in texts] or list(range(1, len(names)))
     for number, line in lines:
-        first, *cells = line.split("\t")
+        first, *cells = split(line)
         if not cells or not first.strip():
             raise InputError(path, f"expected a {columns.what}, a tab and its text; found no tab", number)
         kept = cells if chosen is None else [cells[index - 1] for index in chosen if index <= len(cells)]
         yield number, first.strip(), _joined(kept)
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a line of CSV; only files with a header are that."""
+    return next(csv.reader([line]))
 
 
 def _json_lines(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[Line]:

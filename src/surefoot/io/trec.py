@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from surefoot._threads import default_workers
 from surefoot._typing import Array, IntArray, PathLike
 from surefoot.errors import InputError, choose
 from surefoot.io import diagnostics
-from surefoot.io.contents import Content, Source, read_content
+from surefoot.io.contents import Content, Source
 from surefoot.io.diagnostics import QRELS, RUN, LineFormat
 from surefoot.io.document_lists import (
     DocumentLists,
@@ -32,9 +33,11 @@ from surefoot.io.document_lists import (
     ranked_lists,
     text_begin,
 )
-from surefoot.io.files import IRDS, name_of, read_bytes
+from surefoot.io.files import IRDS, STDIN, name_of, open_bytes, read_bytes
+from surefoot.io.formats import read_content
 from surefoot.io.ids import COLLIDING, Tokens
-from surefoot.io.memory import irds_qrels, qrels_in_memory, run_in_memory
+from surefoot.io.memory import irds_qrels, qrels_in_memory, run_in_memory, systems_of
+from surefoot.io.roles import DOCUMENTS, NAMES, SYSTEMS
 from surefoot.native import kernel
 
 Names = Literal["file", "tag"]
@@ -47,12 +50,17 @@ REMEDY = ", or say which counts (duplicates: first, best)"
 
 
 def read_run(
-    path: PathLike, names: Names = "file", duplicates: Duplicates = "error", workers: int | None = None
+    path: PathLike,
+    names: Names = "file",
+    duplicates: Duplicates = "error",
+    workers: int | None = None,
+    system: str | None = None,
 ) -> Run:
     r"""Read a run: lines of ``topic Q0 document rank score tag``, or JSON, Parquet or a table with a header.
 
-    Documents are ranked by score, ties by document id; the ranks in the file are ignored. JSON is
-    ``{query: {document: score}}`` (BEIR, ranx, MTEB) or the response of ``_rank_eval``.
+    Documents are ranked by score, ties by document id; the ranks in the file are ignored. Files without scores rank
+    documents by their ranks, or else by their order. JSON is ``{query: {document: score}}`` (BEIR, ranx, MTEB),
+    ``{query: [document, ...]}``, or responses of Elasticsearch and OpenSearch.
 
     Parameters
     ----------
@@ -65,6 +73,8 @@ def read_run(
         scored.
     workers
         The threads that parse a large file; by default one for each core.
+    system
+        The system to read, where a table has rankings of several, as snapshots of Quepid do.
 
     Returns
     -------
@@ -83,18 +93,32 @@ def read_run(
     choose(names, ("file", "tag"), "names")
     lists, name = _read(path, RUN, workers), name_of(path)
     if isinstance(lists, Content):
-        return replace(run_in_memory(lists.source, str(path), duplicates), name=lists.name or name)
+        run = run_in_memory(lists.source, str(path), duplicates, system)
+        return replace(run, name=system or lists.name or name, notes=(*run.notes, *lists.notes))
     refuse = partial(diagnostics.repeated, lists.path, lists.text, remedy=REMEDY)
     run = as_run(lists, name, duplicates, refuse, is_trec=True)
     return run if names == "file" else replace(run, name=run.tag)
+
+
+def systems_in(path: PathLike) -> tuple[str, ...]:
+    """The systems of a file that holds the rankings of several; none for all other files, whose beginning shows it."""
+    if str(path) == STDIN or not Path(path).is_file():
+        return ()
+    with open_bytes(path) as file:
+        start = Source(path, file.peek(1 << 13))  # type: ignore[attr-defined]
+    if not start.header(SYSTEMS, NAMES["topic"], DOCUMENTS) and not start.mentions("documentIds"):
+        return ()
+    content = _read(path, RUN)
+    systems = systems_of(content.source, str(path)) if isinstance(content, Content) else None
+    return () if systems is None or len(systems.names) == 1 else systems.names
 
 
 def read_qrels(path: PathLike) -> Qrels:
     r"""Read judgments: lines of ``topic iteration document grade``, or another of the formats that people have.
 
     The iteration is ignored; grades may be fractions, such as those of click models. Other formats: tables with a
-    header (BEIR's TSV, Quepid's CSV, Parquet), JSON of ``{query: {document: grade}}``, of ``_rank_eval`` and of
-    OpenSearch, and the judgment lists of Elasticsearch LTR.
+    header (BEIR's TSV, Quepid's CSV, Parquet), JSON of ``{query: {document: grade}}``, of ``_rank_eval``, OpenSearch
+    and Quepid, and the judgment lists of Elasticsearch LTR.
 
     Parameters
     ----------
@@ -136,18 +160,23 @@ def _read(path: PathLike, line_format: LineFormat, workers: int | None = None) -
         raise
 
 
-def _tab_separated(text: bytes, line_format: LineFormat) -> list[tuple[str, str, str]] | None:
+def _tab_separated(text: bytes, line_format: LineFormat) -> list[tuple[Any, ...]] | None:
     r"""The lines of a TREC file whose fields are separated by tabs and may hold spaces; None if they are not.
 
-    >>> _tab_separated(b"red dress\t0\td1\t2\n", QRELS)
-    [('red dress', 'd1', '2')]
+    A run may also have lines of query, document and rank, as MS MARCO's.
+
+    >>> _tab_separated(b"red dress\t0\td1\t2\n", QRELS), _tab_separated(b"red dress\td1\t1\n", RUN)
+    ([('red dress', 'd1', '2')], [('red dress', 'd1', -1)])
     """
     try:
         lines = text.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         return None
     rows = [line.split("\t") for line in lines if line.strip() and line[0] != "#"]
-    if any(len(row) != line_format.count for row in rows):
+    widths = {len(row) for row in rows}
+    if line_format is RUN and widths == {3} and rows[0][2] == "1" and all(row[2].isdecimal() for row in rows):
+        return [(query, document, -int(rank)) for query, document, rank in rows]
+    if widths != {line_format.count}:
         return None
     number = line_format.fields.split().index(line_format.number)
     return [(row[0], row[2], row[number]) for row in rows]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from surefoot.errors import InputError
 from surefoot.io.atomic import digest_of, remove, write_text
-from surefoot.io.json_text import parse_json
+from surefoot.io.files import parse_json
 from surefoot.results import plain
 
 Request = Mapping[str, Any]

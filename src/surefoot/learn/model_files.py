@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
-from surefoot.io.json_text import parse_json
+from surefoot.io.files import parse_json
 from surefoot.learn.data import RankingData, widened
 from surefoot.learn.engines import engine_of
 from surefoot.scores import FloatArray

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.atomic import digest_of, write_text
-from surefoot.io.json_text import parse_json
+from surefoot.io.files import parse_json
 from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
 from surefoot.learn.data import RankingData, as_matrix, queries_of, widened
 from surefoot.learn.engines import UNGUARDED_FILES, engine_of, model_file

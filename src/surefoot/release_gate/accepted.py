@@ -11,8 +11,7 @@ from statistics import fmean
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.atomic import digest_of, write_text
-from surefoot.io.files import read_bytes
-from surefoot.io.json_text import parse_json
+from surefoot.io.files import parse_json, read_bytes
 from surefoot.release_gate.finding import Question
 from surefoot.scores import LARGEST, Scores
 

@@ -15,8 +15,7 @@ from surefoot._typing import PathLike
 from surefoot.analysis.segments import NONE
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.io.atomic import digest_of, write_text
-from surefoot.io.files import read_bytes
-from surefoot.io.json_text import parse_json
+from surefoot.io.files import parse_json, read_bytes
 from surefoot.io.locks import exclusive
 from surefoot.release_gate.accepted import is_number
 from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged

@@ -11,8 +11,7 @@ from surefoot._typing import PathLike
 from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
 from surefoot.io.files import IRDS, STDIN, read_bytes
-from surefoot.io.maps import read_names, read_segments
-from surefoot.io.toml import TomlFile, read_toml
+from surefoot.io.small_files import TomlFile, read_names, read_segments, read_toml
 from surefoot.release_gate.accepted import Accepted
 from surefoot.release_gate.acknowledged import LOSSES, read_acknowledged
 from surefoot.release_gate.arrivals import SequentialGate

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot.errors import SurefootError
-from surefoot.io.toml import read_toml
+from surefoot.io.small_files import read_toml
 
 REGISTRY = Path(__file__).with_name("collections.toml")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
-from surefoot.io.toml import read_toml
+from surefoot.io.small_files import read_toml
 from surefoot_lab.experiments.plan import PROTOCOLS, Plan
 
 KINDS: dict[str, type] = {

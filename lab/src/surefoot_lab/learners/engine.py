@@ -13,7 +13,7 @@ import numpy as np
 from surefoot._typing import FloatArray
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, choose
-from surefoot.io.json_text import parse_json
+from surefoot.io.files import parse_json
 from surefoot.learn.settings import Settings
 from surefoot_lab.learners.line_search import ScaledQueries, Scaling, utility_against, valid_columns, weighted_sum
 from surefoot_lab.learners.linear import AFS, AdaRank, CoordinateAscent, LinearRanker

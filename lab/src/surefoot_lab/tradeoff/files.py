@@ -12,7 +12,7 @@ import numpy as np
 from surefoot._typing import PathLike
 from surefoot.errors import InputError
 from surefoot.io.atomic import write_text
-from surefoot.io.json_text import parse_json
+from surefoot.io.files import parse_json
 from surefoot.io.tables import read_scores, scores_csv
 from surefoot.learn.training import HISTORY, read_history
 from surefoot.results import Result

@@ -24,8 +24,7 @@ from surefoot.io.containers import in_file
 from surefoot.io.files import files_matching
 from surefoot.io.frames import reading
 from surefoot.io.layouts import SUMMARIES, Layout, Long, Wide, recognise
-from surefoot.io.measure_names import find_measure
-from surefoot.io.roles import role_of
+from surefoot.io.roles import find_measure, role_of
 from surefoot.scores import LARGEST, VIRTUAL, FloatArray, Missing
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.io.toml import read_toml
+from surefoot.io.small_files import read_toml
 from surefoot.release_gate.config import read_config
 
 

@@ -1,0 +1,236 @@
+"""surefoot doctor: what files hold, what is odd about them, and which commands take them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from shlex import join
+from typing import Literal
+
+from surefoot.cli.options import DEFAULT_MEASURE, Command, option
+from surefoot.errors import SurefootError, counted, listed
+
+Kind = Literal["run", "qrels", "scores", "queries"]
+NOUNS: dict[Kind, str] = {"run": "run", "qrels": "judgments", "scores": "scores", "queries": "texts of queries"}
+SHORT = 10
+"""A query with fewer documents is odd."""
+MOST_GRADES = 8
+"""Where a file may be a run or judgments, whole numbers of at most so many values are grades."""
+
+
+@dataclass
+class Finding:
+    """What a file holds: facts about it, and what is odd. Without a kind it can't be read."""
+
+    path: str
+    kind: Kind | None = None
+    format: str = ""
+    facts: list[str] = field(default_factory=list)
+    odd: list[str] = field(default_factory=list)
+    systems: tuple[str, ...] = ()
+    topics: frozenset[str] = frozenset()
+    measures: tuple[str, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """The finding for a person."""
+        name = "not understood" if self.kind is None else NOUNS[self.kind]
+        yield f"{listed([self.path])}: {name}{f' ({self.format})' if self.format else ''}"
+        yield from (f"  {fact}" for fact in self.facts)
+        yield from (f"  odd: {listed([fact])}" for fact in self.odd)
+
+
+def run_doctor(arguments: argparse.Namespace) -> int:
+    """Print what each file holds, what is odd about all of them, and the commands that take them."""
+    found = [diagnose(path) for path in arguments.files]
+    for one in found:
+        print("\n".join(one.lines()), end="\n\n")
+    print("\n".join([*_across(found), *_commands(found)]))
+    return 0 if all(one.kind for one in found) else 2
+
+
+def diagnose(path: str) -> Finding:
+    """Read a file as each kind in turn; the first that fits is its kind."""
+    if path == "-":
+        raise SurefootError("files are read several times, which standard input can't be; name a file")
+    problems = []
+    for kind, read in _READERS.items():
+        found = Finding(path, kind)
+        try:
+            read(found)
+        except SurefootError as error:
+            reason = str(error).removeprefix(f"{path}")
+            problems.append(f"as {NOUNS[kind]}: {reason.removeprefix(': ').lstrip(':')}")
+        else:
+            return found
+    return Finding(path, odd=list(dict.fromkeys(problems)))
+
+
+def _read_run(found: Finding) -> None:
+    import numpy as np
+
+    from surefoot.effectiveness.sources import sources_of
+    from surefoot.io.document_lists import DocumentLists
+    from surefoot.io.trec import read_qrels
+
+    runs = [source.load("file", "error") for source in sources_of(found.path)]
+    found.format = _format(found.path, "run")
+    try:
+        judged: DocumentLists | None = read_qrels(found.path)
+    except SurefootError:
+        judged = None
+    if judged is not None and _look_like_grades(judged):
+        raise SurefootError("its numbers look like grades")
+    found.systems = tuple(run.name for run in runs)
+    found.topics = frozenset(topic for run in runs for topic in run.topics)
+    for run in runs:
+        sizes, where = np.diff(run.bounds), f"{run.name}: " if len(runs) > 1 else ""
+        found.facts.append(
+            f"{listed([run.name])}: {counted(len(run.topics), 'query')}, {counted(len(run), 'document')}; "
+            f"{sizes.min()} to {sizes.max()} for a query, scores {run.scores.min():g} to {run.scores.max():g}"
+        )
+        short = [topic for topic, size in zip(run.topics, sizes.tolist(), strict=True) if size < SHORT]
+        if short:
+            found.odd.append(
+                f"{where}{counted(len(short), 'query')} with fewer than {SHORT} documents: {listed(short, 5)}"
+            )
+        begins = np.zeros(len(run), bool)
+        begins[run.bounds[:-1]] = True
+        tied = int((~begins[1:] & (np.diff(run.scores) == 0)).sum())
+        if tied:
+            found.odd.append(
+                f"{where}{counted(tied, 'document')} tied with the one above; ties are broken by document id"
+            )
+        found.odd += run.notes
+
+
+def _look_like_grades(lists: object) -> bool:
+    numbers = set(lists.numbers.tolist())  # type: ignore[attr-defined]
+    return len(numbers) <= MOST_GRADES and all(number.is_integer() and -2 <= number <= 10 for number in numbers)
+
+
+def _read_qrels(found: Finding) -> None:
+    import numpy as np
+
+    from surefoot.io.trec import read_qrels
+
+    judged = read_qrels(found.path)
+    found.format, found.topics = _format(found.path, "qrels"), frozenset(judged.topics)
+    grades, counts = np.unique(judged.grades, return_counts=True)
+    shown = [f"{grade:g} ({count:,})" for grade, count in zip(grades.tolist(), counts.tolist(), strict=True)]
+    found.facts.append(f"{counted(len(judged.topics), 'query')}, {counted(len(judged), 'judgment')}")
+    found.facts.append(f"grades {listed(shown, MOST_GRADES)}")
+    empty = [topic for topic, _, own in judged.by_topic() if own.max() <= 0]
+    if empty:
+        found.odd.append(f"{counted(len(empty), 'query')} without a relevant document: {listed(empty, 5)}")
+    if judged.are_relevant_only:
+        found.odd.append("only relevant documents are judged, so unjudged ones can't be told from those not looked at")
+
+
+def _read_scores(found: Finding) -> None:
+    from surefoot.io.tables import measures_in, read_scores
+
+    found.measures = measures_in(found.path)
+    scores = read_scores(found.path, found.measures[0] if found.measures else None, missing="drop")
+    found.format = _format(found.path, "scores")
+    found.systems, found.topics = scores.systems, frozenset(scores.topics)
+    found.facts.append(
+        f"{counted(len(scores.systems), 'system')} ({listed(scores.systems, 5)}), "
+        f"{counted(len(scores.topics), 'query')}"
+    )
+    others = f" of {listed(found.measures)}" if len(found.measures) > 1 else ""
+    found.facts.append(f"measure {scores.measure}{others}: {scores.values.min():g} to {scores.values.max():g}")
+    if scores.trials:
+        found.facts.append(f"repeats: {listed(f'{name} {len(own)}' for name, own in scores.trials.items())}")
+    if not found.measures:
+        found.odd.append("the table does not name its measure; name it by --measure")
+    found.odd += scores.notes
+
+
+def _read_queries(found: Finding) -> None:
+    from surefoot.io.texts import read_queries
+
+    texts = read_queries(found.path)
+    found.topics = frozenset(texts)
+    topic, text = next(iter(texts.items()))
+    found.facts.append(f"{counted(len(texts), 'query')}, such as {listed([f'{topic}: {text[:60]}'])}")
+
+
+_READERS: dict[Kind, Callable[[Finding], None]] = {
+    "run": _read_run,
+    "qrels": _read_qrels,
+    "scores": _read_scores,
+    "queries": _read_queries,
+}
+
+
+def _format(path: str, holds: Literal["run", "qrels", "scores"]) -> str:
+    from pathlib import Path
+
+    from surefoot.io.contents import Source
+    from surefoot.io.files import IRDS, read_bytes
+    from surefoot.io.formats import format_of
+
+    if path.startswith(IRDS) or Path(path).is_dir():
+        return "ir_datasets" if path.startswith(IRDS) else "results of MTEB"
+    found = format_of(Source(path, read_bytes(path)), holds)
+    return "TREC" if found is None else found.name
+
+
+def _across(found: Sequence[Finding]) -> Iterator[str]:
+    """What is odd about the files together."""
+    judged = frozenset[str]().union(*(one.topics for one in found if one.kind == "qrels"))
+    for one in found:
+        if one.kind == "run" and judged:
+            without = one.topics - judged, "without judgments, which are left out"
+            missing = judged - one.topics, "not there but judged, which count 0"
+            for topics, what in (without, missing):
+                if topics:
+                    yield f"odd: {one.path}: {counted(len(topics), 'query')} {what}: {listed(sorted(topics), 5)}"
+
+
+def _commands(found: Sequence[Finding]) -> Iterator[str]:
+    """The commands that take these files, written out."""
+    files = {kind: [one.path for one in found if one.kind == kind] for kind in NOUNS}
+    texts = ["--queries", files["queries"][0]] if files["queries"] else []
+    if files["run"] and files["qrels"]:
+        systems = [name for one in found if one.kind == "run" for name in one.systems]
+        pair = [one.path for one in found if {*one.systems} & {*systems[:2]} and one.kind == "run"]
+        rest = ["--qrels", files["qrels"][0], "--measure", DEFAULT_MEASURE]
+        yield from _written(systems, [*files["run"], *rest], [*pair, *rest], texts)
+    elif files["run"]:
+        yield "runs are scored with judgments: add --qrels FILE"
+    elif files["qrels"]:
+        yield "judgments score runs: add their files"
+    if files["scores"]:
+        from surefoot.io.tables import read_scores
+
+        several = [one.measures for one in found if one.kind == "scores" and len(one.measures) > 1]
+        measure = several[0][0] if several else None
+        systems = list(read_scores(files["scores"], measure, "drop").systems)
+        inputs = ["--scores", *files["scores"], *(["--measure", measure] if measure else [])]
+        yield from _written(systems, inputs, inputs, texts)
+
+
+def _written(systems: list[str], inputs: list[str], pair: list[str], texts: list[str]) -> Iterator[str]:
+    if len(systems) < 2:
+        yield f"a second system is needed to compare {listed(systems)} with; add its file"
+        return
+    baseline = ["--baseline", systems[0]]
+    yield "commands:"
+    yield "  " + join(["surefoot", "evaluate", *inputs, *baseline])
+    yield "  " + join(["surefoot", "explore", *pair, "--candidate", systems[1], *baseline, *texts])
+    yield "  " + join(["surefoot", "gate", *pair, "--candidate", systems[1], *baseline])
+
+
+COMMANDS = {
+    "doctor": Command(
+        run_doctor,
+        (option("files", nargs="+", metavar="FILE", help="runs, judgments, scores, logs, texts of queries"),),
+        """examples:
+  surefoot doctor old.run new.run qrels.txt queries.tsv
+  surefoot doctor logs/*.eval
+
+The exit code is 2 if some file can't be read.""",
+    ),
+}
