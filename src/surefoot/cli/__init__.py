@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from surefoot._lazy import install_hint
+from surefoot._lazy import install_hint, plugins
 from surefoot._text import one_line
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, did_you_mean
@@ -183,11 +183,9 @@ def installed_commands() -> dict[str, tuple[str, str, str]]:
 
     Other distributions register a table like `COMMANDS` by the entry-point group ``surefoot.commands``.
     """
-    from importlib.metadata import entry_points
-
     found = _commands_of(__name__, COMMANDS)
-    for point in entry_points(group="surefoot.commands"):
-        found |= _commands_of(point.module, point.load())
+    for point, table in plugins("surefoot.commands"):
+        found |= _commands_of(point.module, table)
     return found
 
 
