@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _calm_threads()
     argv = _join_negated(sys.argv[1:] if argv is None else argv)
-    parser = build_parser([argument for argument in argv if not argument.startswith("-")][:1])
+    parser = build_parser([argument for argument in argv[:1] if not argument.startswith("-")])
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         parser.refuse_unknown(arguments, unknown[0])
@@ -194,7 +194,7 @@ def _commands_of(package: str, table: dict[str, tuple[str, str, str]]) -> dict[s
 
 
 def build_parser(loaded: Iterable[str]) -> Parser:
-    """The parser of all commands, with the options of those named; other distributions are searched if need be."""
+    """The parser of the commands named, with their options; of all commands if one is of another distribution."""
     loaded = set(loaded)
     parser = Program(prog="surefoot", description=ABOUT, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"surefoot {__version__}")
@@ -202,6 +202,8 @@ def build_parser(loaded: Iterable[str]) -> Parser:
     is_own = loaded and loaded <= COMMANDS.keys()
     parser.commands = _commands_of(__name__, COMMANDS) if is_own else installed_commands()
     for name, (_, module, summary) in parser.commands.items():
+        if is_own and name not in loaded:
+            continue
         subparser = subparsers.add_parser(name, help=summary, description=sentence(summary))
         if name in loaded:
             import_module(module).COMMANDS[name].add_to(subparser)
