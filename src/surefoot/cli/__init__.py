@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
+from surefoot import _native
 from surefoot._lazy import install_hint, plugins
 from surefoot._text import one_line
 from surefoot._version import __version__
@@ -75,6 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from surefoot.cli.options import refuse_to_overwrite
 
     _outlive_readers()
+    _native.in_command = True
     try:
         refuse_to_overwrite(arguments)
         code: int = arguments.run(arguments)
@@ -95,6 +97,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         traceback.print_exc()
         return _report_error(arguments.command, "an error of Surefoot itself; please report the lines above", 70)
+    finally:
+        _native.in_command = False
 
 
 def _calm_threads() -> None:
