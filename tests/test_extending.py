@@ -13,7 +13,7 @@ from surefoot import cli
 from surefoot.cli.options import Command, option
 from surefoot.effectiveness import Measure, measures
 from surefoot.errors import SurefootError
-from surefoot.io import contents
+from surefoot.io import contents, formats
 from surefoot.risk import Risk, register, unregister
 
 SCORES = sf.Scores([[0.2, 0.5, 0.4, 0.1], [0.3, 0.1, 0.4, 0.6]], ["old", "new"], ["q1", "q2", "q3", "q4"])
@@ -61,8 +61,8 @@ def test_a_format_is_read_by_every_command(
     def read(source: contents.Source) -> contents.Content:
         return contents.Content({"q1": dict.fromkeys(source.data.decode().split()[1:], 1.0)})
 
-    toy = contents.Format("toy run", "run", lambda source: source.first.startswith(b"TOY"), read)
-    monkeypatch.setattr(contents, "FORMATS", [toy, *contents.FORMATS])
+    toy = formats.Format("toy run", "run", lambda source: source.first.startswith(b"TOY"), read)
+    monkeypatch.setattr(formats, "FORMATS", [toy, *formats.FORMATS])
     (tmp_path / "toy.run").write_text("TOY a b c")
     (tmp_path / "qrels.txt").write_text("q1 0 a 1\n")
     assert (

@@ -21,7 +21,6 @@ sys.meta_path.insert(0, Blocked())
 from surefoot.cli import main
 sys.exit(main())
 """
-pytestmark = pytest.mark.xfail(strict=False, reason="the core still needs scipy and polars")
 PAIR = ["--baseline", "old", "--candidate", "new"]
 
 

@@ -11,7 +11,9 @@ from collections.abc import Callable
 
 TYPE_CHECKING = False  # typing is not loaded for it
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
     from types import ModuleType
+    from typing import Any
 
 
 EXTRAS = {
@@ -74,6 +76,18 @@ def install_hint(error: ModuleNotFoundError) -> str | None:
     extras = {package: f"'surefoot[{extra}]'" for extra, packages in EXTRAS.items() for package in packages.split()}
     source = (extras | OTHERS).get(error.name or "")
     return source and f"{error.name} is not installed; pip install {source}"
+
+
+def plugins(group: str) -> list[tuple[EntryPoint, Any]]:
+    """The entry points of a group, which other distributions register, and their values, if they can be imported."""
+    from contextlib import suppress
+    from importlib.metadata import entry_points
+
+    found = []
+    for point in entry_points(group=group):
+        with suppress(ModuleNotFoundError):
+            found.append((point, point.load()))
+    return found
 
 
 def attach(package: str, moved: bool = False) -> tuple[Callable[[str], object], Callable[[], list[str]]]:

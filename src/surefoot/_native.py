@@ -1,4 +1,4 @@
-"""What native code prints when it fails, past Python: the error that it raises says it too, in one line."""
+"""Suppress what native code prints to standard error when it fails; the error that it raises says the same."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from typing import IO
 STDERR = 2
 """The descriptor of standard error, to which polars prints its panics and LightGBM its fatal errors."""
 
+in_command = False
+"""Set by the command line, which owns the process; a library must not redirect the descriptors of its caller."""
+
 
 @contextmanager
 def quiet_failures() -> Iterator[None]:
-    """Keep back what the block prints to the descriptor of standard error, and drop it if the block fails.
+    """In a command, hold what the block prints to the descriptor of standard error, and drop it if the block fails.
 
-    The descriptor is that of the whole process: what other threads print meanwhile comes late, or is dropped too. So
-    the block should be the one call that may fail. Where no file can be made to keep it, it is printed; where native
-    code ends the process, it is lost.
+    Other threads share the descriptor: their output comes late, or is dropped too. So the block should be the one call
+    that may fail. If no temporary file can be made, the output is printed; if native code ends the process, it is lost.
 
     >>> with quiet_failures():
     ...     _ = os.write(STDERR, b"")
     """
+    if not in_command:
+        yield
+        return
     _kept.begin()
     try:
         yield

@@ -218,7 +218,7 @@ def test_cross_is_urisk_of_all_pairs() -> None:
         assert [r["urisk"] for r in ranked] == sorted((r["urisk"] for r in ranked), reverse=True)
     assert result.friedman is not None
     scipys = stats.friedmanchisquare(*result.urisk)
-    assert (result.friedman.statistic, result.friedman.p) == (scipys.statistic, scipys.pvalue)
+    assert (result.friedman.statistic, result.friedman.p) == pytest.approx((scipys.statistic, scipys.pvalue), rel=1e-12)
     assert result.extra()["friedman"]["df"] == 3  # type: ignore[index]
 
 

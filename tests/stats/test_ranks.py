@@ -7,7 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from surefoot.stats.ranks import average_ranks, chi_square_p, friedman_statistic, signed_rank_p
+from surefoot.risk.distributions import chi_square_p
+from surefoot.stats.ranks import average_ranks, friedman_statistic, signed_rank_p
 
 COARSE = st.integers(-6, 6).map(float)
 FINE = st.floats(-1, 1, allow_subnormal=False)

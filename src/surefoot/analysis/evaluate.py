@@ -120,6 +120,10 @@ class EvaluateOptions:
             raise SurefootError(f"level must be between 0 and 1; got {self.level:g}")
         if self.ci is not None:
             choose(self.ci, ("t", *METHODS), "ci")
+        if self.tests == ("all",):
+            from surefoot.analysis.tests import TESTS
+
+            object.__setattr__(self, "tests", TESTS)
 
     def validate(self, design: Design) -> None:
         """Refuse what needs a baseline where there is none."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from surefoot._scipy import special
 from surefoot.results import Result, signature
+from surefoot.risk.distributions import chi_square_p
 from surefoot.risk.population import g_squared, zscores
 from surefoot.scores import Scores, ScoresLike
 
@@ -42,7 +42,7 @@ def independence(scores: ScoresLike, *, systems: Sequence[str] | None = None) ->
     chosen = scores if systems is None else scores.select(systems)
     statistic, df = g_squared(chosen.values)
     parts = np.square(zscores(chosen.values)).sum(axis=1)
-    p = float(special.chdtrc(df, statistic)) if df else float("nan")
+    p = chi_square_p(statistic, df) if df else float("nan")
     degrees = "1 degree" if df == 1 else f"{df:,} degrees"
     return Result(
         signature("independence", measure=scores.measure, systems=len(chosen.systems), topics=len(scores.topics)),

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from surefoot._lazy import install_hint
+from surefoot import _native
+from surefoot._lazy import install_hint, plugins
 from surefoot._text import one_line
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, did_you_mean
@@ -67,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _calm_threads()
     argv = _join_negated(sys.argv[1:] if argv is None else argv)
-    parser = build_parser([argument for argument in argv if not argument.startswith("-")][:1])
+    parser = build_parser([argument for argument in argv[:1] if not argument.startswith("-")])
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         parser.refuse_unknown(arguments, unknown[0])
@@ -77,6 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from surefoot.cli.options import refuse_to_overwrite
 
     _outlive_readers()
+    _native.in_command = True
     try:
         refuse_to_overwrite(arguments)
         code: int = arguments.run(arguments)
@@ -97,6 +99,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         traceback.print_exc()
         return _report_error(arguments.command, "an error of Surefoot itself; please report the lines above", 70)
+    finally:
+        _native.in_command = False
 
 
 def _calm_threads() -> None:
@@ -185,11 +189,9 @@ def installed_commands() -> dict[str, tuple[str, str, str]]:
 
     Other distributions register a table like `COMMANDS` by the entry-point group ``surefoot.commands``.
     """
-    from importlib.metadata import entry_points
-
     found = _commands_of(__name__, COMMANDS)
-    for point in entry_points(group="surefoot.commands"):
-        found |= _commands_of(point.module, point.load())
+    for point, table in plugins("surefoot.commands"):
+        found |= _commands_of(point.module, table)
     return found
 
 
@@ -198,7 +200,7 @@ def _commands_of(package: str, table: dict[str, tuple[str, str, str]]) -> dict[s
 
 
 def build_parser(loaded: Iterable[str]) -> Parser:
-    """The parser of all commands, with the options of those named; other distributions are searched if need be."""
+    """The parser of the commands named, with their options; of all commands if one is of another distribution."""
     loaded = set(loaded)
     parser = Program(prog="surefoot", description=ABOUT, epilog=EXAMPLES)
     parser.add_argument("--version", action="version", version=f"surefoot {__version__}")
@@ -206,6 +208,8 @@ def build_parser(loaded: Iterable[str]) -> Parser:
     is_own = loaded and loaded <= COMMANDS.keys()
     parser.commands = _commands_of(__name__, COMMANDS) if is_own else installed_commands()
     for name, (_, module, summary) in parser.commands.items():
+        if is_own and name not in loaded:
+            continue
         subparser = subparsers.add_parser(name, help=summary, description=sentence(summary))
         if name in loaded:
             import_module(module).COMMANDS[name].add_to(subparser)

@@ -267,7 +267,7 @@ COMMANDS = {
                    help="add 95%% intervals of U, T, Z, GeoRisk, tails: studentised (default), bca, percentile, "
                    "jackknife; t: only of U_Risk"),
             option("--tests", type=names, default=[], metavar="LIST",
-                   help="add p of bootstrap, t, wilcoxon, flip, max, swap"),
+                   help="add p of bootstrap, t, wilcoxon, flip, max, swap, or of all"),
             *RESAMPLING,
             SEGMENTS[0].but(help="CSV of topic,segment: every measure for each segment"),
             SEGMENTS[1],

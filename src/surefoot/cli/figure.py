@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import surefoot
+from surefoot._lazy import plugins
 from surefoot.cli import inputs
 from surefoot.cli.options import (
     BASELINE,
@@ -173,11 +174,9 @@ FIGURES = {
 
 def _kinds() -> dict[str, Command]:
     """The figures, with those that other distributions register by the entry-point group ``surefoot.figures``."""
-    from importlib.metadata import entry_points
-
     found = FIGURES.copy()
-    for point in entry_points(group="surefoot.figures"):
-        found |= point.load()
+    for _, figures in plugins("surefoot.figures"):
+        found |= figures
     return {name: figure.command() for name, figure in found.items()}
 
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._scipy import special
 from surefoot._seeds import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.results import Result, signature
+from surefoot.risk.distributions import binomial_cdf
 from surefoot.risk.statistics import Comparison, Tail, large_losses
 from surefoot.stats.betting import betting_p_value
 
@@ -237,7 +237,7 @@ def _test_mean(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:
 
 def _test_share(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:
     """The binomial test, which is exact."""
-    return float(special.bdtr(np.count_nonzero(large_losses(-loss, baseline)), loss.size, budget.limit))
+    return binomial_cdf(int(np.count_nonzero(large_losses(-loss, baseline))), loss.size, budget.limit)
 
 
 def _test_tail(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:

@@ -6,9 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
-from hashlib import blake2b
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from surefoot.errors import SurefootError
@@ -87,7 +85,7 @@ def remove(path: Path) -> None:
 def _create_draft(target: Path) -> tuple[Path, int | None]:
     """An empty file, locked for as long as this process lives; where there are no such locks, None."""
     while True:
-        draft = target.with_name(f".{_beginning(target)}.{token_hex(8)}.part")
+        draft = target.with_name(f".{_beginning(target)}.{os.urandom(8).hex()}.part")
         lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         if fcntl is None:
             os.close(lock)
@@ -119,5 +117,7 @@ def _remove_abandoned(target: Path) -> None:
 
 def digest_of(content: str | bytes, size: int = 20) -> str:
     """A hash of ``size`` bytes, in hexadecimal digits, to verify that a content is complete."""
+    from hashlib import blake2b
+
     data = content.encode("utf-8") if isinstance(content, str) else content
     return blake2b(data, digest_size=size).hexdigest()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
@@ -156,6 +155,8 @@ class Disagreement:
         It was fitted on passages with the grades 0 to 3. With two grades 2 and 3 are relevant, as in that track; with
         three they are one; grades above 3 are confused as 3 is.
         """
+        from importlib.resources import files
+
         stored = json.loads(files("surefoot.judgments").joinpath("dl2019.json").read_text(encoding="utf-8"))
         log_odds, moves = _rescaled(np.asarray(stored["log_odds"]), np.asarray(stored["shares"]), levels)
         design = np.zeros((log_odds.size + 2, moves.shape[-1] + 2))

@@ -303,6 +303,12 @@ struct normal_cdf {
     int64_t size;
 };
 
+struct normal_quantile {
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
 struct logistic {
     const double *x SIZE(size);
     double *out SIZE(size);
@@ -318,6 +324,22 @@ struct logit {
 struct student_p {
     const double *t SIZE(size);
     const double *df SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct beta_cdf {
+    const double *a SIZE(size);
+    const double *b SIZE(size);
+    const double *x SIZE(size);
+    double *out SIZE(size);
+    int64_t size;
+};
+
+struct beta_logit {
+    const double *a SIZE(size);
+    const double *b SIZE(size);
+    const double *p SIZE(size);
     double *out SIZE(size);
     int64_t size;
 };

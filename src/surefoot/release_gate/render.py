@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import textwrap
 from dataclasses import asdict
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING
 
+from surefoot._lazy import LazyModule
 from surefoot._text import inert, markdown, one_line, xml
 from surefoot.errors import choose, counted
 from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree
+else:
+    ElementTree = LazyModule("xml.etree.ElementTree")
 
 FORMATS = ("table", "json", "md")
 COLORS = {"pass": "32", "undecided": "33", "fail": "31"}

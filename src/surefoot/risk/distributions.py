@@ -1,6 +1,8 @@
-"""Distributions that evaluations and gates need: scipy takes longer to import than two runs take to be evaluated."""
+"""Probabilities and quantiles of the distributions that evaluations and gates need."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +21,21 @@ def normal_cdf(x: npt.ArrayLike) -> FloatArray:
 
 
 def normal_quantile(p: float) -> float:
-    """The x that a normal variable is at most with probability p, strictly between 0 and 1.
+    """The x that a normal variable is at most with probability p.
 
     >>> round(normal_quantile(0.975), 4)
     1.96
     """
-    from statistics import NormalDist
+    return float(probit(p))
 
-    return NormalDist().inv_cdf(p)
+
+def probit(p: npt.ArrayLike) -> FloatArray:
+    """The normal quantile of each probability.
+
+    >>> probit([0.0, 0.5, 0.975]).round(2)
+    array([-inf, 0.  , 1.96])
+    """
+    return _of_each("normal_quantile", p)
 
 
 def logistic(x: npt.ArrayLike) -> FloatArray:
@@ -47,21 +56,60 @@ def logit(p: npt.ArrayLike) -> FloatArray:
     return _of_each("logit", p)
 
 
-def _of_each(name: str, x: npt.ArrayLike) -> FloatArray:
-    values = np.asarray(x, np.float64, order="C")
-    found = np.empty_like(values)
-    kernel(name)(values.reshape(-1), found.reshape(-1))
-    return found
-
-
 def student_p(t: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
     """The two-sided p of a t statistic with ``df`` degrees of freedom.
 
     >>> student_p([0.0, -2.0, 2.0], 10).round(4)
     array([1.    , 0.0734, 0.0734])
     """
-    shape = np.broadcast_shapes(np.shape(t), np.shape(df))
-    values, degrees = (np.asarray(np.broadcast_to(one, shape), np.float64, order="C") for one in (t, df))
+    return _of_each("student_p", t, df)
+
+
+def student_quantile(p: float, df: float) -> float:
+    """The t that a two-sided p belongs to.
+
+    >>> round(student_quantile(0.05, 49), 4)
+    2.0096
+    """
+    return float(np.sqrt(df) * np.exp(-0.5 * _of_each("beta_logit", 0.5 * df, 0.5, p)))
+
+
+def beta_quantile(p: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
+    """The x that a beta variable is at most with probability p.
+
+    >>> beta_quantile([0.0, 0.5, 1.0], 2, 2)
+    array([0. , 0.5, 1. ])
+    """
+    return logistic(_of_each("beta_logit", a, b, p))
+
+
+def binomial_cdf(k: int, n: int, p: float) -> float:
+    """The probability of at most k successes in n trials.
+
+    >>> round(binomial_cdf(1, 3, 0.5), 4)
+    0.5
+    """
+    return float(_of_each("beta_cdf", n - k, k + 1, 1 - p)) if k < n else 1.0
+
+
+def chi_square_p(statistic: float, df: int) -> float:
+    """The probability of a larger chi-square, by the sum of its terms (DLMF 8.4.10, 8.8.2).
+
+    >>> round(chi_square_p(3.841, 1), 4), round(chi_square_p(5.991, 2), 4)
+    (0.05, 0.05)
+    """
+    half = 0.5 * statistic
+    if not half > 0:
+        return 1.0 if half == 0 else math.nan
+    orders = np.arange(df // 2) + 0.5 * (df % 2)
+    logarithms = orders * math.log(half) - half - [math.lgamma(order + 1) for order in orders]
+    return min(1.0, float(np.exp(logarithms).sum()) + (math.erfc(math.sqrt(half)) if df % 2 else 0.0))
+
+
+def _of_each(name: str, *arguments: npt.ArrayLike) -> FloatArray:
+    """Call an elementwise kernel with arguments that are broadcast against each other."""
+    shape = np.broadcast_shapes(*map(np.shape, arguments))
+    values = (np.asarray(np.broadcast_to(one, shape), np.float64, order="C").reshape(-1) for one in arguments)
     found = np.empty(shape)
-    kernel("student_p")(values.reshape(-1), degrees.reshape(-1), found.reshape(-1))
+    kernel(name)(*values, found.reshape(-1))
     return found

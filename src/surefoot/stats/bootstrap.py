@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._scipy import special
 from surefoot._seeds import generator
 from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.errors import SurefootError, choose
 from surefoot.native import kernel
 from surefoot.risk.alphas import validate_alphas
+from surefoot.risk.distributions import normal_cdf, normal_quantile, probit
 from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.statistics import Comparison
@@ -282,14 +282,14 @@ def bca_interval(replicates: FloatArray, estimate: FloatArray, left_out: FloatAr
     slack = ROUNDING * np.maximum(np.abs(replicates), np.abs(column))  # sums differ in the last digits from CPU to CPU
     not_above = np.count_nonzero(replicates <= column + slack, axis=-1)
     below = (np.count_nonzero(replicates < column - slack, axis=-1) + not_above) / (2 * n)
-    z0 = special.ndtri(np.clip(below, 0.5 / n, 1 - 0.5 / n))
+    z0 = probit(np.clip(below, 0.5 / n, 1 - 0.5 / n))
     known = np.isfinite(left_out)
     centre = np.sum(left_out, axis=-1, where=known, keepdims=True) / np.maximum(known.sum(axis=-1, keepdims=True), 1)
     deviation = np.where(known, centre - left_out, 0.0)
     spread = np.square(deviation).sum(axis=-1) ** 1.5
     acceleration = (deviation**3).sum(axis=-1) / np.where(spread > 0, 6 * spread, 1.0)
-    z = special.ndtri(level / 2)
-    fractions = (special.ndtr(z0 + (z0 + side) / (1 - acceleration * (z0 + side))) for side in (z, -z))
+    z = normal_quantile(level / 2)
+    fractions = (normal_cdf(z0 + (z0 + side) / (1 - acceleration * (z0 + side))) for side in (z, -z))
     low, high = _quantiles(replicates, *fractions)
     return low, high
 

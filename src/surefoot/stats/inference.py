@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
+from surefoot.risk.distributions import student_quantile
 from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK, Moments, WeightedMoments
 from surefoot.risk.statistics import rounding
@@ -91,7 +91,7 @@ def critical_value(topics: int, level: float = LEVEL) -> float:
     """
     if not 0 < level < 1:
         raise SurefootError(f"the significance level must lie between 0 and 1; got {level:g}")
-    return float(special.stdtrit(topics - 1, 1 - level / 2)) if topics > 1 else float("nan")
+    return student_quantile(level, topics - 1) if topics > 1 else float("nan")
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._scipy import special
 from surefoot._seeds import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
+from surefoot.risk.distributions import probit
 from surefoot.risk.moments import CHUNK
 
 LEAST_PPCC, MOST_SKEWNESS, MOST_KURTOSIS = 0.995, 0.35, 0.5
@@ -51,7 +51,7 @@ def normal_quantiles(n: int) -> FloatArray:
     medians = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
     medians[-1] = 0.5 ** (1 / n)
     medians[0] = 1 - medians[-1]
-    return np.asarray(special.ndtri(medians))
+    return probit(medians)
 
 
 @dataclass(frozen=True, eq=False)

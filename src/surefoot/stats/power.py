@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.results import Result, signature
 from surefoot.risk.alphas import normalise_alphas
+from surefoot.risk.distributions import beta_quantile, normal_quantile, probit
 from surefoot.risk.moments import CHUNK, Moments, WeightedMoments
 from surefoot.risk.statistics import Comparison
 from surefoot.scores import VIRTUAL, Scores
@@ -230,8 +230,8 @@ def binomial_interval(count: npt.ArrayLike, n: int, level: float = LEVEL) -> tup
     (0.0, 0.308)
     """
     k = np.asarray(count, dtype=np.float64)
-    low = np.where(k > 0, special.betaincinv(np.maximum(k, 1), n - k + 1, level / 2), 0.0)
-    high = np.where(k < n, special.betaincinv(k + 1, np.maximum(n - k, 1), 1 - level / 2), 1.0)
+    low = np.where(k > 0, beta_quantile(level / 2, np.maximum(k, 1), n - k + 1), 0.0)
+    high = np.where(k < n, beta_quantile(1 - level / 2, k + 1, np.maximum(n - k, 1)), 1.0)
     return low, high
 
 
@@ -251,8 +251,8 @@ def topics_needed(topics: Sequence[int], rates: npt.ArrayLike, wanted: float = W
     first = int(enough[0])
     if first == 0:
         return float(topics[0])
-    quantile = special.ndtri(np.clip(power[[first - 1, first]], 1e-4, 1 - 1e-4))
-    root = np.interp(special.ndtri(wanted), quantile, np.sqrt([topics[first - 1], topics[first]]))
+    quantile = probit(np.clip(power[[first - 1, first]], 1e-4, 1 - 1e-4))
+    root = np.interp(normal_quantile(wanted), quantile, np.sqrt([topics[first - 1], topics[first]]))
     return float(np.ceil(root**2 - 1e-9))
 
 

@@ -1,4 +1,4 @@
-"""Ranks, and the tests on them; of scipy.stats, whose import takes longer than any of them."""
+"""Ranks, and the tests on them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from surefoot._scipy import special
 from surefoot._typing import FloatArray
 from surefoot.risk.distributions import normal_cdf
 
@@ -44,11 +43,6 @@ def friedman_statistic(matrix: FloatArray) -> float:
     correction = 1 - sum(map(ties, matrix.T)) / (treatments * (treatments**2 - 1) * blocks)
     plain = 12 / (treatments * blocks * (treatments + 1)) * (total @ total) - 3 * blocks * (treatments + 1)
     return float(plain / correction) if correction > 0 else math.nan
-
-
-def chi_square_p(statistic: float, df: int) -> float:
-    """The probability of a larger chi-square."""
-    return float(special.chdtrc(df, statistic))
 
 
 def signed_rank_p(differences: FloatArray, worse: bool) -> float:

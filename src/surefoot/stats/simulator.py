@@ -14,10 +14,10 @@ from typing import Protocol
 
 import numpy as np
 
-from surefoot._scipy import special
 from surefoot._seeds import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted, listed
+from surefoot.risk.distributions import beta_quantile, normal_cdf, probit
 from surefoot.scores import Scores
 from surefoot.stats.ranks import average_ranks
 
@@ -55,7 +55,7 @@ class ZeroInflatedBeta:
 def _beta_table(a: float, b: float) -> tuple[FloatArray, FloatArray]:
     """The quantile function at 10,001 points: interpolation is 100 times faster than computing each score."""
     points = np.linspace(0, 1, 10_001)
-    return points, np.asarray(special.betaincinv(a, b, points))
+    return points, beta_quantile(points, a, b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ class Simulator:
             raise SurefootError(f"a collection needs one topic or more; got {topics}")
         random = generator(seed)
         normal = _root(self.correlation) @ random.standard_normal((len(self.systems), topics))
-        drawn = np.stack([margin.quantile(u) for margin, u in zip(self.margins, special.ndtr(normal), strict=True)])
+        drawn = np.stack([margin.quantile(u) for margin, u in zip(self.margins, normal_cdf(normal), strict=True)])
         for change in self.changes:
             hit = random.random(topics) < change.fraction
             row = self._row(change.system)
@@ -207,7 +207,7 @@ def normal_scores(values: FloatArray) -> FloatArray:
     >>> normal_scores(np.array([[0.3, 0.1, 0.1, 0.9]])).round(3)
     array([[ 0.319, -0.674, -0.674,  1.15 ]])
     """
-    return np.asarray(special.ndtri((average_ranks(values) - 0.5) / values.shape[-1]))
+    return probit((average_ranks(values) - 0.5) / values.shape[-1])
 
 
 def shrunk(values: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from surefoot._lazy import optional
+from surefoot._lazy import optional, plugins
 from surefoot._threads import uses_threads
 from surefoot._typing import FloatArray
 from surefoot.learn.settings import ENGINES, Settings
@@ -62,9 +62,7 @@ class RegisteredEngine(Engine, Protocol):
 
 def registered_engines() -> dict[str, RegisteredEngine]:
     """The engines of other distributions, by name."""
-    from importlib.metadata import entry_points
-
-    return {point.name: point.load() for point in entry_points(group="surefoot.engines")}
+    return {point.name: engine for point, engine in plugins("surefoot.engines")}
 
 
 def model_file(engine: str) -> str:

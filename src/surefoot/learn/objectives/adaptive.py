@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import ndtr
 
 from surefoot.errors import choose
 from surefoot.lambdas.gradients import PairWeights, by_factor, by_line, by_step
 from surefoot.learn.objectives.base import QueryMetrics
 from surefoot.learn.objectives.differences import UCRO
 from surefoot.risk import measures
+from surefoot.risk.distributions import normal_cdf
 from surefoot.risk.measures import Risk
 from surefoot.risk.values import Linear
 from surefoot.scores import FloatArray
@@ -60,7 +60,7 @@ class SARO(UCRO):
         if not self.kept_spread:
             return np.full(d.size, self.alpha / 2)
         t = values if self.spread == "sd" else d * np.sqrt(count) if self.spread == "se" else d
-        return np.asarray(self.alpha * ndtr(-t / self.kept_spread))
+        return np.asarray(self.alpha * normal_cdf(-t / self.kept_spread))
 
     @property
     def _fixed(self) -> bool:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import erfcx
 
 from surefoot.lambdas.gradients import PairWeights, by_factor, columns_of, row_of
 from surefoot.learn.objectives.base import LambdaMART, QueryMetrics
@@ -63,6 +62,8 @@ class GeoRiskFull(GeoRisk):
 
 def _log_phi(z: float) -> tuple[float, float, float, float]:
     """The coefficients of the Taylor series of log Phi around z, of orders 1 to 4."""
+    from scipy.special import erfcx
+
     first = 1 / (MILLS * erfcx(-z / np.sqrt(2)))
     second = -first * (z + first)
     third = -first - (z + 2 * first) * second

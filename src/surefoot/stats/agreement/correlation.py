@@ -8,13 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray
+from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import Result, signature
+from surefoot.risk.distributions import chi_square_p, normal_cdf
 from surefoot.risk.statistics import Correlation
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.agreement.rbo import Values
-from surefoot.stats.ranks import average_ranks, chi_square_p, friedman_statistic
+from surefoot.stats.ranks import average_ranks, friedman_statistic
+
+MOST_EXACT = 33
+"""Items up to which the distribution of tau is computed, as scipy does."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,6 @@ def kendall(first: Values, second: Values) -> Kendall:
     (0.3333, 1.0, 0.5455)
 
     """
-    from scipy.stats import kendalltau, weightedtau
-
     x, y = _aligned(first, second)
     if x.ndim != 1 or x.shape != y.shape or x.size < 2 or np.isnan([x, y]).any():
         raise SurefootError(
@@ -61,8 +63,58 @@ def kendall(first: Values, second: Values) -> Kendall:
         )
     if min(np.ptp(x), np.ptp(y)) == 0:
         return Kendall(np.nan, np.nan, np.nan)
-    plain = kendalltau(x, y)
-    return Kendall(float(plain.statistic), float(plain.pvalue), float(weightedtau(x, y).statistic))
+    first_ranks, second_ranks = (np.unique(values, return_inverse=True)[1] for values in (x, y))
+    by_first, by_second = (_top_weights(*pair) for pair in ((first_ranks, second_ranks), (second_ranks, first_ranks)))
+    sums = _pair_sums(first_ranks, second_ranks, np.stack([np.full(x.size, 0.5), by_first, by_second]))
+    tau, *weighted = np.clip(sums[0] / np.sqrt(sums[1]) / np.sqrt(sums[2]), -1, 1)
+    p = _kendall_p(int(sums[0, 0]), np.bincount(first_ranks), np.bincount(second_ranks))
+    return Kendall(float(tau), p, float(np.mean(weighted)))
+
+
+def _top_weights(ranks: IntArray, others: IntArray) -> FloatArray:
+    """1, 1/2, 1/3, ... from the largest value down; ties go by the other values."""
+    weights = np.empty(ranks.size)
+    weights[np.lexsort((others, ranks))[::-1]] = 1 / np.arange(1, ranks.size + 1)
+    return weights
+
+
+def _pair_sums(x: IntArray, y: IntArray, weights: FloatArray) -> FloatArray:
+    """For each row of weights, the weight of pairs in the same less opposite orders, untied in x, and untied in y.
+
+    A pair weighs as much as both of its items.
+    """
+    sums = np.zeros((3, len(weights)))
+    for item in range(1, x.size):
+        dx, dy = np.sign(x[:item] - x[item]), np.sign(y[:item] - y[item])
+        sums += np.stack([dx * dy, dx * dx, dy * dy]) @ (weights[:, :item] + weights[:, item : item + 1]).T
+    return sums
+
+
+def _kendall_p(agreement: int, *counts: IntArray) -> float:
+    """The two-sided p of pairs in the same less opposite orders, for the sizes of the groups of ties in both values.
+
+    Exact up to 33 items without ties, else by the normal distribution, the variance corrected for ties (Kendall 1970).
+    """
+    n = int(counts[0].sum())
+    m, exchanges = n * (n - 1.0), (n * (n - 1) // 2 - abs(agreement)) // 2
+    if max(map(len, counts)) == min(map(len, counts)) == n and (n <= MOST_EXACT or exchanges <= 1):
+        return _few_exchanges(n, exchanges) if agreement else 1.0
+    pairs, triples, spread = np.transpose(
+        [[np.sum(t * (t - 1.0)), np.sum(t * (t - 1.0) * (t - 2)), np.sum(t * (t - 1.0) * (2 * t + 5))] for t in counts]
+    )
+    variance = (m * (2 * n + 5) - spread.sum()) / 18 + pairs.prod() / (2 * m) + triples.prod() / (9 * m * max(n - 2, 1))
+    return float(2 * normal_cdf(-abs(agreement) / np.sqrt(variance)))
+
+
+def _few_exchanges(n: int, exchanges: int) -> float:
+    """The probability that a random order of n items has at most so many exchanged pairs, or as many in order."""
+    share = np.zeros(exchanges + 1)
+    share[0] = 1.0
+    for items in range(2, n + 1):  # a new item is exchanged with 0 to items - 1 others
+        total = np.cumsum(share)
+        total[items:] -= total[: max(exchanges + 1 - items, 0)].copy()
+        share = total / items
+    return float(min(2 * share.sum(), 1.0))
 
 
 def _aligned(first: Values, second: Values) -> tuple[FloatArray, FloatArray]:
