@@ -4,8 +4,9 @@ The population is a finite set of queries whose metric is known at every step of
 too; calibration queries are drawn from it with replacement, 1,000 times for each number of queries. A promise is broken
 if the step that it allows loses more than the budget over the whole population. Budgets are half of what the guard
 itself loses there. Then the same promises for another mix of queries: the half on which the baseline does best, where
-there is more to lose. The guard is lean 0.6 over BM25, for LambdaMART on the embedded collection and for the fusion of
-all models on NFCorpus; the simulated set has the built-in margins of `surefoot.stats.simulator`, its path is straight.
+there is more to lose. The guard is log-rank 0.35 over BM25, for LambdaMART on the embedded collection and for the
+fusion of all models on NFCorpus; the simulated set has the built-in margins of `surefoot.stats.simulator`, its path is
+straight.
 """
 
 from __future__ import annotations
@@ -16,13 +17,9 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from studies.collections import nominal_bounds
-from studies.guard import MEASURE, written
-from surefoot.effectiveness.measures import parse_measure
-from surefoot.effectiveness.scoring import RunScorer
+from studies.guard import labelled, written
 from surefoot.guard.certificate import PATH, PROMISES, Budget, certify
-from surefoot.guard.guard import Guard, Scale
-from surefoot.guard.runs import RunPair
-from surefoot.io.trec import read_qrels
+from surefoot.guard.guard import Guard
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 from surefoot.stats.simulator import Simulator
@@ -50,17 +47,9 @@ def populations() -> Iterator[tuple[str, Population]]:
 
 def measured(name: str, candidate: str) -> Population:
     folder = written(name)
-    runs = RunPair.of(folder / "BM25.run", folder / f"{candidate}.run")
-    qrels = read_qrels(folder / "qrels.txt")
-    scorer = RunScorer([parse_measure(MEASURE)], qrels)
-    index = [qrels.topics.index(topic) for topic in runs.topics]
-    guard = Guard("lean", 0.6, Scale.of(runs.pair))
-
-    def metric(scores: FloatArray) -> FloatArray:
-        return np.asarray(scorer.values(runs.run_by(scores, ""))[0, index])
-
-    steps = {safety: metric(guard.towards_baseline(safety).ranking_scores(runs.pair)) for safety in PATH}
-    return metric(runs.pair.baseline.falling()), steps
+    _, judged = labelled(folder / "BM25.run", folder / f"{candidate}.run", folder / "qrels.txt")
+    guard = Guard("log-rank", 0.35)
+    return judged.baseline, {safety: judged.measured(guard.towards_baseline(safety)) for safety in PATH}
 
 
 def row(population: Population, of: str, queries: int, draws: int) -> dict[str, object]:

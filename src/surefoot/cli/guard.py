@@ -46,6 +46,7 @@ def run_fit(arguments: argparse.Namespace) -> int:
             kinds=arguments.kinds,
             alpha=ALPHA if arguments.alpha is None else arguments.alpha,
             budget=_budget(arguments),
+            anyway=arguments.anyway,
             seed=arguments.seed,
             progress=report,
         )
@@ -102,8 +103,10 @@ KINDS = {
             *RUNS,
             option("--qrels", required=True, metavar="FILE", help="relevance judgments"),
             option("--measure", default=DEFAULT_MEASURE, metavar="NAME", help=f"(default: {DEFAULT_MEASURE})"),
-            option("--kinds", type=names, metavar="LIST", help="guards to choose from (default: lean,z,trees)"),
+            option("--kinds", type=names, metavar="LIST",
+                   help="kinds to choose from (default: log-rank,z,second-stage)"),
             option("--alpha", type=number, metavar="A", help="weight of F_Risk against the mean (default: 0.5)"),
+            option("--anyway", action="store_true", help="fit even if the candidate's mean is below the baseline's"),
             *grouped(
                 "certificate",
                 option("--budget", type=number, metavar="B", help="certify that no more than B is lost"),

@@ -16,9 +16,9 @@ from surefoot.effectiveness.scoring import RunScorer
 from surefoot.effectiveness.sources import load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.guard.certificate import Budget
-from surefoot.guard.fitting import GuardFit, fit_guard
+from surefoot.guard.fitting import GuardFit, fit_judged
 from surefoot.guard.pairs import Pair, Scored
-from surefoot.guard.trial import ALPHA
+from surefoot.guard.trial import ALPHA, LabelledPair
 from surefoot.io.document_lists import Qrels, Run
 from surefoot.io.ids import COLLIDING
 from surefoot.native import kernel
@@ -148,6 +148,7 @@ def fit_guard_to_runs(
     kinds: Sequence[str] | None = None,
     alpha: float = ALPHA,
     budget: Budget | None = None,
+    anyway: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> GuardFit:
@@ -163,13 +164,13 @@ def fit_guard_to_runs(
         The judgments. The candidate must not have been trained on them.
     measure
         A measure as ir_measures names it.
-    kinds, alpha, budget, seed, progress
+    kinds, alpha, budget, anyway, seed, progress
         As in `fit_guard`.
 
     Returns
     -------
     GuardFit
-        The guard, and the table of all kinds out of sample.
+        The guard, and the table of the kinds out of sample.
 
     Examples
     --------
@@ -203,13 +204,11 @@ def fit_guard_to_runs(
     def metric(scores: FloatArray) -> FloatArray:
         return np.asarray(scorer.values(runs.run_by(scores, ""))[0, index])
 
-    fit = fit_guard(
-        runs.pair.baseline.scores,
-        runs.pair.candidate.scores,
-        runs.labels(judged),
-        runs.pair.bounds,
-        metric=metric,
-        measure=chosen.name,
+    baseline_run = np.asarray(scorer.values(runs.baseline)[0, index])
+    fit = fit_judged(
+        LabelledPair(runs.pair, runs.labels(judged), metric, baseline_run),
+        chosen.name,
+        anyway,
         kinds=kinds,
         alpha=alpha,
         budget=budget,
