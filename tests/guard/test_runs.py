@@ -158,6 +158,8 @@ def test_a_budget_on_the_command_line_says_its_promise(folder, tmp_path, capsys)
     assert json.loads(out)["certificate"]["safety"] == 1.0
     assert "the test needs 299 at least" in err
     assert Guard.load(tmp_path / "g.json").safety == 1.0
+    assert command("fit", *runs, "--budget", 0.2, "--approximate", "--force", "-o", tmp_path / "g.json") == 0
+    assert Guard.load(tmp_path / "g.json").card["certificate"]["approximate"]
 
 
 def test_a_candidate_below_its_baseline_needs_a_word(folder, tmp_path, capsys):

@@ -68,10 +68,13 @@ def _budget(arguments: argparse.Namespace) -> Budget | None:
     from surefoot.guard.certificate import Budget
 
     if arguments.budget is None:
-        if arguments.budget_of or arguments.confidence:
-            raise SurefootError("--budget-of and --confidence belong to a promise: give its --budget too")
+        if arguments.budget_of or arguments.confidence or arguments.approximate:
+            raise SurefootError(
+                "--budget-of, --confidence and --approximate are about a certificate: give its --budget too"
+            )
         return None
-    return Budget(arguments.budget, arguments.budget_of or "frisk", arguments.confidence or 0.9)
+    of, confidence = arguments.budget_of or "frisk", arguments.confidence or 0.9
+    return Budget(arguments.budget, of, confidence, arguments.approximate)
 
 
 def run_apply(arguments: argparse.Namespace) -> int:
@@ -114,6 +117,8 @@ KINDS = {
                        help="the quantity that must not exceed B: the mean loss, the fraction of queries that lose "
                        "more than 20%%, the mean loss of the worst tenth (default: frisk)"),
                 option("--confidence", type=number, metavar="P", help="confidence of the certificate (default: 0.9)"),
+                option("--approximate", action="store_true",
+                       help="assume that no query loses more than the largest loss seen, to need fewer queries"),
             ),
             SEED,
             option("--plot", type=NewFile, metavar="FILE", help="draw the path from the baseline to the candidate"),

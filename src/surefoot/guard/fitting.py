@@ -205,12 +205,12 @@ def _refuse_worse(baseline: float, candidate: float) -> None:
 def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, IntArray]:
     """The queries to choose a guard on, and those that are held out to test a budget.
 
-    Half are held out, or twice as many as the test needs at least, if that is more.
+    Half are held out, or twice as many as the test needs at least, if that is more and the budget not approximate.
     """
     if budget is None:
         return np.arange(queries), np.arange(0)
     order = generator(seed).permutation(queries)
-    held = min(queries, max(queries // 2, 2 * budget.fewest_queries))
+    held = queries // 2 if budget.approximate else min(queries, max(queries // 2, 2 * budget.fewest_queries))
     return np.sort(order[held:]), np.sort(order[:held])
 
 
