@@ -37,19 +37,12 @@ def run_fit(arguments: argparse.Namespace) -> int:
         from surefoot.show.plots.style import ending_of
 
         ending_of(arguments.plot)  # an unknown ending is refused before the work, not after it
+    alpha = ALPHA if arguments.alpha is None else arguments.alpha
     with progress("Fitting guards") as report:
         fit = fit_guard_to_runs(
-            arguments.baseline,
-            arguments.candidate,
-            arguments.qrels,
-            measure=arguments.measure,
-            kinds=arguments.kinds,
-            alpha=ALPHA if arguments.alpha is None else arguments.alpha,
-            budget=_budget(arguments),
-            anyway=arguments.anyway,
-            seed=arguments.seed,
-            progress=report,
-        )
+            arguments.baseline, arguments.candidate, arguments.qrels, measure=arguments.measure, kinds=arguments.kinds,
+            alpha=alpha, budget=_budget(arguments), anyway=arguments.anyway, seed=arguments.seed, progress=report,
+        )  # fmt: skip
     fit.guard.save(arguments.guard)
     if arguments.plot:
         from surefoot.show.plots.planes import guard_path

@@ -32,14 +32,13 @@ RESAMPLES = 2_000
 
 @dataclass(frozen=True, eq=False)
 class GuardChoice:
-    """The guard that a trial chose and why, with its certificate if there was a budget.
+    """The guard that a trial chose, with the reason on its card, and its certificate if there was a budget.
 
     ``queries`` are those of the certificate, or else those of the trial.
     """
 
     trial: Trial
     guard: Guard
-    why: str
     queries: IntArray
     certificate: Certificate | None = None
 
@@ -61,13 +60,13 @@ def choose_guard(
     stated = signature("guard", measure=measure, alpha=alpha, kinds=trial.kinds, queries=len(trial), seed=seed)
     guard = replace(guard, card={"measure": measure, "queries": len(trial), "signature": stated, "why": why})
     if budget is None:
-        return GuardChoice(trial, guard, why, chosen_on)
+        return GuardChoice(trial, guard, chosen_on)
     certificate = certify(
         lambda safety: judged.measured(guard.towards_baseline(safety))[held], judged.baseline[held], budget, seed
     )
-    why = _with_promise(why, certificate.safety)
-    card = {**guard.card, "why": why, "certificate": certificate.to_card()}
-    return GuardChoice(trial, replace(guard, safety=certificate.safety, card=card), why, held, certificate)
+    card = {"why": _with_promise(why, certificate.safety), "certificate": certificate.to_card()}
+    guard = replace(guard, safety=certificate.safety, card={**guard.card, **card})
+    return GuardChoice(trial, guard, held, certificate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +186,7 @@ def fit_judged(judged: LabelledPair, measure: str, anyway: bool = False, **optio
         choice.guard.card["signature"],
         table_of(outcomes, measure),
         guard=choice.guard,
-        why=choice.why,
+        why=choice.guard.card["why"],
         outcomes=outcomes,
         certificate=choice.certificate,
         path=_path(choice.guard, judged, choice.queries),

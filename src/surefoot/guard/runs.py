@@ -86,16 +86,10 @@ class RunPair:
             Scored(joined(candidate.scores[c_row], np.full(left.size, -np.inf)), bounds),
             bounds,
         )
-        return cls(
-            baseline,
-            candidate,
-            topics,
-            pair,
-            candidate.text + b"\n" + baseline.text,
-            joined(candidate.start[c_row], baseline.start[left] + len(candidate.text) + 1),
-            joined(candidate.length[c_row], baseline.length[left]),
-            joined(candidate.codes[c_row], baseline.codes[left]),
-        )
+        start = joined(candidate.start[c_row], baseline.start[left] + len(candidate.text) + 1)
+        length = joined(candidate.length[c_row], baseline.length[left])
+        codes = joined(candidate.codes[c_row], baseline.codes[left])
+        return cls(baseline, candidate, topics, pair, candidate.text + b"\n" + baseline.text, start, length, codes)
 
     def run_by(self, scores: FloatArray, name: str) -> Run:
         """The run in which each topic's documents are ranked by these scores, without those of minus infinity.
@@ -205,16 +199,10 @@ def fit_guard_to_runs(
         return np.asarray(scorer.values(runs.run_by(scores, ""))[0, index])
 
     baseline_run = np.asarray(scorer.values(runs.baseline)[0, index])
+    labelled = LabelledPair(runs.pair, runs.labels(judged), metric, baseline_run)
     fit = fit_judged(
-        LabelledPair(runs.pair, runs.labels(judged), metric, baseline_run),
-        chosen.name,
-        anyway,
-        kinds=kinds,
-        alpha=alpha,
-        budget=budget,
-        seed=seed,
-        progress=progress,
-    )
+        labelled, chosen.name, anyway, kinds=kinds, alpha=alpha, budget=budget, seed=seed, progress=progress
+    )  # fmt: skip
     return fit.with_notes(runs.notes(topics), baseline=runs.baseline.name, candidate=runs.candidate.name)
 
 

@@ -215,7 +215,7 @@ class Trial:
             return Guard(), "no guard raises U_Risk, so none is taken"
         guard = self.fit_trees(self.queries) if row == len(self.designs) else self.designs[row]
         return guard, (
-            f"{guard} has the largest U_Risk at alpha {self.alpha:g} after shrinkage: it gains {selection.gain:.4f} ± "
+            f"it has the largest U_Risk at alpha {self.alpha:g} after shrinkage: {selection.gain:+.4f} ± "
             f"{selection.error:.4f} (standard error) over the candidate"
         )
 
