@@ -145,7 +145,7 @@ def test_pooled_histories_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fold that stopped early counts by its last iteration, up to the end of the longest."""
     from surefoot_lab.experiments import tradeoffs
 
-    monkeypatch.setattr(tradeoffs, "_joined", lambda parts: parts[0])
+    monkeypatch.setattr(tradeoffs, "_joined", lambda parts: parts[0] if parts else None)
     models, means = len(SWEEP.models), [0.2, 0.4, 0.6]
     curves = ([{"mean": mean} for mean in means[:length]] for length in (1, 3))
     short, long = (replace(SWEEP, histories=(curve,) * models, to95=(1.0,) * models) for curve in curves)
