@@ -163,10 +163,10 @@ def fit_guard(
     --------
     >>> rng = generator(0)
     >>> truth = rng.normal(size=600)
-    >>> old, new = truth + rng.normal(size=600), truth + rng.normal(size=600)
-    >>> fit = fit_guard(old, new, truth > 1, np.arange(0, 601, 10), kinds=["z"], anyway=True)
+    >>> old, new = truth + rng.normal(size=600), truth + 0.6 * rng.normal(size=600)
+    >>> fit = fit_guard(old, new, truth > 1, np.arange(0, 601, 10), kinds=["z"])
     >>> str(fit.guard), fit["guard"].tolist()
-    ('z 0.5', ['baseline', 'none', 'z', 'chosen'])
+    ('z 0.35', ['baseline', 'none', 'z', 'chosen'])
     """
     pair = Pair.of(baseline_scores, candidate_scores, offsets)
     grades = _validate_labels(labels, pair)
