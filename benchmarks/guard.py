@@ -29,7 +29,7 @@ def main() -> None:
     b, c = truth + rng.normal(size=truth.size), truth + rng.normal(size=truth.size)
     bounds = np.arange(0, truth.size + 1, DOCUMENTS)
     trees = fit_second_stage(Pair.of(b, c, bounds), np.searchsorted([1.2, 2.0], truth))
-    guards = {"lean": Guard("lean", 0.6, trees.scale), "z": Guard("z", 0.2), "trees": trees}
+    guards = {"log-rank": Guard("log-rank", 0.35), "z": Guard("z", 0.3), "second-stage": trees}
     one = (b[:DOCUMENTS], c[:DOCUMENTS])
     calls: dict[str, Callable[[], object]] = {"numpy's sort of the candidate's scores": lambda: np.argsort(-one[1])}
     calls |= {f"{name} guard": lambda guard=guard: guard.rank(*one) for name, guard in guards.items()}

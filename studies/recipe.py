@@ -72,7 +72,14 @@ TESTED = {"mq2008": range(FOLDS), "nfcorpus-folds": range(FOLDS), "demo": range(
 SECOND = {"mq2008": range(FOLDS), "nfcorpus-folds": range(2), "demo": range(2)}
 """The folds of the second draw of seeds."""
 
-GAIN, RECIPE, FULL, LEAN, ANY, BASELINE = "gain alone", "recipe", "full strength", "lean 0.6", "any", "baseline"
+GAIN, RECIPE, FULL, INTERPOLATED, ANY, BASELINE = (
+    "gain alone",
+    "recipe",
+    "full strength",
+    "interpolation 0.6",
+    "any",
+    "baseline",
+)
 STRENGTH = "strength"
 GROUPS = {
     "candidate's scores": ("score", "gap", "z", "spread"),
@@ -89,10 +96,10 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     for name in known:
         rows = [{"baseline": baseline, **compared(case, RECIPE)} for baseline, case in cases[name].items()]
         yield f"{name}: the recipe against gain alone", table(rows)
-    yield "averages over the cases", averages(cases, (RECIPE, FULL, LEAN))
+    yield "averages over the cases", averages(cases, (RECIPE, FULL, INTERPOLATED))
     draws = [{name: cases_of(name, draw, SECOND[name], less) for name in known} for draw in range(2)]
-    yield "the first draw of seeds, on the folds of the second", averages(draws[0], (RECIPE, FULL, LEAN))
-    yield "the second draw of seeds", averages(draws[1], (RECIPE, FULL, LEAN, ANY))
+    yield "the first draw of seeds, on the folds of the second", averages(draws[0], (RECIPE, FULL, INTERPOLATED))
+    yield "the second draw of seeds", averages(draws[1], (RECIPE, FULL, INTERPOLATED, ANY))
     yield "both draws, mean and F_Risk in %", table(list(beside(*draws)))
     if "mq2008" in known:
         yield "mq2008: the second stage, ablated", table(list(ablation(less)))
@@ -124,7 +131,7 @@ def guarded_outcomes(name: str, baseline: str, draw: int, fold: int) -> Arrays:
         GAIN: Guard(),
         RECIPE: priced,
         FULL: priced.at_strength(1 / strength) if strength else trial.fit_trees(trial.queries),
-        LEAN: Guard("lean", 0.6, Scale.of(unseen)),
+        INTERPOLATED: Guard("interpolation", 0.6, Scale.of(unseen)),
     }
     if draw > 0:
         guards[ANY] = trial.chosen()[0]

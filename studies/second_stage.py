@@ -12,13 +12,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from studies.guard import MEASURE, written
-from surefoot.effectiveness.measures import parse_measure
-from surefoot.effectiveness.scoring import RunScorer
+from studies.guard import MEASURE, labelled, written
 from surefoot.guard.guard import FEATURES, Guard
 from surefoot.guard.runs import RunPair
 from surefoot.guard.second_stage import fit_second_stage
-from surefoot.io.trec import read_qrels
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 
@@ -37,22 +34,15 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
 
 def ablate(name: str, candidate: str) -> Iterator[dict[str, str]]:
     folder = written(name)
-    qrels = read_qrels(folder / "qrels.txt")
-    runs = RunPair.of(folder / "BM25.run", folder / f"{candidate}.run")
-    scorer = RunScorer([parse_measure(MEASURE)], qrels)
-    index = [qrels.topics.index(topic) for topic in runs.topics]
-
-    def metric(scores: FloatArray) -> FloatArray:
-        return np.asarray(scorer.values(runs.run_by(scores, ""))[0, index])
-
-    b, c = metric(runs.pair.baseline.falling()), metric(Guard().ranking_scores(runs.pair))
-    labels, fold = runs.labels(qrels), np.random.default_rng(SEED).permutation(np.arange(b.size) % FOLDS)
+    runs, judged = labelled(folder / "BM25.run", folder / f"{candidate}.run", folder / "qrels.txt")
+    b, c = judged.baseline, judged.measured(Guard())
+    fold = np.random.default_rng(SEED).permutation(np.arange(b.size) % FOLDS)
     for group, left_out in GROUPS.items():
         features = [feature for feature in FEATURES if feature not in left_out]
         x = np.empty_like(b)
         for part in range(FOLDS):
-            guard = fitted(runs, labels, np.flatnonzero(fold != part), features)
-            x[fold == part] = metric(guard.ranking_scores(runs.pair))[fold == part]
+            guard = fitted(runs, judged.labels, np.flatnonzero(fold != part), features)
+            x[fold == part] = judged.measured(guard)[fold == part]
         yield {
             "set": name,
             "candidate": candidate,

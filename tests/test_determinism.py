@@ -20,7 +20,8 @@ COMMANDS = {
     "--n-resamples 200 --format json",
     "gate": "gate {runs} --qrels qrels.txt --measure nDCG@10 --baseline b --candidate a --format json --undecided pass",
     "report": "report {runs} --qrels qrels.txt --measure nDCG@10 --baseline a -o /dev/stdout",
-    "guard": "guard fit --baseline {folder}/a.run --candidate {folder}/b.run --qrels qrels.txt --seed 3 -o /dev/stdout",
+    "guard": "guard fit --baseline {folder}/a.run --candidate {folder}/b.run --qrels qrels.txt --anyway --seed 3 "
+    "-o /dev/stdout",
     "train": "train --train train.txt --baseline feature:1 --trees 20 --leaves 4 --docs-per-leaf 5 --bags 2 --seed 4 "
     "--threads {threads} -o {output}",
 }
@@ -101,7 +102,7 @@ ORDERED = {
     "judge": "judge {runs} --candidate b --baseline a --budget 20 -o out --force",
     "cross": "cross {runs} --alpha 5 --format csv",
     "gate": "gate {runs} --baseline a --candidate b --format json --undecided pass",
-    "guard": "guard fit --baseline a.run --candidate b.run --qrels qrels.txt --seed 3 -o out --force",
+    "guard": "guard fit --baseline a.run --candidate b.run --qrels qrels.txt --anyway --seed 3 -o out --force",
     "report": "report {runs} --baseline a -o out --force",
 }
 

@@ -76,7 +76,7 @@ dl-explain: explain {PAIR} --candidate {NEW} --baseline {OLD} --n-resamples 500 
 dl-judge: judge {PAIR} --candidate {NEW} --baseline {OLD} --budget 20 -o judge.csv
 dl-judge-err: judge {PAIR} --candidate {NEW} --baseline {OLD} --measure ERR@10 --budget 10 -o judge-err.csv
 dl-report: report {PAIR} --baseline {OLD} --candidate {NEW} -o dl.html
-dl-guard: guard fit {BOTH} --qrels data/trec-dl-2019/qrels.txt --kinds lean,z -o guard.json
+dl-guard: guard fit {BOTH} --qrels data/trec-dl-2019/qrels.txt --kinds log-rank,z -o guard.json
 dl-guard-apply: guard apply guard.json {BOTH} -o guarded.run
 codec: evaluate data/codec/*.run.gz --qrels data/codec/qrels.txt --duplicates best --baseline bm25-tuned --format csv
 covid: scores data/trec-covid-r1/runs/* --qrels data/trec-covid-r1/qrels.txt {MANY} -o covid.csv

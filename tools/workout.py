@@ -28,7 +28,7 @@ def evaluate(folder: Path) -> None:
     sf.score_runs({"one": {"q1": {"d1": 1.0}}}, {"q1": {"d1": 1}}, "RR")
     sf.read_run(twice, names="tag", duplicates="best")
     sf.evaluate(scores, "one", ci="percentile", n_resamples=100)
-    written_run(sf.Guard("lean", 0.6).apply(one, two))
+    written_run(sf.Guard("log-rank", 0.35).apply(one, two))
     judged = sf.judgments.JudgedRuns.read([one, two], qrels, "nDCG@10")
     sf.judgments.delta_bounds(judged.pair("two", "one"))
     sf.credibility(judged, "two", "one")

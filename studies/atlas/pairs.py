@@ -117,7 +117,7 @@ def guarded_pairs(atlas: Sequence[AtlasCollection]) -> Result:
     for one in atlas:
         for run, first in one.reranked():
             try:
-                fit = fit_guard_to_runs(one.ranking(first), one.ranking(run), one.qrels, measure=MEASURE)
+                fit = fit_guard_to_runs(one.ranking(first), one.ranking(run), one.qrels, measure=MEASURE, anyway=True)
             except InputError as error:
                 refused.append(f"{one.name}, {run}: {error.message}")
                 continue

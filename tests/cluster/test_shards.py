@@ -106,7 +106,7 @@ def test_what_clusters_do_not_train() -> None:
     with pytest.raises(SurefootError, match="objective tail sorts all queries"):
         WorkerRequest(settings("tail"), whole)
     with pytest.raises(SurefootError, match="a cluster trains one XGBoost model"):
-        WorkerRequest(settings("ucro", n_bags=2, guard="lean"), whole)
+        WorkerRequest(settings("ucro", n_bags=2, guard="z"), whole)
     with pytest.raises(SurefootError, match="a cluster trains one XGBoost model; set engine to xgboost"):
         WorkerRequest(settings(engine="lightgbm"), whole)
 

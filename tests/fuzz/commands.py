@@ -30,7 +30,7 @@ COMMANDS = [
     f"gate {TABLE} {PAIR}",
     f"gate {RUNS} {PAIR}",
     f"judge {RUNS} {PAIR} -o judge.csv --force",
-    "guard fit --baseline old.run --candidate new.run --qrels qrels.txt",
+    "guard fit --baseline old.run --candidate new.run --qrels qrels.txt --anyway",
     f"train {TRAIN} -o model",
     f"train {TRAIN} --engine xgboost -o model",
     "predict model train.txt -o out.run --force",

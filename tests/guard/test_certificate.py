@@ -84,16 +84,50 @@ def test_the_measures_of_a_budget():
     assert Budget(0.1).p_value(x, b) == pytest.approx(float(betting_p_value(np.maximum(b - x, 0), 0.1)))
 
 
+@pytest.mark.parametrize("of", ["frisk", "tail"])
+def test_an_approximate_budget_assumes_the_largest_loss_seen(of):
+    """Losses in units of the largest: halved losses, a halved budget and a halved largest loss give the same test."""
+    b, c = population(size=200)
+    largest = Budget(0.02, of, approximate=True).largest_loss(c[np.newaxis], b)
+    assert largest == np.maximum(b - c, 0).max() < 1
+    half = b + (c - b) / 2
+    whole = Budget(0.04, of).p_value(c, b, largest)
+    assert Budget(0.02, of).p_value(half, b, largest / 2) == pytest.approx(whole)
+    assert whole < Budget(0.04, of).p_value(c, b)
+    assert Budget(0.04, of).p_value(c, b, 0.04) == 0
+
+
+def test_an_approximate_certificate_says_what_it_assumes():
+    b, c = population(size=150)
+    strict, approximate = (certify(path(b, c), b, Budget(0.02, approximate=way)) for way in (False, True))
+    assert approximate.safety < strict.safety
+    largest = np.maximum(b - path(b, c)(0.0), 0).max()
+    assert (
+        f"Approximate: no query is assumed to lose more than {largest:.3f}, the largest loss seen" in approximate.words
+    )
+    assert "approximate=True" in approximate.signature
+    assert "Approximate" not in strict.words
+
+
+def test_few_losses_say_nothing_about_the_largest():
+    b = np.full(150, 0.5)
+    c = np.concatenate([np.full(4, 0.4), np.full(146, 0.6)])
+    budget = Budget(0.02, approximate=True)
+    assert budget.largest_loss(c[np.newaxis], b) == 1
+    assert certify(path(b, c), b, budget).safety == certify(path(b, c), b, Budget(0.02)).safety
+
+
 def test_a_measure_beyond_1_is_refused():
     with pytest.raises(SurefootError, match=r"a query lost 3; .* between 0 and 1"):
         Budget(0.1).p_value(np.zeros(50), np.full(50, 3.0))
 
 
+@pytest.mark.parametrize("approximate", [False, True])
 @pytest.mark.parametrize(("of", "limit"), [("frisk", 0.02), ("loss20", 0.1), ("tail", 0.15)])
-def test_promises_are_kept(of, limit):
+def test_promises_are_kept(of, limit, approximate):
     """Of 200 samples with replacement, at most the error and what chance adds with 99.9 % break the budget."""
     b, c = population()
-    budget, walk = Budget(limit, of), path(b, c)
+    budget, walk = Budget(limit, of, approximate=approximate), path(b, c)
     broken = {safety: budget.measured(walk(safety), b) > limit for safety in PATH}
     assert any(broken.values())
     assert not all(broken.values())
@@ -134,20 +168,18 @@ def test_a_fit_with_a_budget_chooses_and_tests_on_different_queries():
 @pytest.mark.parametrize(
     ("limit", "ending"),
     [
-        (0.9, "so none is taken; for the promise nothing more is needed"),
-        (0.02, "so none is taken; for the promise it is moved 0.35 of the way towards the baseline"),
+        (0.9, "over the candidate; for the promise nothing more is needed"),
+        (0.02, "over the candidate; for the promise it is moved 0.3 of the way towards the baseline"),
         (0.002, "nothing can be promised, so the baseline's own ranking is kept"),
     ],
 )
 def test_why_a_guard_is_what_it_is_tells_of_the_promise(limit, ending):
-    """No cap on its moves makes the candidate better."""
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(600, 10))
     old, new = rng.normal(size=truth.shape), truth + 1.2 * rng.normal(size=truth.shape)
     fit = fit_guard(
-        old.ravel(), new.ravel(), truth.ravel() > 1, np.arange(0, 6001, 10), kinds=["cap"], budget=Budget(limit)
+        old.ravel(), new.ravel(), truth.ravel() > 1, np.arange(0, 6001, 10), kinds=["z"], budget=Budget(limit)
     )
-    assert fit.guard.kind == "none"
     assert fit.why.endswith(ending)
     assert fit.guard.card["why"] == fit.why
     assert "left alone" not in fit.why

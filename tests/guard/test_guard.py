@@ -12,16 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import InputError, SurefootError
-from surefoot.guard.guard import BLENDS, FEATURES, KINDS, TREES, Guard, Scale, features_of
+from surefoot.guard.guard import BLENDS, FEATURES, KINDS, SECOND_STAGE, Guard, Scale, features_of
 from surefoot.guard.pairs import Pair
 from surefoot.guard.trees import Forest, Tree
+from surefoot.io.atomic import digest_of
 
 STUMP = Tree((6,), (0.5,), (-1,), (-2,), (-1.0, 2.0))
 SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
 
 
 def guard_of(kind, weight=0.4, **more):
-    return Guard(kind, weight, trees=(STUMP,) if kind == TREES else (), **more)
+    return Guard(kind, weight, trees=(STUMP,) if kind == SECOND_STAGE else (), **more)
 
 
 def two_queries(seed=0, sizes=(7, 4)):
@@ -57,7 +58,7 @@ def test_ranks_are_those_of_a_count(values, random):
     assert abs(pair.candidate.z.sum()) < 1e-9
 
 
-@pytest.mark.parametrize("kind", [kind for kind in BLENDS if kind not in ("none", "lean")])
+@pytest.mark.parametrize("kind", [kind for kind in BLENDS if kind not in ("none", "interpolation")])
 def test_no_weight_leaves_the_candidate_alone_and_none_is_the_candidate(kind):
     (b, c), _ = two_queries(3)
     alone = Guard().rank(b, c)
@@ -69,31 +70,39 @@ def test_all_the_weight_is_the_baseline():
     rng = np.random.default_rng(0)
     b, c = rng.permutation(9.0 + np.arange(9)), rng.normal(size=9)
     wanted = np.argsort(-b).tolist()
-    for guard in (Guard("z", 1.0), Guard("minmax", 1.0), Guard("ranks", 1.0), Guard(safety=1.0), Guard("lean", 1e9)):
+    for guard in (Guard("z", 1.0), Guard("log-rank", 1.0), Guard(safety=1.0), Guard("interpolation", 1e9)):
         assert guard.rank(b, c).tolist() == wanted
 
 
-@pytest.mark.parametrize("most", [1, 2, 5])
-def test_a_cap_holds_documents_near_their_rank(most):
-    """Ranks are clipped to the window and ranked again, so a document may be pushed by at most as many more."""
-    rng = np.random.default_rng(most)
-    b, c = rng.permutation(30.0 + np.arange(30)), rng.permutation(30.0 + np.arange(30))
-    order = Guard("cap", 1 / most).rank(b, c)
-    moved = np.abs(np.argsort(order) - np.argsort(np.argsort(-b)))
-    assert moved.max() <= 2 * most
+@given(SCORES, st.randoms(use_true_random=False), st.floats(0, 1))
+def test_log_ranks_need_only_the_orders(values, random, weight):
+    """Any increasing map of the scores gives the same ranking; the formula is computed document by document."""
+    b, c = np.array(values, float), np.array(random.sample(values, len(values)), float)
+    guard = Guard("log-rank", weight)
+    assert guard.rank(b, c).tolist() == guard.rank(np.exp(b), c**3).tolist()
+    ranks = [[1 + sum(other > one for other in scores) for one in scores] for scores in (b, c)]
+    expected = [-(1 - weight) * np.log(rc) - weight * np.log(rb) for rb, rc in zip(*ranks, strict=True)]
+    assert guard.scores(Pair.of(b, c)) == pytest.approx(expected)
 
 
-def test_a_fallback_is_for_whole_queries():
-    b = np.array([3.0, 2.0, 1.0])
-    guard = Guard("fallback", 0.5, Scale(spread=1.0))
-    assert guard.rank(b, [0.1, 0.2, 0.3]).tolist() == [0, 1, 2]
-    assert guard.rank(b, [1.0, 2.0, 3.0]).tolist() == [2, 1, 0]
+def test_log_ranks_put_documents_that_are_missing_after_the_last():
+    pair = Pair.of([3.0, 2.0, -np.inf, -np.inf], [1.0, -np.inf, 2.0, 3.0])
+    ranks = zip([1, 2, 3, 3], [3, 4, 2, 1], strict=True)
+    expected = [-0.7 * np.log(rc) - 0.3 * np.log(rb) for rb, rc in ranks]
+    assert Guard("log-rank", 0.3).scores(pair) == pytest.approx(expected)
 
 
-def test_the_lean_term_is_the_score_over_its_rank():
-    guard = Guard("lean", 0.5, Scale(spread=2.0, floor=-1.0, top=4.0))
+def test_the_interpolated_term_is_the_score_over_its_rank():
+    guard = Guard("interpolation", 0.5, Scale(spread=2.0, floor=-1.0, top=4.0))
     pair = Pair.of([3.0, 1.0, 1.0, -np.inf], [0.0, 2.0, 4.0, 6.0])
     assert guard.scores(pair).tolist() == [0 + 0.5 * 1, 1 + 0.5 * 0.5 / 2, 2 + 0.5 * 0.5 / 2, 3]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_documents_and_none_for_a_score(kind):
+    assert guard_of(kind).rank([], []).tolist() == []
+    missing = guard_of(kind).rank([3.0, None, 1.0], [None, 1.0, 2.0])
+    assert missing.tolist() == guard_of(kind).rank([3.0, -np.inf, 1.0], [-np.inf, 1.0, 2.0]).tolist()
 
 
 def test_documents_that_a_ranker_did_not_return_come_below_those_it_did():
@@ -142,7 +151,9 @@ def test_a_forest_is_the_sum_of_walks():
     assert forest(rows.T).tolist() == [sum(slow_tree(tree, row) for tree in forest.trees) for row in rows]
 
 
-@pytest.mark.parametrize("guard", [Guard("lean", 0.6, Scale(2.0, -1.0, 3.0)), guard_of(TREES, 0.0, card={"a": [1]})])
+@pytest.mark.parametrize(
+    "guard", [Guard("interpolation", 0.6, Scale(2.0, -1.0, 3.0)), guard_of(SECOND_STAGE, 0.0, card={"a": [1]})]
+)
 def test_a_file_gives_back_the_guard(guard, tmp_path):
     guard.save(tmp_path / "guard.json")
     found = Guard.load(tmp_path / "guard.json")
@@ -150,12 +161,22 @@ def test_a_file_gives_back_the_guard(guard, tmp_path):
     assert found.card == guard.card
 
 
+@pytest.mark.parametrize(("kind", "former"), [("interpolation", "lean"), (SECOND_STAGE, "trees")])
+def test_a_file_of_0_2_is_served_under_the_present_name(kind, former, tmp_path):
+    """Its checksum is of the file as it was written."""
+    path, guard = tmp_path / "guard.json", guard_of(kind)
+    content = guard.to_json() | {"kind": former}
+    path.write_text(json.dumps(content | {"digest": digest_of(json.dumps(content, sort_keys=True), 8)}))
+    assert Guard.load(path) == guard
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"format": "surefoot guard 2"}, "its format is 'surefoot guard 2', this version reads"),
         ({"format": "other"}, "not a guard"),
-        ({"kind": "magic"}, "must be one of none, lean"),
+        ({"kind": "magic"}, "must be one of none, z"),
+        ({"kind": "cap"}, "guards of kind cap are no longer served; fit it again"),
         ({"weight": "0.5"}, "expected finite numbers"),
         ({"weight": -1.0}, "must be 0 or more"),
         ({"safety": 2.0}, "must lie from 0 to 1"),
@@ -169,7 +190,7 @@ def test_a_file_gives_back_the_guard(guard, tmp_path):
 )
 def test_a_file_that_was_edited_is_refused_in_one_line(change, message, tmp_path):
     path = tmp_path / "guard.json"
-    guard_of(TREES, 0.0).save(path)
+    guard_of(SECOND_STAGE, 0.0).save(path)
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(InputError, match=message) as caught:
         Guard.load(path)
@@ -207,7 +228,7 @@ def test_a_tree_that_does_not_hang_together_is_refused(tree):
         ([1.0, np.nan], [1.0, 2.0], "the baseline's score of document 2 is nan"),
         ([1.0, 2.0], [np.inf, 2.0], "the candidate's score of document 1 is inf"),
         ([1.0, 2.0], [1.0], "scores 2 documents, the candidate 1"),
-        ([], [], "one number per document"),
+        ([], [1.0], "one number per document"),
         (["a"], [1.0], "must be numbers"),
     ],
 )

@@ -22,13 +22,13 @@ def rank():
 
 
 @pytest.mark.parametrize("safety", [0.0, 0.35])
-@pytest.mark.parametrize("kind", ["none", "lean", "z", "trees"])
+@pytest.mark.parametrize("kind", ["none", "z", "log-rank", "second-stage"])
 def test_plain_code_ranks_as_the_guard(kind, safety, rank):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=40 * 30)
     b, c = truth + rng.normal(size=truth.size), truth + rng.normal(size=truth.size)
     pair = Pair.of(b, c, np.arange(0, truth.size + 1, 30))
-    guard = Guard(kind, 0.4, Scale.of(pair)) if kind != "trees" else fit_second_stage(pair, truth > 1)
+    guard = Guard(kind, 0.4, Scale.of(pair)) if kind != "second-stage" else fit_second_stage(pair, truth > 1)
     guard = guard.towards_baseline(safety)
     for query in range(40):
         rows = slice(30 * query, 30 * query + 30)

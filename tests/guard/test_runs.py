@@ -33,8 +33,8 @@ def folder(tmp_path_factory):
     """Two runs that lack some of each other's documents, and judgments."""
     home, rng = tmp_path_factory.mktemp("runs"), np.random.default_rng(0)
     truth = rng.normal(size=(TOPICS, DOCUMENTS))
-    write_run(home / "old.run", truth + rng.normal(size=truth.shape), skip={(0, 3), (1, 1)})
-    write_run(home / "new.run", truth + 0.9 * rng.normal(size=truth.shape), skip={(0, 5), (0, 6), (2, 0)})
+    write_run(home / "old.run", truth + 1.5 * rng.normal(size=truth.shape), skip={(0, 3), (1, 1)})
+    write_run(home / "new.run", truth + 0.6 * rng.normal(size=truth.shape), skip={(0, 5), (0, 6), (2, 0)})
     grades = np.searchsorted([0.7, 1.5], truth)
     lines = [f"q{q} 0 d{d} {grades[q, d]}\n" for q in range(TOPICS) for d in range(DOCUMENTS)]
     (home / "qrels.txt").write_text("".join(lines))
@@ -79,6 +79,19 @@ def test_what_is_measured_is_what_evaluate_measures(folder, measure):
     assert fit.outcomes["baseline"] == pytest.approx(scores["old"])
     assert fit.guard.card["measure"] == scores.measure
     assert fit.outcomes["none"] == pytest.approx(scores["new"])
+
+
+def test_ties_are_broken_as_by_evaluate(tmp_path):
+    """The baseline's ties must not be broken by the candidate."""
+    rng = np.random.default_rng(1)
+    old, new = (write_run(tmp_path / f"{name}.run", rng.integers(0, 3, (30, 12))) for name in ("old", "new"))
+    lines = [f"q{q} 0 d{d} {rng.integers(0, 2)}\n" for q in range(30) for d in range(12)]
+    (tmp_path / "qrels.txt").write_text("".join(lines))
+    fit = fit_guard_to_runs(old, new, tmp_path / "qrels.txt", anyway=True)
+    scores = score_runs([old, new], tmp_path / "qrels.txt", "nDCG@10")
+    assert fit.outcomes["baseline"].tolist() == scores["old"].tolist()
+    assert fit.outcomes["none"].tolist() == scores["new"].tolist()
+    assert fit["losses"][:2].tolist() == [0, (scores["new"] < scores["old"]).sum()]
 
 
 def test_the_guarded_run_is_ranked_query_by_query(folder):
@@ -145,6 +158,16 @@ def test_a_budget_on_the_command_line_says_its_promise(folder, tmp_path, capsys)
     assert json.loads(out)["certificate"]["safety"] == 1.0
     assert "the test needs 299 at least" in err
     assert Guard.load(tmp_path / "g.json").safety == 1.0
+    assert command("fit", *runs, "--budget", 0.2, "--approximate", "--force", "-o", tmp_path / "g.json") == 0
+    assert Guard.load(tmp_path / "g.json").card["certificate"]["approximate"]
+
+
+def test_a_candidate_below_its_baseline_needs_a_word(folder, tmp_path, capsys):
+    runs = ("--baseline", folder / "new.run", "--candidate", folder / "old.run", "--qrels", folder / "qrels.txt")
+    assert command("fit", *runs, "-o", tmp_path / "g.json") == 2
+    assert "is below the baseline's" in capsys.readouterr().err
+    assert not (tmp_path / "g.json").exists()
+    assert command("fit", *runs, "--anyway", "-o", tmp_path / "g.json") == 0
 
 
 def broken(folder, tmp_path):
@@ -162,7 +185,7 @@ def broken(folder, tmp_path):
     yield ("fit", old, new, "--qrels", qrels, "--measure", "nDCQ@10"), "no measure"
     yield ("fit", old, new, "--qrels", qrels, "--budget", "2"), "a budget must lie between"
     yield ("fit", old, new, "--qrels", qrels, "--confidence", "0.9"), "give its --budget too"
-    yield ("fit", old, new, "--qrels", qrels, "--kinds", "magic"), "must be one of lean"
+    yield ("fit", old, new, "--qrels", qrels, "--kinds", "magic"), "must be one of log-rank"
     yield ("fit", old, new, "--qrels", qrels, "--plot", "p.doc"), "svg"
     guard = tmp_path / "guard.json"
     Guard("z", 0.3, card={"measure": "nDCG@10"}).save(guard)
@@ -187,7 +210,7 @@ def test_one_topic_leaves_the_candidate_alone(tmp_path):
     rng = np.random.default_rng(0)
     old, new = (write_run(tmp_path / f"{name}.run", rng.random((1, 5))) for name in ("old", "new"))
     (tmp_path / "qrels.txt").write_text("q0 0 d1 1\n")
-    fit = fit_guard_to_runs(old, new, tmp_path / "qrels.txt")
+    fit = fit_guard_to_runs(old, new, tmp_path / "qrels.txt", anyway=True)
     assert str(fit.guard) == "none"
     assert "1 query can't tell guards apart" in fit.why
 
@@ -196,7 +219,7 @@ def test_one_topic_leaves_the_candidate_alone(tmp_path):
 def test_real_runs(tmp_path):
     home = Path(os.environ["SUREFOOT_DATA"]) / "trec-web-2012"
     old, new, qrels = (home / name for name in ("indri-ql-catb.run.gz", "indri-rm-catb.run.gz", "qrels.adhoc.txt"))
-    fit = fit_guard_to_runs(old, new, qrels)
+    fit = fit_guard_to_runs(old, new, qrels, anyway=True)
     scores = score_runs([old, new], qrels, "nDCG@10")
     assert fit.outcomes["none"] == pytest.approx(scores["indri-rm-catb"])
     assert fit.outcomes["baseline"] == pytest.approx(scores["indri-ql-catb"])

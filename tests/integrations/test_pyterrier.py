@@ -37,7 +37,7 @@ def test_a_guard_is_a_transformer():
     from surefoot.integrations.pyterrier import GuardTransformer
 
     old, new = results(0.8, 2), results(1.5, 3)
-    guard = Guard.fit(old, new, QRELS)
+    guard = Guard.fit(old, new, QRELS, anyway=True)
     guarded = GuardTransformer(guard, pt.Transformer.from_df(old), pt.Transformer.from_df(new))(TOPICS)
     assert {"qid", "query", "docno", "score", "rank"} <= set(guarded.columns)
     expected = score_runs({"g": guard.apply(old, new)}, QRELS, "AP")

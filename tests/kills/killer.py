@@ -27,8 +27,9 @@ VALID = "--valid valid.txt --resume"
 COMMANDS = {
     "train, LightGBM": f"{TRAIN} {VALID} --param bagging_fraction=0.5 --param bagging_freq=1",
     "train, XGBoost": f"{TRAIN} {VALID} --engine xgboost --param subsample=0.5",
-    "train, bags and a guard": f"{TRAIN} --resume --bags 4 --early-stopping 20 --guard lean",
-    "guard fit": "guard fit --baseline old.run --candidate new.run --qrels qrels.txt -o {output}/guard.json --force",
+    "train, bags and a guard": f"{TRAIN} --resume --bags 4 --early-stopping 20 --guard z",
+    "guard fit": "guard fit --baseline old.run --candidate new.run --qrels qrels.txt --anyway "
+    "-o {output}/guard.json --force",
     "tradeoff": f"tradeoff{TRAIN[5:]} --valid valid.txt --test test.txt --alpha 1,5 --n-resamples 50 --trees 15",
     "experiment": "experiment plan.toml -o {output}",
     "report": "report old.run new.run --qrels qrels.txt --measure nDCG@10 -o {output}/report.html --force",

@@ -55,7 +55,7 @@ def validate_program(model: Model, data: RankingData, file: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
-@pytest.mark.parametrize("kind", [None, "trees", "lean"])
+@pytest.mark.parametrize("kind", [None, "second-stage", "log-rank", "z"])
 def test_the_program_of_the_manual_ranks_as_the_model(
     engine: Any, kind: str | None, data: RankingData, tmp_path: Path
 ) -> None:
@@ -65,8 +65,8 @@ def test_the_program_of_the_manual_ranks_as_the_model(
     model = train(data, "feature:1", settings).model
     assert export_model(model, tmp_path / "ranker.json") == [tmp_path / "ranker.json"]
     validate_program(model, data, tmp_path / "ranker.json")
-    if kind == "lean":
-        bold = replace(model, guard=Guard("lean", 0.6, model.guard.scale, safety=0.4))  # type: ignore[union-attr]
+    if kind == "z":
+        bold = replace(model, guard=Guard("z", 0.6, model.guard.scale, safety=0.4))  # type: ignore[union-attr]
         export_model(bold, tmp_path / "bold.json")
         validate_program(bold, data, tmp_path / "bold.json")
 

@@ -62,7 +62,7 @@ def test_the_guard_is_fitted_on_scores_of_queries_that_the_bags_did_not_see(
     scores = data.column("1").astype(np.float64)
     expected = fit_second_stage(Pair.of(scores, trained.out_of_bag, data.bounds), data.labels, seed=QUICK.seed)
     assert trained.model.guard == expected
-    assert trained.model.guard.kind == "trees"
+    assert trained.model.guard.kind == "second-stage"
     seen = resolve_run(data, BASELINE, replace(QUICK, guard=None)).train().model.predict(data)
     assert expected != fit_second_stage(Pair.of(scores, seen, data.bounds), data.labels, seed=QUICK.seed)
 
@@ -81,7 +81,7 @@ def test_the_card_tells_what_both_do_on_queries_that_they_did_not_see(data: Rank
     assert card["unguarded"] == pytest.approx(validation(trained.out_of_bag))  # type: ignore[arg-type]
     assert card["validation"]["frisk"] < card["unguarded"]["frisk"]
     assert card["guard"] == {
-        "baseline": BASELINE, "form": "feature", "column": 1, "kind": "trees",
+        "baseline": BASELINE, "form": "feature", "column": 1, "kind": "second-stage",
         "why": "at strength 1, the largest of 0.25, 0.5, 0.75, 1.0 that costs at most 1 % of the mean out of bag",
     }  # fmt: skip
     assert card["validation"]["mean"] != validation(trained.model.predict(data))["mean"]
@@ -92,7 +92,7 @@ def test_a_second_stage_that_the_mean_can_not_bear_is_weakened_or_left_out(
 ) -> None:
     pair = Pair.of(data.column("1").astype(np.float64), trained.out_of_bag, data.bounds)
     judged = LabelledPair(pair, data.labels.astype(np.float64), Metric(cutoff=10).bind(data.labels, data.bounds))
-    trial = Trial(judged, np.arange(QUERIES), ("trees",), 0.5, QUICK.seed)
+    trial = Trial(judged, np.arange(QUERIES), ("second-stage",), 0.5, QUICK.seed)
     full, _ = trial.priced()
     for bearable in range(4):
         monkeypatch.setattr("surefoot.guard.trial.affordable", lambda guarded, alone, rows=bearable: rows)
@@ -184,7 +184,7 @@ def test_other_forms_of_features_are_known_wherever_the_model_ranks(form: str) -
 
 def test_few_queries_get_a_guard_that_needs_less() -> None:
     found = train(rankings(queries=60), BASELINE, QUICK).model
-    assert found.guard.kind != "trees"  # type: ignore[union-attr]
+    assert found.guard.kind != "second-stage"  # type: ignore[union-attr]
     assert found.card["guard"]["why"]
 
 

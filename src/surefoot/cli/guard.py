@@ -37,18 +37,12 @@ def run_fit(arguments: argparse.Namespace) -> int:
         from surefoot.plots.style import ending_of
 
         ending_of(arguments.plot)  # an unknown ending is refused before the work, not after it
+    alpha = ALPHA if arguments.alpha is None else arguments.alpha
     with progress("Fitting guards") as report:
         fit = fit_guard_to_runs(
-            arguments.baseline,
-            arguments.candidate,
-            arguments.qrels,
-            measure=arguments.measure,
-            kinds=arguments.kinds,
-            alpha=ALPHA if arguments.alpha is None else arguments.alpha,
-            budget=_budget(arguments),
-            seed=arguments.seed,
-            progress=report,
-        )
+            arguments.baseline, arguments.candidate, arguments.qrels, measure=arguments.measure, kinds=arguments.kinds,
+            alpha=alpha, budget=_budget(arguments), anyway=arguments.anyway, seed=arguments.seed, progress=report,
+        )  # fmt: skip
     fit.guard.save(arguments.guard)
     if arguments.plot:
         from surefoot.plots.planes import guard_path
@@ -67,10 +61,13 @@ def _budget(arguments: argparse.Namespace) -> Budget | None:
     from surefoot.guard.certificate import Budget
 
     if arguments.budget is None:
-        if arguments.budget_of or arguments.confidence:
-            raise SurefootError("--budget-of and --confidence belong to a promise: give its --budget too")
+        if arguments.budget_of or arguments.confidence or arguments.approximate:
+            raise SurefootError(
+                "--budget-of, --confidence and --approximate are about a certificate: give its --budget too"
+            )
         return None
-    return Budget(arguments.budget, arguments.budget_of or "frisk", arguments.confidence or 0.9)
+    of, confidence = arguments.budget_of or "frisk", arguments.confidence or 0.9
+    return Budget(arguments.budget, of, confidence, arguments.approximate)
 
 
 def run_apply(arguments: argparse.Namespace) -> int:
@@ -102,8 +99,10 @@ KINDS = {
             *RUNS,
             option("--qrels", required=True, metavar="FILE", help="relevance judgments"),
             option("--measure", default=DEFAULT_MEASURE, metavar="NAME", help=f"(default: {DEFAULT_MEASURE})"),
-            option("--kinds", type=names, metavar="LIST", help="guards to choose from (default: lean,z,trees)"),
+            option("--kinds", type=names, metavar="LIST",
+                   help="kinds to choose from (default: log-rank,z,second-stage)"),
             option("--alpha", type=number, metavar="A", help="weight of F_Risk against the mean (default: 0.5)"),
+            option("--anyway", action="store_true", help="fit even if the candidate's mean is below the baseline's"),
             *grouped(
                 "certificate",
                 option("--budget", type=number, metavar="B", help="certify that no more than B is lost"),
@@ -111,6 +110,8 @@ KINDS = {
                        help="the quantity that must not exceed B: the mean loss, the fraction of queries that lose "
                        "more than 20%%, the mean loss of the worst tenth (default: frisk)"),
                 option("--confidence", type=number, metavar="P", help="confidence of the certificate (default: 0.9)"),
+                option("--approximate", action="store_true",
+                       help="assume that no query loses more than the largest loss seen, to need fewer queries"),
             ),
             SEED,
             option("--plot", type=NewFile, metavar="FILE", help="draw the path from the baseline to the candidate"),

@@ -4,6 +4,9 @@ The path leads from the baseline's own ranking, which loses nothing, to the guar
 in this order, each at the same error, until one fails. So a step that breaks the budget is certified with at most that
 probability, whatever the number of steps (fixed-sequence testing: Angelopoulos, Bates, Candès, Jordan and Lei, *Learn
 then test*). The tests are bets, see `surefoot.stats.betting`.
+
+A test that is valid for every distribution must allow for rare losses of 1 that no query has shown, which takes many
+queries. An approximate budget assumes that no query loses more than the largest loss seen, and says so.
 """
 
 from __future__ import annotations
@@ -39,6 +42,9 @@ LEAST_LIMIT = 1e-4
 ROUNDING = 1e-9
 """The rounding error that a loss may have above 1."""
 
+ENOUGH_LOSSES = 5
+"""With fewer losing queries the largest loss seen says little, and an approximate budget allows for a loss of 1."""
+
 THRESHOLDS = 8
 """The number of thresholds in the test of a tail, from 0 to below the budget."""
 
@@ -48,15 +54,17 @@ class Budget:
     """How much may be lost against the baseline, and with which confidence.
 
     ``of`` is ``frisk`` (the mean loss), ``loss20`` (the fraction of queries that lose more than 20 %) or ``tail`` (the
-    mean loss of the worst tenth of queries).
+    mean loss of the worst tenth of queries). If it is ``approximate``, no query is assumed to lose more than the
+    largest loss seen.
 
     >>> Budget(0.01)
-    Budget(limit=0.01, of='frisk', confidence=0.9)
+    Budget(limit=0.01, of='frisk', confidence=0.9, approximate=False)
     """
 
     limit: float
     of: str = "frisk"
     confidence: float = 0.9
+    approximate: bool = False
 
     def __post_init__(self) -> None:
         choose(self.of, PROMISES, "the measure of a budget")
@@ -70,15 +78,26 @@ class Budget:
         """The probability that the promise is broken."""
         return 1 - self.confidence
 
-    def p_value(self, x: FloatArray, baseline: FloatArray) -> float:
-        """The p value of the hypothesis that the budget is broken; the queries are in random order."""
+    def largest_loss(self, steps: FloatArray, baseline: FloatArray) -> float:
+        """The largest loss that a query can have: 1, or if this is approximate the largest of these steps (rows)."""
+        loss = np.maximum(baseline - steps, 0.0)
+        seen = self.approximate and np.count_nonzero(loss.max(axis=0, initial=0.0)) >= ENOUGH_LOSSES
+        return float(loss.max()) if seen else 1.0
+
+    def p_value(self, x: FloatArray, baseline: FloatArray, largest: float = 1.0) -> float:
+        """The p value of the hypothesis that the budget is broken; the queries are in random order.
+
+        No query loses more than ``largest``.
+        """
+        if self.of != "loss20" and self.limit >= largest:
+            return 0.0
         loss = np.maximum(baseline - x, 0.0)
-        largest = float(loss.max(initial=0.0))
-        if largest > 1 + ROUNDING:
+        most = float(loss.max(initial=0.0))
+        if most > 1 + ROUNDING:
             raise SurefootError(
-                f"a query lost {largest:g}; a budget is tested for measures between 0 and 1, so choose one of these"
+                f"a query lost {most:g}; a budget is tested for measures between 0 and 1, so choose one of these"
             )
-        return _TESTS[self.of](np.minimum(loss, 1.0), baseline, self)
+        return _TESTS[self.of](np.minimum(loss, largest), baseline, self, largest)
 
     def measured(self, x: FloatArray, baseline: FloatArray) -> float:
         """The loss on these queries."""
@@ -107,6 +126,7 @@ LIKE_THESE = (
     "Queries like these are drawn at random from where these came from (they are exchangeable); another mix of "
     "queries, or other judgments, is not covered."
 )
+ASSUMED = "Approximate: no query is assumed to lose more than {largest:.3f}, the largest loss seen."
 PROMISES: Mapping[str, str] = {
     "frisk": "F_Risk, the mean loss against the baseline, is at most {limit:.3f}",
     "loss20": "at most {limit:.1%} of queries lose more than 20 % against the baseline",
@@ -167,9 +187,9 @@ def certify(
     order = generator(seed).permutation(baseline.size)
     steps = np.stack([np.asarray(measure_at(safety), np.float64) for safety in PATH])
     p = np.full(len(PATH), np.nan)  # steps after a failure are not tested
-    passed = 0
+    passed, largest = 0, budget.largest_loss(steps, baseline)
     for x in steps:
-        p[passed] = budget.p_value(x[order], baseline[order])
+        p[passed] = budget.p_value(x[order], baseline[order], largest)
         if p[passed] > budget.error:
             break
         passed += 1
@@ -183,14 +203,16 @@ def certify(
         "p": p,
         "certified": np.arange(p.size) < passed,
     }
+    approximate = {"approximate": True} if budget.approximate else {}
     stated = signature(
-        "certificate", budget=budget.limit, of=budget.of, confidence=budget.confidence, queries=baseline.size, seed=seed
-    )
-    words = _words(budget, safety, cost, steps[passed] if passed < p.size else None, baseline)
+        "certificate", budget=budget.limit, of=budget.of, confidence=budget.confidence, **approximate,
+        queries=baseline.size, seed=seed,
+    )  # fmt: skip
+    words = _words(budget, safety, cost, steps[passed] if passed < p.size else None, baseline, largest)
     return Certificate(stated, columns, budget=budget, safety=safety, cost=cost, queries=baseline.size, words=words)
 
 
-def queries_needed(x: FloatArray, baseline: FloatArray, budget: Budget) -> int | None:
+def queries_needed(x: FloatArray, baseline: FloatArray, budget: Budget, largest: float = 1.0) -> int | None:
     """About how many queries like these would be enough; None if these break the budget.
 
     The test is repeated on more and more copies of the queries, up to `MOST_QUERIES`.
@@ -198,28 +220,31 @@ def queries_needed(x: FloatArray, baseline: FloatArray, budget: Budget) -> int |
     if budget.measured(x, baseline) >= budget.limit:
         return None
     random = generator(0)
-    size = max(budget.fewest_queries, x.size)
+    size = max(budget.fewest_queries if largest == 1 else 1, x.size)
     while size < MOST_QUERIES:
         drawn = random.permutation(np.resize(np.arange(x.size), size))
-        if budget.p_value(x[drawn], baseline[drawn]) <= budget.error:
+        if budget.p_value(x[drawn], baseline[drawn], largest) <= budget.error:
             return size
         size = math.ceil(size * 1.25)
     return MOST_QUERIES
 
 
-def _words(budget: Budget, safety: float, cost: float, next_step: FloatArray | None, baseline: FloatArray) -> str:
+def _words(
+    budget: Budget, safety: float, cost: float, next_step: FloatArray | None, baseline: FloatArray, largest: float
+) -> str:
     promise = PROMISES[budget.of].format(limit=budget.limit)
     confidence = f"with {budget.confidence:.0%} confidence".replace("%", " %")
     if safety < 1:
         price = f"it costs {cost:.1%} of the mean beside the guard without a promise".replace("%", " %")
-        return f"On queries like these {promise} {confidence}: {price}. {LIKE_THESE}"
+        assumed = "" if largest == 1 else f" {ASSUMED.format(largest=largest)}"
+        return f"On queries like these {promise} {confidence}: {price}. {LIKE_THESE}{assumed}"
     fewest = budget.fewest_queries
-    if baseline.size < fewest:
+    if baseline.size < fewest and largest == 1:
         return (
             f"No promise: {counted(baseline.size, 'query')} can't show {confidence} that {promise}, even if none "
             f"lost; the test needs {fewest:,} at least. The baseline's own ranking is kept."
         )
-    needed = None if next_step is None else queries_needed(next_step, baseline, budget)
+    needed = None if next_step is None else queries_needed(next_step, baseline, budget, largest)
     if needed is None:
         return (
             f"No promise: even the safest blend breaks the budget on these queries ({promise}), so the baseline stays."
@@ -231,31 +256,31 @@ def _words(budget: Budget, safety: float, cost: float, next_step: FloatArray | N
     )
 
 
-def _test_mean(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:
-    return float(betting_p_value(loss, budget.limit, budget.error))
+def _test_mean(loss: FloatArray, baseline: FloatArray, budget: Budget, largest: float) -> float:
+    return float(betting_p_value(loss / largest, budget.limit / largest, budget.error))
 
 
-def _test_share(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:
+def _test_share(loss: FloatArray, baseline: FloatArray, budget: Budget, largest: float) -> float:
     """The binomial test, which is exact."""
     return binomial_cdf(int(np.count_nonzero(large_losses(-loss, baseline))), loss.size, budget.limit)
 
 
-def _test_tail(loss: FloatArray, baseline: FloatArray, budget: Budget) -> float:
+def _test_tail(loss: FloatArray, baseline: FloatArray, budget: Budget, largest: float) -> float:
     """If the tail's mean is above the limit B, then E max(L - t, 0) > TAIL (B - t) for every threshold t.
 
     So a bet against each of them is fair or worse, and so is their average: Rockafellar and Uryasev's form of the
     conditional value at risk.
     """
     thresholds = budget.limit * np.arange(THRESHOLDS) / THRESHOLDS
-    means = TAIL * (budget.limit - thresholds) / (1 - thresholds)
+    means = TAIL * (budget.limit - thresholds) / (largest - thresholds)
     p = [
-        float(betting_p_value(np.maximum(loss - threshold, 0) / (1 - threshold), mean, budget.error))
+        float(betting_p_value(np.maximum(loss - threshold, 0) / (largest - threshold), mean, budget.error))
         for threshold, mean in zip(thresholds, means, strict=True)
     ]
     return min(1.0, 1 / float(np.mean(1 / np.array(p))))
 
 
-_TESTS: dict[str, Callable[[FloatArray, FloatArray, Budget], float]] = {
+_TESTS: dict[str, Callable[[FloatArray, FloatArray, Budget, float], float]] = {
     "frisk": _test_mean,
     "loss20": _test_share,
     "tail": _test_tail,

@@ -14,10 +14,9 @@ from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.analysis.intervals import difference_intervals
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.guard.certificate import PATH, Budget, Certificate, certify
-from surefoot.guard.guard import TREES, Guard
+from surefoot.guard.guard import SECOND_STAGE, Guard
 from surefoot.guard.pairs import Pair
-from surefoot.guard.second_stage import FEWEST_QUERIES
-from surefoot.guard.trial import ALPHA, CHOICES, LEFT_ALONE, WEIGHTS, LabelledPair, PerQuery, Trial
+from surefoot.guard.trial import ALPHA, CHOICES, LEFT_ALONE, SECOND_STAGE_PAYS, LabelledPair, PerQuery, Trial
 from surefoot.lambdas.metrics import Metric
 from surefoot.results import Column, Result, signature
 from surefoot.risk.statistics import Comparison
@@ -33,14 +32,13 @@ RESAMPLES = 2_000
 
 @dataclass(frozen=True, eq=False)
 class GuardChoice:
-    """The guard that a trial chose and why, with its certificate if there was a budget.
+    """The guard that a trial chose, with the reason on its card, and its certificate if there was a budget.
 
     ``queries`` are those of the certificate, or else those of the trial.
     """
 
     trial: Trial
     guard: Guard
-    why: str
     queries: IntArray
     certificate: Certificate | None = None
 
@@ -62,21 +60,22 @@ def choose_guard(
     stated = signature("guard", measure=measure, alpha=alpha, kinds=trial.kinds, queries=len(trial), seed=seed)
     guard = replace(guard, card={"measure": measure, "queries": len(trial), "signature": stated, "why": why})
     if budget is None:
-        return GuardChoice(trial, guard, why, chosen_on)
+        return GuardChoice(trial, guard, chosen_on)
     certificate = certify(
         lambda safety: judged.measured(guard.towards_baseline(safety))[held], judged.baseline[held], budget, seed
     )
-    why = _with_promise(why, certificate.safety)
-    card = {**guard.card, "why": why, "certificate": certificate.to_card()}
-    return GuardChoice(trial, replace(guard, safety=certificate.safety, card=card), why, held, certificate)
+    card = {"why": _with_promise(why, certificate.safety), "certificate": certificate.to_card()}
+    guard = replace(guard, safety=certificate.safety, card={**guard.card, **card})
+    return GuardChoice(trial, guard, held, certificate)
 
 
 @dataclass(frozen=True, eq=False)
 class GuardFit(Result):
-    """A guard, and a table of all kinds of guards on queries that they did not see.
+    """A guard, and a table of the kinds to choose from on queries that they did not see.
 
-    Each row is a kind of guard whose weight was chosen without the queries that it is measured on; the row ``chosen``
-    is the whole procedure, with the choice of the kind. Changes are against the candidate without a guard.
+    The first rows are the baseline and the candidate without a guard (``none``). Each other row is a kind of guard
+    whose weight was chosen without the queries that it is measured on; the row ``chosen`` is the whole procedure, with
+    the choice of the kind. Changes are against the candidate without a guard.
 
     ``guard`` was chosen on all queries, for the reason ``why``. ``outcomes`` holds the metric of each query for the
     baseline, the candidate (``none``), each kind and ``chosen``. With a budget all of this is about the queries that
@@ -122,6 +121,7 @@ def fit_guard(
     kinds: Sequence[str] | None = None,
     alpha: float = ALPHA,
     budget: Budget | None = None,
+    anyway: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> GuardFit:
@@ -141,13 +141,14 @@ def fit_guard(
     measure
         The name of the metric.
     kinds
-        The kinds of guards to choose from; by default ``lean``, ``z`` and, from 100 queries on, the second stage
-        (``trees``). All others are in the table too.
+        The kinds of guards to choose from; by default ``log-rank``, ``z`` and, from 400 queries on, ``second-stage``.
     alpha
         How many points of the mean a point of F_Risk is worth.
     budget
         How much may be lost. The guard is then chosen on a part of the queries, and its strength is tested on the
         others.
+    anyway
+        Fit a guard even if the candidate's mean is below the baseline's, which is an error otherwise.
     seed
         Random seed of the folds, the second stage, and the queries that are held out for the test.
     progress
@@ -162,38 +163,53 @@ def fit_guard(
     --------
     >>> rng = generator(0)
     >>> truth = rng.normal(size=600)
-    >>> old, new = truth + rng.normal(size=600), truth + rng.normal(size=600)
+    >>> old, new = truth + rng.normal(size=600), truth + 0.6 * rng.normal(size=600)
     >>> fit = fit_guard(old, new, truth > 1, np.arange(0, 601, 10), kinds=["z"])
     >>> str(fit.guard), fit["guard"].tolist()
-    ('z 0.6', ['none', 'lean', 'z', 'minmax', 'ranks', 'cap', 'fallback', 'chosen'])
+    ('z 0.35', ['baseline', 'none', 'z', 'chosen'])
     """
     pair = Pair.of(baseline_scores, candidate_scores, offsets)
     grades = _validate_labels(labels, pair)
     judged = LabelledPair(pair, grades, Metric(cutoff=10).bind(grades, pair.bounds) if metric is None else metric)
-    choice = choose_guard(
-        judged, measure, kinds=kinds, alpha=alpha, budget=budget, seed=seed, progress=progress
+    return fit_judged(
+        judged, measure, anyway, kinds=kinds, alpha=alpha, budget=budget, seed=seed, progress=progress
     )  # fmt: skip
+
+
+def fit_judged(judged: LabelledPair, measure: str, anyway: bool = False, **options: Any) -> GuardFit:
+    """Fit a guard to a labelled pair; the options are those of `choose_guard`."""
+    if not anyway:
+        _refuse_worse(judged.baseline.mean(), judged.measured(Guard()).mean())
+    choice = choose_guard(judged, measure, **options)
     outcomes = {"baseline": choice.trial.baseline, **dict(choice.trial.nested())}
     return GuardFit(
         choice.guard.card["signature"],
         table_of(outcomes, measure),
         guard=choice.guard,
-        why=choice.why,
+        why=choice.guard.card["why"],
         outcomes=outcomes,
         certificate=choice.certificate,
         path=_path(choice.guard, judged, choice.queries),
     )
 
 
+def _refuse_worse(baseline: float, candidate: float) -> None:
+    if candidate < baseline:
+        raise SurefootError(
+            f"the candidate's mean, {candidate:.4f}, is below the baseline's, {baseline:.4f}: keep the baseline. "
+            "--anyway (in Python anyway=True) fits a guard nevertheless"
+        )
+
+
 def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, IntArray]:
     """The queries to choose a guard on, and those that are held out to test a budget.
 
-    Half are held out, or twice as many as the test needs at least, if that is more.
+    Half are held out, or twice as many as the test needs at least, if that is more and the budget not approximate.
     """
     if budget is None:
         return np.arange(queries), np.arange(0)
     order = generator(seed).permutation(queries)
-    held = min(queries, max(queries // 2, 2 * budget.fewest_queries))
+    held = queries // 2 if budget.approximate else min(queries, max(queries // 2, 2 * budget.fewest_queries))
     return np.sort(order[held:]), np.sort(order[:held])
 
 
@@ -217,16 +233,16 @@ def _with_promise(why: str, safety: float) -> str:
 
 def table_of(outcomes: Mapping[str, FloatArray], measure: str) -> dict[str, Column]:
     """The effect of each guard on the mean and on F_Risk, with 95 % paired intervals, and on losses."""
-    baseline, names = outcomes["baseline"], [name for name in outcomes if name != "baseline"]
+    baseline = outcomes["baseline"]
     if not baseline.size:  # the certificate needs all queries
         return {name: [] for name in COLUMNS}
     scores = Scores(np.stack(list(outcomes.values())), list(outcomes), range(baseline.size), measure)
-    compared = Comparison.of(np.stack([outcomes[name] for name in names]), baseline)
-    changes = np.stack([_changes(scores, name) for name in names])
+    compared = Comparison.of(scores.values, baseline)
+    changes = np.stack([_changes(scores, name) for name in outcomes])
     counts = {"losses": compared.losses.n, "loss20": compared.loss20}
     return {
-        "guard": names,
-        "mean": scores.values[1:].mean(axis=1),
+        "guard": list(outcomes),
+        "mean": scores.values.mean(axis=1),
         "frisk": compared.frisk,
         **{name: count.astype(np.int64) for name, count in counts.items()},
         **dict(zip(COLUMNS[5:], changes.T, strict=True)),
@@ -245,10 +261,10 @@ def _changes(scores: Scores, name: str) -> FloatArray:
 
 def _kinds(kinds: Sequence[str] | None, queries: int) -> Iterator[str]:
     if kinds is None:
-        yield from (kind for kind in CHOICES if kind != TREES or queries >= FEWEST_QUERIES)
+        yield from (kind for kind in CHOICES if kind != SECOND_STAGE or queries >= SECOND_STAGE_PAYS)
         return
     for kind in kinds:
-        yield choose(kind, (*WEIGHTS, TREES), "the kind of a guard")
+        yield choose(kind, CHOICES, "the kind of a guard")
 
 
 def _validate_labels(labels: npt.ArrayLike, pair: Pair) -> FloatArray:

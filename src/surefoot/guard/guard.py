@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 FORMAT = "surefoot guard 1"
 
-FUSION_CONSTANT = 60.0
-"""k of reciprocal ranks, 1 / (k + rank): Cormack, Clarke and Büttcher, SIGIR 2009."""
-
 FEATURES = (
     "score", "gap", "z", "candidate_rank", "baseline_rank", "rank_difference", "baseline_min_max", "lean", "spread",
     "overlap", "documents",
@@ -71,16 +68,22 @@ def candidate_only(pair: Pair, weight: float, scale: Scale) -> FloatArray:
     return pair.candidate.scores
 
 
-def lean(pair: Pair, weight: float, scale: Scale) -> FloatArray:
-    """The candidate's score plus a term of the baseline's score over its rank.
-
-    The baseline's first documents tend to stay there, the more so the larger their scores and the closer together the
-    candidate's scores are. Where the candidate's scores are far apart, the term hardly matters.
-    """
-    return pair.candidate.filled / scale.spread + weight * lean_term(pair, scale)
+def z_scores(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """Interpolation of z scores: each ranker's scores in standard deviations from their mean in the query."""
+    return (1 - weight) * pair.candidate.z + weight * pair.baseline.z
 
 
-def lean_term(pair: Pair, scale: Scale) -> FloatArray:
+def log_ranks(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """Interpolation of log ranks. It needs no scores; documents that a ranker did not return come after its last."""
+    return -((1 - weight) * np.log(pair.candidate.rank) + weight * np.log(pair.baseline.rank))
+
+
+def interpolation(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """The candidate's score plus a term of the baseline's score over its rank; served for files of 0.1 and 0.2."""
+    return pair.candidate.filled / scale.spread + weight * baseline_term(pair, scale)
+
+
+def baseline_term(pair: Pair, scale: Scale) -> FloatArray:
     """max(b - floor, 0) / rank, in units of its average for the first document."""
     above = np.maximum(pair.baseline.filled - scale.floor, 0.0) / scale.top
     if pair.baseline.is_missing is not None:
@@ -88,56 +91,30 @@ def lean_term(pair: Pair, scale: Scale) -> FloatArray:
     return above / pair.baseline.rank
 
 
-def z_scores(pair: Pair, weight: float, scale: Scale) -> FloatArray:
-    """Interpolation of z scores: each ranker's scores in standard deviations from their mean in the query."""
-    return (1 - weight) * pair.candidate.z + weight * pair.baseline.z
-
-
-def min_max(pair: Pair, weight: float, scale: Scale) -> FloatArray:
-    """Interpolation of scores mapped to 0..1 in each query."""
-    return (1 - weight) * pair.candidate.min_max + weight * pair.baseline.min_max
-
-
-def reciprocal_ranks(pair: Pair, weight: float, scale: Scale) -> FloatArray:
-    """Interpolation of 1 / (60 + rank). It needs no scores."""
-    return (1 - weight) / (FUSION_CONSTANT + pair.candidate.rank) + weight / (FUSION_CONSTANT + pair.baseline.rank)
-
-
-def cap(pair: Pair, weight: float, scale: Scale) -> FloatArray:
-    """The candidate's ranks, at most 1 / weight away from the baseline's. It needs no scores."""
-    most = 1.0 / weight if weight > 0 else np.inf
-    return -np.clip(pair.candidate.rank, pair.baseline.rank - most, pair.baseline.rank + most)
-
-
-def fallback(pair: Pair, weight: float, scale: Scale) -> FloatArray:
-    """The baseline's ranking for queries in which the candidate's spread is below ``weight`` times the usual."""
-    unsure = pair.candidate.to_rows(pair.candidate.spread) < weight * scale.spread
-    return np.where(unsure, pair.baseline.z, pair.candidate.z)
-
-
 BLENDS: dict[str, Callable[[Pair, float, Scale], FloatArray]] = {
     "none": candidate_only,
-    "lean": lean,
     "z": z_scores,
-    "minmax": min_max,
-    "ranks": reciprocal_ranks,
-    "cap": cap,
-    "fallback": fallback,
+    "log-rank": log_ranks,
+    "interpolation": interpolation,
 }
 """The guards that a weight determines, by their names in files."""
 
-TREES = "trees"
-"""The guard that is learned: the second stage."""
+SECOND_STAGE = "second-stage"
+"""The guard that is learned."""
 
-KINDS = (*BLENDS, TREES)
+KINDS = (*BLENDS, SECOND_STAGE)
+
+RENAMED = {"lean": "interpolation", "trees": SECOND_STAGE}
+"""Kinds in files of 0.2 by their present names."""
+REMOVED = ("minmax", "ranks", "cap", "fallback")
 
 
 def features_of(pair: Pair, scale: Scale) -> FloatArray:
     """The eleven features of the second stage (rows) of each document.
 
     Of the candidate: the score over the usual spread, the gap to the query's first, z in the query, log of the rank.
-    Of the baseline: log of the rank, the difference of the candidate's log rank to it, the score mapped to 0..1, the
-    term of `lean`. Of the query: its spread over the usual, the overlap of the first ten, log of the number of
+    Of the baseline: log of the rank, the difference of the candidate's log rank to it, the score mapped to 0..1,
+    `baseline_term`. Of the query: its spread over the usual, the overlap of the first ten, log of the number of
     documents.
     """
     candidate, baseline = pair.candidate, pair.baseline
@@ -149,7 +126,7 @@ def features_of(pair: Pair, scale: Scale) -> FloatArray:
     np.log(features[3:5], out=features[3:5])
     np.subtract(features[3], features[4], out=features[5])
     features[6] = baseline.min_max
-    features[7] = lean_term(pair, scale)
+    features[7] = baseline_term(pair, scale)
     features[8] = candidate.to_rows(candidate.spread / scale.spread)
     features[9] = candidate.to_rows(pair.overlap)
     features[10] = candidate.to_rows(np.log(candidate.sizes))
@@ -163,8 +140,7 @@ class Guard:
     Parameters
     ----------
     kind : str
-        ``none``, ``lean``, ``z``, ``minmax``, ``ranks``, ``cap``, ``fallback`` or ``trees``; docs/guard.md has the
-        formulas.
+        ``none``, ``z``, ``log-rank``, ``second-stage`` or ``interpolation``; docs/guard.md has the formulas.
     weight : float
         The weight of the baseline.
     scale : Scale
@@ -197,11 +173,11 @@ class Guard:
             raise SurefootError(f"the weight of a guard must be 0 or more; got {self.weight:g}")
         if not 0 <= self.safety <= 1:
             raise SurefootError(f"the safety of a guard must lie from 0 to 1; got {self.safety:g}")
-        if (self.kind == TREES) != bool(self.trees):
-            raise SurefootError("a guard has trees if its kind is trees, and only then")
+        if (self.kind == SECOND_STAGE) != bool(self.trees):
+            raise SurefootError(f"a guard has trees if its kind is {SECOND_STAGE}, and only then")
 
     def __str__(self) -> str:
-        own = self.kind if self.kind in ("none", TREES) else f"{self.kind} {self.weight:g}"
+        own = self.kind if self.kind in ("none", SECOND_STAGE) else f"{self.kind} {self.weight:g}"
         return f"{own}, {self.safety:g} towards the baseline" if self.safety else own
 
     def rank(self, baseline_scores: npt.ArrayLike, candidate_scores: npt.ArrayLike) -> IntArray:
@@ -210,13 +186,15 @@ class Guard:
         Parameters
         ----------
         baseline_scores, candidate_scores
-            A score for each document, minus infinity if the ranker did not return it.
+            A score for each document, minus infinity or None if the ranker did not return it.
 
         Returns
         -------
         array
             The indices of the documents, best first. Ties are broken by the candidate, then by the order given.
         """
+        if np.size(baseline_scores) == np.size(candidate_scores) == 0:
+            return np.empty(0, np.intp)
         pair = Pair.of(baseline_scores, candidate_scores)
         order = pair.candidate.order
         return order[(-self.scores(pair)[order]).argsort(kind="stable")]
@@ -309,10 +287,11 @@ class Guard:
             raise SurefootError(f"damaged guard: expected finite numbers for weight, safety and scale; see {wrong}")
         if found["trees"] and tuple(found["features"]) != FEATURES:
             raise SurefootError("damaged guard: its trees are over other features")
+        if found["kind"] in REMOVED:
+            raise SurefootError(f"guards of kind {found['kind']} are no longer served; fit it again")
+        own = RENAMED.get(str(found["kind"]), str(found["kind"]))
         trees = tuple(Tree.from_json(tree, len(FEATURES)) for tree in found["trees"])
-        return cls(
-            str(found["kind"]), found["weight"], Scale(**found["scale"]), trees, found["safety"], dict(found["card"])
-        )
+        return cls(own, found["weight"], Scale(**found["scale"]), trees, found["safety"], dict(found["card"]))
 
     def save(self, path: PathLike) -> None:
         """Write it as JSON, atomically.
@@ -321,8 +300,8 @@ class Guard:
         --------
         >>> import pathlib, tempfile
         >>> file = pathlib.Path(tempfile.mkdtemp(), "guard.json")
-        >>> Guard("lean", 0.6).save(file)
-        >>> Guard.load(file) == Guard("lean", 0.6)
+        >>> Guard("z", 0.3).save(file)
+        >>> Guard.load(file) == Guard("z", 0.3)
         True
         """
         from surefoot.io.atomic import digest_of, write_text

@@ -166,7 +166,7 @@ class Pair:
         if b.size != c.size:
             raise SurefootError(
                 f"the baseline scores {counted(b.size, 'document')}, the candidate {c.size:,}; give both a score for "
-                "each document, minus infinity for one that a ranker did not return"
+                "each document, minus infinity or None for one that a ranker did not return"
             )
         limits = np.array([0, b.size]) if bounds is None else _validate_bounds(bounds, b.size)
         return cls(Scored(b, limits), Scored(c, limits), limits)
@@ -230,6 +230,9 @@ def _validate(scores: npt.ArrayLike, name: str) -> FloatArray:
     if array.ndim != 1 or array.size == 0:
         raise SurefootError(f"the {name}'s scores must be a list of one number per document; got {array.shape}")
     if not array.max() < np.inf:  # the maximum of anything with NaN is NaN
+        array = np.where([score is None for score in np.asarray(scores, object)], -np.inf, array)
+        if array.max() < np.inf:
+            return array
         bad = ~(array < np.inf)
         raise SurefootError(
             f"the {name}'s score of document {int(np.argmax(bad)) + 1} is {array[np.argmax(bad)]}; give a finite "

@@ -16,9 +16,9 @@ from surefoot.effectiveness.scoring import RunScorer
 from surefoot.effectiveness.sources import load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.guard.certificate import Budget
-from surefoot.guard.fitting import GuardFit, fit_guard
+from surefoot.guard.fitting import GuardFit, fit_judged
 from surefoot.guard.pairs import Pair, Scored
-from surefoot.guard.trial import ALPHA
+from surefoot.guard.trial import ALPHA, LabelledPair
 from surefoot.io.document_lists import Qrels, Run
 from surefoot.io.ids import COLLIDING
 from surefoot.native import kernel
@@ -86,16 +86,10 @@ class RunPair:
             Scored(joined(candidate.scores[c_row], np.full(left.size, -np.inf)), bounds),
             bounds,
         )
-        return cls(
-            baseline,
-            candidate,
-            topics,
-            pair,
-            candidate.text + b"\n" + baseline.text,
-            joined(candidate.start[c_row], baseline.start[left] + len(candidate.text) + 1),
-            joined(candidate.length[c_row], baseline.length[left]),
-            joined(candidate.codes[c_row], baseline.codes[left]),
-        )
+        start = joined(candidate.start[c_row], baseline.start[left] + len(candidate.text) + 1)
+        length = joined(candidate.length[c_row], baseline.length[left])
+        codes = joined(candidate.codes[c_row], baseline.codes[left])
+        return cls(baseline, candidate, topics, pair, candidate.text + b"\n" + baseline.text, start, length, codes)
 
     def run_by(self, scores: FloatArray, name: str) -> Run:
         """The run in which each topic's documents are ranked by these scores, without those of minus infinity.
@@ -148,6 +142,7 @@ def fit_guard_to_runs(
     kinds: Sequence[str] | None = None,
     alpha: float = ALPHA,
     budget: Budget | None = None,
+    anyway: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> GuardFit:
@@ -163,13 +158,13 @@ def fit_guard_to_runs(
         The judgments. The candidate must not have been trained on them.
     measure
         A measure as ir_measures names it.
-    kinds, alpha, budget, seed, progress
+    kinds, alpha, budget, anyway, seed, progress
         As in `fit_guard`.
 
     Returns
     -------
     GuardFit
-        The guard, and the table of all kinds out of sample.
+        The guard, and the table of the kinds out of sample.
 
     Examples
     --------
@@ -203,19 +198,11 @@ def fit_guard_to_runs(
     def metric(scores: FloatArray) -> FloatArray:
         return np.asarray(scorer.values(runs.run_by(scores, ""))[0, index])
 
-    fit = fit_guard(
-        runs.pair.baseline.scores,
-        runs.pair.candidate.scores,
-        runs.labels(judged),
-        runs.pair.bounds,
-        metric=metric,
-        measure=chosen.name,
-        kinds=kinds,
-        alpha=alpha,
-        budget=budget,
-        seed=seed,
-        progress=progress,
-    )
+    baseline_run = np.asarray(scorer.values(runs.baseline)[0, index])
+    labelled = LabelledPair(runs.pair, runs.labels(judged), metric, baseline_run)
+    fit = fit_judged(
+        labelled, chosen.name, anyway, kinds=kinds, alpha=alpha, budget=budget, seed=seed, progress=progress
+    )  # fmt: skip
     return fit.with_notes(runs.notes(topics), baseline=runs.baseline.name, candidate=runs.candidate.name)
 
 

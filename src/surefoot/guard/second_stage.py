@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.guard.guard import FEATURES, TREES, Guard, Scale, features_of
+from surefoot.guard.guard import FEATURES, SECOND_STAGE, Guard, Scale, features_of
 from surefoot.guard.pairs import Pair
 from surefoot.guard.trees import Tree
 from surefoot.lambdas import PairLoop
@@ -50,7 +50,7 @@ def fit_second_stage(pair: Pair, labels: npt.ArrayLike, *, seed: int = 0, featur
     Returns
     -------
     Guard
-        Its kind is ``trees``.
+        Its kind is ``second-stage``.
     """
     try:
         import lightgbm as lgb
@@ -69,7 +69,7 @@ def fit_second_stage(pair: Pair, labels: npt.ArrayLike, *, seed: int = 0, featur
     for draw in range(SEEDS):
         booster = lgb.train({**PARAMS, "seed": seed * SEEDS + draw, "objective": objective}, data, N_TREES)
         trees += trees_of(booster.model_to_string())
-    return Guard(TREES, scale=scale, trees=tuple(trees)).at_strength(1 / SEEDS)
+    return Guard(SECOND_STAGE, scale=scale, trees=tuple(trees)).at_strength(1 / SEEDS)
 
 
 def _ucro(pair: Pair, labels: npt.NDArray[np.float32]) -> Any:

@@ -1,15 +1,13 @@
 """All guards tried on queries that they did not see, and the choice between them: nested cross-validation.
 
-Between two halves of a query set the mean of a metric moves by half a percent, more than a guard may cost, so the best
-mean is mostly chance. Guards are compared by U_Risk instead, where their gain is systematic: losses shrink. With few
-queries the largest U_Risk is mostly chance too. So there is a default, and another guard is taken only if it is better
-by more than a standard error of the difference. If the guard taken has no larger U_Risk than the candidate, the
+Guards are compared by U_Risk. With few queries the largest U_Risk is mostly chance, so the gain of each guard is shrunk
+towards the gain that its kind and weight had on average over other pairs of rankers. If no guard has a gain, the
 candidate is left as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,16 +17,13 @@ import numpy.typing as npt
 from surefoot._seeds import generator
 from surefoot._typing import BoolArray, FloatArray, IntArray, Progress
 from surefoot.errors import counted
-from surefoot.guard.guard import TREES, Guard, Scale
+from surefoot.guard.guard import SECOND_STAGE, Guard
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import fit_second_stage
 from surefoot.risk.values import Linear
 
 ALPHA = 0.5
 """How many points of the mean a point of F_Risk is worth."""
-
-ERRORS = 1.0
-"""Standard errors by which a guard must be better than the default."""
 
 STRENGTHS = (0.25, 0.5, 0.75, 1.0)
 """Strengths of a recipe's second stage, from weak to strong."""
@@ -47,22 +42,18 @@ FITS = FOLDS * (FOLDS + 1) // 2
 FEWEST = 10
 """With fewer queries no guard is chosen."""
 
-WEIGHTS: Mapping[str, Sequence[float]] = {
-    "lean": (0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5, 2.0),
-    "z": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
-    "minmax": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
-    "ranks": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7),
-    "cap": (0.02, 0.05, 0.1, 0.2, 1 / 3, 0.5),
-    "fallback": (0.25, 0.5, 0.75, 1.0),
-}
-"""The weights tried of each guard."""
+WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
+"""The weights tried of each guard that has one."""
 
-DEFAULTS = {"lean": 0.6, "z": 0.2, "minmax": 0.2, "ranks": 0.2, "cap": 0.1, "fallback": 0.75}
-"""The weight of each guard that is taken unless another is better."""
+PEAKS = {"log-rank": 0.35, "z": 0.3}
+"""The kinds that have a weight, and the weight that gained most over the development pairs of docs/studies/guard.md."""
 
-CHOICES = ("lean", "z", TREES)
-"""The kinds to choose from by default. Each further kind makes the choice noisier, and on the collection that the rule
-was made on (see docs/studies/guard.md) the others added nothing."""
+PRIOR_GAIN, PRIOR_QUERIES = 0.3, 80
+"""The prior: so large a gain of U_Risk at the peak, in units of the candidate's F_Risk, seen on so many queries."""
+
+CHOICES = (*PEAKS, SECOND_STAGE)
+SECOND_STAGE_PAYS = 400
+"""The number of queries from which the second stage was better than the others."""
 
 LEFT_ALONE, CHOSEN = "none", "chosen"
 
@@ -74,6 +65,8 @@ class LabelledPair:
     pair: Pair
     labels: FloatArray
     metric: PerQuery
+    baseline_run: FloatArray | None = None
+    """The baseline's metric on each query, if its ties are broken by its run."""
 
     def measured(self, guard: Guard) -> FloatArray:
         """The metric of each query under a guard."""
@@ -82,6 +75,8 @@ class LabelledPair:
     @cached_property
     def baseline(self) -> FloatArray:
         """The baseline's metric on each query; its ties are not broken by the candidate."""
+        if self.baseline_run is not None:
+            return self.baseline_run
         return np.asarray(self.metric(self.pair.baseline.falling()), np.float64)
 
 
@@ -113,18 +108,18 @@ class Trial:
     @cached_property
     def designs(self) -> list[Guard]:
         """The guards that need no labels; the candidate is the first."""
-        scale = Scale.of(self.judged.pair.select(self.queries)) if len(self) else Scale()
-        return [Guard(), *(Guard(kind, weight, scale) for kind in WEIGHTS for weight in WEIGHTS[kind])]
+        return [Guard(), *(Guard(kind, weight) for kind in PEAKS if kind in self.kinds for weight in WEIGHTS)]
 
     @cached_property
     def names(self) -> npt.NDArray[np.str_]:
         """The kind of each row of `values`."""
-        return np.array([guard.kind for guard in self.designs] + [TREES] * (TREES in self.kinds))
+        return np.array([guard.kind for guard in self.designs] + [SECOND_STAGE] * (SECOND_STAGE in self.kinds))
 
     @cached_property
-    def eligible(self) -> IntArray:
-        """The rows of `values` to choose from."""
-        return np.flatnonzero(np.isin(self.names, (LEFT_ALONE, *self.kinds)))
+    def prior(self) -> FloatArray:
+        """The expected gain of each row of `values`, in units of the candidate's F_Risk."""
+        gains = [expected_gain(guard) for guard in self.designs]
+        return np.array(gains + [PRIOR_GAIN] * (SECOND_STAGE in self.kinds))
 
     @cached_property
     def designed(self) -> FloatArray:
@@ -142,7 +137,7 @@ class Trial:
 
     def values(self, without: int | None = None) -> FloatArray:
         """The metric of all guards on each query, learned ones fitted without the query's fold and without this one."""
-        if TREES not in self.kinds:
+        if SECOND_STAGE not in self.kinds:
             return self.designed
         learned = np.empty(len(self))
         for fold in range(FOLDS):
@@ -193,22 +188,15 @@ class Trial:
         return fit_second_stage(pair.select(queries), labels[pair.rows(queries)], seed=self.seed)
 
     def choose(self, values: FloatArray, queries: BoolArray | slice, rows: IntArray) -> tuple[int, Selection]:
-        """The row, of these, that is taken on these queries; the default is the usual weight of the first kind."""
-        kind = self.names[rows[1]]
-        usual = self.names.size - 1 if kind == TREES else self._row_of(kind, DEFAULTS[kind])
-        found = select(
-            values[rows][:, queries], self.baseline[queries], int(np.flatnonzero(rows == usual)[0]), self.alpha
-        )
+        """The row, of these, that is taken on these queries."""
+        found = select(values[rows][:, queries], self.baseline[queries], self.prior[rows], self.alpha)
         return int(rows[found.index]), found
-
-    def _row_of(self, kind: str, weight: float) -> int:
-        return next(row for row, one in enumerate(self.designs) if (one.kind, one.weight) == (kind, weight))
 
     def nested(self) -> Iterator[tuple[str, FloatArray]]:
         """Each kind, and the choice of a kind, with its metric on queries that had no part in the choice."""
         kinds = dict.fromkeys(self.names[1:].tolist())
         groups = {kind: np.flatnonzero((self.names == kind) | (self.names == LEFT_ALONE)) for kind in kinds}
-        groups[CHOSEN] = self.eligible
+        groups[CHOSEN] = np.arange(self.names.size)
         outer = self.values()
         found = {kind: outer[0].copy() for kind in groups}
         for fold in range(FOLDS if len(self) >= FEWEST else 0):
@@ -222,13 +210,13 @@ class Trial:
         """The guard chosen on all queries, and why."""
         if len(self) < FEWEST:
             return Guard(), f"{counted(len(self), 'query')} can't tell guards apart; {FEWEST} or more are needed"
-        row, selection = self.choose(self.values(), slice(None), self.eligible)
+        row, selection = self.choose(self.values(), slice(None), np.arange(self.names.size))
         if row == 0:
             return Guard(), "no guard raises U_Risk, so none is taken"
         guard = self.fit_trees(self.queries) if row == len(self.designs) else self.designs[row]
         return guard, (
-            f"{guard} raises U_Risk at alpha {self.alpha:g} by {selection.gain:.4f} ± {selection.error:.4f} (standard "
-            "error) on queries that it did not see, and no other guard is better by more than the error"
+            f"it has the largest U_Risk at alpha {self.alpha:g} after shrinkage: {selection.gain:+.4f} ± "
+            f"{selection.error:.4f} (standard error) over the candidate"
         )
 
 
@@ -241,20 +229,28 @@ class Selection:
     error: float
 
 
-def select(guarded: FloatArray, baseline: FloatArray, default: int, alpha: float = ALPHA) -> Selection:
-    """Select among guards (rows) by their metric on each query; row 0 is the candidate.
+def expected_gain(guard: Guard) -> float:
+    """The prior of a guard's gain in U_Risk: a parabola that is 0 without a weight and largest at the kind's peak.
+
+    >>> expected_gain(Guard("z", 0.3)), expected_gain(Guard())
+    (0.3, 0.0)
+    """
+    share = guard.weight / PEAKS[guard.kind] if guard.weight else 0.0
+    return PRIOR_GAIN * share * (2 - share)
+
+
+def select(guarded: FloatArray, baseline: FloatArray, prior: FloatArray, alpha: float = ALPHA) -> Selection:
+    """Select among guards (rows) by their metric on each query and their prior; row 0 is the candidate.
 
     >>> b, c = np.full(40, 0.5), np.linspace(0.3, 0.9, 40)
-    >>> select(np.stack([c, np.maximum(c, 0.45), c - 0.2]), b, default=2).index
+    >>> select(np.stack([c, np.maximum(c, 0.45), c - 0.2]), b, prior=np.array([0, 0.3, 0.3])).index
     1
     """
     values = Linear(alpha)(guarded - baseline)  # their mean is U_Risk
-    ahead, error = _mean_and_error(values - values[default])
-    lower = ahead - ERRORS * error
-    lower[default], lower[0] = 0.0, -np.inf
-    index = int(np.argmax(lower))
-    gain, error = _mean_and_error(values[index] - values[0])
-    return Selection(index if gain > 0 else 0, float(gain), float(error))
+    gains, errors = _mean_and_error(values - values[0])
+    risk = np.maximum(baseline - guarded[0], 0.0).mean()
+    index = int(np.argmax(baseline.size * gains + PRIOR_QUERIES * risk * prior))
+    return Selection(index, float(gains[index]), float(errors[index]))
 
 
 def affordable(guarded: FloatArray, candidate: FloatArray, price: float = PRICE) -> int:

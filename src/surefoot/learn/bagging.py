@@ -20,7 +20,7 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted
 from surefoot.guard.certificate import Budget
 from surefoot.guard.fitting import choose_guard
-from surefoot.guard.guard import TREES, Guard
+from surefoot.guard.guard import SECOND_STAGE, Guard
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.second_stage import FEWEST_QUERIES
 from surefoot.guard.trial import ALPHA, CHOSEN, LabelledPair, Trial
@@ -72,8 +72,8 @@ class Guarding:
     def fit(self, model: Model, out_of_bag: FloatArray) -> Model:
         """The model with a guard fitted on these scores, and measures of both on queries that they did not see."""
         validation, settings = self.validation, self.settings
-        enough = len(validation.data) >= FEWEST_QUERIES
-        fit = self._second_stage if settings.guard == TREES and settings.max_loss is None and enough else self._fit
+        enough = len(validation.data) >= FEWEST_QUERIES and settings.max_loss is None
+        fit = self._second_stage if settings.guard == SECOND_STAGE and enough else self._fit
         guard, measures = fit(out_of_bag)
         form, column = self.form or (None, None)
         named = {"baseline": validation.baselines.names[0], "form": form, "column": column}
@@ -84,7 +84,7 @@ class Guarding:
     def _second_stage(self, out_of_bag: FloatArray) -> tuple[Guard, dict[str, Any]]:
         """The strongest second stage whose cost in the mean is acceptable."""
         validation, judged = self.validation, self._judged(out_of_bag)
-        trial = Trial(judged, np.arange(len(validation.data)), (TREES,), ALPHA, self.settings.seed)
+        trial = Trial(judged, np.arange(len(validation.data)), (SECOND_STAGE,), ALPHA, self.settings.seed)
         guard, values = trial.priced()
         card = {"measure": str(validation.metric.metric), "queries": len(trial), **guard.card}
         return replace(guard, card=card), {"validation": validation.measures_of(values[validation.metric.counted])}
@@ -111,7 +111,7 @@ class Guarding:
     def _kinds(self, budget: Budget | None) -> list[str] | None:
         """The kinds to choose from; None for the usual ones. A second stage needs enough queries."""
         wanted, queries = self.settings.guard, len(self.validation.data) // (1 if budget is None else 2)
-        few = wanted == TREES and queries < FEWEST_QUERIES
+        few = wanted == SECOND_STAGE and queries < FEWEST_QUERIES
         return None if wanted is None or wanted == "any" or few else [wanted]
 
     def _judged(self, out_of_bag: FloatArray) -> LabelledPair:

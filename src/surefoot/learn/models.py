@@ -271,7 +271,7 @@ def _guard_of(card: Mapping[str, Any], path: Path | None) -> Blend | None:
     if path is not None:
         return Guard.load(path)
     kept = card[INTERPOLATION]
-    return Guard("lean", kept["weight"], Scale(floor=kept["floor"]))
+    return Guard("interpolation", kept["weight"], Scale(floor=kept["floor"]))
 
 
 def _upgrade(card: dict[str, Any]) -> None:

@@ -25,7 +25,8 @@ VIRTUAL_BASELINES = ("MEAN", "MEDIAN", "MAX")
 LARGEST_SEED = 2**31 - 1
 """The largest seed that engines take."""
 
-GUARDS = ("trees", "lean", "z", "minmax", "ranks", "cap", "fallback", "any")
+GUARDS = ("second-stage", "log-rank", "z", "any")
+GUARD_ALIASES = {"none": None, "trees": "second-stage"}
 
 
 def option(default: Any, text: str, *flags: str, metavar: str | None = None, choices: tuple[str, ...] = ()) -> Any:
@@ -152,9 +153,9 @@ class Settings(PairOptions):
         The number of trainings, different by chance, that are averaged into one model. Each holds out a part of all
         queries, of training and validation, and keeps the iteration that is best on them.
     guard : str, optional
-        Fit a guard on the out-of-bag scores of several bags, which blends the model with its only baseline: "trees" (a
-        second stage), another kind of `surefoot.guard.Guard`, or "any": the best kind. It is left out if it does not
-        help; with fewer than 100 queries "trees" means any of the others.
+        Fit a guard on the out-of-bag scores of several bags, which blends the model with its only baseline:
+        "second-stage", "log-rank", "z", or "any": the best kind. It is left out if it does not help; with fewer than
+        100 queries "second-stage" means any of the others.
     max_loss : float, optional
         The largest F_Risk of the guard, with 90 % confidence; the guard is moved towards the baseline until it holds.
     params : mapping
@@ -235,7 +236,7 @@ class Settings(PairOptions):
         metavar="N",
     )
     guard: str | None = option(
-        None, "guard the model by its baseline: trees, lean, z, minmax, ranks, cap, fallback, any or none; needs bags",
+        None, "guard the model by its baseline: second-stage, log-rank, z, any or none; needs bags",
         "--guard", metavar="KIND",
     )  # fmt: skip
     max_loss: float | None = option(
@@ -259,14 +260,13 @@ class Settings(PairOptions):
                 raise SurefootError(f"{name} must be 1 or more; got {number}")
         if self.model_engine != self.engine and self.n_bags > 1:
             raise SurefootError(f"learner {self.learner} trains one model; set n_bags to 1, or learner to lambdamart")
-        if self.guard == "none":
-            object.__setattr__(self, "guard", None)
+        object.__setattr__(self, "guard", GUARD_ALIASES.get(str(self.guard), self.guard))
         if self.guard is not None:
             choose(self.guard, GUARDS, "guard")
             if self.n_bags < 2:
                 raise SurefootError("a guard is fitted on queries that a bag did not see; set n_bags to 2 or more")
         if self.max_loss is not None and (self.guard is None or not 0 < self.max_loss < 1):
-            raise SurefootError("max_loss must lie between 0 and 1, and needs a guard; set guard to trees")
+            raise SurefootError("max_loss must lie between 0 and 1, and needs a guard; set guard to second-stage")
 
     @property
     def model_engine(self) -> str:
@@ -304,7 +304,7 @@ SAFE = Settings(
     min_child_samples=50,
     early_stopping_rounds=50,
     stop_on="mean",
-    guard="trees",
+    guard="second-stage",
 )
 """Bags of small trees for the mean, guarded by the baseline; docs/studies/recipe.md has results."""
 

@@ -231,7 +231,7 @@ def guard_path(fit: GuardFit, *, axes: Axes | None = None) -> Axes:
     >>> from surefoot import fit_guard
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.normal(size=600)
-    >>> old, new = truth + rng.normal(size=600), truth + rng.normal(size=600)
+    >>> old, new = truth + rng.normal(size=600), truth + 0.6 * rng.normal(size=600)
     >>> fit = fit_guard(old, new, truth > 1, np.arange(0, 601, 10), kinds=["z"])
     >>> guard_path(fit).get_xlabel()
     'F_Risk: mean loss against the baseline'

@@ -1,6 +1,7 @@
 """Figures of a trade-off: what is drawn is what the library computes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -140,9 +141,25 @@ def test_convergence_is_the_history() -> None:
         surefoot_lab.convergence_curves(SWEEP, of="nonsense")
 
 
+def test_pooled_histories_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fold that stopped early counts by its last iteration, up to the end of the longest."""
+    from surefoot_lab.experiments import tradeoffs
+
+    monkeypatch.setattr(tradeoffs, "_joined", lambda parts: parts[0] if parts else None)
+    models, means = len(SWEEP.models), [0.2, 0.4, 0.6]
+    curves = ([{"mean": mean} for mean in means[:length]] for length in (1, 3))
+    short, long = (replace(SWEEP, histories=(curve,) * models, to95=(1.0,) * models) for curve in curves)
+    for history in tradeoffs.pool([short, long]).histories:
+        assert [point["mean"] for point in history] == pytest.approx([(0.2 + mean) / 2 for mean in means])
+
+
 def test_maps_hold_the_counts() -> None:
     churn = [churn_counts(row) for row in SWEEP.churn.values]
     assert texts(surefoot_lab.churn_map(SWEEP)) == [str(count) for count in np.ravel(churn)]
+    coarse = [churn_counts(row, 4) for row in SWEEP.churn.values]
+    assert texts(surefoot_lab.churn_map(SWEEP, bins=4)) == [str(count) for count in np.ravel(coarse)]
+    with pytest.raises(SurefootError, match="bins"):
+        surefoot_lab.churn_map(SWEEP, bins=0)
     changes = np.stack([change_counts(row, SWEEP.test.values[0]) for row in SWEEP.test.values[1:]])
     shown = texts(surefoot_lab.change_map(SWEEP))
     assert shown[: changes.size] == [str(count) for count in np.ravel(changes)]
@@ -155,6 +172,7 @@ def test_reward_bars_are_the_means_of_the_bins() -> None:
     heights = [[bar.get_height() for bar in bars] for bars in axes.containers]
     np.testing.assert_allclose(heights, [np.nan_to_num(found.reward), -np.nan_to_num(found.risk)])
     assert len(surefoot_lab.reward_bars(SWEEP).containers) == 6
+    assert len(surefoot_lab.reward_bars(SWEEP, alpha=[2.0], bins=5).containers[0]) == 5
     with pytest.raises(SurefootError, match="got 3"):
         surefoot_lab.reward_bars(SWEEP, alpha=[3.0])
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FOLDER = option("folders", metavar="DIR", help="the folder that surefoot tradeoff -o wrote")
 ALPHAS = option("--alpha", type=numbers, metavar="LIST", help="one to five of the folder's (default: three)")
 
+BINS = option("--bins", type=int, metavar="N", help="bins of the Kendall distance (default: 10)")
+
 
 def _sweep(arguments: Namespace) -> Sweep:
     return surefoot_lab.read_sweep(arguments.folders)
@@ -48,10 +50,10 @@ FIGURES = {
         "convergence_curves", "effectiveness by iteration, a line for each alpha (SIGIR 2012)",
         option("--of", metavar="FIGURE", help="mean, urisk, frisk, freward, losses … (default: mean)"), ALPHAS,
     ),
-    "churn": _figure("churn_map", "how far rankings move from the baseline's, by alpha (SIGIR 2012)"),
+    "churn": _figure("churn_map", "how far rankings move from the baseline's, by alpha (SIGIR 2012)", BINS),
     "changes": _figure("change_map", "how many queries are helped and hurt, and how much, by alpha (SIGIR 2012)"),
     "reward-by-churn": _figure(
-        "reward_bars", "gains and losses of queries, by how far their ranking moves (SIGIR 2012)", ALPHAS
+        "reward_bars", "gains and losses of queries, by how far their ranking moves (SIGIR 2012)", ALPHAS, BINS
     ),
     "best-alpha": _figure("best_alpha_bars", "on how many queries each alpha does best (SIGIR 2012)"),
     "front": _figure("search_front", "the trials of a search for alpha, and its recommendation", read=_choice),

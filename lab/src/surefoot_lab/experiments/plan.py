@@ -150,8 +150,16 @@ class Plan:
         return replace(self, data=()) == PROTOCOLS.get(self.name)
 
     def with_trees(self, most: int) -> Plan:
-        """The plan with at most this many trees."""
-        return replace(self, trees=(*(number for number in self.trees if number < most and len(self.trees) > 1), most))
+        """The plan with at most this many trees.
+
+        A plan that chooses one number of trees for all alphas still does: it has half as many to choose from too.
+
+        >>> PROTOCOLS["sigir2012"].with_trees(150).trees, PROTOCOLS["sigir2012"].with_trees(50).trees
+        ((50, 100, 150), (25, 50))
+        """
+        if len(self.trees) == 1 or most == 1:
+            return replace(self, trees=(most,))
+        return replace(self, trees=(*([number for number in self.trees if number < most] or [most // 2]), most))
 
     def with_changes(
         self,

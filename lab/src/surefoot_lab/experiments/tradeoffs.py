@@ -107,12 +107,16 @@ def _scores(rows: FloatArray, names: Sequence[str], queries: Sequence[str], coun
 
 
 def pool(folds: Sequence[Sweep]) -> Sweep:
-    """The queries of all folds as one trade-off; histories and iterations are means over folds, trees the median."""
-    first, shortest = folds[0], [min(map(len, own)) for own in zip(*(fold.histories for fold in folds), strict=True)]
+    """The queries of all folds as one trade-off; histories and iterations are means over folds, trees the median.
+
+    In histories a fold that stopped early counts by its last iteration.
+    """
+    first = folds[0]
     histories = tuple(
-        [{"mean": float(np.mean([fold.histories[model][at]["mean"] for fold in folds]))} for at in range(length)]
-        for model, length in enumerate(shortest)
-    )
+        [{"mean": float(np.mean([own[min(at, len(own) - 1)]["mean"] for own in of_model]))}
+         for at in range(max(map(len, of_model)))]
+        for of_model in zip(*(fold.histories for fold in folds), strict=True)
+    )  # fmt: skip
     converged = np.array([fold.to95 for fold in folds], dtype=np.float64)
     known = ~np.isnan(converged)
     means = np.where(known, converged, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)

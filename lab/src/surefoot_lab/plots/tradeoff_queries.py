@@ -29,6 +29,7 @@ from surefoot.plots.style import (
     phrase,
 )
 from surefoot.scores import Scores
+from surefoot_lab.learners.inputs import validate_count
 from surefoot_lab.tradeoff.churn import BINS, churn_counts, reward_by_churn
 from surefoot_lab.tradeoff.convergence import FRACTION
 from surefoot_lab.tradeoff.sweep import Sweep
@@ -94,8 +95,8 @@ def convergence_curves(
     return axes
 
 
-def churn_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
-    """How many test queries lie how far from the baseline's ranking, in ten bins, with a row for each alpha.
+def churn_map(sweep: Sweep, *, bins: int = BINS, axes: Axes | None = None) -> Axes:
+    """How many test queries lie how far from the baseline's ranking, in bins, with a row for each alpha.
 
     The distance is Kendall's: the fraction of pairs of documents that change order. After Wang, Bennett and
     Collins-Thompson, SIGIR 2012.
@@ -104,6 +105,8 @@ def churn_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
     ----------
     sweep
         A sweep over alphas, as `sweep_alphas` or `read_sweep` gives it.
+    bins
+        Number of bins of the distance.
     axes
         Where to draw; a new figure if None.
 
@@ -112,13 +115,17 @@ def churn_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
     Axes
         The Axes, to be changed further or written by `save_plot`.
     """
-    counts = np.stack([churn_counts(row) for row in _churn(sweep).values])
+    counts = np.stack([churn_counts(row, validate_count("bins", bins)) for row in _churn(sweep).values])
     with canvas(axes, height=0.85 + CELL * len(counts)) as axes:
-        _map(axes, counts, [BLUE] * BINS)
+        _map(axes, counts, [BLUE] * bins)
         _alpha_rows(axes, sweep.alphas)
-        axes.set_xticks(np.arange(BINS + 1) - 0.5, [f"{index / BINS:g}" for index in range(BINS + 1)])
+        _bin_ticks(axes, bins)
         axes.set_xlabel(f"Kendall distance to the ranking of {label_text(sweep.baseline)}\n(queries in each bin)")
     return axes
+
+
+def _bin_ticks(axes: Axes, bins: int) -> None:
+    axes.set_xticks(np.arange(bins + 1) - 0.5, [f"{index / bins:.2g}" for index in range(bins + 1)])
 
 
 def change_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
@@ -154,7 +161,9 @@ def change_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
     return axes
 
 
-def reward_bars(sweep: Sweep, *, alpha: Sequence[float] | None = None, axes: Axes | None = None) -> Axes:
+def reward_bars(
+    sweep: Sweep, *, alpha: Sequence[float] | None = None, bins: int = BINS, axes: Axes | None = None
+) -> Axes:
     """What queries gain and lose on average, by how far their ranking moves from the baseline's.
 
     Bars up are mean gains, hatched bars down mean losses. After Wang, Bennett and Collins-Thompson, SIGIR 2012.
@@ -165,6 +174,8 @@ def reward_bars(sweep: Sweep, *, alpha: Sequence[float] | None = None, axes: Axe
         A sweep over alphas, as `sweep_alphas` or `read_sweep` gives it.
     alpha
         One to five alphas of the sweep; if None the least (the gain-only model), the middle and the largest.
+    bins
+        Number of bins of the distance.
     axes
         Where to draw; a new figure if None.
 
@@ -173,18 +184,18 @@ def reward_bars(sweep: Sweep, *, alpha: Sequence[float] | None = None, axes: Axe
     Axes
         The Axes, to be changed further or written by `save_plot`.
     """
-    churn, rows = _churn(sweep), _rows(sweep, alpha)
+    churn, rows, bins = _churn(sweep), _rows(sweep, alpha), validate_count("bins", bins)
     width = 0.84 / len(rows)
     with canvas(axes, height=2.4) as axes:
         for index, (row, look) in enumerate(zip(rows, alpha_looks(sweep.alphas[rows]), strict=True)):
-            found = reward_by_churn(churn.values[row], sweep.test.values[row + 1], sweep.test.values[0])
-            left = np.arange(BINS) + (index - (len(rows) - 1) / 2) * width
+            found = reward_by_churn(churn.values[row], sweep.test.values[row + 1], sweep.test.values[0], bins)
+            left = np.arange(bins) + (index - (len(rows) - 1) / 2) * width
             axes.bar(left, np.nan_to_num(found.reward), width, color=look["color"], label=f"α = {sweep.alphas[row]:g}")
             axes.bar(left, -np.nan_to_num(found.risk), width, facecolor="white", edgecolor=look["color"],
                      hatch=LOSS_HATCH, linewidth=0.6)  # fmt: skip
         axes.axhline(0, color=BLACK, linewidth=0.5)
-        axes.set_xticks(np.arange(BINS + 1) - 0.5, [f"{index / BINS:g}" for index in range(BINS + 1)])
-        axes.set(xlim=(-0.6, BINS - 0.4))
+        _bin_ticks(axes, bins)
+        axes.set(xlim=(-0.6, bins - 0.4))
         axes.set_xlabel(f"Kendall distance to the ranking of {label_text(sweep.baseline)}")
         axes.set_ylabel(f"mean loss and gain, {label_text(sweep.test.measure)}")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(rows), handlelength=1.5)

@@ -28,7 +28,8 @@ class SARO(UCRO):
     "se" is their text, T_q = d / (s / sqrt(c)), which sends Phi to 0 or 1 once there are thousands of queries, so it
     is not the default. ``each`` estimates s in each iteration instead of once, after the first tree. "jforests" is the
     authors' own code: T_q = d / s with s = (1 + alpha) sd(b), the spread of a model that scores 0 everywhere, fixed
-    before the first tree. T_q then shrinks as alpha grows, and alpha'_q tends to alpha / 2 for all queries.
+    before the first tree. T_q then shrinks as alpha grows, and alpha'_q tends to alpha / 2 for all queries. The first
+    tree differs: before it their code takes M = 0 for every query.
     """
 
     spread: Literal["sd", "se", "jforests"] = "sd"

@@ -54,7 +54,7 @@ class GeoRisk(LambdaMART):
 
 @dataclass
 class GeoRiskFull(GeoRisk):
-    """GeoRisk with its whole change: S, T_q and N move the z of all queries. A change of the wrong sign is dropped."""
+    """GeoRisk with the moves of S, T_q and N in all other queries, to first order. A wrong sign is dropped."""
 
     full: ClassVar[bool] = True
     name: ClassVar[str] = "georisk-full"
