@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot_lab.reproduce import load_scores, reproduce
-from surefoot_lab.reproduce.cells import KNOWN
+from surefoot_lab.reproduce.cells import VERDICTS
 
 from surefoot.cli import build_parser
 
@@ -32,7 +32,9 @@ recomputes each table; a test compares this page with what it makes now. `err20.
 | state | means |
 | --- | --- |
 | equal | the printed value, to the digit |
-| explained, unexplained | as [published and recomputed](reproduction.md) counts them |
+| proved | a proof says why print and data differ |
+| consistent with one copy | one pair of copies of two runs gives it with all others; they are not identified |
+| unexplained | nobody knows; [published and recomputed](reproduction.md) has what is known |
 | tested, drawn, written | a test checks it, a picture shows it, a page has the numbers |
 | not run | needs data that this page was made without |
 | **missing** | the command or its evidence is not there |
@@ -82,8 +84,7 @@ def _counts(cells: list[dict[str, Any]]) -> str:
     counts = Counter(cell["verdict"] for cell in cells)
     if len(cells) == 1:
         return str(cells[0]["verdict"])
-    order = ("equal", "explained", KNOWN, "unexplained", "not run")
-    return ", ".join(f"{counts[verdict]} {verdict.replace(', ', ' and ')}" for verdict in order if counts[verdict])
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
 def accepted(command: str) -> bool:

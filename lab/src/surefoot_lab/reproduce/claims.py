@@ -16,9 +16,9 @@ from surefoot.stats.agreement import kendall, pca
 from surefoot.stats.inference import t_inference
 from surefoot_lab.reproduce import sigir2014
 from surefoot_lab.reproduce.cells import Cell, printed
-from surefoot_lab.reproduce.copies import Reach
 from surefoot_lab.reproduce.ecir2014 import VIRTUAL_TABLE, mended, swap_reason
 from surefoot_lab.reproduce.learned import NEEDS_MSLR, TRAINED_ANEW, Experiment
+from surefoot_lab.reproduce.sigir2016 import BEYOND
 
 BASELINE = "indriCASP"
 CUT_OFF = "the paper cuts digits off instead of rounding"
@@ -26,7 +26,7 @@ CUT_OFF = "the paper cuts digits off instead of rounding"
 
 def claims(scores: Scores, found: Experiment) -> Iterator[Cell]:
     """Every claim of claims.csv, and the taus that the printed tables of ECIR 2014 imply."""
-    values = _recomputed(scores) | _of_copies(scores)
+    values = _recomputed(scores)
     for line in (*printed("claims"), *printed("ecir2014-implied-taus")):
         if line["paper"] == "sigir2012" or "mslr" in line["claim"]:
             own = found.claims.get((line["paper"], line["claim"]))
@@ -36,24 +36,19 @@ def claims(scores: Scores, found: Experiment) -> Iterator[Cell]:
             yield Cell(line["paper"], line["claim"], line["value"], values.get(line["claim"]))
 
 
-def moved_claims(scores: Scores) -> Iterator[Cell]:
-    """The claims that depend on the two runs whose copies differ."""
-    return (Cell("", claim, "", value) for claim, value in _of_copies(scores).items())
-
-
-def explain(cell: Cell, reach: Reach | None) -> Cell:
-    """Digits cut off, swapped cells, other copies of runs."""
+def explain(cell: Cell, twin: Cell) -> Cell:
+    """Digits cut off, swapped cells, and what the fitted copies do not give."""
+    if cell.equal or not isinstance(cell.recomputed, float) or cell.standing != "unexplained" or cell.reason:
+        return cell
     if cell.column in ("lower_fence", "rbo_geo_all"):
         digits = 2 * cell.half_digit
-        cut = float(np.trunc(float(cell.recomputed or 0.0) / digits)) * digits
-        return cell.explain(CUT_OFF, cut, cut)
+        cut = float(np.trunc(cell.recomputed / digits)) * digits
+        return cell.prove(CUT_OFF, cut, cut)
     if cell.column.startswith("tau_"):
         virtual, alpha = cell.column.split("_")[1:3]
-        if virtual in ("mean", "median"):
-            true = f"{_mended_tau(f'{virtual}_{alpha}'):.3f}"
-            low, high = (reach.low, reach.high) if reach else (np.nan, np.nan)
-            return cell.explain(swap_reason("", virtual), low, high, of=true)
-    return cell if reach is None else reach.explain(cell)
+        true = f"{_mended_tau(f'{virtual}_{alpha}'):.3f}"
+        return cell.prove(swap_reason("", virtual), cell.recomputed, cell.recomputed, of=true)
+    return cell.remark(BEYOND) if cell.column.startswith("pca_") and not twin.equal else cell
 
 
 def _mended_tau(column: str) -> float:
@@ -70,6 +65,8 @@ def _recomputed(scores: Scores) -> dict[str, float | str]:
     test = cross(scores, alpha=10, systems=eight).friedman
     lower, upper = fences(np.delete(scores.values, scores.row(BASELINE), axis=0) - scores[BASELINE])
     cubic, square, linear = Smooth(1.0).coefficients
+    shares = pca(scores, systems=nine_of_2014, virtual=()).shares
+    pairs = (("srchvrs12c00", BASELINE), ("DFalah121A", "srchvrs12c00"), ("QUTparaBline", "srchvrs12c00"))
     return {
         "friedman_p_every_run_as_baseline": test.p if test else float("nan"),
         "rmse_parametric_vs_jackknife_se": _rmse_of_standard_errors(scores),
@@ -82,14 +79,6 @@ def _recomputed(scores: Scores) -> dict[str, float | str]:
         "smooth_linear": linear,
         **_overlaps(scores),
         "median_err20_of_nine": float(np.median(scores.select(nine_of_2020).values.mean(axis=1))),
-    }
-
-
-def _of_copies(scores: Scores) -> dict[str, float | str]:
-    nine = [line["system"] for line in printed("ecir2014-table1-urisk")]
-    shares = pca(scores, systems=nine, virtual=()).shares
-    pairs = (("srchvrs12c00", BASELINE), ("DFalah121A", "srchvrs12c00"), ("QUTparaBline", "srchvrs12c00"))
-    return {
         "pca_first_axis_pct": 100 * float(shares[0]),
         "pca_second_axis_pct": 100 * float(shares[1]),
         **{
