@@ -18,7 +18,7 @@ from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
 from surefoot.scores import Scores
-from surefoot_lab.reproduce import arithmetic, claims, ecir2014, ecir2020, learned, sigir2014, sigir2016
+from surefoot_lab.reproduce import arithmetic, claims, ecir2014, ecir2020, learned, risk_task, sigir2014, sigir2016
 from surefoot_lab.reproduce.cells import CONSISTENT, VERDICTS, Cell, printed
 from surefoot_lab.reproduce.copies import DECIMALS, JointCheck, Recompute, rounding
 from surefoot_lab.reproduce.learned import Experiment, read_experiments
@@ -97,7 +97,7 @@ def _of_experiment(title: str, recompute: Callable[[Experiment], Iterable[Cell]]
 
 def _claims(evidence: Evidence) -> list[Cell]:
     if evidence.scores is None:
-        return _as_printed(("claims", "ecir2014-implied-taus"), labels=2)
+        return _as_printed(claims.FILES, labels=2)
     return _judged(evidence, lambda scores: claims.claims(scores, evidence.experiment), claims.explain)
 
 
@@ -149,6 +149,8 @@ TABLES = {
     "ecir2020-table2": _of_scores(
         "ECIR 2020, table 2: linear and smooth values", ("ecir2020-table2-linear-vs-smooth",), ecir2020.table2
     ),
+    "trec-web-2013": _of_print("TREC 2013 Web track, risk-sensitive task: official U_Risk", risk_task.web2013),
+    "trec-web-2014": _of_print("TREC 2014 Web track, risk-sensitive task: official U_Risk", risk_task.web2014),
     "claims": Table("What the papers say in their text", _claims, waits_for_scores=True),
     "arithmetic": _of_print("What printed cells say of each other", arithmetic.arithmetic),
 }
