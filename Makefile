@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test oldest check format docs lock bench asan wheels studies clean
+.PHONY: demo test oldest check format docs lock bench asan wheels studies papers clean
 
 demo: $(VENV)/run.done
 	$(BIN)/surefoot demo -o demo
@@ -50,6 +50,10 @@ wheels: $(VENV)/dev.done
 
 studies: $(VENV)/dev.done
 	$(BIN)/python -m studies
+
+# Every command of docs/studies/papers.md, those that train too (minutes).
+papers: $(VENV)/dev.done
+	SUREFOOT_LONG=1 $(BIN)/python -m pytest -n auto --quiet tests/test_papers.py
 
 lock:
 	requirements/lock.sh

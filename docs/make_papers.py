@@ -26,8 +26,10 @@ HEAD = """# The papers, item by item
 
 Every equation, table, figure and claim of the five papers, with the command that gives it, and its state. Made by
 `docs/make_papers.py`, which asks the parser whether each command exists, looks for each test and picture, and
-recomputes each table; a test compares this page with what it makes now. `err20.csv` is ERR@20 of the TREC 2012 Web runs
-(`surefoot data get trec-web-2012`). [The errata](errata.md) have what the papers got wrong.
+recomputes each table; a test compares this page with what it makes now. Every command runs in `tests/test_papers.py`,
+and its output must show the item (`shows` in docs/papers.csv); those that train run in `make papers`, on a part of
+MSLR's sample. Commands that need MSLR-WEB10K and studies are not run there. `err20.csv` is ERR@20 of the TREC 2012 Web
+runs (`surefoot data get trec-web-2012`). [The errata](errata.md) have what the papers got wrong.
 
 | state | means |
 | --- | --- |
