@@ -17,10 +17,12 @@ from surefoot.risk.functions import (
 from surefoot.risk.measures import Risk, get_risk, register, registered, tail_risk, unregister
 from surefoot.risk.population import expected, g_squared, geominus_published, georisk, zrisk, zscores
 from surefoot.risk.statistics import Comparison, Expectation, tail_count
+from surefoot.risk.values import Custom
 
 __all__ = [
     "LARGEST_ALPHA",
     "Comparison",
+    "Custom",
     "Expectation",
     "Risk",
     "compare",
