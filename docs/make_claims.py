@@ -1,10 +1,11 @@
 """Writes docs/claims.md: `SUREFOOT_DATA=... .venv/bin/python docs/make_claims.py PLAN-DATA...`, folders of experiments.
 
-The protocol, fixed before the first run that the page shows: a claim on learned rankers compares two of them on the test
-queries of an experiment, by the difference of a measure and its 95 % interval (percentile bootstrap over queries, 10,000
-resamples, seed 0). It holds if the whole interval lies on the side of the claim, does not hold if it lies on the other,
-else the data can't tell. "Keeps" means: less than 0.01 lower, so that the interval is compared with -0.01. One setting
-was tried for each plan: 100 trees. A claim on TREC 2012 is a printed number: it holds if it is recomputed to the digit.
+The protocol, fixed before the first run that the page shows: a claim on learned rankers compares two of them on the
+test queries of an experiment, by the difference of a measure and its 95 % interval (percentile bootstrap over queries,
+10,000 resamples, seed 0). It holds if the whole interval lies on the side of the claim, does not hold if it lies on the
+other, else the data can't tell. "Keeps" means: less than 0.01 lower, so that the interval is compared with -0.01. One
+setting was tried for each plan: 100 trees. A claim on TREC 2012 is a printed number: it holds if it is recomputed
+to the digit. The intervals are of single claims, not corrected for their number.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from surefoot_lab.reproduce import load_scores, reproduce
+from surefoot_lab.reproduce.cells import CONSISTENT
 
 from surefoot.io.tables import read_scores
 from surefoot.scores import Scores
@@ -24,10 +26,11 @@ DOCS = Path(__file__).parent
 TOLERANCE = 0.01
 HEAD = """# What the papers claim, with verdicts
 
-Made by `docs/make_claims.py`, whose docstring has the protocol. *Holds* and *does not hold* are 95 % intervals on one side;
-*can't tell* is an interval that spans both. The data are smaller than the papers' MSLR-WEB10K, which was not at hand:
-`make mslr FOLDER=...` runs the protocols on it and writes this page for it. The learners are those of
-[the protocols](experiments.md), with 100 trees.
+Made by `docs/make_claims.py`, whose docstring has the protocol. *Holds* and *does not hold* are 95 % intervals on one
+side; *can't tell* is an interval that spans both. The data are smaller than the papers' MSLR-WEB10K, which was not at
+hand: `make mslr FOLDER=...` runs the protocols on it and writes this page for it. The learners are those of
+[the protocols](experiments.md), with 100 trees. The intervals are of single claims: of 33 that are
+equal in truth one or two would seem to hold or not.
 """
 
 
@@ -103,7 +106,7 @@ def page(folders: Sequence[str]) -> str:
     for claim in _claims():
         cells = [verdict(claim, own[claim.plan]) if claim.plan in own else "not run" for own in found.values()]
         parts.append(f"| {claim.paper} | {claim.sentence.replace('*', chr(92) + '*')} | {' | '.join(cells)} |")
-    sizes = ", ".join(f"{data} {len(next(iter(own.values())).topics)}" for data, own in found.items())
+    sizes = ", ".join(f"{data} {len(one.topics)} ({plan})" for data, own in found.items() for plan, one in own.items())
     parts.append(
         f"\nQueries: {sizes}. Risk is F_Risk against BM25, and its difference is positive where there is less of it."
     )
@@ -111,7 +114,7 @@ def page(folders: Sequence[str]) -> str:
     parts += ["## Figures on TREC 2012\n", "| paper | claim | printed | recomputed | verdict |", "| --- " * 5 + "|"]
     for row in reproduce(load_scores(), ["claims"]).rows():
         if row["verdict"] != "not run":
-            held = "holds" if row["verdict"] == "equal" else f"does not hold ({row['verdict']})"
+            held = {"equal": "holds", CONSISTENT: f"can't tell ({CONSISTENT})"}.get(row["verdict"], "does not hold")
             value = f"{row['recomputed']:.5g}" if isinstance(row["recomputed"], float) else row["recomputed"]
             parts.append(f"| {row['row']} | {row['column']} | {row['published']} | {value} | {held} |")
     return "\n".join([*parts, "\nCommand: `surefoot reproduce claims`, which has the reasons.", ""])
