@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test oldest check format docs lock bench asan wheels studies clean
+.PHONY: demo test oldest check format docs lock bench asan wheels studies papers mslr clean
 
 demo: $(VENV)/run.done
 	$(BIN)/surefoot demo -o demo
@@ -50,6 +50,22 @@ wheels: $(VENV)/dev.done
 
 studies: $(VENV)/dev.done
 	$(BIN)/python -m studies
+
+# Every command of docs/studies/papers.md, those that train too (minutes).
+papers: $(VENV)/dev.done
+	SUREFOOT_LONG=1 $(BIN)/python -m pytest -n auto --quiet tests/test_papers.py
+
+# The protocols of the papers on MSLR-WEB10K, in a folder of Fold1 to Fold5; run it again after a stop, and it goes on.
+PLANS ?= sigir2014 sigir2016 sigir2012
+OUT ?= build/mslr
+mslr: $(VENV)/run.done
+	@test -d "$(FOLDER)" || { echo "name the folder of Fold1 to Fold5: make mslr FOLDER=..."; exit 2; }
+	mkdir -p $(OUT)
+	set -e; for plan in $(PLANS); do \
+	    $(BIN)/surefoot experiment $$plan --data $(FOLDER) --baseline feature:110 $(CHANGED) -o $(OUT)/$$plan-mslr; done
+	$(BIN)/python docs/make_claims.py $(PLANS:%=$(OUT)/%-mslr) $(OUT)/claims.md
+	@echo "the tables beside the papers': surefoot reproduce --experiment $(OUT)/sigir2014-mslr (and the other folders)"
+	@echo "the claims: $(OUT)/claims.md"
 
 lock:
 	requirements/lock.sh

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from PIL import Image
+from surefoot_lab.plots.presets import PRESETS
 
 from surefoot.cli import main
 
@@ -55,8 +56,12 @@ def draw(name: str) -> None:
     else:
         table, measure = Path(os.environ["SUREFOOT_DATA"]) / "trec-web-2012/err20.csv", "ERR@20"
     inputs = ["--scores", str(table), "--measure", measure]
-    words = ["figure", *shlex.split(COMMANDS[name]), *inputs, "-o", str(path)]
-    if main(words) != 0:
+    save(path, *shlex.split(COMMANDS[name]), *inputs)
+
+
+def save(path: Path, *words: str) -> None:
+    name = path.stem
+    if main(["figure", *words, "-o", str(path), "--force"]) != 0:
         sys.exit(f"{name} was not drawn")
     shrink(path)
 
@@ -70,5 +75,8 @@ def shrink(path: Path) -> None:
 
 if __name__ == "__main__":
     FIGURES.mkdir(exist_ok=True)
-    for name in sys.argv[1:] or COMMANDS:
-        draw(name)
+    for name in sys.argv[1:] or [*COMMANDS, *PRESETS]:
+        if name in PRESETS:
+            save(FIGURES / f"{name}.png", "paper", name)
+        else:
+            draw(name)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from surefoot_lab.reproduce import load_scores, reproduce
-from surefoot_lab.reproduce.cells import KNOWN
+from surefoot_lab.reproduce.cells import VERDICTS
 
 from surefoot.cli import build_parser
 
@@ -26,13 +26,17 @@ HEAD = """# The papers, item by item
 
 Every equation, table, figure and claim of the five papers, with the command that gives it, and its state. Made by
 `docs/make_papers.py`, which asks the parser whether each command exists, looks for each test and picture, and
-recomputes each table; a test compares this page with what it makes now. `err20.csv` is ERR@20 of the TREC 2012 Web runs
-(`surefoot data get trec-web-2012`). [The errata](errata.md) have what the papers got wrong.
+recomputes each table; a test compares this page with what it makes now. Every command runs in `tests/test_papers.py`,
+and its output must show the item (`shows` in docs/papers.csv); those that train run in `make papers`, on a part of
+MSLR's sample. Commands that need MSLR-WEB10K and studies are not run there. `err20.csv` is ERR@20 of the TREC 2012 Web
+runs (`surefoot data get trec-web-2012`). [The errata](errata.md) have what the papers got wrong.
 
 | state | means |
 | --- | --- |
 | equal | the printed value, to the digit |
-| explained, unexplained | as [published and recomputed](reproduction.md) counts them |
+| proved | a proof says why print and data differ |
+| consistent with one copy | one pair of copies of two runs gives it with all others; they are not identified |
+| unexplained | nobody knows; [published and recomputed](reproduction.md) has what is known |
 | tested, drawn, written | a test checks it, a picture shows it, a page has the numbers |
 | not run | needs data that this page was made without |
 | **missing** | the command or its evidence is not there |
@@ -82,8 +86,7 @@ def _counts(cells: list[dict[str, Any]]) -> str:
     counts = Counter(cell["verdict"] for cell in cells)
     if len(cells) == 1:
         return str(cells[0]["verdict"])
-    order = ("equal", "explained", KNOWN, "unexplained", "not run")
-    return ", ".join(f"{counts[verdict]} {verdict.replace(', ', ' and ')}" for verdict in order if counts[verdict])
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
 def accepted(command: str) -> bool:

@@ -1,5 +1,6 @@
 import dataclasses
 import pickle
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -303,3 +304,20 @@ def test_rows_of_trials_must_fit():
             Scores.align([("a", ["q1", "q2"], values)])
     with pytest.raises(SurefootError, match="a trial of system 'a' is no finite number"):
         Scores.align([("a", ["q1"], [[np.inf], [-np.inf]])])
+
+
+def test_standardised_scores_by_their_definition() -> None:
+    rng = np.random.default_rng(6)
+    scores = Scores(rng.beta(1, 3, (6, 9)), "fedcba", range(9), "AP")
+    found = scores.standardise(over=["a", "b", "c"])
+    known = scores.select(["a", "b", "c"]).values
+    for topic in range(9):
+        z = (scores.values[:, topic] - known[:, topic].mean()) / known[:, topic].std(ddof=1)
+        np.testing.assert_allclose(found.values[:, topic], [NormalDist().cdf(one) for one in z], atol=1e-12)
+    assert found.measure == "standardised AP"
+    assert "over 3 systems" in found.notes[-1]
+
+
+def test_standardised_scores_need_two_systems() -> None:
+    with pytest.raises(SurefootError, match="two systems or more"):
+        Scores([[0.1, 0.2]], ["a"], ["q1", "q2"]).standardise()

@@ -318,6 +318,30 @@ class Scores:
         source = None if self.source is None else self.source.rename(names)
         return Scores(self.values, renamed, self.topics, self.measure, self.notes, self.judged, trials, source)
 
+    def standardise(self, over: Iterable[str] | None = None) -> Scores:
+        """Each score as Phi((score - mean) / deviation) of its topic, so that hard and easy topics count alike.
+
+        Mean and standard deviation are those of a set of systems, all unless ``over`` names others. A topic on which
+        they do not differ is 1/2 for all. Webber, Moffat and Zobel, *Score standardization for inter-collection
+        comparison of retrieval systems*, SIGIR 2008.
+
+        >>> Scores([[0.1, 0.9], [0.3, 0.9]], ["a", "b"], ["q1", "q2"]).standardise().values.round(3)
+        array([[0.24, 0.5 ],
+               [0.76, 0.5 ]])
+        """
+        from surefoot.risk.distributions import normal_cdf
+
+        known = self.select(over).by_name().values
+        if len(known) < 2:
+            raise SurefootError("standardised scores need the scores of two systems or more")
+        gap, spread = self.values - known.mean(axis=0), known.std(axis=0, ddof=1)
+        alike = known.max(axis=0) == known.min(axis=0)
+        values = np.where(alike, 0.5, normal_cdf(gap / np.where(alike, 1, spread)))
+        note = f"scores are standardised by topic over {len(known)} systems (Webber and others, SIGIR 2008)"
+        return Scores(
+            values, self.systems, self.topics, f"standardised {self.measure}", (*self.notes, note), self.judged
+        )
+
     def note(self, *notes: str) -> Scores:
         """The same scores with more said about them."""
         return replace(self, notes=(*self.notes, *notes))

@@ -43,3 +43,32 @@ def test_alpha_hat_is_one_or_more(table: str, capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["evaluate", "--scores", table, "--baseline", "old", "--alpha-hat", "0.5"])
     assert "alpha-hat is 1 + alpha, 1 or more" in capsys.readouterr().err
+
+
+def test_values_of_a_table(table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = tmp_path / "values.csv"
+    values.write_text("difference,value\n-1,-1\n0,0\n1,1\n")
+    words = ["evaluate", "--scores", table, "--baseline", "old", "--alpha", "5", "--columns", "system,urisk"]
+    rows = []
+    for value in ("linear", f"table:{values}"):
+        assert main([*words, "--value", value]) == 0
+        rows.append(capsys.readouterr().out.split("\n\n")[0])
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("-1,-1\n0,x\n", "values.csv:2: expected two numbers, difference,value; found 0,x"),
+        ("-1,-1\n0,0.5\n1,1\n", "must be 0 at 0; it is 0.5"),
+        ("0,0\n-1,-1\n", "differences that increase"),
+        ("", "differences that increase"),
+    ],
+)
+def test_tables_of_values_that_are_refused(
+    text: str, message: str, table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "values.csv").write_text(text)
+    words = ["evaluate", "--scores", table, "--baseline", "old", "--value", f"table:{tmp_path / 'values.csv'}"]
+    assert main(words) == 2
+    assert message in capsys.readouterr().err

@@ -204,3 +204,10 @@ def test_scalars_come_back_as_scalars() -> None:
         risk.reward_risk(system, baseline),
     ):
         assert isinstance(value, float)
+
+
+def test_the_robustness_index_counts_wins_less_losses() -> None:
+    scores = Scores(np.random.default_rng(2).integers(0, 3, (4, 25)) / 2, "abcd", range(25))
+    for row in evaluate(scores, "a", [0, 5], extra=["robustness"]).rows():
+        differences = scores[row["system"]] - scores["a"]
+        assert row["robustness"] == ((differences > 0).sum() - (differences < 0).sum()) / 25

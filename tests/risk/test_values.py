@@ -3,8 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surefoot.analysis.evaluate import evaluate
 from surefoot.errors import SurefootError
-from surefoot.risk.values import Linear, Monotone, Smooth, fences, five_points
+from surefoot.risk.values import Custom, Linear, Monotone, Smooth, Value, fences, five_points
+from surefoot.scores import Scores
 
 differences = st.floats(-1, 1)
 
@@ -86,3 +88,39 @@ def test_monotone_has_no_kink() -> None:
     for point in (-1.0, -0.241, 0.0, 0.292, 1.0):
         before, at, after = value(np.array([point - step, point, point + step]))
         assert (after - at) / step == pytest.approx((at - before) / step, rel=1e-3)
+
+
+def test_custom_values_are_weighted_by_alpha() -> None:
+    table = Custom.table([-1, -0.1, 0, 1], [-4, -0.1, 0, 1])
+    np.testing.assert_allclose(table(0.0)(np.array([-1.5, -1, -0.55, -0.1, 0, 0.3, 2])),
+                               [-4 - 0.5 * 13 / 3, -4, -2.05, -0.1, 0, 0.3, 2])  # fmt: skip
+    np.testing.assert_allclose(table(2.0)(np.array([-1.0, 0.5])), [-12, 0.5])
+    straight = Custom.table([-1, 1], [-1, 1])
+    d = np.linspace(-1, 1, 21)
+    np.testing.assert_allclose(straight(3.0)(d), Linear(3.0)(d))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda d: d + 0.1, "must be 0 at 0"),
+        (lambda d: -d, "must increase"),
+        (lambda d: np.zeros_like(d), "must increase"),
+        (lambda d: 1 / d, "finite"),
+        (lambda d: 3.0, "a finite number for each"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_what_is_no_value_function_is_refused(function: Value, message: str) -> None:
+    with pytest.raises(SurefootError, match=message):
+        Custom(function, "mine")
+
+
+def test_a_straight_table_evaluates_as_linear_values() -> None:
+    scores = Scores(np.random.default_rng(1).uniform(size=(4, 20)), "abcd", range(20))
+    for alpha in (0, 2):
+        linear = evaluate(scores, "a", alpha)
+        custom = evaluate(scores, "a", alpha, value=Custom.table([-1, 1], [-1, 1]))
+        for column in ("urisk", "trisk", "zrisk", "georisk"):
+            np.testing.assert_allclose(custom[column], linear[column], atol=1e-12)
+    assert "value=table(-1:-1;1:1)" in custom.signature

@@ -46,6 +46,8 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     """The risk of every system."""
     if arguments.stream:
         return _stream(arguments)
+    if arguments.bayes:
+        return _bayes(arguments)
     if arguments.baseline and arguments.baseline_map:
         raise SurefootError("give --baseline or --baseline-map, not both")
     if arguments.segment_by and not arguments.segments:
@@ -123,6 +125,23 @@ def _with_bounds(result: Evaluation, scores: list[Scores], arguments: argparse.N
     if not arguments.baseline or arguments.value != "linear":
         raise SurefootError("--unjudged bounds needs a run as the --baseline, and linear values")
     return with_urisk_bounds(result, {one.measure: inputs.judged_runs(one) for one in scores})
+
+
+def _bayes(arguments: argparse.Namespace) -> int:
+    """The Bayesian model of all systems, in place of the measures."""
+    from surefoot.analysis.bayes import bayes
+
+    refused = "baseline_map population tail geometric minus ci tests segments correct letters side_by_side"
+    given = [name for name in refused.split() if getattr(arguments, name)]
+    if given or arguments.value != "linear" or not arguments.baseline:
+        hint = f"; leave out --{given[0].replace('_', '-')}" if given else ""
+        raise SurefootError(f"--bayes takes scores or runs, a system as the --baseline and linear values{hint}")
+    found = bayes(
+        inputs.load_one(arguments), arguments.baseline, arguments.alpha, systems=arguments.systems,
+        loses_on=arguments.loses_on / 100, seed=arguments.seed, level=arguments.level,
+    )  # fmt: skip
+    inputs.show(found, arguments)
+    return 0
 
 
 def _stream(arguments: argparse.Namespace) -> int:
@@ -266,6 +285,10 @@ COMMANDS = {
                    choices=("studentised", "t", "percentile", "bca", "jackknife"),
                    help="add 95%% intervals of U, T, Z, GeoRisk, tails: studentised (default), bca, percentile, "
                    "jackknife; t: only of U_Risk"),
+            option("--bayes", action="store_true",
+                   help="instead, a Gaussian model of all systems: shrunken means, P(better), predicted U_Risk"),
+            option("--loses-on", type=number, default=50.0, metavar="PERCENT",
+                   help="with --bayes: P(loses on more than this share of the topics) (default: 50)"),
             option("--tests", type=names, default=[], metavar="LIST",
                    help="add p of bootstrap, t, wilcoxon, flip, max, swap, or of all"),
             *RESAMPLING,

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from surefoot.cli.options import DEFAULT_MEASURE, NewFile
+from surefoot.cli.options import DEFAULT_MEASURE, TABLE_OF_VALUES, NewFile
 from surefoot.cli.progress import progress
-from surefoot.errors import SurefootError, listed
+from surefoot.errors import InputError, SurefootError, listed
 
 if TYPE_CHECKING:
     from surefoot.io.document_lists import Run
@@ -25,6 +25,8 @@ ENDINGS = {"csv": "csv", "json": "json", "md": "md", "tex": "latex"}
 
 def value_function(arguments: argparse.Namespace) -> str | Family:
     """The value functions asked for, with the fences that were given."""
+    if not arguments.fences and arguments.value.startswith(TABLE_OF_VALUES):
+        return _table_of_values(arguments.value.removeprefix(TABLE_OF_VALUES))
     if not arguments.fences:
         return str(arguments.value)
     from functools import partial
@@ -34,6 +36,17 @@ def value_function(arguments: argparse.Namespace) -> str | Family:
     if arguments.value not in FITTED:
         raise SurefootError(f"--fences are for --value {' or '.join(FITTED)}; linear values have none")
     return partial(FITTED[arguments.value], lower=arguments.fences[0], upper=arguments.fences[1])
+
+
+def _table_of_values(path: str) -> Family:
+    from surefoot.io.small_files import read_points
+    from surefoot.risk.values import Custom
+
+    points = read_points(path)
+    try:
+        return Custom.table([difference for difference, _ in points], [value for _, value in points])
+    except SurefootError as error:
+        raise InputError(path, str(error)) from None
 
 
 def repeated_runs(arguments: argparse.Namespace) -> dict[str, list[str]]:

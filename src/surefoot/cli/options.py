@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_MEASURE = "nDCG@10"
 FORMATS = ("table", "csv", "json", "md", "latex")
 VALUES = ("linear", "smooth", "monotone")
+TABLE_OF_VALUES = "table:"
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,13 @@ def number(text: str) -> float:
     return value
 
 
+def value_name(text: str) -> str:
+    """The name of a value function, or ``table:FILE``."""
+    if text not in VALUES and not text.startswith(TABLE_OF_VALUES):
+        raise argparse.ArgumentTypeError(f"expected {', '.join(VALUES)} or table:FILE, got {text!r}")
+    return text
+
+
 def hats(text: str) -> list[float]:
     """Alphas from values of alpha-hat, separated by commas."""
     return [hat(part) for part in text.split(",")]
@@ -213,7 +221,9 @@ ALPHAS = (
     ALPHA[1].but(type=hats, metavar="LIST"),
 )  # fmt: skip
 VALUE = (
-    option("--value", choices=VALUES, default="linear", help="value function of differences (default: linear)"),
+    option("--value", type=value_name, default="linear", metavar="NAME",
+           help="value function of differences: linear (default), smooth, monotone, or table:FILE, a CSV of "
+           "difference,value whose losses alpha weighs"),
     option("--fences", nargs=2, type=float, metavar=("LOW", "HIGH"),
            help="beyond which a difference is large, for smooth and monotone values (default: those of the "
            "differences)"),

@@ -91,6 +91,39 @@ def read_segments(path: PathLike, column: str | None = None) -> dict[str, str]:
     return {topic: segment for topic, segment in segments.items() if segment}
 
 
+def read_points(path: PathLike) -> list[tuple[float, float]]:
+    r"""Read a value function, such as an elicited one.
+
+    Parameters
+    ----------
+    path
+        A CSV of difference and value; a header is optional.
+
+    Returns
+    -------
+    list
+        The points.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "values.csv")
+    >>> _ = file.write_text("difference,value\n-1,-3\n0,0\n1,1\n")
+    >>> read_points(file)
+    [(-1.0, -3.0), (0.0, 0.0), (1.0, 1.0)]
+    """
+    points: list[tuple[float, float]] = []
+    for line, cells in _lines(path, "a CSV of difference,value"):
+        if not points and [cell.lower() for cell in cells] == ["difference", "value"]:
+            continue
+        try:
+            difference, value = map(float, cells)
+        except ValueError:
+            raise InputError(path, f"expected two numbers, difference,value; found {','.join(cells)}", line) from None
+        points.append((difference, value))
+    return points
+
+
 def read_names(path: PathLike) -> list[str]:
     r"""Read a list of names.
 

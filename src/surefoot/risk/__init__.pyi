@@ -30,6 +30,7 @@ from surefoot.risk.population import zscores as zscores
 from surefoot.risk.statistics import Comparison as Comparison
 from surefoot.risk.statistics import Expectation as Expectation
 from surefoot.risk.statistics import tail_count as tail_count
+from surefoot.risk.values import Custom as Custom
 from surefoot.risk.values import Linear as Linear
 from surefoot.risk.values import Monotone as Monotone
 from surefoot.risk.values import Smooth as Smooth

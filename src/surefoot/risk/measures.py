@@ -205,6 +205,17 @@ EFFECT = _of_baseline(
     reference=0.0,
     in_evaluate=False,
 )
+ROBUSTNESS = _of_baseline(
+    "robustness",
+    lambda c, _: (c.wins - c.losses.n) / c.topics,
+    "robustness index",
+    higher_is_better=True,
+    uses_alpha=False,
+    reference=0.0,
+    in_evaluate=False,
+)
+"""Wins minus losses, as a share of the topics (Collins-Thompson, 2009; Sakai, Manabe and Koyama, 2005)."""
+
 CORRELATION = Risk(
     "correlation",
     "correlation with the baseline",
@@ -277,7 +288,7 @@ def validate_fraction(fraction: float) -> float:
 _STANDARD = (MEAN, URISK, FRISK, FREWARD, TRISK, SE, P, ZRISK, GEORISK, WINS, LOSSES, TIES, LOSS20)
 """The columns of `surefoot.evaluate`, in their order."""
 
-_BUILT_IN = {measure.name: measure for measure in (*_STANDARD, GMEAN, EFFECT, CORRELATION, *MINUS)}
+_BUILT_IN = {measure.name: measure for measure in (*_STANDARD, GMEAN, EFFECT, ROBUSTNESS, CORRELATION, *MINUS)}
 _REGISTRY: dict[str, Risk] = dict(_BUILT_IN)
 
 

@@ -2,7 +2,7 @@
 
 A value function v maps a difference d in [-1, 1] to its value; v(0) = 0 and v is strictly increasing, so that a
 measure built on it never penalises an improvement. Measures take a *family*: a callable that makes the value function
-of an alpha, such as `Linear`, `Smooth`, `Monotone` or the result of `Smooth.fitted`.
+of an alpha, such as `Linear`, `Smooth`, `Monotone`, the result of `Smooth.fitted`, or a `Custom` one.
 """
 
 from __future__ import annotations
@@ -202,6 +202,74 @@ class Monotone:
         constant, linear, square, cube = coefficients[:, piece]
         inside = constant + linear * step + square * (step * step) + cube * (step * step * step)
         return np.asarray(inside + np.where(beyond < 0, slopes[0], slopes[-1]) * beyond)
+
+
+@dataclass(frozen=True, repr=False)
+class Custom:
+    """A family made of any value function, such as an elicited one: alpha weighs its losses by 1 + alpha.
+
+    So alpha = 0 takes the function as it is. A function with v(0) other than 0, or that does not increase on
+    [-1, 1], is refused.
+
+    Parameters
+    ----------
+    function
+        Maps an array of differences to their values.
+    name
+        Its name in signatures.
+
+    Examples
+    --------
+    >>> Custom(np.tanh, "tanh")(alpha=1)(np.array([-0.5, 0.5])).round(3)
+    array([-0.924,  0.462])
+
+    """
+
+    function: Value
+    name: str
+
+    def __post_init__(self) -> None:
+        grid = np.linspace(-1, 1, 2001)
+        values = np.asarray(self.function(grid))
+        if values.shape != grid.shape or not np.isfinite(values).all():
+            raise SurefootError(f"the value function {self.name} must give a finite number for each difference")
+        if abs(values[1000]) > 1e-9:
+            raise SurefootError(f"the value function {self.name} must be 0 at 0; it is {values[1000]:g}")
+        if (np.diff(values) <= 0).any():
+            at = grid[int(np.argmax(np.diff(values) <= 0))]
+            raise SurefootError(f"the value function {self.name} must increase from -1 to 1; it does not at {at:g}")
+
+    @classmethod
+    def table(cls, differences: npt.ArrayLike, values: npt.ArrayLike, name: str = "") -> Custom:
+        """Straight lines through points that increase; beyond the first and the last they go on.
+
+        >>> Custom.table([-1, 0, 1], [-3, 0, 1])(alpha=0)(np.array([-0.5, 0.5]))
+        array([-1.5,  0.5])
+        """
+        x, y = np.asarray(differences, dtype=np.float64), np.asarray(values, dtype=np.float64)
+        if x.shape != y.shape or x.ndim != 1 or len(x) < 2 or (np.diff(x) <= 0).any():
+            raise SurefootError("a table of values needs two or more differences that increase, each with its value")
+        slopes = np.diff(y) / np.diff(x)
+
+        def lines(d: FloatArray) -> FloatArray:
+            piece = np.clip(np.searchsorted(x, d, side="right") - 1, 0, len(slopes) - 1)
+            return np.asarray(y[piece] + slopes[piece] * (d - x[piece]))
+
+        points = ";".join(f"{one:g}:{other:g}" for one, other in zip(x.tolist(), y.tolist(), strict=True))
+        return cls(lines, name or f"table({points})")
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __call__(self, alpha: float) -> Value:
+        """The value function of an alpha."""
+        validate_alpha(alpha)
+
+        def weighted(d: FloatArray) -> FloatArray:
+            values = self.function(d)
+            return np.where(d < 0, (1 + alpha) * values, values)
+
+        return weighted
 
 
 def _increasing_slopes(x: FloatArray, y: FloatArray) -> FloatArray:

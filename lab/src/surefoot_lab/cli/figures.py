@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import surefoot_lab
 from surefoot.cli.figure import RESAMPLING, Figure
 from surefoot.cli.options import Option, numbers, option
+from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot_lab.tradeoff.search import Choice
@@ -40,7 +41,27 @@ def _figure(
     )
 
 
+def _paper(name: str) -> Any:
+    from surefoot_lab.plots.presets import paper_figure
+
+    return paper_figure(name)
+
+
+def _preset(arguments: Namespace) -> str:
+    from surefoot_lab.plots.presets import PRESETS
+
+    name: str = arguments.figure
+    if name not in PRESETS:
+        raise SurefootError(f"no figure {name!r}; there are {', '.join(PRESETS)}")
+    return name
+
+
 FIGURES = {
+    "paper": Figure(
+        _paper, "a figure of a paper, with its runs, baseline and alphas", (),
+        (option("figure", metavar="FIGURE", help="such as ecir2014-fig3a (an unknown name lists all)"),),
+        _preset,
+    ),
     "tradeoff": _figure(
         "tradeoff_curves", "gain over risk as alpha grows, beside coins and thresholds (SIGIR 2012)",
         ALPHAS.but(help="alphas of the break-even lines (default: 1)"), *RESAMPLING,

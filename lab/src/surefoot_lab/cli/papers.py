@@ -131,7 +131,7 @@ def _reporter(show: ShowProgress) -> Callable[[JobProgress], None]:
 
 
 def run_reproduce(arguments: argparse.Namespace) -> int:
-    """Recompute and print the published tables; 1 if a cell differs without a reason."""
+    """Recompute and print the published tables; 1 if a cell differs and nothing is known of it."""
     if "neural" in arguments.tables:
         raise SurefootError("the atlas of neural rankers is a study now: python -m studies atlas, in the sources")
     from surefoot_lab.reproduce import load_scores, reproduce
@@ -151,7 +151,7 @@ def run_reproduce(arguments: argparse.Namespace) -> int:
             "get it with: surefoot data get trec-web-2012",
             file=sys.stderr,
         )
-    return 1 if result.summary["unexplained"] else 0
+    return 1 if result.new else 0
 
 
 def _print_tables(result: Reproduction, layout: str) -> None:
@@ -165,6 +165,9 @@ def _print_tables(result: Reproduction, layout: str) -> None:
         print(f"{'## ' if layout == 'md' else ''}{TABLES[name].title}\n")
         print_result(readable(table), layout)
         print()
+    print(f"{'## ' if layout == 'md' else ''}Reasons, and how many printed values each accepts for one cell\n")
+    print_result(result.reasons(), layout)
+    print("\n" + "\n".join(f"{'- ' if layout == 'md' else ''}{line}" for line in result.controls))
     if layout == "table":
         print(summary_line(result))
 

@@ -100,9 +100,20 @@ def _converter(name: str) -> Callable[[Path], tuple[str, ...]]:
         from surefoot_lab.datasets.trec_web_2012 import write_tables
 
         return write_tables
+    if name == "numbered-scores":
+        return number_topics
     if name == "mq2008":
         return parts_of_folds
     raise SurefootError(f"the registry names an unknown maker {name!r}")
+
+
+def number_topics(folder: Path) -> tuple[str, ...]:
+    """Score tables of unnamed runs and topics: a column of topics t1, t2 and so on, in the order of the rows."""
+    for raw in sorted((folder / "raw").glob("*.csv")):
+        header, *rows = raw.read_text(encoding="utf-8").splitlines()
+        lines = [f"topic,{header}".replace('"', ""), *(f"t{number},{row}" for number, row in enumerate(rows, 1))]
+        (folder / f"{raw.stem.rpartition('_')[2]}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return ()
 
 
 def parts_of_folds(folder: Path) -> tuple[str, ...]:

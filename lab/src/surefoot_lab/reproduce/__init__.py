@@ -1,7 +1,8 @@
 """The published tables, and the code that recomputes each cell of them.
 
 `reproduce` puts every published value beside the recomputed one and says whether they are equal to the printed digit,
-or why not, or that nobody knows. No cell is left out, and no tolerance is fitted to the difference that it excuses.
+or what is proved of the difference, or that one copy of two runs would give it, or that nobody knows. No cell is left
+out, and every reason carries its power: how many printed values it accepts.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from statistics import median_low
 from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
 from surefoot.scores import Scores
-from surefoot_lab.reproduce import arithmetic, claims, ecir2014, ecir2020, learned, sigir2014, sigir2016
-from surefoot_lab.reproduce.cells import VERDICTS, Cell, printed
-from surefoot_lab.reproduce.copies import Reach, Recompute, reaches
+from surefoot_lab.reproduce import arithmetic, claims, ecir2014, ecir2020, learned, risk_task, sigir2014, sigir2016
+from surefoot_lab.reproduce.cells import CONSISTENT, VERDICTS, Cell, printed
+from surefoot_lab.reproduce.copies import DECIMALS, JointCheck, Recompute, rounding
 from surefoot_lab.reproduce.learned import Experiment, read_experiments
 
 COLLECTION = "trec-web-2012"
@@ -25,49 +28,77 @@ NEEDS_SCORES = f"needs the scores of TREC 2012: surefoot data get {COLLECTION}"
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What tables are recomputed from; the check of the copies runs once, when a table needs it."""
+
+    scores: Scores | None
+    experiment: Experiment
+
+    @cached_property
+    def copies(self) -> JointCheck | None:
+        """The copies of two runs that the papers may have had."""
+        return None if self.scores is None else JointCheck(self.scores)
+
+
+@dataclass(frozen=True)
 class Table:
     """A published table: its title, and how its cells are recomputed."""
 
     title: str
-    cells: Callable[[Scores | None, Experiment], list[Cell]]
+    cells: Callable[[Evidence], list[Cell]]
     waits_for_scores: bool = False
 
 
-def _of_scores(
-    title: str,
-    files: tuple[str, ...],
-    recompute: Recompute,
-    explain: Callable[[Cell, Reach], Cell] = lambda cell, reach: reach.explain(cell),
-) -> Table:
+Explain = Callable[[Cell, Cell], Cell]
+"""What is known of a cell, given its twin, which is recomputed with the fitted copies."""
+
+
+def _of_scores(title: str, files: tuple[str, ...], recompute: Recompute, explain: Explain | None = None) -> Table:
     """A table that needs the scores of TREC 2012."""
 
-    def cells(scores: Scores | None, _: Experiment) -> list[Cell]:
-        if scores is None:
-            return _as_printed(files)
-        found = list(recompute(scores))
-        if all(cell.equal for cell in found):
-            return found
-        reach = reaches(recompute, scores)
-        return [explain(cell, reach[cell.row, cell.column]) for cell in found]
+    def cells(evidence: Evidence) -> list[Cell]:
+        return _as_printed(files) if evidence.scores is None else _judged(evidence, recompute, explain)
 
     return Table(title, cells, waits_for_scores=True)
 
 
+def _judged(evidence: Evidence, recompute: Recompute, explain: Explain | None) -> list[Cell]:
+    """The cells of a table: what its paper is known for, then the fitted copies, then the decimals of the scores."""
+    copies, scores = evidence.copies, evidence.scores
+    assert copies is not None
+    assert scores is not None
+    cells = list(recompute(scores))
+    if all(cell.equal for cell in cells):
+        return cells
+    return [
+        _judge(cell, twin, off, copies, explain)
+        for cell, twin, off in zip(cells, recompute(copies.scores), rounding(recompute, scores).tolist(), strict=True)
+    ]
+
+
+def _judge(cell: Cell, twin: Cell, off: float, copies: JointCheck, explain: Explain | None) -> Cell:
+    if explain and (known := explain(cell, twin)) is not cell:
+        return known
+    if twin.recomputed != cell.recomputed:
+        return cell.consistent(copies.reason, twin) if copies.met == copies.cells else cell
+    value = cell.recomputed
+    return cell.prove(DECIMALS, value - off, value + off) if isinstance(value, float) else cell
+
+
 def _of_print(title: str, recompute: Callable[[], Iterable[Cell]]) -> Table:
     """A table that needs no data."""
-    return Table(title, lambda scores, found: list(recompute()))
+    return Table(title, lambda _: list(recompute()))
 
 
 def _of_experiment(title: str, recompute: Callable[[Experiment], Iterable[Cell]]) -> Table:
     """A table of learned rankers."""
-    return Table(title, lambda scores, found: list(recompute(found)))
+    return Table(title, lambda evidence: list(recompute(evidence.experiment)))
 
 
-def _claims(scores: Scores | None, found: Experiment) -> list[Cell]:
-    if scores is None:
-        return _as_printed(("claims", "ecir2014-implied-taus"), labels=2)
-    reach = {column: own for (_, column), own in reaches(claims.moved_claims, scores).items()}
-    return [claims.explain(cell, reach.get(cell.column)) for cell in claims.claims(scores, found)]
+def _claims(evidence: Evidence) -> list[Cell]:
+    if evidence.scores is None:
+        return _as_printed(claims.FILES, labels=2)
+    return _judged(evidence, lambda scores: claims.claims(scores, evidence.experiment), claims.explain)
 
 
 def _as_printed(files: tuple[str, ...], labels: int = 1) -> list[Cell]:
@@ -86,7 +117,6 @@ TABLES = {
         "SIGIR 2014, table 1: U_Risk and its standard errors",
         ("sigir2014-table1-standard-errors",),
         sigir2014.table1,
-        sigir2014.explain_table1,
     ),
     "sigir2014-table2": _of_scores(
         "SIGIR 2014, table 2: T_Risk and p", ("sigir2014-table2-trisk-pvalues",), sigir2014.table2
@@ -119,6 +149,8 @@ TABLES = {
     "ecir2020-table2": _of_scores(
         "ECIR 2020, table 2: linear and smooth values", ("ecir2020-table2-linear-vs-smooth",), ecir2020.table2
     ),
+    "trec-web-2013": _of_print("TREC 2013 Web track, risk-sensitive task: official U_Risk", risk_task.web2013),
+    "trec-web-2014": _of_print("TREC 2014 Web track, risk-sensitive task: official U_Risk", risk_task.web2014),
     "claims": Table("What the papers say in their text", _claims, waits_for_scores=True),
     "arithmetic": _of_print("What printed cells say of each other", arithmetic.arithmetic),
 }
@@ -126,10 +158,33 @@ TABLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(Result):
-    """One row for each cell; ``waiting`` are the tables that were not run because the scores are missing."""
+    """One row for each cell; ``waiting`` are the tables that were not run because the scores are missing.
+
+    ``new`` counts the unexplained cells of which nothing is known; ``controls`` are lines on the check of the copies.
+    """
 
     summary: dict[str, int]
     waiting: tuple[str, ...]
+    new: int
+    controls: tuple[str, ...]
+
+    def reasons(self) -> Result:
+        """Each reason with its cells, and its power: the median number of printed values that it accepts for one."""
+        groups: dict[tuple[str, str], list[int | None]] = {}
+        for row in self.rows():
+            if row["reason"]:
+                groups.setdefault((row["verdict"], row["reason"]), []).append(row["accepts"])
+        order = sorted(groups, key=lambda key: (VERDICTS.index(key[0]), -len(groups[key])))
+        found = [[one for one in groups[key] if one is not None] for key in order]
+        return Result(
+            self.signature,
+            {
+                "verdict": [verdict for verdict, _ in order],
+                "cells": [len(groups[key]) for key in order],
+                "accepts": [median_low(own) if own else None for own in found],
+                "reason": [reason for _, reason in order],
+            },
+        )
 
     def tables(self) -> dict[str, Result]:
         """The rows of each table."""
@@ -148,7 +203,10 @@ class Reproduction(Result):
             {"table": name, "title": TABLES[name].title, "cells": result.rows()}
             for name, result in self.tables().items()
         ]
-        return {"signature": self.signature, "summary": self.summary, "tables": tables, "waiting": list(self.waiting)}
+        return {
+            "signature": self.signature, "summary": self.summary, "controls": list(self.controls), "tables": tables,
+            "waiting": list(self.waiting),
+        }  # fmt: skip
 
 
 def load_scores() -> Scores | None:
@@ -182,15 +240,15 @@ def reproduce(
     Examples
     --------
     >>> reproduce(tables=["sigir2016-table5"]).summary
-    {'cells': 72, 'equal': 72, 'explained': 0, 'unexplained, known': 0, 'unexplained': 0, 'not run': 0}
+    {'cells': 72, 'equal': 72, 'proved': 0, 'consistent with one copy': 0, 'unexplained': 0, 'not run': 0}
 
     """
     chosen = list(tables) or list(TABLES)
     unknown = [name for name in chosen if name not in TABLES]
     if unknown:
         raise SurefootError(f"no table {unknown[0]!r}; there are {', '.join(TABLES)}")
-    found = read_experiments(experiments)
-    cells = {name: TABLES[name].cells(scores, found) for name in chosen}
+    evidence = Evidence(scores, read_experiments(experiments))
+    cells = {name: TABLES[name].cells(evidence) for name in chosen}
     every = [(name, cell) for name, own in cells.items() for cell in own]
     count = Counter(cell.verdict for _, cell in every)
     columns: dict[str, Column] = {
@@ -202,10 +260,13 @@ def reproduce(
         "difference": [cell.difference for _, cell in every],
         "verdict": [cell.verdict for _, cell in every],
         "reason": [cell.reason for _, cell in every],
+        "accepts": [cell.accepts for _, cell in every],
     }
     return Reproduction(
         signature=signature("reproduce", tables=chosen),
         columns=columns,
         summary={"cells": len(every), **{verdict: count[verdict] for verdict in VERDICTS}},
         waiting=tuple(name for name in chosen if scores is None and TABLES[name].waits_for_scores),
+        new=sum(cell.verdict == "unexplained" and not cell.reason for _, cell in every),
+        controls=tuple(evidence.copies.lines()) if count[CONSISTENT] and evidence.copies else (),
     )

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-KNOWN = "unexplained, known"
-VERDICTS = ("equal", "explained", KNOWN, "unexplained", "not run")
+PROVED = "proved"
+CONSISTENT = "consistent with one copy"
+VERDICTS = ("equal", PROVED, CONSISTENT, "unexplained", "not run")
 
 
 @dataclass(frozen=True)
 class Cell:
     """One cell of a published table.
 
-    ``recomputed`` is None where the data that it needs are missing. ``reason`` says why the two differ; if ``known``
-    it is a remark on a difference that nothing explains.
+    ``recomputed`` is None where the data that it needs are missing. ``reason`` says why the two differ, or what is
+    known of a difference that nothing explains. ``accepts`` counts the printed values that the reason admits.
     """
 
     row: str
@@ -25,7 +27,8 @@ class Cell:
     published: str
     recomputed: float | str | None
     reason: str = ""
-    known: bool = False
+    standing: str = "unexplained"
+    accepts: int | None = None
 
     @property
     def half_digit(self) -> float:
@@ -65,25 +68,30 @@ class Cell:
             return "equal"
         if self.recomputed is None:
             return "not run"
-        if self.known:
-            return KNOWN
-        return "explained" if self.reason else "unexplained"
+        return self.standing
 
-    def explain(self, reason: str, low: float, high: float, of: str | None = None) -> Cell:
-        """The cell with a reason why it differs, unless it has one or the reason does not reach far enough.
+    def prove(self, reason: str, low: float, high: float, of: str | None = None) -> Cell:
+        """The cell with a proof of why it differs, unless it has one or the proof does not reach far enough.
 
-        A reason says between which values the cell may lie. It explains a published value among them, or what should
-        have been printed instead (``of``).
+        A proof says between which values the cell must lie. It holds for a published value among them, or for what
+        should have been printed instead (``of``).
         """
         if self.reason or self.equal or self.recomputed is None or isinstance(self.recomputed, str):
             return self
         wanted = float(self.published if of is None else of)
-        inside = low - self.half_digit - 1e-9 <= wanted <= high + self.half_digit + 1e-9
-        return replace(self, reason=reason) if inside else self
+        low, high, digit = low - self.half_digit - 1e-9, high + self.half_digit + 1e-9, 2 * self.half_digit
+        if not low <= wanted <= high:
+            return self
+        accepts = math.floor(high / digit) - math.ceil(low / digit) + 1
+        return replace(self, reason=reason, standing=PROVED, accepts=accepts)
+
+    def consistent(self, reason: str, twin: Cell) -> Cell:
+        """The cell as consistent with one copy of the runs, if the twin that was recomputed with it is equal."""
+        return replace(self, reason=reason, standing=CONSISTENT) if twin.equal and not self.equal else self
 
     def remark(self, hint: str) -> Cell:
-        """The cell as unexplained but known, with what is known of it."""
-        return self if self.equal else replace(self, reason=hint, known=True)
+        """The cell as unexplained, with what is known of it."""
+        return self if self.equal else replace(self, reason=hint, standing="unexplained")
 
     def not_run(self, reason: str) -> Cell:
         """The cell as not run, with what is missing as the reason."""

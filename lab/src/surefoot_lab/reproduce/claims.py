@@ -13,21 +13,28 @@ from surefoot.analysis.explore import explore
 from surefoot.risk.values import Smooth, fences
 from surefoot.scores import Scores
 from surefoot.stats.agreement import kendall, pca
-from surefoot.stats.inference import t_inference
+from surefoot.stats.inference import LEVEL, t_inference, topic_inference
 from surefoot_lab.reproduce import sigir2014
-from surefoot_lab.reproduce.cells import Cell, printed
-from surefoot_lab.reproduce.copies import Reach
+from surefoot_lab.reproduce.cells import Cell, printed, ranks
 from surefoot_lab.reproduce.ecir2014 import VIRTUAL_TABLE, mended, swap_reason
 from surefoot_lab.reproduce.learned import NEEDS_MSLR, TRAINED_ANEW, Experiment
+from surefoot_lab.reproduce.sigir2016 import BEYOND
 
 BASELINE = "indriCASP"
+FILES = ("claims", "ecir2014-implied-taus", "statements")
+"""Figures in the text; taus that the tables of ECIR 2014 imply; what sentences say of topics and orders."""
+
+REMARKS = {
+    "growth_of_topic_166_a15": "T_J of topic 166 of uogTrA44xi grows 1.57 times from alpha 0 to 15, at most 1.59 times",
+    "tau_georisk_a20_zrisk_a5": "the tau of the printed columns; those columns are unexplained",
+}
 CUT_OFF = "the paper cuts digits off instead of rounding"
 
 
 def claims(scores: Scores, found: Experiment) -> Iterator[Cell]:
-    """Every claim of claims.csv, and the taus that the printed tables of ECIR 2014 imply."""
-    values = _recomputed(scores) | _of_copies(scores)
-    for line in (*printed("claims"), *printed("ecir2014-implied-taus")):
+    """Every claim of the files."""
+    values = _recomputed(scores) | _statements(scores)
+    for line in (line for file in FILES for line in printed(file)):
         if line["paper"] == "sigir2012" or "mslr" in line["claim"]:
             own = found.claims.get((line["paper"], line["claim"]))
             cell = Cell(line["paper"], line["claim"], line["value"], own)
@@ -36,24 +43,20 @@ def claims(scores: Scores, found: Experiment) -> Iterator[Cell]:
             yield Cell(line["paper"], line["claim"], line["value"], values.get(line["claim"]))
 
 
-def moved_claims(scores: Scores) -> Iterator[Cell]:
-    """The claims that depend on the two runs whose copies differ."""
-    return (Cell("", claim, "", value) for claim, value in _of_copies(scores).items())
-
-
-def explain(cell: Cell, reach: Reach | None) -> Cell:
-    """Digits cut off, swapped cells, other copies of runs."""
+def explain(cell: Cell, twin: Cell) -> Cell:
+    """Digits cut off, swapped cells, and what the fitted copies do not give."""
+    if cell.equal or not isinstance(cell.recomputed, float) or cell.standing != "unexplained" or cell.reason:
+        return cell
     if cell.column in ("lower_fence", "rbo_geo_all"):
         digits = 2 * cell.half_digit
-        cut = float(np.trunc(float(cell.recomputed or 0.0) / digits)) * digits
-        return cell.explain(CUT_OFF, cut, cut)
-    if cell.column.startswith("tau_"):
+        cut = float(np.trunc(cell.recomputed / digits)) * digits
+        return cell.prove(CUT_OFF, cut, cut)
+    if cell.column.endswith("_implied"):
         virtual, alpha = cell.column.split("_")[1:3]
-        if virtual in ("mean", "median"):
-            true = f"{_mended_tau(f'{virtual}_{alpha}'):.3f}"
-            low, high = (reach.low, reach.high) if reach else (np.nan, np.nan)
-            return cell.explain(swap_reason("", virtual), low, high, of=true)
-    return cell if reach is None else reach.explain(cell)
+        true = f"{_mended_tau(f'{virtual}_{alpha}'):.3f}"
+        return cell.prove(swap_reason("", virtual), cell.recomputed, cell.recomputed, of=true)
+    remark = REMARKS.get(cell.column, BEYOND if cell.column.startswith("pca_") and not twin.equal else "")
+    return cell.remark(remark) if remark else cell
 
 
 def _mended_tau(column: str) -> float:
@@ -70,6 +73,8 @@ def _recomputed(scores: Scores) -> dict[str, float | str]:
     test = cross(scores, alpha=10, systems=eight).friedman
     lower, upper = fences(np.delete(scores.values, scores.row(BASELINE), axis=0) - scores[BASELINE])
     cubic, square, linear = Smooth(1.0).coefficients
+    shares = pca(scores, systems=nine_of_2014, virtual=()).shares
+    pairs = (("srchvrs12c00", BASELINE), ("DFalah121A", "srchvrs12c00"), ("QUTparaBline", "srchvrs12c00"))
     return {
         "friedman_p_every_run_as_baseline": test.p if test else float("nan"),
         "rmse_parametric_vs_jackknife_se": _rmse_of_standard_errors(scores),
@@ -82,14 +87,6 @@ def _recomputed(scores: Scores) -> dict[str, float | str]:
         "smooth_linear": linear,
         **_overlaps(scores),
         "median_err20_of_nine": float(np.median(scores.select(nine_of_2020).values.mean(axis=1))),
-    }
-
-
-def _of_copies(scores: Scores) -> dict[str, float | str]:
-    nine = [line["system"] for line in printed("ecir2014-table1-urisk")]
-    shares = pca(scores, systems=nine, virtual=()).shares
-    pairs = (("srchvrs12c00", BASELINE), ("DFalah121A", "srchvrs12c00"), ("QUTparaBline", "srchvrs12c00"))
-    return {
         "pca_first_axis_pct": 100 * float(shares[0]),
         "pca_second_axis_pct": 100 * float(shares[1]),
         **{
@@ -97,6 +94,32 @@ def _of_copies(scores: Scores) -> dict[str, float | str]:
             for one, other in pairs
         },
         **_taus(scores),
+    }
+
+
+def _statements(scores: Scores) -> dict[str, float | str]:
+    """What sentences say: SIGIR 2014, sections 4.2 and 5.2; ECIR 2014, section 4; SIGIR 2016, section 5."""
+    eight = [line["system"] for line in printed("sigir2014-table1-standard-errors")]
+    found = {name: t_inference(scores[name], scores[BASELINE], (5, 15)) for name in eight}
+    nine = [line["system"] for line in printed("sigir2016-table6-trec2012")]
+    z, geo = (
+        {alpha: dict(zip(nine, row, strict=True)) for alpha, row in zip(alphas, measured.tolist(), strict=True)}
+        for alphas in ((0, 5, 20),)
+        for measured in (
+            risk.zrisk(scores.select(nine).values, alphas),
+            risk.georisk(scores.select(nine).values, alphas),
+        )
+    )
+    ones = (scores["srchvrs12c09"], scores["uogTrA44xi"])
+    growth = [topic_inference(ones[1], scores[BASELINE], alpha).tj[scores.topics.index("166")] for alpha in (0, 15)]
+    return {
+        "largest_trisk_of_eight_a5": max(float(own.trisk[0]) for own in found.values()),
+        "significant_of_top_four_a15": float(sum(found[name].p[1] < LEVEL for name in eight[:4])),
+        "growth_of_topic_166_a15": float(growth[1] / growth[0]),
+        "topics_above_0.8": " ".join(str((own > 0.8).sum()) for own in ones),
+        "losses_of_srchvrs12c09_and_uogTrA44xi": f"{(ones[0] < ones[1]).sum()} {(ones[0] > ones[1]).sum()}",
+        "ranks_of_ICTNET12ADR2_by_zrisk_a0_a5": " ".join(f"{ranks(z[alpha])['ICTNET12ADR2']:g}" for alpha in (0, 5)),
+        "tau_georisk_a20_zrisk_a5": kendall(geo[20], z[5]).tau,
     }
 
 

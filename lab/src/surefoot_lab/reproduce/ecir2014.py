@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from surefoot import risk
 from surefoot.analysis.cross import cross
 from surefoot.scores import Scores
 from surefoot_lab.reproduce.cells import Cell, cells_of, printed, printed_cell, ranks
-from surefoot_lab.reproduce.copies import Reach
 
 BASELINE = "indriCASP"
 VIRTUAL_TABLE = "ecir2014-table3-mean-median-max"
@@ -81,8 +81,9 @@ def table3(scores: Scores) -> Iterator[Cell]:
         yield from cells_of(line, found)
 
 
-def explain_table3(cell: Cell, reach: Reach) -> Cell:
-    """Four cells are swapped; all are mixed with the two runs that differ."""
-    if swapped_with(cell.row, cell.column) == cell.row:
-        return reach.explain(cell)
-    return cell.explain(swap_reason(cell.row, cell.column), reach.low, reach.high, of=mended(cell.row, cell.column))
+def explain_table3(cell: Cell, twin: Cell) -> Cell:
+    """Four pairs of cells are swapped, as `arithmetic` proves; put right, they are equal with the fitted copies."""
+    right = mended(cell.row, cell.column)
+    if right == cell.published or not replace(twin, published=right).equal:
+        return cell
+    return cell.prove(swap_reason(cell.row, cell.column), float(right), float(right), of=right)

@@ -105,7 +105,7 @@ def _ratio(cell: Cell, line: Mapping[str, str]) -> Cell:
     )
     low, high = (above - off) / (below + other), (above + off) / (below - other)
     found = Cell(cell.row, cell.column, cell.published, above / below)
-    return found.explain("reward and risk are rounded to three decimals", low, high)
+    return found.prove("reward and risk are rounded to three decimals", low, high)
 
 
 def _judged(cell: Cell) -> Cell:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from surefoot.results import Result
-from surefoot_lab.reproduce.cells import KNOWN
 
 if TYPE_CHECKING:
     from surefoot_lab.reproduce import Reproduction
@@ -30,11 +29,8 @@ def readable(table: Result) -> Result:
 
 def summary_line(result: Reproduction) -> str:
     """How many cells, and how they fared."""
-    counts = result.summary
-    return (
-        f"{counts['cells']} cells: {counts['equal']} equal to the printed digit, {counts['explained']} explained, "
-        f"{counts[KNOWN]} unexplained and known, {counts['unexplained']} unexplained, {counts['not run']} not run"
-    )
+    counts = ", ".join(f"{count} {name}" for name, count in result.summary.items() if name != "cells")
+    return f"{result.summary['cells']} cells: {counts.replace('equal', 'equal to the printed digit', 1)}"
 
 
 def _digits(row: dict[str, Any], column: str) -> str:

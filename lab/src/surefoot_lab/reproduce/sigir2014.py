@@ -11,11 +11,9 @@ from surefoot._typing import FloatArray
 from surefoot.scores import Scores
 from surefoot.stats.inference import jackknife, t_inference
 from surefoot_lab.reproduce.cells import Cell, cells_of, printed
-from surefoot_lab.reproduce.copies import Reach
 
 ALPHAS = (0, 1, 5, 10)
 BASELINE = "indriCASP"
-MORE_TOPICS = "no copy of DFalah121A that differs on one topic has this spread; the papers' may differ on more"
 
 
 def table1(scores: Scores) -> Iterator[Cell]:
@@ -29,13 +27,6 @@ def table1(scores: Scores) -> Iterator[Cell]:
             found[f"se_a{alpha}"] = float(inference.se[index])
             found[f"se_jackknife_a{alpha}"] = float(jackknifed[index])
         yield from cells_of(line, found)
-
-
-def explain_table1(cell: Cell, reach: Reach) -> Cell:
-    """The spread of DFalah121A's copy is beyond the copies that differ on one topic."""
-    if cell.row == "DFalah121A" and cell.column in ("se_a5", "se_a10", "se_jackknife_a5", "se_jackknife_a10"):
-        return cell.remark(MORE_TOPICS)
-    return reach.explain(cell)
 
 
 def table2(scores: Scores) -> Iterator[Cell]:
