@@ -49,6 +49,8 @@ from surefoot.learn.data import same_features as same_features
 from surefoot.learn.letor import read_letor as read_letor
 from surefoot.learn.letor_writer import write_letor as write_letor
 from surefoot.learn.rankers import RiskRanker as RiskRanker
+from surefoot.release_gate.compare import Compared as Compared
+from surefoot.release_gate.compare import compare as compare
 from surefoot.release_gate.gate import gate as gate
 from surefoot.release_gate.ratchet import Accepted as Accepted
 from surefoot.release_gate.ratchet import accept as accept

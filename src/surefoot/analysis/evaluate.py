@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,7 +22,7 @@ from surefoot.analysis.design import (
     signature_of,
 )
 from surefoot.errors import SurefootError, choose, listed
-from surefoot.results import Highlights, Result
+from surefoot.results import Column, Highlights, Result
 from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evaluated, registered, tail_risk
 from surefoot.risk.values import Family
@@ -35,6 +35,26 @@ JUDGED = "judged@k"
 """The column of the mean fraction of judged documents, k being the measure's cutoff."""
 UNEQUAL = 0.05
 """A difference of judged@k from which on a note tells it."""
+
+
+FEW_COLUMNS = 8
+"""A table of so many columns shows all of them."""
+DETAILS = ("frisk", "freward", "se", "zrisk", "georisk", "wins", "ties", JUDGED)
+"""The columns that a terminal shows only on request."""
+
+
+def brief_columns(columns: Mapping[str, Column]) -> list[str]:
+    """The columns that a terminal shows by default: details only with their interval, the baseline if there are two.
+
+    >>> brief_columns({"system": ["a"], "baseline": ["b"], "alpha": [1], **dict.fromkeys(("mean", "urisk", "p"), [0])})
+    ['system', 'baseline', 'alpha', 'mean', 'urisk', 'p']
+    """
+    if len(columns) <= FEW_COLUMNS:
+        return list(columns)
+    hidden = {name for name in DETAILS if f"{name}_low" not in columns}
+    if len(set(columns.get("baseline", ()))) == 1:
+        hidden.add("baseline")
+    return [name for name in columns if name not in hidden]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +94,10 @@ class Evaluation(Result):
         method = next((method for method in ("holm", "bonferroni", "bh") if f"p_{method}" in self.columns), None)
         significant = self[f"p_{method}" if method else "p"] < self.level
         return Highlights(best, {"trisk": significant}, f"p < {self.level:g}, {method or 'not corrected'}")
+
+    def brief(self) -> list[str]:
+        """Eight columns, and those that were asked for."""
+        return brief_columns(self.columns)
 
     def take(self, rows: npt.NDArray[np.intp]) -> Evaluation:
         """The rows at these indices, in this order."""

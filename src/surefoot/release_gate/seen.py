@@ -28,6 +28,7 @@ from surefoot.release_gate.evidence import (
 )
 from surefoot.release_gate.finding import (
     MOST_QUERIES,
+    SHOWN,
     SLACK,
     UNCOUNTED,
     Checker,
@@ -50,8 +51,6 @@ SHARE, LOSSES_SHARE = 0.8, 0.2
 NET_SHARE = 0.05
 """A rule on the share of losses fails only if losses exceed wins by that share of all queries, and the changed queries
 lose the mean tolerance on average."""
-SHOWN = 5e-5
-"""Smaller changes are written as none."""
 FEW_DEALS = 400
 """Deals for each of many draws of grades."""
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from surefoot import risk
 from surefoot.errors import counted, listed
-from surefoot.release_gate.finding import MOST_QUERIES, Finding, Resolution, ScoredPair, Verdict, worst_of
+from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, ScoredPair, Verdict, worst_of
 from surefoot.release_gate.rules import CONTRACT, TIERS, UNDECIDED
 from surefoot.results import Result
 
@@ -41,6 +41,20 @@ class Change:
         return cls(
             pair.measure, pair.baseline, len(pair.topics), *means, wins, losses, ties, int(compared.loss20), noise
         )
+
+    def __str__(self) -> str:
+        """What became of the average and of single queries, to follow the candidate's name."""
+        moved, queries = self.candidate_mean - self.baseline_mean, counted(self.topics, "query")
+        if self.ties == self.topics:
+            return f"scores as {self.baseline} on all of {queries} ({self.measure} {self.baseline_mean:.4f})"
+        word = "is as good as" if abs(moved) < SHOWN else "is better than" if moved > 0 else "is worse than"
+        means = f"{self.measure} {self.baseline_mean:.4f} → {self.candidate_mean:.4f}, {moved:+z.4f}"
+        worse = f"{self.losses:,} of {queries}" if self.losses else "no query"
+        large = f", {self.loss20:,} of them by more than a fifth" if self.losses > 1 else ""
+        if self.losses and not self.loss20:
+            large = ", none of them by more than a fifth" if self.losses > 1 else ", and not by more than a fifth"
+        join = "but" if moved > 0 and self.losses else "and"
+        return f"{word} {self.baseline} on average ({means}), {join} {worse} got worse{large}"
 
 
 @dataclass(frozen=True)
@@ -147,13 +161,37 @@ class GateResult(Result):
         named = f"{self.candidate}{against}, {listed(self.measures)}"
         return f"{WORDS[self.verdict]}{leaning}: {named} ({TIERS[self.evidence]})"
 
+    def sentence(self, change: Change | None = None) -> str:
+        """The answer in one sentence: the average, the queries that got worse, and whether the evidence is enough.
+
+        It is about one comparison, the first unless another is given. Every command and page that judges a pair of
+        systems takes its words from here.
+        """
+        change = change or self.changes[0]
+        return f"{self.candidate} {change}; {self._decision(change)}."
+
+    def _decision(self, change: Change) -> str:
+        """The verdict on one comparison as a clause, with the reason unless it is a pass."""
+        findings = self.against(change)
+        if worst_of(one.verdict for one in findings) == "pass":
+            return "it may ship"
+        found = deciding(findings)
+        if found.verdict == "fail":
+            return f"it should not ship: {_clause(found.sentence)}"
+        return f"the evidence is not enough to ship: {self._lacking(found, change)}"
+
+    def _lacking(self, found: Finding, change: Change) -> str:
+        """The reason why the evidence on a comparison is not enough."""
+        if found.documents:
+            return f"{counted(len(found.documents), 'unjudged document')} could change the verdict"
+        if found.rule == "identical" or self.resolution is None or change != self.changes[0]:
+            return _clause(found.sentence)
+        return self.resolution.brief
+
     @property
     def deciding(self) -> Finding:
         """The finding that the verdict rests on: the first that fails, or the undecided one that is least probable."""
-        same = [one for one in self.findings if one.verdict == self.verdict]
-        if self.verdict == "undecided":
-            return min(same, key=lambda one: 0.0 if one.probability is None else one.probability)
-        return same[0]
+        return deciding(self.findings)
 
     @property
     def reason(self) -> str:
@@ -218,6 +256,25 @@ class GateResult(Result):
         from surefoot.release_gate.render import render_text
 
         return render_text(self)
+
+
+def deciding(findings: Sequence[Finding]) -> Finding:
+    """The finding that a verdict rests on: the first that fails, or the undecided one that is least probable."""
+    verdict = worst_of(finding.verdict for finding in findings)
+    same = [one for one in findings if one.verdict == verdict]
+    if verdict == "undecided":
+        return min(same, key=lambda one: 0.0 if one.probability is None else one.probability)
+    return same[0]
+
+
+def _clause(sentence: str) -> str:
+    """A sentence as the end of another one.
+
+    >>> _clause("The mean fell by 0.1.")
+    'the mean fell by 0.1'
+    """
+    clause = sentence.removesuffix(".")
+    return f"t{clause[1:]}" if clause.startswith("The ") else clause
 
 
 def columns_of(findings: Sequence[Finding]) -> dict[str, list[object]]:

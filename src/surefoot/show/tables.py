@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 Cells = dict[str, list[str]]
 
 DAGGER = "†"
-HTML_ROWS = 60
+HTML_ROWS = MANY_ROWS = 60
+ALL = ["all"]
+"""The name of all columns."""
 UNDEFINED = "–"
 LATEX = {
     **{mark: f"\\{mark}" for mark in "_&%#${}"},
@@ -54,7 +57,7 @@ def render(
     color
         Whether a table may use the terminal's bold and dim type.
     columns
-        The columns to show, all by default.
+        The columns to show; by default those of `Result.brief` in a table, all in other formats. ``["all"]``: all.
     caption, label
         Caption and label of a LaTeX table, in LaTeX. With one of them the table is a float.
 
@@ -77,11 +80,26 @@ def render(
     <BLANKLINE>
     `demo|alpha=5`
     """
-    result = result if columns is None else result.only(columns)
+    if columns is not None and list(columns) != ALL:
+        result = result.only(columns)
+    elif columns is None and format == "table":
+        result = _brief(result)
     if choose(format, FORMATS, "format") == "table":
         return _table(result, _terminal_width(sys.stdout) if width is None else width, color)
     text = FORMATS[format](result)
     return _latex_float(text, caption, label) if format == "latex" else text
+
+
+def _brief(result: Result) -> Result:
+    """The columns that a terminal shows by default, and notes on how to see more of them or fewer rows."""
+    names = result.brief()
+    left_out = [name for name in result.columns if name not in names]
+    notes = [f"{counted(len(left_out), 'more column')} with --columns all: {', '.join(left_out)}"] if left_out else []
+    if len(result) > MANY_ROWS and "system" in result.columns:
+        notes.append(
+            f"{len(result):,} rows: show fewer with --systems A,B or one --alpha; -o table.csv writes them all"
+        )
+    return replace(result.only(names) if left_out else result, notes=(*result.notes, *notes)) if notes else result
 
 
 def print_result(result: Result, format: str = "table", stream: TextIO | None = None, **options: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from surefoot import Scores, evaluate, explore
+from surefoot import Scores, evaluate, explore, gate
 from surefoot.show.report import report
 from tests.show.report.report_cases import HOSTILE, random_scores
 
@@ -28,8 +28,8 @@ def number(text: str) -> float:
 
 def test_the_first_screen_says_it_in_words(open_report: Callable[..., Any]) -> None:
     page = open_report(OLD_NEW, "old", candidate="new").page
-    assert page.inner_text("h1") == "new and old are too close to call."
-    assert "5 queries better and 1 worse, 1 of them by more than a fifth" in page.inner_text("#lead")
+    assert page.inner_text("h1") == gate(OLD_NEW, "old", candidate="new").sentence()
+    assert page.inner_text("#lead").startswith("new and old are too close to call. Here a loss counts")
     assert page.locator("#changed li").all_inner_texts() == ["1 worse", "0 equal", "5 better"]
     assert "On average the score rose by 0.0667 (mean nDCG@10 0.4000 → 0.4667). Noise could do that" in page.inner_text(
         "#sure"
@@ -50,7 +50,12 @@ def test_the_first_screen_says_it_in_words(open_report: Callable[..., Any]) -> N
 )
 def test_the_verdict_follows_the_scores(open_report: Callable[..., Any], new: list[float], words: str) -> None:
     scores = Scores([OLD_NEW["old"], new], ["old", "new"], OLD_NEW.topics)
-    assert open_report(scores, "old", candidate="new").page.inner_text("h1") == words
+    page = open_report(scores, "old", candidate="new").page
+    assert page.inner_text("#lead").startswith(words)
+    assert page.inner_text("h1") == gate(scores, "old", candidate="new").sentence()
+    page.select_option("#baseline", "MEAN")
+    assert page.inner_text("h1").startswith("new")
+    assert "ship" not in page.inner_text("h1")
 
 
 def test_the_pick_of_many_is_judged_as_such(open_report: Callable[..., Any], scores: Scores) -> None:
