@@ -373,7 +373,7 @@ def test_a_second_baseline_is_never_dropped() -> None:
 
 def test_a_second_baseline_is_refused_in_one_line(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", "--scores", table, "--baseline", "old", "--baseline", "new"])
+        main(["explore", "--scores", table, "--candidate", "new", "--baseline", "old", "--baseline", "new"])
     assert stopped.value.code == 2
     assert "argument --baseline: is given twice; this command takes one" in capsys.readouterr().err
 

@@ -16,6 +16,7 @@ from surefoot.cli.options import (
     ALPHAS,
     ASSESSORS,
     BASELINE,
+    BASELINES,
     CANDIDATE,
     DEFAULT_MEASURE,
     INPUTS,
@@ -340,8 +341,7 @@ The verdict is that of surefoot gate with its defaults or those of surefoot.toml
         (
             *INPUTS,
             CANDIDATE.but(help="the system to judge (default: the only one that is left)"),
-            BASELINE.but(action="extend", type=names, metavar="LIST",
-                         help="systems to compare with, or MEAN, MEDIAN, MAX; by comma, or repeated"),
+            BASELINES,
             *grouped(
                 "rules",
                 *map(rule_option, fields(Rules)),

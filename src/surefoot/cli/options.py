@@ -204,6 +204,8 @@ CANDIDATE = option("--candidate", "--system", action=Once, metavar="NAME", help=
 SYSTEM = replace(CANDIDATE, flags=("--system", "--candidate"))
 SYSTEMS = option("--systems", type=names, metavar="LIST", help="systems to compare, by comma (default: all)")
 BASELINE = option("--baseline", action=Once, metavar="NAME", help="a system, or MEAN, MEDIAN, MAX of each topic")
+BASELINES = BASELINE.but(action="extend", type=names, metavar="LIST",
+                         help="systems to compare with, or MEAN, MEDIAN, MAX; by comma, or repeated")  # fmt: skip
 PAIR = (CANDIDATE.but(required=True), BASELINE.but(required=True))
 ALPHA = (
     option("--alpha", type=number, default=1.0, metavar="A",

@@ -87,7 +87,7 @@ def render(
     if choose(format, FORMATS, "format") == "table":
         return _table(result, _terminal_width(sys.stdout) if width is None else width, color)
     text = FORMATS[format](result)
-    return _latex_float(text, caption, label) if format == "latex" else text
+    return _latex_float(text, _latex_caption(result, caption), label) if format == "latex" else text
 
 
 def _brief(result: Result) -> Result:
@@ -209,7 +209,8 @@ def _latex(result: Result) -> str:
     headings = {name: result.headings().get(name, _latex_cell(one_line(name))) for name in cells}
     head = _latex_head(headings, result.groups())
     alignment = "".join("l" if texts[name] else "r" for name in cells)
-    comments = [f"% {one_line(note)}" for note in (*_notes(result), result.signature)]
+    notes = [note for note in _notes(result) if note not in _letters(result)]
+    comments = [f"% {one_line(note)}" for note in (*notes, result.signature)]
     return _latex_tabular(alignment, head, list(zip(*cells.values(), strict=True)), comments)
 
 
@@ -239,6 +240,22 @@ def _latex_head(headings: Mapping[str, str], groups: Mapping[str, str]) -> list[
         rules += [f"\\cmidrule(lr){{{column}-{column + width - 1}}}"] if group else []
         column += width
     return [_latex_row(cells), " ".join(rules), _latex_row(list(headings.values()))]
+
+
+def _latex_caption(result: Result, caption: str | None) -> str | None:
+    """The caption, and what letters and daggers stand for; none unless it is given or there are letters."""
+    letters = _letters(result)
+    if caption is None and not letters:
+        return None
+    legends = [_latex_cell(f"{letter[0].upper()}{letter[1:]}.") for letter in letters]
+    if any(column.any() for column in result.highlights().significant.values()):
+        legends.append(f"$^{{\\dagger}}$: {_latex_cell(result.highlights().legend)}.")
+    return " ".join([*([caption] if caption else []), *legends])
+
+
+def _letters(result: Result) -> list[str]:
+    """The legend of the letters, if there are any."""
+    return [note for note in result.notes if note.startswith("letters: ")] if result.superscripts() else []
 
 
 def _latex_float(tabular: str, caption: str | None, label: str | None) -> str:
