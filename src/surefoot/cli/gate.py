@@ -159,13 +159,13 @@ def _report_ratchet(candidate: str, path: str, accepted: bool) -> None:
 
 
 def _write_verdict(result: GateResult, arguments: argparse.Namespace) -> None:
-    from surefoot.io.atomic import write_text
+    from surefoot.io.atomic import make_folder, write_text
     from surefoot.release_gate.render import render_gate, render_junit, render_markdown
 
-    if arguments.junit:
-        write_text(arguments.junit, render_junit(result))
-    if arguments.markdown:
-        write_text(arguments.markdown, render_markdown(result))
+    for path, write in ((arguments.junit, render_junit), (arguments.markdown, render_markdown)):
+        if path:
+            make_folder(Path(path).parent)
+            write_text(path, write(result))
     _write_out(render_gate, result, arguments.format)
 
 
