@@ -303,3 +303,18 @@ def test_rows_of_trials_must_fit():
             Scores.align([("a", ["q1", "q2"], values)])
     with pytest.raises(SurefootError, match="a trial of system 'a' is no finite number"):
         Scores.align([("a", ["q1"], [[np.inf], [-np.inf]])])
+
+
+def test_the_mean_of_each_system():
+    scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"])
+    assert scores.mean() == pytest.approx({"old": 0.3, "new": 0.2})
+
+
+def test_what_pytrec_eval_gives_for_each_run():
+    found = {"old": {"q1": {"map": 0.2, "P_5": 0.4}}, "new": {"q1": {"map": 0.3, "P_5": 0.6}}}
+    assert Scores.of(found, "P_5")["new"].tolist() == [0.6]
+    assert Scores.of({"old": {"q1": {"map": 0.2}}}).measure == "map"
+    with pytest.raises(SurefootError, match="name one of map, P_5"):
+        Scores.of(found)
+    with pytest.raises(SurefootError, match="did you mean map"):
+        Scores.of(found, "mapp")

@@ -129,7 +129,7 @@ def test_files_for_machines_and_for_people(folder: Path, capsys: pytest.CaptureF
 
 
 def test_a_file_that_can_not_be_written_is_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert gate("--candidate", "good", "--baseline", "old", "--junit", "none/gate.xml") == 2
+    assert gate("--candidate", "good", "--baseline", "old", "--junit", "scores.csv/gate.xml") == 2
     assert "can't be written" in capsys.readouterr().err
 
 

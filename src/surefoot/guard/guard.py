@@ -215,8 +215,11 @@ class Guard:
         Returns
         -------
         array
-            The indices of the documents, best first. Ties are broken by the candidate, then by the order given.
+            The indices of the documents, best first. Ties are broken by the candidate, then by the order given. Of
+            no documents there are none.
         """
+        if not np.size(baseline_scores) and not np.size(candidate_scores):
+            return np.empty(0, np.int64)
         pair = Pair.of(baseline_scores, candidate_scores)
         order = pair.candidate.order
         return order[(-self.scores(pair)[order]).argsort(kind="stable")]

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pytest
 
 from surefoot import Scores, evaluate, explore, gate
@@ -332,3 +333,23 @@ def test_five_hundred_systems_by_a_thousand_topics(browser: Any, tmp_path: Path)
         f"\n500 × 1,000: built in {built:.1f} s, {path.stat().st_size / 1e6:.1f} MB, first paint {paint:.0f} ms, "
         f"slider move {median(moves):.0f} ms (largest {max(moves):.0f}), other baseline {switch:.0f} ms"
     )
+
+
+def test_one_bad_system_does_not_flatten_the_curves(open_report: Callable[..., Any]) -> None:
+    random = np.random.default_rng(0)
+    base = random.uniform(0.4, 0.6, 30)
+    rows = [base, *(base + random.normal(0, 0.02, 30) for _ in range(6)), base - 0.4]
+    scores = Scores(np.clip(rows, 0, 1), [*"abcdefg", "bad"], [f"q{n}" for n in range(30)])
+    heights = []
+    for candidate in ("b", "bad"):
+        page = open_report(scores, "a", candidate=candidate).page
+        ticks = page.locator("#curves svg .tick").all_text_contents()
+        heights.append(min(number(text) for text in ticks if text != "alpha"))
+    assert heights[1] < -5 < heights[0], "the bad one is drawn whole only if it is chosen"
+
+
+def test_a_narrow_screen_shows_the_change(open_report: Callable[..., Any]) -> None:
+    page = open_report(OLD_NEW, "old", candidate="new", queries={"q2": "a long text " * 20}).page
+    page.set_viewport_size({"width": 380, "height": 800})
+    box = page.locator("#worst th").last.bounding_box()
+    assert box["x"] + box["width"] <= 380
