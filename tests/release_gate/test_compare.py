@@ -65,6 +65,8 @@ def test_compare_gate_report_and_judge_agree_in_words(
         ((4, 0.5, 0.5, 2, 2, 0, 0), "is as good as old on average (RR 0.5000 → 0.5000, +0.0000), and 2 of 4 queries "
          "got worse, none of them by more than a fifth"),
         ((4, 0.5, 0.5, 0, 0, 4, 0), "scores as old on all of 4 queries"),
+        ((4, 0.5, 0.6, 4, 0, 0, 0, None, 0.3), "+0.1000, which may be noise), and no query got worse"),
+        ((4, 0.5, 0.6, 4, 0, 0, 0, None, 0.01), "+0.1000), and no query got worse"),
     ],
 )  # fmt: skip
 def test_what_changed_in_words(change: tuple[float, ...], words: str) -> None:

@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from surefoot import risk
 from surefoot.errors import counted, listed
 from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, ScoredPair, Verdict, worst_of
 from surefoot.release_gate.rules import CONTRACT, TIERS, UNDECIDED
 from surefoot.results import Result
+from surefoot.risk.moments import Moments
+from surefoot.stats.inference import LEVEL
 
 WORDS = {"pass": "ship", "undecided": "not enough evidence", "fail": "don't ship"}
 """The first words of each verdict."""
@@ -18,7 +22,7 @@ WORDS = {"pass": "ship", "undecided": "not enough evidence", "fail": "don't ship
 
 @dataclass(frozen=True)
 class Change:
-    """What changed between a baseline and the candidate, over all topics."""
+    """What changed between a baseline and the candidate, over all topics; ``p`` is that of the means' t test."""
 
     measure: str
     baseline: str
@@ -30,6 +34,7 @@ class Change:
     ties: int
     loss20: int
     noise: float | None = None
+    p: float | None = None
 
     @classmethod
     def of(cls, pair: ScoredPair, noise: float | None) -> Change:
@@ -38,9 +43,11 @@ class Change:
         wins, losses = int(compared.wins), int(compared.losses.n)
         means = (float(pair.base.mean()), float(pair.own.mean()))
         ties = len(pair.topics) - wins - losses
+        p = float(Moments.of(pair.delta).p)
         return cls(
-            pair.measure, pair.baseline, len(pair.topics), *means, wins, losses, ties, int(compared.loss20), noise
-        )
+            pair.measure, pair.baseline, len(pair.topics), *means, wins, losses, ties, int(compared.loss20), noise,
+            None if np.isnan(p) else p,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         """What became of the average and of single queries, to follow the candidate's name."""
@@ -48,7 +55,8 @@ class Change:
         if self.ties == self.topics:
             return f"scores as {self.baseline} on all of {queries} ({self.measure} {self.baseline_mean:.4f})"
         word = "is as good as" if abs(moved) < SHOWN else "is better than" if moved > 0 else "is worse than"
-        means = f"{self.measure} {self.baseline_mean:.4f} → {self.candidate_mean:.4f}, {moved:+z.4f}"
+        unsure = ", which may be noise" if abs(moved) >= SHOWN and (self.p or 0.0) >= LEVEL else ""
+        means = f"{self.measure} {self.baseline_mean:.4f} → {self.candidate_mean:.4f}, {moved:+z.4f}{unsure}"
         worse = f"{self.losses:,} of {queries}" if self.losses else "no query"
         large = f", {self.loss20:,} of them by more than a fifth" if self.losses > 1 else ""
         if self.losses and not self.loss20:
