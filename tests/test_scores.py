@@ -314,7 +314,9 @@ def test_what_pytrec_eval_gives_for_each_run():
     found = {"old": {"q1": {"map": 0.2, "P_5": 0.4}}, "new": {"q1": {"map": 0.3, "P_5": 0.6}}}
     assert Scores.of(found, "P_5")["new"].tolist() == [0.6]
     assert Scores.of({"old": {"q1": {"map": 0.2}}}).measure == "map"
-    with pytest.raises(SurefootError, match="name one of map, P_5"):
+    with pytest.raises(SurefootError, match="there are map, P_5"):
         Scores.of(found)
+    with pytest.raises(SurefootError, match="there are none"):
+        Scores.of({"old": {"q1": {}}})
     with pytest.raises(SurefootError, match="did you mean map"):
         Scores.of(found, "mapp")

@@ -39,8 +39,8 @@ UNEQUAL = 0.05
 
 FEW_COLUMNS = 8
 """A table of so many columns shows all of them."""
-DETAILS = ("frisk", "freward", "se", "zrisk", "georisk", "wins", "ties", JUDGED)
-"""The columns that a terminal shows only on request."""
+DETAILS = ("frisk", "freward", "se", "zrisk", "georisk", "wins", "ties")
+"""The columns that a terminal shows only on request; judged@k, of runs only, is a warning and stays."""
 
 
 def brief_columns(columns: Mapping[str, Column]) -> list[str]:
