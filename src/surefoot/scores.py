@@ -363,9 +363,8 @@ def _one_measure(scores: Mapping[str, Any], measure: str | None) -> tuple[Mappin
         return scores, measure or "score"
     known = list(dict.fromkeys(str(name) for cell in cells for name in cell))
     if measure is None and len(known) != 1:
-        raise SurefootError(
-            f"expected a number or one measure for each topic: name one of {listed(known)}, Scores.of(..., measure)"
-        )
+        named = listed(known) or "none"
+        raise SurefootError(f"these scores are by measure: name one, Scores.of(..., measure); there are {named}")
     chosen = measure or known[0]
     if not all(chosen in cell for cell in cells):
         raise SurefootError(f"no {chosen!r} for every topic{did_you_mean(chosen, known)}; there are {listed(known)}")
