@@ -85,6 +85,9 @@ def test_a_terminal_shows_eight_columns_unless_more_are_asked_for() -> None:
     header = render(result).splitlines()[0].split()
     assert header == ["system", "alpha", "mean", "urisk", "trisk", "p", "losses", "loss20"]
     assert "with --columns all: baseline, frisk" in render(result, width=1000)
+    judged = Scores(scores.values, scores.systems, scores.topics, judged=[[0.5, 1.0, 1.0]] * 3)
+    shown = render(evaluate(judged, "a", [0, 1])).splitlines()[0].split()
+    assert sorted(shown) == sorted(["judged@k", *(name for name in header if name != "trisk")])
     assert "georisk" in render(result, columns=["all"]).splitlines()[0]
     assert len(render(result, "csv").splitlines()[0].split(",")) == len(result.columns) + 1
     asked = render(evaluate(scores, "a", tail=0.5, ci="jackknife", correct="holm")).splitlines()[0].split()

@@ -40,7 +40,7 @@ UNEQUAL = 0.05
 FEW_COLUMNS = 8
 """A table of so many columns shows all of them."""
 DETAILS = ("frisk", "freward", "se", "zrisk", "georisk", "wins", "ties")
-"""The columns that a terminal shows only on request; judged@k, of runs only, is a warning and stays."""
+"""The columns that a terminal shows only on request; judged@k, which only runs have, takes the place of T_Risk."""
 
 
 def brief_columns(columns: Mapping[str, Column]) -> list[str]:
@@ -51,7 +51,8 @@ def brief_columns(columns: Mapping[str, Column]) -> list[str]:
     """
     if len(columns) <= FEW_COLUMNS:
         return list(columns)
-    hidden = {name for name in DETAILS if f"{name}_low" not in columns}
+    details = (*DETAILS, "trisk") if JUDGED in columns else DETAILS
+    hidden = {name for name in details if f"{name}_low" not in columns}
     if len(set(columns.get("baseline", ()))) == 1:
         hidden.add("baseline")
     return [name for name in columns if name not in hidden]
