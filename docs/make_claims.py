@@ -1,11 +1,12 @@
-"""Writes docs/claims.md: `SUREFOOT_DATA=... .venv/bin/python docs/make_claims.py PLAN-DATA...`, folders of experiments.
+"""Write docs/research/claims.md from folders of experiments: `SUREFOOT_DATA=... python docs/make_claims.py PLAN-DATA...`.
 
 The protocol, fixed before the first run that the page shows: a claim on learned rankers compares two of them on the
 test queries of an experiment, by the difference of a measure and its 95 % interval (percentile bootstrap over queries,
 10,000 resamples, seed 0). It holds if the whole interval lies on the side of the claim, does not hold if it lies on the
-other, else the data can't tell. "Keeps" means: less than 0.01 lower, so that the interval is compared with -0.01. One
-setting was tried for each plan: 100 trees. A claim on TREC 2012 is a printed number: it holds if it is recomputed
-to the digit. The intervals are of single claims, not corrected for their number.
+other, else the data can't tell. "Keeps" means: less than 0.01 lower, so that the interval is compared with -0.01. The
+page shows one setting of each plan, 100 trees; shorter runs and the experiments page were seen before. A claim on TREC
+2012 is a printed number: it holds if it is recomputed to the digit. The intervals are of single claims, not corrected
+for their number.
 """
 
 from __future__ import annotations
@@ -121,5 +122,7 @@ def page(folders: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    *folders, output = [*sys.argv[1:], str(DOCS / "claims.md")] if not sys.argv[-1].endswith(".md") else sys.argv[1:]
+    *folders, output = (
+        [*sys.argv[1:], str(DOCS / "research" / "claims.md")] if not sys.argv[-1].endswith(".md") else sys.argv[1:]
+    )
     Path(output).write_text(page(folders), encoding="utf-8")

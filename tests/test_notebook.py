@@ -51,8 +51,8 @@ def test_a_bare_value_is_a_short_line_and_a_table(outputs: dict[str, Any]) -> No
 
 def test_print_keeps_its_table(outputs: dict[str, Any]) -> None:
     lines = outputs["printed"].text.splitlines()
-    assert lines[0].split()[:5] == ["system", "baseline", "alpha", "mean", "urisk"]
-    assert lines[1].split()[:4] == ["old", "old", "0", "0.2750"]
+    assert lines[0].split()[:5] == ["system", "alpha", "mean", "urisk", "trisk"]
+    assert lines[1].split()[:4] == ["old", "0", "0.2750", "0.0000"]
 
 
 def test_a_gate_shows_its_rules(outputs: dict[str, Any]) -> None:

@@ -321,3 +321,20 @@ def test_standardised_scores_by_their_definition() -> None:
 def test_standardised_scores_need_two_systems() -> None:
     with pytest.raises(SurefootError, match="two systems or more"):
         Scores([[0.1, 0.2]], ["a"], ["q1", "q2"]).standardise()
+
+
+def test_the_mean_of_each_system():
+    scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"])
+    assert scores.mean() == pytest.approx({"old": 0.3, "new": 0.2})
+
+
+def test_what_pytrec_eval_gives_for_each_run():
+    found = {"old": {"q1": {"map": 0.2, "P_5": 0.4}}, "new": {"q1": {"map": 0.3, "P_5": 0.6}}}
+    assert Scores.of(found, "P_5")["new"].tolist() == [0.6]
+    assert Scores.of({"old": {"q1": {"map": 0.2}}}).measure == "map"
+    with pytest.raises(SurefootError, match="there are map, P_5"):
+        Scores.of(found)
+    with pytest.raises(SurefootError, match="there are none"):
+        Scores.of({"old": {"q1": {}}})
+    with pytest.raises(SurefootError, match="did you mean map"):
+        Scores.of(found, "mapp")

@@ -32,6 +32,7 @@ from surefoot.judgments.next_judgments import next_judgments as next_judgments
 from surefoot.learn.letor import read_letor as read_letor
 from surefoot.learn.rankers import RiskRanker as RiskRanker
 from surefoot.release_gate.arrivals import SequentialGate as SequentialGate
+from surefoot.release_gate.compare import compare as compare
 from surefoot.release_gate.gate import gate as gate
 from surefoot.release_gate.rules import Rules as Rules
 from surefoot.release_gate.verdict import GateResult as GateResult

@@ -7,7 +7,7 @@ The public names of a package are listed once, in its ``__init__.pyi``: type che
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 TYPE_CHECKING = False  # typing is not loaded for it
 if TYPE_CHECKING:
@@ -90,10 +90,13 @@ def plugins(group: str) -> list[tuple[EntryPoint, Any]]:
     return found
 
 
-def attach(package: str, moved: bool = False) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def attach(
+    package: str, moved: bool = False, needs: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` of a package that has its names in ``__init__.pyi``.
 
-    With ``moved`` the names in ``_moved.py`` forward to their new package, with a DeprecationWarning.
+    ``needs`` names the optional package of a module; without it, ``import *`` leaves out the names of the module. With
+    ``moved`` the names in ``_moved.py`` forward to their new package, with a DeprecationWarning.
 
     >>> load, names = attach("surefoot")
     >>> load("Scores").__name__, "evaluate" in names()
@@ -108,7 +111,7 @@ def attach(package: str, moved: bool = False) -> tuple[Callable[[str], object], 
 
     def load(name: str) -> object:
         if name == "__all__":
-            return names()
+            return [one for one in names() if _is_installed((needs or {}).get(homes[one]))]
         if name in names():
             return _load(package, homes[name], name)
         if moved and name in (homes_of_moved := _read_moved(package)):
@@ -125,6 +128,12 @@ def attach(package: str, moved: bool = False) -> tuple[Callable[[str], object], 
 def _load(package: str, home: str, name: str) -> object:
     """A public name of a package, or a group of names: a package within it."""
     return optional(f"{package}.{name}") if home == package else getattr(optional(home), name)
+
+
+def _is_installed(package: str | None) -> bool:
+    from importlib.util import find_spec
+
+    return package is None or find_spec(package) is not None
 
 
 def _read_stub(package: str) -> dict[str, str]:

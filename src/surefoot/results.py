@@ -131,6 +131,10 @@ class Result:
         """The cells to stress; none, unless the kind of result has some."""
         return Highlights({}, {}, "")
 
+    def brief(self) -> Sequence[str]:
+        """The columns that a terminal shows by default; all, unless the kind of result has many."""
+        return list(self.columns)
+
     def headings(self) -> Mapping[str, str]:
         """The headings of columns in LaTeX, where they are not the columns' names."""
         return {}

@@ -163,13 +163,16 @@ class Scores:
     def of(cls, scores: ScoresLike, measure: str | None = None) -> Scores:
         """Scores from any supported input: ``{system: {topic: score}}``, a frame, a file of scores.
 
+        ``{system: {topic: {measure: score}}}``, what ``pytrec_eval`` gives for each run, needs a ``measure`` if it has
+        several.
+
         >>> Scores.of({"old": {"q1": 0.2}, "new": {"q1": 0.4}})
         Scores(2 systems × 1 topic of score)
         """
         if isinstance(scores, Scores):
             return scores
         if isinstance(scores, Mapping):
-            return cls.from_dict(scores, measure or "score")
+            return cls.from_dict(*_one_measure(scores, measure))
         if isinstance(scores, str | os.PathLike):
             from surefoot.io.tables import read_scores
 
@@ -236,6 +239,14 @@ class Scores:
         )
         notes = dict.fromkeys(note for part in scores for note in part.notes)
         return cls.align(rows, measure=measures[0], missing=missing, notes=notes)
+
+    def mean(self) -> dict[str, float]:
+        """The mean of each system over all topics.
+
+        >>> Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"]).mean()["new"]
+        0.2
+        """
+        return dict(zip(self.systems, self.values.mean(axis=1).tolist(), strict=True))
 
     def select(self, systems: Iterable[str] | None = None, topics: Iterable[str] | None = None) -> Scores:
         """The named systems and topics, in the order named.
@@ -366,3 +377,19 @@ class Scores:
             raise SurefootError(f"the baseline {name} needs at least one system to be made of")
         members = self if over is None else self.select(over)
         return VIRTUAL[name](members.by_name().values)
+
+
+def _one_measure(scores: Mapping[str, Any], measure: str | None) -> tuple[Mapping[str, Mapping[Any, float]], str]:
+    """``{system: {topic: score}}`` of one measure, and its name; measures may be a third level."""
+    rows = [row for row in scores.values() if isinstance(row, Mapping)]
+    cells = [cell for row in rows for cell in row.values()]
+    if not cells or not all(isinstance(cell, Mapping) for cell in cells):
+        return scores, measure or "score"
+    known = list(dict.fromkeys(str(name) for cell in cells for name in cell))
+    if measure is None and len(known) != 1:
+        named = listed(known) or "none"
+        raise SurefootError(f"these scores are by measure: name one, Scores.of(..., measure); there are {named}")
+    chosen = measure or known[0]
+    if not all(chosen in cell for cell in cells):
+        raise SurefootError(f"no {chosen!r} for every topic{did_you_mean(chosen, known)}; there are {listed(known)}")
+    return {system: {topic: cell[chosen] for topic, cell in row.items()} for system, row in scores.items()}, chosen

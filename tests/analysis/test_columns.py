@@ -75,3 +75,34 @@ def test_the_effect_does_not_grow_with_the_number_of_topics() -> None:
     ratio = np.sqrt((1 - 1 / 100) / (1 - 1 / 25))
     np.testing.assert_allclose(more["effect"][1:], once["effect"][1:] * ratio, rtol=1e-10)
     np.testing.assert_allclose(more["trisk"][1:], 2 * once["trisk"][1:] * ratio, rtol=1e-10)
+
+
+def test_a_terminal_shows_eight_columns_unless_more_are_asked_for() -> None:
+    from surefoot import Scores, evaluate
+    from surefoot.show import render
+
+    scores = Scores([[0.2, 0.4, 0.4], [0.3, 0.1, 0.5], [0.1, 0.1, 0.9]], ["a", "b", "c"], ["q1", "q2", "q3"])
+    result = evaluate(scores, "a", [0, 1])
+    header = render(result).splitlines()[0].split()
+    assert header == ["system", "alpha", "mean", "urisk", "trisk", "p", "losses", "loss20"]
+    assert "with --columns all: baseline, frisk" in render(result, width=1000)
+    judged = Scores(scores.values, scores.systems, scores.topics, judged=[[0.5, 1.0, 1.0]] * 3)
+    shown = render(evaluate(judged, "a", [0, 1])).splitlines()[0].split()
+    assert sorted(shown) == sorted(["judged@k", *(name for name in header if name != "trisk")])
+    assert "georisk" in render(result, columns=["all"]).splitlines()[0]
+    assert len(render(result, "csv").splitlines()[0].split(",")) == len(result.columns) + 1
+    asked = render(evaluate(scores, "a", tail=0.5, ci="jackknife", correct="holm")).splitlines()[0].split()
+    assert {"tail_0.5", "zrisk", "zrisk_low", "georisk_high", "p_holm"} <= set(asked)
+    without = evaluate(scores)
+    assert render(without).splitlines()[0].split() == list(without.columns)
+    per_system = evaluate(scores, {"a": "b", "b": "a", "c": "a"})
+    assert "baseline" in render(per_system).splitlines()[0]
+
+
+def test_a_long_table_says_how_to_narrow_it() -> None:
+    from surefoot import Scores, evaluate
+    from surefoot.show import render
+
+    many = Scores([[i / 40, 0.5, 0.1] for i in range(40)], [f"s{i}" for i in range(40)], ["q1", "q2", "q3"])
+    assert "120 rows: show fewer with --systems" in render(evaluate(many, "s0", [0, 1, 5]), width=1000)
+    assert "rows: show fewer" not in render(evaluate(many, "s0"), width=1000)

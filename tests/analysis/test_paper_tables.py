@@ -41,13 +41,14 @@ def test_pairs_are_the_t_test_of_scipy_corrected_by_hand(scores):
 def test_letters_name_the_systems_that_are_worse(scores):
     pairs = compare_pairs(scores)
     result = with_letters(evaluate(scores, "a"), pairs)
-    assert result["letter"].tolist() == ["a", "b", "c", "d"]
+    assert result.readable()["letter"].tolist() == ["a", "b", "c", "d"]
+    letters = dict(zip(result["system"], result["letter"], strict=True))
     for row in result:
-        assert set(row["better_than"]) == pairs.better_than(row["system"])
+        assert set(row["better_than"]) == {letters[name] for name in pairs.better_than(row["system"])}
     assert "letters: the systems with a significantly lower mean" in result.notes[-1]
     table = result.to_latex(["letter", "system", "mean", "better_than", "urisk"])
     assert "better" not in table
-    assert "$^{ab}$" in table
+    assert "$^{cd}$" in table
     assert r"$U_{\mathrm{Risk}}$" in table
 
 
@@ -83,3 +84,59 @@ def test_the_level_decides_what_is_marked_and_how_wide_intervals_are(scores):
 def test_one_system_has_no_pairs():
     with pytest.raises(SurefootError, match="pairs need at least two systems"):
         compare_pairs(Scores([[0.5]], ["a"], ["q"]))
+
+
+def test_several_baselines_in_one_table(scores):
+    found = evaluate(scores, ["a", "b"], [0, 1], correct="holm", tests=["t", "flip"], n_resamples=200)
+    parts = [evaluate(scores, one, [0, 1], tests=["t", "flip"], n_resamples=200) for one in ("a", "b")]
+    assert found["baseline"].tolist() == ["a"] * 8 + ["b"] * 8
+    for name in parts[0].columns:
+        assert found[name].tolist() == pytest.approx(np.concatenate([one[name] for one in parts]).tolist(), nan_ok=True)
+    for raw, adjusted in (("p", "p_holm"), ("p_t", "p_t_holm")):
+        rows = slice(None) if raw == "p" else slice(0, None, 2)  # t is one test for all alphas
+        p = found[raw][rows]
+        known = np.isfinite(p)
+        assert found[adjusted][rows][known] == pytest.approx(holm(p[known]), rel=1e-9)
+    assert found["p_t_holm"][::2].tolist() == pytest.approx(found["p_t_holm"][1::2].tolist(), nan_ok=True)
+    assert "baseline=a,b|" in found.signature
+    shown = found.readable()
+    assert shown["baseline"].tolist() == ["a"] * 8 + ["b"] * 8
+    assert (np.diff(shown["mean"][:4]) <= 0).all()
+    narrowed = evaluate(scores, ["a", "b"], [0, 1], correct="holm", systems=["d"])
+    kept = found["system"] == "d"
+    assert narrowed["p_holm"].tolist() == found["p_holm"][kept].tolist()
+    with pytest.raises(SurefootError, match="names no system"):
+        evaluate(scores, [])
+
+
+def test_letters_from_evaluate_and_latex(scores):
+    result = evaluate(scores, "a", letters=True)
+    means = dict(zip(result["system"], result["mean"], strict=True))
+    by_mean = sorted(means, key=lambda name: -means[name])
+    assert dict(zip(result["system"], result["letter"], strict=True)) == dict(zip(by_mean, "abcd", strict=True))
+    latex = evaluate(scores, "a").to_latex(["system", "mean"], "Means.", letters=True)
+    caption = next(line for line in latex.splitlines() if line.startswith(r"\caption"))
+    for words in ("Means.", "Letters: the systems", "paired t test", "holm", "p $<$ 0.05"):
+        assert words in caption
+    assert "% letters" not in latex
+    assert latex.index(f"a & {by_mean[0]}") < latex.index(f"d & {by_mean[3]}")
+    assert evaluate(scores, "a", letters=True, correct="bh").to_latex().count("bh over all pairs") == 1
+    assert "\\caption" not in evaluate(scores, "a").to_latex()
+
+
+def test_the_command_takes_several_baselines(tmp_path, capsys, scores):
+    import json
+
+    from surefoot.cli import main
+
+    lines = [",".join([topic, *map(str, column)]) for topic, column in zip(scores.topics, scores.values.T, strict=True)]
+    (tmp_path / "s.csv").write_text("\n".join(["topic,a,b,c,d", *lines]) + "\n")
+    words = ["evaluate", "--scores", str(tmp_path / "s.csv"), "--format", "json"]
+    found = []
+    for baselines in (["--baseline", "a,b"], ["--baseline", "a", "--baseline", "b"]):
+        assert main([*words, *baselines, "--correct", "holm"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1]
+    assert {row["baseline"] for row in found[0]["rows"]} == {"a", "b"}
+    assert main([*words, "--baseline", "a,b", "--segments", "x.csv"]) == 2
+    assert "one --baseline" in capsys.readouterr().err

@@ -373,7 +373,7 @@ def test_a_second_baseline_is_never_dropped() -> None:
 
 def test_a_second_baseline_is_refused_in_one_line(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main(["evaluate", "--scores", table, "--baseline", "old", "--baseline", "new"])
+        main(["explore", "--scores", table, "--candidate", "new", "--baseline", "old", "--baseline", "new"])
     assert stopped.value.code == 2
     assert "argument --baseline: is given twice; this command takes one" in capsys.readouterr().err
 
@@ -385,3 +385,19 @@ def test_help_has_four_groups(capsys: pytest.CaptureFixture[str]) -> None:
     places = [found.index(f"\n{group}:\n") for group in GROUPS]
     assert places == sorted(places)
     assert found.index("\n  gate ") > places[1] > found.index("\n  evaluate ")
+
+
+def test_explore_shows_the_texts_of_queries(table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["explore", "--scores", table, "--candidate", "new", "--baseline", "old", "--format", "json"]
+    assert main(words) == 0
+    topic = json.loads(capsys.readouterr().out)["rows"][0]["topic"]
+    (tmp_path / "queries.tsv").write_text(f"{topic}\thow to tie a tie\n")
+    assert main([*words, "--queries", str(tmp_path / "queries.tsv")]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["query"] == "how to tie a tie"
+
+
+def test_a_share_beyond_1_is_refused_by_its_flag(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gate", "--scores", table, "--candidate", "new", "--baseline", "old", "--max-losses", "50"]) == 2
+    error = capsys.readouterr().err
+    assert "max-losses" in error
+    assert "max_losses" not in error

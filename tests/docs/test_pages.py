@@ -11,7 +11,7 @@ import pytest
 from tests.docs.conftest import DEMO, Python, run
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md")), *sorted((ROOT / "skills").glob("*/SKILL.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUNS = {"sh", "python"}
 NEEDS = re.compile(r'needs="(\w+)"')
@@ -73,3 +73,17 @@ def test_blocks_say_their_language() -> None:
     for page in PAGES:
         bare = re.findall(r"^```$\n(?=[^\n])", re.sub(BLOCK, "", page.read_text(encoding="utf-8")), re.MULTILINE)
         assert not bare, page
+
+
+def test_the_list_for_language_models_has_every_page() -> None:
+    """Each page of the manual, once, by its title."""
+    lines = (ROOT / "docs" / "llms.txt").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^- \[(.*)\]\((.*)\)$", lines, re.MULTILINE))
+    wanted = {
+        page.relative_to(ROOT / "docs")
+        for folder in (".", "research")
+        for page in (ROOT / "docs" / folder).glob("*.md")
+    }
+    assert {Path(link) for link in listed.values()} == wanted - {Path("README.md")} | {Path("studies/README.md")}
+    for title, link in listed.items():
+        assert (ROOT / "docs" / link).read_text(encoding="utf-8").startswith(f"# {title}\n"), link

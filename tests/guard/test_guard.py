@@ -244,3 +244,8 @@ def test_a_service_loads_numpy_alone():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.cwd())
     assert not found.stdout.split()
+
+
+@pytest.mark.parametrize("safety", [0.0, 0.5, 1.0])
+def test_no_hits_rank_as_nothing(safety: float) -> None:
+    assert Guard(safety=safety).rank([], []).tolist() == []

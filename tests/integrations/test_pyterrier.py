@@ -4,6 +4,8 @@ import numpy as np
 import pandas
 import pytest
 
+from surefoot import SurefootError
+
 pytestmark = pytest.mark.filterwarnings("ignore")
 pt = pytest.importorskip("pyterrier", reason="PyTerrier is not installed")
 
@@ -30,6 +32,10 @@ def test_risk_of_pipelines_agrees_with_the_experiment():
     for row in table.to_dict("records"):
         assert found[row["name"]]["mean"] == pytest.approx(row["ndcg_cut_10"], abs=1e-9)
     assert found["new"]["urisk"] < 0
+    listed = risk(list(systems.values()), TOPICS, QRELS, "nDCG@10", names=list(systems), baseline="old")
+    assert {row["system"]: row for row in listed} == found
+    with pytest.raises(SurefootError, match="2 pipelines need as many different names"):
+        risk(list(systems.values()), TOPICS, QRELS, names=["old"], baseline="old")
 
 
 def test_a_guard_is_a_transformer():

@@ -100,7 +100,7 @@ def test_the_action_gives_the_verdict_of_the_command(
     words = words_of("r1", "r0", ASSESSORS[name][0])
     verdict, code, signature = by_command(words, capsys)
     step = run_action(folder, " ".join(words))
-    assert (step.output, step.code) == (f"verdict={verdict}\n", code)
+    assert (step.outputs["verdict"], step.code) == (verdict, code)
     assert json.loads(step.json)["signature"] == signature
 
 

@@ -105,14 +105,14 @@ def test_several_measures_are_told_apart() -> None:
     assert {case.attrib["classname"] for case in root.iter("testcase")} == {"gate.old.RR", "gate.old.nDCG@10"}
     text = render_text(result)
     assert text.startswith("don't ship: new against old, RR, nDCG@10")
-    assert text.count("Against old: mean ") == 2
+    assert text.count("new is worse than old on average") == 2
     assert "0 how to tie a tie a tie" in text
 
 
 def test_markdown_tells_verdict_changes_rules_and_the_worst_five() -> None:
     text = render_markdown(result_of())
     assert text.startswith("### ❌ Surefoot gate: don't ship: new against old, nDCG@10")
-    assert "**new** against **old**: mean nDCG@10 0.7250 → 0.2250 (-0.5000) on 8 queries; 1 won, 7 lost" in text
+    assert "new is worse than old on average (nDCG@10 0.7250 → 0.2250, -0.5000), and 7 of 8 queries got worse" in text
     assert "| ❌ fail | protected | 2 of 2 protected queries lost" in text
     assert "The 5 of 7 losing queries that lost most:" in text
     assert "| q0 | 0.9000 | 0.1000 | -0.8000 |" in text

@@ -372,3 +372,10 @@ def test_negative_scores_have_no_relative_change() -> None:
     with pytest.raises(SurefootError, match="show the absolute change"):
         surefoot.plots.helped_hurt(scores, "b", "a")
     assert len(surefoot.plots.helped_hurt(scores, "b", "a", change="absolute").patches) == 13
+
+
+def test_rbo_takes_monotone_values_where_smooth_ones_are_undefined():
+    random = np.random.default_rng(1)
+    values = np.where(random.random((8, 40)) < 0.5, 0.0, 1.0)
+    axes = surefoot.plots.rbo_bars(Scores(values, "abcdefgh", range(40)), "a")
+    assert axes.get_ylabel() == "RBO, linear against monotone"

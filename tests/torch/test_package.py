@@ -28,3 +28,13 @@ def test_one_line_says_what_is_missing(missing: str, name: str, message: str) ->
     code = CODE.format(missing=missing, name=name)
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == message
+
+
+def test_import_star_leaves_out_what_is_not_installed() -> None:
+    code = "import sys; sys.modules['sentence_transformers'] = None; from surefoot.torch import *; print(*dir())"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if "torch is not installed" in found.stderr:
+        pytest.skip("torch is not installed")
+    assert found.returncode == 0, found.stderr
+    assert "RiskLoss" in found.stdout.split()
+    assert "RiskLambdaLoss" not in found.stdout.split()

@@ -54,7 +54,7 @@ class Design:
     ) -> Design:
         """Resolve the names; `surefoot.evaluate` describes them."""
         if not isinstance(baseline, str | Mapping | None):
-            raise SurefootError(f"baseline must be the name of a system, or map each system to one; got {baseline!r}")
+            raise SurefootError(f"baseline must be the name of one system, or map each system to one; got {baseline!r}")
         if population == "PAIR" and baseline is None:
             raise SurefootError("the population PAIR needs a baseline; name one")
         chosen = tuple(scores.systems if systems is None else scores.select(systems).systems)
@@ -149,8 +149,8 @@ def signature_of(kind: str, designs: Sequence[Design], alphas: FloatArray, **mor
     first = designs[0]
     return signature(
         kind,
-        measure=[design.scores.measure for design in designs],
-        baseline=first.baseline if first.baseline is None or isinstance(first.baseline, str) else "map",
+        measure=list(dict.fromkeys(design.scores.measure for design in designs)),
+        baseline="map" if isinstance(first.baseline, Mapping) else first.baseline and _named(designs),
         alpha=alphas.tolist(),
         value=first.value,
         population=f"all({len(first.scores.systems)})" if first.population is None else first.population,
@@ -158,6 +158,10 @@ def signature_of(kind: str, designs: Sequence[Design], alphas: FloatArray, **mor
         trials=sorted({len(own) for design in designs for own in design.scores.trials.values()}) or None,
         **more,
     )
+
+
+def _named(designs: Sequence[Design]) -> list[str]:
+    return list(dict.fromkeys(str(design.baseline) for design in designs))
 
 
 def _baseline_names(systems: Sequence[str], baseline: Baseline) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,7 +22,7 @@ from surefoot.analysis.design import (
     signature_of,
 )
 from surefoot.errors import SurefootError, choose, listed
-from surefoot.results import Highlights, Result
+from surefoot.results import Column, Highlights, Result
 from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evaluated, registered, tail_risk
 from surefoot.risk.values import Family
@@ -37,16 +37,47 @@ UNEQUAL = 0.05
 """The smallest difference of judged@k that gets a note."""
 
 
+FEW_COLUMNS = 8
+"""A table of so many columns shows all of them."""
+DETAILS = ("frisk", "freward", "se", "zrisk", "georisk", "wins", "ties")
+"""The columns that a terminal shows only on request; judged@k, which only runs have, takes the place of T_Risk."""
+
+
+def brief_columns(columns: Mapping[str, Column]) -> list[str]:
+    """The columns that a terminal shows by default: details only with their interval, the baseline if there are two.
+
+    >>> brief_columns({"system": ["a"], "baseline": ["b"], "alpha": [1], **dict.fromkeys(("mean", "urisk", "p"), [0])})
+    ['system', 'baseline', 'alpha', 'mean', 'urisk', 'p']
+    """
+    if len(columns) <= FEW_COLUMNS:
+        return list(columns)
+    details = (*DETAILS, "trisk") if JUDGED in columns else DETAILS
+    hidden = {name for name in details if f"{name}_low" not in columns}
+    if len(set(columns.get("baseline", ()))) == 1:
+        hidden.add("baseline")
+    return [name for name in columns if name not in hidden]
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation(Result):
     """One row for each measure, system and alpha; see `evaluate` for the columns."""
 
     level: float = LEVEL
+    scores: tuple[Scores, ...] = ()
+
+    def _blocks(self) -> list[tuple[str, str]]:
+        """The measure of each row, and its baseline where every system has several."""
+        measures = list(map(str, self.columns.get("measure", [""] * len(self))))
+        baselines = list(map(str, self.columns.get("baseline", [""] * len(self))))
+        if len({*zip(self.columns["system"], baselines, strict=True)}) == len({*self.columns["system"]}):
+            baselines = [""] * len(self)
+        return list(zip(measures, baselines, strict=True))
 
     def readable(self) -> Evaluation:
-        """The rows by measure and alpha, the best mean first."""
-        measures = list(self.columns.get("measure", [""] * len(self)))
-        index = np.array([measures.index(measure) for measure in measures])
+        """The rows by measure, baseline (where each system has several) and alpha, the best mean first."""
+        blocks = self._blocks()
+        places = {block: place for place, block in enumerate(dict.fromkeys(blocks))}
+        index = np.array([places[block] for block in blocks])
         order = np.lexsort((-np.asarray(self.columns["mean"]), np.asarray(self.columns["alpha"]), index))
         found = self.take(order)
         if JUDGED not in found.columns:
@@ -57,7 +88,7 @@ class Evaluation(Result):
 
     def highlights(self) -> Highlights:
         """The best values of each measure and alpha, and where T_Risk is significant by the corrected p, if any."""
-        groups = [*zip(self.columns.get("measure", [""] * len(self)), self["alpha"].tolist(), strict=True)]
+        groups = [*zip(self._blocks(), self["alpha"].tolist(), strict=True)]
         own = self["system"] == self["baseline"] if "baseline" in self.columns else np.zeros(len(self), np.bool_)
         best = {
             # The baseline's own row says nothing about measures against the baseline.
@@ -75,6 +106,36 @@ class Evaluation(Result):
         significant = self[f"p_{method}" if method else "p"] < self.level
         return Highlights(best, {"trisk": significant}, f"p < {self.level:g}, {method or 'not corrected'}")
 
+    def brief(self) -> list[str]:
+        """Eight columns, and those that were asked for."""
+        return brief_columns(self.columns)
+
+    def with_letters(self, correct: str = "holm") -> Evaluation:
+        """Add the letters of the systems that each is significantly better than; see `surefoot.analysis.with_letters`."""
+        from surefoot.analysis.paper_tables import with_letters
+        from surefoot.analysis.tests import compare_pairs
+
+        shown = list(dict.fromkeys(self["system"].tolist()))
+        pairs = {one.measure: compare_pairs(one, shown, correct=correct, level=self.level) for one in self.scores}
+        return with_letters(self, pairs if len(pairs) > 1 else next(iter(pairs.values())))
+
+    def to_latex(
+        self,
+        columns: Sequence[str] | None = None,
+        caption: str | None = None,
+        label: str | None = None,
+        *,
+        letters: bool = False,
+    ) -> str:
+        """The rows as a LaTeX table; with ``letters`` the means have those of the systems that they are better than.
+
+        The caption says which test, correction and level the letters and daggers stand for.
+        """
+        if not letters or "letter" in self.columns:
+            return super().to_latex(columns, caption, label)
+        shown = None if columns is None else letter_columns(columns)
+        return self.with_letters().to_latex(shown, caption, label)
+
     def take(self, rows: npt.NDArray[np.intp]) -> Evaluation:
         """The rows at these indices, in this order."""
         return replace(self, columns={name: np.asarray(column)[rows] for name, column in self.columns.items()})
@@ -87,6 +148,15 @@ class Evaluation(Result):
     def superscripts(self) -> dict[str, str]:
         """The letters of the systems that a system is better than, at its mean."""
         return {"mean": "better_than"} if "better_than" in self.columns else {}
+
+
+def letter_columns(columns: Sequence[str]) -> list[str]:
+    """The columns with the letters among them.
+
+    >>> letter_columns(["system", "mean", "p"])
+    ['letter', 'system', 'mean', 'better_than', 'p']
+    """
+    return ["letter", *(kept for one in columns for kept in ((one, "better_than") if one == "mean" else (one,)))]
 
 
 def _best(values: FloatArray, groups: Sequence[tuple[object, object]], left_out: BoolArray) -> BoolArray:
@@ -208,7 +278,7 @@ def measure_columns(
 
 def evaluate(
     scores: ScoresLike,
-    baseline: Baseline = None,
+    baseline: Baseline | Sequence[str] = None,
     alpha: npt.ArrayLike = 1.0,
     *,
     systems: Sequence[str] | None = None,
@@ -224,6 +294,7 @@ def evaluate(
     seed: int = 0,
     level: float = LEVEL,
     extra: Sequence[str] = (),
+    letters: bool = False,
     progress: Progress | None = None,
 ) -> Evaluation:
     """The risk of every system, for each alpha (and each effectiveness measure, if ``scores`` are several).
@@ -234,7 +305,8 @@ def evaluate(
         Systems × topics of one effectiveness measure, or a list of several; anything that `Scores.of` takes. Of systems
         with repeats the means over trials count; a note says so, with the noise floor.
     baseline
-        A system, MEAN, MEDIAN or MAX of each topic, or a mapping that gives each system its own.
+        A system, MEAN, MEDIAN or MAX of each topic; several of them, which gives a row for each; or a mapping that
+        gives each system its own.
     alpha
         The additional weight of losses; one or several.
     systems
@@ -267,6 +339,9 @@ def evaluate(
     extra
         Adds columns by name: ``"correlation"`` with the baseline and any other measure that is not shown unasked,
         ``rank_NAME`` (1 for the best of an alpha, over all systems) and ``se_jackknife_NAME`` of any measure.
+    letters
+        Adds the letter of each system, in the order of the rows, and those of the systems whose mean is significantly
+        lower: paired t tests of all pairs, corrected (``correct``, or Holm).
     progress
         Called with how many resamples of an interval or a test are done, of how many, and a message.
 
@@ -300,26 +375,43 @@ def evaluate(
     whole = systems is None or correct is not None or needs_all_systems(options.extra)
     # The order of files must not either: systems are computed in the order of their names, and shown in theirs.
     chosen = None if whole else sorted(shown)
-    designs = [Design.of(one.by_name(), baseline, chosen, population, value) for one in several]
+    baselines = baseline_list(baseline)
+    designs = [Design.of(one.by_name(), own, chosen, population, value) for one in several for own in baselines]
     options.validate(designs[0])
     tables = [options.table(design, alphas) for design in designs]
+    if correct is not None and len(baselines) > 1:
+        from surefoot.analysis.tests import correct_over
+
+        for first in range(0, len(tables), len(baselines)):
+            correct_over(tables[first : first + len(baselines)], len(alphas), designs[first].family, correct)
     found = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     if correct is not None:
         found[f"p_{correct}"] = corrected(found["p"], correct)
     if len(several) > 1:
-        found = {"measure": np.repeat([one.measure for one in several], len(tables[0]["system"])), **found}
+        size = len(tables[0]["system"]) * len(baselines)
+        found = {"measure": np.repeat([one.measure for one in several], size), **found}
     notes = (note for design, table in zip(designs, tables, strict=True) for note in _notes(design, alphas, table))
     signature = signature_of("evaluate", designs, alphas, **options.signature_fields())
-    result = Evaluation(signature, found, tuple(dict.fromkeys(notes)), level)
-    return _shown(result, shown, len(several))
+    result = Evaluation(signature, found, tuple(dict.fromkeys(notes)), level, tuple(several))
+    result = _shown(result, shown, len(designs))
+    return result.with_letters(correct or "holm") if letters else result
 
 
-def _shown(result: Evaluation, systems: Sequence[str], measures: int) -> Evaluation:
-    """The rows of some systems, in their order within each measure."""
+def baseline_list(baseline: Baseline | Sequence[str]) -> list[Baseline]:
+    """One or several baselines as a list."""
+    if baseline is None or isinstance(baseline, str | Mapping) or not isinstance(baseline, Sequence):
+        return [baseline]
+    if not baseline:
+        raise SurefootError("baseline names no system; name one, or leave it out")
+    return list(dict.fromkeys(baseline))
+
+
+def _shown(result: Evaluation, systems: Sequence[str], blocks: int) -> Evaluation:
+    """The rows of some systems, in their order within each measure and baseline."""
     index = {name: index for index, name in enumerate(systems)}
     place = np.array([index.get(name, -1) for name in result["system"].tolist()])
     rows = np.flatnonzero(place >= 0)
-    block = rows // (len(place) // measures)
+    block = rows // (len(place) // blocks)
     return result.take(rows[np.lexsort((place[rows], block))])
 
 

@@ -20,6 +20,8 @@ LABELS = ("letter", "system", "baseline", "alpha")
 def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Evaluation:
     """Add the letter of each system, and those of the systems that it is significantly better than.
 
+    Letters are in the order in which tables show the systems.
+
     Parameters
     ----------
     result
@@ -38,11 +40,12 @@ def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Eval
     >>> from surefoot.analysis import compare_pairs
     >>> scores = Scores([[0.2, 0.4, 0.3, 0.1], [0.3, 0.5, 0.4, 0.3]], ["old", "new"], ["q1", "q2", "q3", "q4"])
     >>> with_letters(evaluate(scores), compare_pairs(scores))["better_than"].tolist()
-    ['', 'a']
+    ['', 'b']
 
     """
     names: list[str] = result["system"].tolist()
-    letters = {system: letter_of(index) for index, system in enumerate(dict.fromkeys(names))}
+    order = dict.fromkeys(result.readable()["system"].tolist())
+    letters = {system: letter_of(index) for index, system in enumerate(order)}
     found = []
     for system, measure in zip(names, result.columns.get("measure", [""] * len(names)), strict=True):
         better = (pairs if isinstance(pairs, Pairs) else pairs[str(measure)]).better_than(system)

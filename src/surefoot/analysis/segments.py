@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from surefoot._typing import Columns, FloatArray
 from surefoot.analysis.design import Baseline, Design, Population, signature_of
-from surefoot.analysis.evaluate import EvaluateOptions, Evaluation, evaluate
+from surefoot.analysis.evaluate import EvaluateOptions, Evaluation, brief_columns, evaluate
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.results import Result
 from surefoot.risk.alphas import normalise_alphas
@@ -26,6 +26,10 @@ NONE = "(none)"
 @dataclass(frozen=True, eq=False)
 class SegmentEvaluation(Result):
     """One row for each segment, system and alpha, the segment that the average hides most first."""
+
+    def brief(self) -> list[str]:
+        """The columns that an `Evaluation` shows, and those of segments."""
+        return brief_columns(self.columns)
 
 
 def group_topics(topics: Sequence[str], segments: Mapping[Any, object]) -> dict[str, tuple[str, ...]]:

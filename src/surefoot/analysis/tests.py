@@ -157,10 +157,23 @@ def _corrected(found: Columns, family: Family, method: str) -> Columns:
     result: Columns = {}
     for name in found:
         if name.startswith("p_") and name != "p_max":
-            same = name in ("p_t", "p_wilcoxon") or (name == "p_flip" and family is Linear)
-            p = np.atleast_2d(found[name])[: 1 if same else None]
+            p = np.atleast_2d(found[name])[: 1 if _is_same(name, family) else None]
             result[f"{name}_{method}"] = corrected(p, method)
     return result
+
+
+def _is_same(name: str, family: Family) -> bool:
+    """Whether the p of a test is the same at every alpha."""
+    return name in ("p_t", "p_wilcoxon") or (name == "p_flip" and family is Linear)
+
+
+def correct_over(tables: Sequence[Columns], alphas: int, family: Family, method: str) -> None:
+    """Adjust the corrected p values of tables against different baselines over all of them; rows are by system."""
+    for name in [name for name in tables[0] if name.startswith("p_") and f"{name}_{method}" in tables[0]]:
+        p = np.stack([table[name].reshape(-1, alphas) for table in tables])
+        adjusted = corrected(p[..., : 1 if _is_same(name, family) else None], method)
+        for table, own in zip(tables, np.broadcast_to(adjusted, p.shape), strict=True):
+            table[f"{name}_{method}"] = own.ravel()
 
 
 def _notes(design: Design, alphas: FloatArray, tests: Sequence[str]) -> list[str]:
@@ -239,7 +252,7 @@ def compare_pairs(
     size = {"systems": len(names), "topics": len(chosen.topics)}
     made = signature("pairs", measure=scores.measure, test="t", correct=correct, level=level, **size)
     legend = (
-        f"letters: the systems with a significantly lower mean (paired t test, {correct} over all pairs, {level:g})"
+        f"letters: the systems with a significantly lower mean (paired t test, {correct} over all pairs, p < {level:g})"
     )
     return Pairs(made, columns, scores.all_notes, legend)
 

@@ -24,6 +24,7 @@ GROUPS = (COMPARE, DECIDE, SAFE, RESEARCH)
 """The groups of commands in the help."""
 
 COMMANDS = {
+    "compare": (COMPARE, "gate", "two versions in one sentence: is the new one better, what got worse, may it ship?"),
     "evaluate": (COMPARE, "evaluate", "the risk of every system against a baseline, and against all others"),
     "explore": (COMPARE, "explore", "one system against one baseline, topic by topic: which queries got worse?"),
     "explain": (COMPARE, "explore", "groups of queries that carry the loss: found on one half, confirmed on the other"),
@@ -53,7 +54,7 @@ LONGEST_MESSAGE = 1000
 
 ABOUT = "Which queries did the new ranker make worse, and is that noise?"
 EXAMPLES = """examples:
-  surefoot demo
+  surefoot compare old.run new.run --qrels qrels.txt
   surefoot evaluate runs/*.run --qrels qrels.txt --measure nDCG@10 --baseline bm25 --alpha 0,1,5
   surefoot explore --scores err20.csv --candidate new --baseline old
   surefoot train --train train.txt --valid vali.txt --objective ucro --alpha 2 --baseline feature:110 -o model/

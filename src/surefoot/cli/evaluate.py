@@ -6,13 +6,14 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
 from surefoot.cli.options import (
     ALPHA,
     ALPHAS,
     BASELINE,
+    BASELINES,
     INPUTS,
     OUTPUT,
     POPULATION,
@@ -44,14 +45,13 @@ MANY_TOPICS = 10_000
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
     """The risk of every system."""
+    _refuse_contradictions(arguments)
+    if arguments.baseline and len(arguments.baseline) == 1:
+        (arguments.baseline,) = arguments.baseline
     if arguments.stream:
         return _stream(arguments)
     if arguments.bayes:
         return _bayes(arguments)
-    if arguments.baseline and arguments.baseline_map:
-        raise SurefootError("give --baseline or --baseline-map, not both")
-    if arguments.segment_by and not arguments.segments:
-        raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
     from surefoot.analysis.design import is_extra
     from surefoot.analysis.evaluate import evaluate
 
@@ -63,23 +63,39 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     given = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
     options = {name: getattr(arguments, name) for name in given} | {"value": inputs.value_function(arguments)}
     options["extra"] = [name for name in arguments.columns or () if is_extra(name)]
+    if arguments.segments:
+        return _segments(arguments, chosen, options)
+    scores = inputs.load(arguments)
+    with _resampling_progress(scores, arguments) as report:
+        result = evaluate(
+            scores, chosen, arguments.alpha, correct=arguments.correct, letters=arguments.letters, progress=report,
+            **options,
+        )  # fmt: skip
+    if arguments.unjudged == "bounds":
+        result = _with_bounds(result, scores, arguments)
+    inputs.show(_arranged(result, arguments), arguments)
+    return 0
+
+
+def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    if len(arguments.baseline or ()) > 1 and (arguments.stream or arguments.segments or arguments.bayes):
+        raise SurefootError("--stream, --segments and --bayes take one --baseline")
+    if arguments.baseline and arguments.baseline_map:
+        raise SurefootError("give --baseline or --baseline-map, not both")
+    if arguments.segment_by and not arguments.segments:
+        raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
     if arguments.segments and arguments.unjudged == "bounds":
         raise SurefootError("--unjudged bounds is not for --segments; leave out one of them")
-    if arguments.segments:
-        from surefoot.analysis.segments import evaluate_segments
-        from surefoot.io.small_files import read_segments
 
-        segments = read_segments(arguments.segments, arguments.segment_by)
-        one, correct = inputs.load_one(arguments), arguments.correct or "holm"
-        found = evaluate_segments(one, segments, chosen, arguments.alpha, correct=correct, **options)
-        inputs.show(found, arguments)
-    else:
-        scores = inputs.load(arguments)
-        with _resampling_progress(scores, arguments) as report:
-            result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, progress=report, **options)
-        if arguments.unjudged == "bounds":
-            result = _with_bounds(result, scores, arguments)
-        inputs.show(_arranged(result, scores, arguments), arguments)
+
+def _segments(arguments: argparse.Namespace, baseline: Any, options: dict[str, Any]) -> int:
+    """The risk of every system in every segment."""
+    from surefoot.analysis.segments import evaluate_segments
+    from surefoot.io.small_files import read_segments
+
+    segments = read_segments(arguments.segments, arguments.segment_by)
+    one, correct = inputs.load_one(arguments), arguments.correct or "holm"
+    inputs.show(evaluate_segments(one, segments, baseline, arguments.alpha, correct=correct, **options), arguments)
     return 0
 
 
@@ -94,28 +110,18 @@ def _resampling_progress(scores: list[Scores], arguments: argparse.Namespace) ->
         yield report
 
 
-def _arranged(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Result:
-    """The result with letters and side by side, if that was asked for."""
-    if not (arguments.letters or arguments.side_by_side):
-        return result
-    from surefoot.analysis.paper_tables import side_by_side, with_letters
-    from surefoot.analysis.tests import compare_pairs
+def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
+    """The result with the columns of letters, and side by side, if that was asked for."""
+    if arguments.letters and arguments.columns and arguments.columns != ["all"]:
+        from surefoot.analysis.evaluate import letter_columns
 
-    if arguments.letters:
-        how = {"correct": arguments.correct or "holm", "level": arguments.level}
-        pairs = {one.measure: compare_pairs(one, arguments.systems, **how) for one in scores}
-        result = with_letters(result, pairs if len(scores) > 1 else pairs[scores[0].measure])
-        if arguments.columns:
-            arguments.columns = ["letter", *_behind(arguments.columns, "mean", "better_than")]
+        arguments.columns = letter_columns(arguments.columns)
     if not arguments.side_by_side:
         return result
+    from surefoot.analysis.paper_tables import side_by_side
+
     columns, arguments.columns = arguments.columns, None
     return side_by_side(result, columns)
-
-
-def _behind(columns: list[str], name: str, other: str) -> list[str]:
-    """The names with another one behind one of them."""
-    return [kept for each in columns for kept in ((each, other) if each == name else (each,))]
 
 
 def _with_bounds(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
@@ -270,7 +276,7 @@ COMMANDS = {
         run_evaluate,
         (
             *INPUTS,
-            BASELINE,
+            BASELINES,
             option("--baseline-map", metavar="FILE", help="CSV of system,baseline: a baseline for each system"),
             *ALPHAS,
             SYSTEMS.but(help="rows to show, by comma (default: all)"),
@@ -307,6 +313,7 @@ COMMANDS = {
   surefoot evaluate runs/*.run.gz --qrels qrels.txt --measure ERR@20 --baseline bm25 --alpha 0,1,5,10
   surefoot evaluate --scores err20.csv --baseline indriCASP --alpha 5 --correct holm --ci
   surefoot evaluate --scores err20.csv --baseline MEAN --columns system,mean,urisk,trisk --letters -o table.tex
+  surefoot evaluate --scores err20.csv --baseline bm25,dense --correct holm     (a row for each baseline)
   surefoot evaluate --scores err20.csv --format json            (no baseline: only Z_Risk and GeoRisk)""",
     ),
     "scores": Command(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
@@ -63,8 +64,17 @@ def run_explore(arguments: argparse.Namespace) -> int:
         doubts = {row["topic"]: {name: row[name] for name in added} for row in doubted.rows()} if added else {}
         _show_documents(topics, doubts, arguments)
     else:
-        inputs.show(doubted, arguments)
+        inputs.show(_with_texts(doubted, arguments), arguments)
     return 0
+
+
+def _with_texts(result: Exploration, arguments: argparse.Namespace) -> Exploration:
+    """The rows with the texts of their queries, if these are given."""
+    queries = inputs.load_queries(arguments)
+    if queries is None:
+        return result
+    texts = [queries.get(topic, "") for topic in result["topic"].tolist()]
+    return replace(result, columns={"topic": result["topic"], "query": texts, **result.columns})
 
 
 def _with_doubts(result: Exploration, scores: Scores, arguments: argparse.Namespace) -> Exploration:

@@ -1,4 +1,4 @@
-"""The commands that decide: gate, judge, power."""
+"""The commands that decide: compare, gate, judge, power."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,11 @@ from surefoot.cli.options import (
     ALPHAS,
     ASSESSORS,
     BASELINE,
+    BASELINES,
     CANDIDATE,
     DEFAULT_MEASURE,
     INPUTS,
+    MISSING,
     NAMES,
     OUTPUT,
     QRELS,
@@ -30,6 +32,7 @@ from surefoot.cli.options import (
     TEXTS,
     Command,
     NewFile,
+    Once,
     Option,
     grouped,
     names,
@@ -61,6 +64,41 @@ def rule_option(field: Field[Any]) -> Option:
         return option(flag, choices=CHOICES[field.name], help=f"{text.partition(':')[0]} (default: {default})")
     shown = "" if default is None else f" (default: {default:g})"
     return option(flag, type=number, metavar="X", help=f"{text}{shown}")
+
+
+def run_compare(arguments: argparse.Namespace) -> int:
+    """Two versions in one sentence, by the policy of the gate; the exit code is 0 whatever the verdict."""
+    from surefoot.release_gate.compare import Compared
+    from surefoot.release_gate.config import read_options
+    from surefoot.release_gate.render import render_compared
+
+    options = replace(read_options(), ratchet=None, holdout=0.0)
+    scores, (baseline, candidate), files = _pair(arguments)
+    with progress("Testing the rules", log="none"):
+        result = replace(options, baseline=[baseline], candidate=candidate).run([scores]).result
+    if queries := inputs.load_queries(arguments):
+        result = result.with_texts(queries)
+    _write_out(render_compared, Compared.of(result, scores, files), arguments.format)
+    return 0
+
+
+def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple[str, ...]]:
+    """The scores of two runs or of a table, the names of the old and the new system, and the inputs as arguments."""
+    from surefoot.io.tables import read_scores_by
+    from surefoot.release_gate.compare import score_pair
+
+    if not arguments.scores:
+        if len(arguments.runs) != 2 or not arguments.qrels or arguments.baseline or arguments.candidate:
+            raise SurefootError("give two runs and judgments: compare OLD NEW --qrels Q; or a table with --scores")
+        old, new = arguments.runs
+        return score_pair(old, new, arguments.qrels, arguments.measure or DEFAULT_MEASURE)
+    named = [*arguments.runs, *filter(None, (arguments.baseline, arguments.candidate))]
+    if len(named) != 2 or arguments.qrels:
+        raise SurefootError("name two systems of the table: compare OLD NEW --scores TABLE")
+    measures = [arguments.measure] if arguments.measure else []
+    scores = next(iter(read_scores_by(arguments.scores, measures, arguments.missing).values()))
+    chosen = ["--measure", scores.measure] if measures else []
+    return scores, (named[0], named[1]), ("--scores", *arguments.scores, *chosen)
 
 
 def run_gate(arguments: argparse.Namespace) -> int:
@@ -121,16 +159,21 @@ def _report_ratchet(candidate: str, path: str, accepted: bool) -> None:
 
 
 def _write_verdict(result: GateResult, arguments: argparse.Namespace) -> None:
-    from surefoot.io.atomic import write_text
+    from surefoot.io.atomic import make_folder, write_text
     from surefoot.release_gate.render import render_gate, render_junit, render_markdown
 
-    if arguments.junit:
-        write_text(arguments.junit, render_junit(result))
-    if arguments.markdown:
-        write_text(arguments.markdown, render_markdown(result))
+    for path, write in ((arguments.junit, render_junit), (arguments.markdown, render_markdown)):
+        if path:
+            make_folder(Path(path).parent)
+            write_text(path, write(result))
+    _write_out(render_gate, result, arguments.format)
+
+
+def _write_out(render: Callable[..., str], found: Result, format: str) -> None:
+    """Print a verdict, as wide as the terminal."""
     color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((100, 24)).columns
-    sys.stdout.write(render_gate(result, arguments.format, width=width, color=color))
+    sys.stdout.write(render(found, format, width=width, color=color))
 
 
 def run_judge(arguments: argparse.Namespace) -> int:
@@ -141,11 +184,14 @@ def run_judge(arguments: argparse.Namespace) -> int:
 def _judge(arguments: argparse.Namespace) -> int:
     if not (arguments.runs and arguments.candidate and arguments.baseline):
         raise SurefootError("name the run files, --candidate and --baseline; or give new judgments with --merge")
+    from surefoot.effectiveness import score_runs
     from surefoot.judgments.judged_runs import JudgedRuns
     from surefoot.judgments.next_judgments import next_judgments
+    from surefoot.release_gate.gate import gate
 
     with progress("Reading runs", log="none"):
-        runs = JudgedRuns.read(arguments.runs, arguments.qrels, arguments.measure or DEFAULT_MEASURE, arguments.names)
+        scores = score_runs(arguments.runs, arguments.qrels, arguments.measure or DEFAULT_MEASURE, arguments.names)
+        runs = JudgedRuns.of(scores)
         found = next_judgments(
             runs,
             arguments.candidate,
@@ -159,7 +205,7 @@ def _judge(arguments: argparse.Namespace) -> int:
         _write_rows(rows, arguments.output)
     if arguments.page and len(rows):
         _write_page(rows, range(runs.levels), arguments.page)
-    for note in found.notes:
+    for note in (gate(scores, arguments.baseline, candidate=arguments.candidate).sentence(), *found.notes):
         print(note, file=sys.stderr)
     return 0
 
@@ -266,14 +312,36 @@ def _simulator(arguments: argparse.Namespace) -> Simulator:
     return planted_pair(arguments.loss, arguments.share)
 
 
+FORMAT = option("--format", choices=("table", "json", "md"), default="table", help="(default: table)")
+
 COMMANDS = {
+    "compare": Command(
+        run_compare,
+        (
+            option("runs", nargs="*", metavar="OLD NEW", help="two runs; with --scores two systems of the table"),
+            QRELS,
+            option("--scores", nargs="+", metavar="FILE", help="score tables instead of runs"),
+            CANDIDATE.but(help="with --scores: the new system"),
+            BASELINE.but(help="with --scores: the old system"),
+            option("--measure", "--metric", action=Once, metavar="NAME",
+                   help=f"effectiveness measure (default for runs: {DEFAULT_MEASURE})"),
+            MISSING,
+            QUERIES.but(help="texts of the queries, shown with those that lost most"),
+            FORMAT,
+        ),
+        """examples:
+  surefoot compare old.run new.run --qrels qrels.txt
+  surefoot compare old.run new.run --qrels qrels.txt --measure RR@10 --queries queries.tsv
+  surefoot compare old new --scores err20.csv --format json
+
+The verdict is that of surefoot gate with its defaults or those of surefoot.toml; the exit code is 0.""",
+    ),
     "gate": Command(
         run_gate,
         (
             *INPUTS,
             CANDIDATE.but(help="the system to judge (default: the only one that is left)"),
-            BASELINE.but(action="extend", type=names, metavar="LIST",
-                         help="systems to compare with, or MEAN, MEDIAN, MAX; by comma, or repeated"),
+            BASELINES,
             *grouped(
                 "rules",
                 *map(rule_option, fields(Rules)),
@@ -306,7 +374,7 @@ COMMANDS = {
             ),
             *grouped(
                 "output",
-                option("--format", choices=("table", "json", "md"), default="table", help="(default: table)"),
+                FORMAT,
                 option("--junit", type=NewFile, metavar="FILE",
                        help="write JUnit XML, one test case for each rule"),
                 option("--markdown", type=NewFile, metavar="FILE", help="write Markdown for a pull-request comment"),

@@ -172,6 +172,10 @@ QRELS = option(
     help="judgments for the runs: TREC, BEIR, CSV, JSON, judgment lists; irds:NAME of ir_datasets",
 )  # fmt: skip
 NAMES = option("--names", choices=("file", "tag"), default="file", help="name runs by file or by tag")
+MISSING = option(
+    "--missing", choices=("error", "zero", "drop"), default="error",
+    help="how to treat topics that a system of a score table lacks (default: error)",
+)  # fmt: skip
 INPUTS = grouped(
     "input",
     option("runs", nargs="*", metavar="RUN",
@@ -187,8 +191,7 @@ INPUTS = grouped(
     NAMES,
     option("--duplicates", choices=("error", "first", "best"), default="error",
            help="how to treat a document that a run lists twice for a topic (default: error)"),
-    option("--missing", choices=("error", "zero", "drop"), default="error",
-           help="how to treat topics that a system of a score table lacks (default: error)"),
+    MISSING,
 )  # fmt: skip
 """What to read: runs with judgments, or tables of scores."""
 
@@ -197,7 +200,8 @@ TABLE = grouped(
     "output",
     option("--format", choices=FORMATS, default="table", help="(default: table, or by the ending of -o)"),
     option("--columns", type=names, metavar="LIST",
-           help="columns to show, by comma (default: all); evaluate adds correlation, rank_urisk, se_jackknife_urisk"),
+           help="columns to show, by comma, or all (default: all; the main ones in a table of evaluate); evaluate adds "
+           "correlation, rank_urisk, se_jackknife_urisk"),
     option("--caption", metavar="TEXT", help="caption of a LaTeX table, which becomes a float"),
     option("--label", metavar="NAME", help="label of a LaTeX table"),
 )  # fmt: skip
@@ -208,6 +212,8 @@ CANDIDATE = option("--candidate", "--system", action=Once, metavar="NAME", help=
 SYSTEM = replace(CANDIDATE, flags=("--system", "--candidate"))
 SYSTEMS = option("--systems", type=names, metavar="LIST", help="systems to compare, by comma (default: all)")
 BASELINE = option("--baseline", action=Once, metavar="NAME", help="a system, or MEAN, MEDIAN, MAX of each topic")
+BASELINES = BASELINE.but(action="extend", type=names, metavar="LIST",
+                         help="systems to compare with, or MEAN, MEDIAN, MAX; by comma, or repeated")  # fmt: skip
 PAIR = (CANDIDATE.but(required=True), BASELINE.but(required=True))
 ALPHA = (
     option("--alpha", type=number, default=1.0, metavar="A",

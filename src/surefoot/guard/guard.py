@@ -191,7 +191,8 @@ class Guard:
         Returns
         -------
         array
-            The indices of the documents, best first. Ties are broken by the candidate, then by the order given.
+            The indices of the documents, best first. Ties are broken by the candidate, then by the order given. Of
+            no documents there are none.
         """
         if np.size(baseline_scores) == np.size(candidate_scores) == 0:
             return np.empty(0, np.intp)

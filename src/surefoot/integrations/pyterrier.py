@@ -10,51 +10,64 @@ import pyterrier as pt
 
 from surefoot.analysis.evaluate import Evaluation, evaluate
 from surefoot.effectiveness import score_runs
+from surefoot.errors import SurefootError, listed
 from surefoot.guard.guard import Guard
 from surefoot.scores import Scores
 
+Systems = Mapping[str, Any] | Sequence[Any]
 
-def pipeline_scores(systems: Mapping[str, Any], topics: Any, qrels: Any, measure: object = "nDCG@10") -> Scores:
+
+def pipeline_scores(
+    systems: Systems, topics: Any, qrels: Any, measure: object = "nDCG@10", names: Sequence[str] | None = None
+) -> Scores:
     """Score pipelines query by query.
 
     Parameters
     ----------
     systems
-        Pipelines, or frames of results, by name.
+        Pipelines, or frames of results, by name; or a list of them, as in ``pt.Experiment``.
     topics
         The topics, a frame with ``qid`` and ``query``.
     qrels
         The judgments, a frame with ``qid``, ``docno`` and ``label``; or anything that `surefoot.score_runs` takes.
     measure
         The effectiveness measure.
+    names
+        The names of a list of pipelines; the text of each, if None.
 
     Returns
     -------
     Scores
         For `surefoot.evaluate`, `surefoot.gate` and all that follows.
     """
+    if not isinstance(systems, Mapping):
+        names = [str(system) for system in systems] if names is None else names
+        if len(names) != len(systems) or len(set(names)) < len(names):
+            raise SurefootError(f"{len(systems)} pipelines need as many different names; got {listed(names)}")
+        systems = dict(zip(names, systems, strict=True))
     runs = {name: system(topics) if callable(system) else system for name, system in systems.items()}
     return score_runs(runs, qrels, measure)
 
 
 def risk(
-    systems: Mapping[str, Any],
+    systems: Systems,
     topics: Any,
     qrels: Any,
     measure: object = "nDCG@10",
     *,
-    baseline: str,
+    baseline: str | Sequence[str],
     alpha: Any = 1.0,
+    names: Sequence[str] | None = None,
     **options: Any,
 ) -> Evaluation:
     """The risk of pipelines against one of them, beside the output of ``pt.Experiment``.
 
     Parameters
     ----------
-    systems, topics, qrels, measure
+    systems, topics, qrels, measure, names
         As in `pipeline_scores`.
     baseline
-        The name of the pipeline to compare with, or MEAN, MEDIAN or MAX.
+        The name of the pipeline to compare with, or MEAN, MEDIAN or MAX; or several.
     alpha, **options
         As in `surefoot.evaluate`.
 
@@ -63,7 +76,7 @@ def risk(
     Evaluation
         One row for each pipeline and alpha.
     """
-    return evaluate(pipeline_scores(systems, topics, qrels, measure), baseline, alpha, **options)
+    return evaluate(pipeline_scores(systems, topics, qrels, measure, names), baseline, alpha, **options)
 
 
 class GuardTransformer(pt.Transformer):  # type: ignore[misc]

@@ -178,6 +178,7 @@ def rbo_bars(
 ) -> Axes:
     """Whether linear and smooth values rank the systems alike: RBO of the first 5, 10, 15 … systems of each ranking.
 
+    Where smooth values are undefined, since the differences are too far apart, monotone ones take their place.
     A bar is the minimum of RBO, the open part above it the residual, which the rest of the rankings could still add.
     Benham, Moffat and Culpepper, ECIR 2020, figure 4; their Geo− is ``geominus_published``.
 
@@ -207,11 +208,11 @@ def rbo_bars(
     >>> [text.get_text() for text in rbo_bars(found).get_xticklabels()]
     ['5', '7']
     """
-    scores = scores if isinstance(scores, Result) else Scores.of(scores)
+    scores, value = scores if isinstance(scores, Result) else Scores.of(scores), "smooth"
     if isinstance(scores, Scores):
         if baseline is None:
             raise SurefootError("the agreement of values needs a baseline; name one")
-        scores = value_agreement(scores, baseline, alpha)
+        scores, value = _agreement_of_values(scores, baseline, alpha)
     there = list(dict.fromkeys(scores["measure"].tolist()))
     usual = [word for word in there if word != "geominus_published"]
     of = usual if of is None else [choose(word, there, "of") for word in as_names(of)]
@@ -224,11 +225,19 @@ def rbo_bars(
             bars: dict[str, Any] = {"width": width * 0.9, "linewidth": 0.5, "edgecolor": SHADES[number]}
             axes.bar(left, scores["minimum"][rows], color=SHADES[number], label=measure_label(measure), **bars)
             axes.bar(left, scores["residual"][rows], bottom=scores["minimum"][rows], color="white", **bars)
-        axes.set(ylim=(0, 1), xlabel="systems in the head of each ranking", ylabel="RBO, linear against smooth")
+        axes.set(ylim=(0, 1), xlabel="systems in the head of each ranking", ylabel=f"RBO, linear against {value}")
         axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
         axes.tick_params(axis="x", length=0)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(of), handlelength=1)
     return axes
+
+
+def _agreement_of_values(scores: Scores, baseline: str, alpha: float) -> tuple[Result, str]:
+    """The agreement of linear and smooth values, or of linear and monotone ones where smooth ones are undefined."""
+    try:
+        return value_agreement(scores, baseline, alpha), "smooth"
+    except SurefootError:  # any other error comes again
+        return value_agreement(scores, baseline, alpha, value="monotone"), "monotone"
 
 
 def cross_map(

@@ -24,6 +24,9 @@ Groups = Mapping[str, Sequence[str]]
 SLACK = 1e-9
 """Slack for rounding errors, so that a loss of exactly the limit is within it."""
 
+SHOWN = 5e-5
+"""Smaller changes are written as none."""
+
 MOST_QUERIES = 100_000
 """The gate does not ask for more queries than that."""
 
@@ -90,6 +93,13 @@ class Resolution:
     fewest: int
     smallest_loss: float | None = None
     needed: int | None = None
+
+    @property
+    def brief(self) -> str:
+        """What so many queries can show, as a clause."""
+        if self.smallest_loss is None or self.queries < self.fewest:
+            return f"a pass needs at least {counted(self.fewest, 'query')}"
+        return f"{counted(self.queries, 'query')} can show losses of {self.smallest_loss:.2f} or more"
 
     def __str__(self) -> str:
         if self.smallest_loss is None and self.needed is not None:

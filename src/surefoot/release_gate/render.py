@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from surefoot._lazy import LazyModule
 from surefoot._text import inert, markdown, one_line, xml
-from surefoot.errors import choose, counted
+from surefoot.errors import choose
+from surefoot.release_gate.compare import Compared
 from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
 
@@ -37,7 +38,7 @@ def render_text(result: GateResult, *, width: int = 100, color: bool = False) ->
     for sentence in (result.reason, result.next_step, str(result.resolution or "")):
         lines += _wrapped(one_line(sentence), "  ", width)
     for change in result.changes:
-        lines += ["", *_wrapped(f"Against {one_line(change.baseline)}: {one_line(_change(change))}", "", width)]
+        lines += ["", *_wrapped(one_line(result.sentence(change)), "", width)]
         findings = result.against(change)
         room = max((len(finding.rule) for finding in findings), default=0)
         for finding in findings:
@@ -59,6 +60,7 @@ def render_json(result: GateResult) -> str:
         "evidence": result.evidence,
         "exit_code": result.exit_code,
         "headline": result.headline(),
+        "sentence": result.sentence() if result.changes else "",
         "reason": result.reason,
         "next_step": result.next_step,
         "resolution": None if result.resolution is None else asdict(result.resolution),
@@ -79,9 +81,7 @@ def render_markdown(result: GateResult) -> str:
     said = (result.reason, result.next_step, str(result.resolution or ""))
     parts.append("\n".join(markdown(sentence) for sentence in said if sentence) + "\n")
     for change in result.changes:
-        parts.append(
-            f"**{markdown(result.candidate)}** against **{markdown(change.baseline)}**: {markdown(_change(change))}\n"
-        )
+        parts.append(f"{markdown(result.sentence(change))}\n")
         rows = [
             [f"{MARKS[one.verdict]} {one.verdict}", one.rule, markdown(one.sentence)] for one in result.against(change)
         ]
@@ -110,6 +110,57 @@ def render_junit(result: GateResult) -> str:
         _junit_case(suite, finding, state, several=len(result.measures) > 1)
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+NUMBERS = {
+    "baseline_mean": "{baseline}",
+    "candidate_mean": "{candidate}",
+    "change": "change",
+    "p": "p",
+    "wins": "won",
+    "losses": "lost",
+    "loss20": "lost > 20 %",
+    "urisk": "U_Risk (alpha 1)",
+}
+"""The headings of the numbers of a comparison."""
+
+
+def render_compared(found: Compared, format: str = "table", *, width: int = 100, color: bool = False) -> str:
+    """A comparison in one of the formats table, json and md: sentence, numbers, the worst queries, the next command."""
+    if choose(format, FORMATS, "format") == "json":
+        return json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    result, change = found.gate, found.gate.changes[0]
+    pair = {"baseline": change.baseline, "candidate": result.candidate}
+    heads = [heading.format(**pair) for heading in NUMBERS.values()]
+    numbers = [_number(name, value) for name, value in found.numbers.items()]
+    if format == "md":
+        table = _markdown_table(["---:"] * len(heads), [markdown(head) for head in heads], [numbers])
+        worst = _markdown_worst(result, change)
+        notes = [f"Note: {markdown(note)}\n" for note in found.notes]
+        ending = [f"Next: {markdown(result.next_step)}\n", f"    {one_line(found.next_command)}\n"]
+        signature = f"<sub><code>{markdown(found.signature)}</code></sub>\n"
+        return "\n".join([f"{markdown(found.sentence)}\n", table, worst, *ending, *notes, signature])
+    heads = [textwrap.shorten(one_line(head), 24, placeholder="…") for head in heads]
+    rooms = [max(len(head), len(cell)) for head, cell in zip(heads, numbers, strict=True)]
+    sentence, *more = _wrapped(one_line(found.sentence), "", width)
+    lines = [_colored(line, result.verdict, color) for line in (sentence, *more)]
+    for cells in (heads, numbers):
+        lines += [
+            *[""] * (cells is heads),
+            "  " + "  ".join(f"{cell:>{room}}" for cell, room in zip(cells, rooms, strict=True)),
+        ]
+    lines += ["", *_worst_lines(result, change, width), ""]
+    lines += [line for note in found.notes for line in _wrapped(f"note: {one_line(note)}", "  ", width)]
+    lines += _wrapped(f"Next: {one_line(result.next_step)}", "", width)
+    return "\n".join([*lines, f"  {one_line(found.next_command)}", one_line(found.signature)]) + "\n"
+
+
+def _number(name: str, value: float) -> str:
+    if name in ("wins", "losses", "loss20"):
+        return f"{value:,.0f}"
+    if name == "p":
+        return "–" if value != value else "<0.001" if value < 0.0005 else f"{value:.3f}"
+    return f"{value:+z.4f}" if name == "change" else f"{value:z.4f}"
 
 
 def _junit_state(result: GateResult, finding: Finding) -> str:
@@ -177,15 +228,6 @@ def _worst_title(worst: list[WorseQuery], change: Change) -> str:
     if len(worst) == change.losses:
         return f"{'The query' if len(worst) == 1 else f'All {len(worst)} queries'} that lost:"
     return f"The {len(worst)} of {change.losses:,} losing queries that lost most:"
-
-
-def _change(change: Change) -> str:
-    moved = change.candidate_mean - change.baseline_mean
-    return (
-        f"mean {change.measure} {change.baseline_mean:.4f} → {change.candidate_mean:.4f} ({moved:+z.4f}) on "
-        f"{counted(change.topics, 'query')}; {change.wins:,} won, {change.losses:,} lost "
-        f"({change.loss20:,} of them more than 20 %), {change.ties:,} equal"
-    )
 
 
 def _colored(text: str, verdict: str, color: bool) -> str:

@@ -28,6 +28,7 @@ from surefoot.release_gate.evidence import (
 )
 from surefoot.release_gate.finding import (
     MOST_QUERIES,
+    SHOWN,
     SLACK,
     UNCOUNTED,
     Checker,
@@ -50,8 +51,6 @@ SHARE, LOSSES_SHARE = 0.8, 0.2
 NET_SHARE = 0.05
 """A rule on the share of losses fails only if losses exceed wins by that share of all queries, and the changed queries
 lose the mean tolerance on average."""
-SHOWN = 5e-5
-"""Smaller changes are written as none."""
 FEW_DEALS = 400
 """Deals for each of many draws of grades."""
 
@@ -233,12 +232,21 @@ class SeenChecker(Checker):
 
         Both hold for differences with the spread of these.
         """
-        n, limit = len(self.pair.topics), self.rules.limit("mean_tolerance")
-        spread, power = float(np.nan_to_num(Moments.of(self.pair.loss).sd)), normal_quantile(POWER)
-        error = spread / sqrt(n)
-        failing, passing = (normal_quantile(1 - level) for level in (self.fail_level(), self.pass_level()))
-        needed = ((passing + power) * spread / limit) ** 2 if limit else float("inf")
-        return max(failing * error, limit) + power * error, int(max(min(needed, 1e9), FEWEST_QUERIES))
+        spread = float(np.nan_to_num(Moments.of(self.pair.loss).sd))
+        limit = self.rules.limit("mean_tolerance")
+        return resolution_of(len(self.pair.topics), spread, limit, self.fail_level(), self.pass_level())
+
+
+def resolution_of(n: int, spread: float, limit: float, fail_level: float, pass_level: float) -> tuple[float, int]:
+    """The smallest loss that n queries show, and the queries needed, for differences of a spread; docs/calculator.html.
+
+    >>> [round(value, 4) for value in resolution_of(50, 0.2, 0.02, 0.04, 0.15)]
+    [0.0733, 352]
+    """
+    error, power = spread / sqrt(n), normal_quantile(POWER)
+    failing, passing = (normal_quantile(1 - level) for level in (fail_level, pass_level))
+    needed = ((passing + power) * spread / limit) ** 2 if limit else float("inf")
+    return max(failing * error, limit) + power * error, int(max(min(needed, 1e9), FEWEST_QUERIES))
 
 
 def _moved(name: str, loss: float) -> str:

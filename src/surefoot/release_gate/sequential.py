@@ -15,8 +15,8 @@ import numpy as np
 from surefoot._typing import FloatArray
 from surefoot.errors import counted
 from surefoot.release_gate.evidence import Evidence
-from surefoot.release_gate.finding import MOST_QUERIES, SLACK, Finding, Verdict
-from surefoot.release_gate.seen import SHOWN, SeenChecker, Statistic
+from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, SLACK, Finding, Verdict
+from surefoot.release_gate.seen import SeenChecker, Statistic
 from surefoot.risk.statistics import large_losses
 from surefoot.risk.values import Linear
 from surefoot.stats.betting import betting_capital, tail_capital

@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from surefoot import risk
 from surefoot.errors import counted, listed
-from surefoot.release_gate.finding import MOST_QUERIES, Finding, Resolution, ScoredPair, Verdict, worst_of
+from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, ScoredPair, Verdict, worst_of
 from surefoot.release_gate.rules import CONTRACT, TIERS, UNDECIDED
 from surefoot.results import Result
+from surefoot.risk.moments import Moments
+from surefoot.stats.inference import LEVEL
 
 WORDS = {"pass": "ship", "undecided": "not enough evidence", "fail": "don't ship"}
 """The first words of each verdict."""
@@ -18,7 +22,7 @@ WORDS = {"pass": "ship", "undecided": "not enough evidence", "fail": "don't ship
 
 @dataclass(frozen=True)
 class Change:
-    """What changed between a baseline and the candidate, over all topics."""
+    """What changed between a baseline and the candidate, over all topics; ``p`` is that of the means' t test."""
 
     measure: str
     baseline: str
@@ -30,6 +34,7 @@ class Change:
     ties: int
     loss20: int
     noise: float | None = None
+    p: float | None = None
 
     @classmethod
     def of(cls, pair: ScoredPair, noise: float | None) -> Change:
@@ -38,9 +43,26 @@ class Change:
         wins, losses = int(compared.wins), int(compared.losses.n)
         means = (float(pair.base.mean()), float(pair.own.mean()))
         ties = len(pair.topics) - wins - losses
+        p = float(Moments.of(pair.delta).p)
         return cls(
-            pair.measure, pair.baseline, len(pair.topics), *means, wins, losses, ties, int(compared.loss20), noise
-        )
+            pair.measure, pair.baseline, len(pair.topics), *means, wins, losses, ties, int(compared.loss20), noise,
+            None if np.isnan(p) else p,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        """What became of the average and of single queries, to follow the candidate's name."""
+        moved, queries = self.candidate_mean - self.baseline_mean, counted(self.topics, "query")
+        if self.ties == self.topics:
+            return f"scores as {self.baseline} on all of {queries} ({self.measure} {self.baseline_mean:.4f})"
+        word = "is as good as" if abs(moved) < SHOWN else "is better than" if moved > 0 else "is worse than"
+        unsure = ", which may be noise" if abs(moved) >= SHOWN and (self.p or 0.0) >= LEVEL else ""
+        means = f"{self.measure} {self.baseline_mean:.4f} → {self.candidate_mean:.4f}, {moved:+z.4f}{unsure}"
+        worse = f"{self.losses:,} of {queries}" if self.losses else "no query"
+        large = f", {self.loss20:,} of them by more than a fifth" if self.losses > 1 else ""
+        if self.losses and not self.loss20:
+            large = ", none of them by more than a fifth" if self.losses > 1 else ", and not by more than a fifth"
+        join = "but" if moved > 0 and self.losses else "and"
+        return f"{word} {self.baseline} on average ({means}), {join} {worse} got worse{large}"
 
 
 @dataclass(frozen=True)
@@ -147,13 +169,37 @@ class GateResult(Result):
         named = f"{self.candidate}{against}, {listed(self.measures)}"
         return f"{WORDS[self.verdict]}{leaning}: {named} ({TIERS[self.evidence]})"
 
+    def sentence(self, change: Change | None = None) -> str:
+        """The answer in one sentence: the average, the queries that got worse, and whether the evidence is enough.
+
+        It is about one comparison, the first unless another is given. Every command and page that judges a pair of
+        systems takes its words from here.
+        """
+        change = change or self.changes[0]
+        return f"{self.candidate} {change}; {self._decision(change)}."
+
+    def _decision(self, change: Change) -> str:
+        """The verdict on one comparison as a clause, with the reason unless it is a pass."""
+        findings = self.against(change)
+        if worst_of(one.verdict for one in findings) == "pass":
+            return "it may ship"
+        found = deciding(findings)
+        if found.verdict == "fail":
+            return f"it should not ship: {_clause(found.sentence)}"
+        return f"the evidence is not enough to ship: {self._lacking(found, change)}"
+
+    def _lacking(self, found: Finding, change: Change) -> str:
+        """The reason why the evidence on a comparison is not enough."""
+        if found.documents:
+            return f"{counted(len(found.documents), 'unjudged document')} could change the verdict"
+        if found.rule == "identical" or self.resolution is None or change != self.changes[0]:
+            return _clause(found.sentence)
+        return self.resolution.brief
+
     @property
     def deciding(self) -> Finding:
         """The finding that the verdict rests on: the first that fails, or the undecided one that is least probable."""
-        same = [one for one in self.findings if one.verdict == self.verdict]
-        if self.verdict == "undecided":
-            return min(same, key=lambda one: 0.0 if one.probability is None else one.probability)
-        return same[0]
+        return deciding(self.findings)
 
     @property
     def reason(self) -> str:
@@ -220,6 +266,25 @@ class GateResult(Result):
         from surefoot.release_gate.render import render_text
 
         return render_text(self)
+
+
+def deciding(findings: Sequence[Finding]) -> Finding:
+    """The finding that a verdict rests on: the first that fails, or the undecided one that is least probable."""
+    verdict = worst_of(finding.verdict for finding in findings)
+    same = [one for one in findings if one.verdict == verdict]
+    if verdict == "undecided":
+        return min(same, key=lambda one: 0.0 if one.probability is None else one.probability)
+    return same[0]
+
+
+def _clause(sentence: str) -> str:
+    """A sentence as the end of another one.
+
+    >>> _clause("The mean fell by 0.1.")
+    'the mean fell by 0.1'
+    """
+    clause = sentence.removesuffix(".")
+    return f"t{clause[1:]}" if clause.startswith("The ") else clause
 
 
 def columns_of(findings: Sequence[Finding]) -> dict[str, list[object]]:

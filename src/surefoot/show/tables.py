@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 Cells = dict[str, list[str]]
 
 DAGGER = "†"
-HTML_ROWS = 60
+HTML_ROWS = MANY_ROWS = 60
+ALL = ["all"]
+"""The name of all columns."""
 UNDEFINED = "–"
 LATEX = {
     **{mark: f"\\{mark}" for mark in "_&%#${}"},
@@ -54,7 +57,7 @@ def render(
     color
         Whether a table may use the terminal's bold and dim type.
     columns
-        The columns to show, all by default.
+        The columns to show; by default those of `Result.brief` in a table, all in other formats. ``["all"]``: all.
     caption, label
         Caption and label of a LaTeX table, in LaTeX. With one of them the table is a float.
 
@@ -77,11 +80,26 @@ def render(
     <BLANKLINE>
     `demo|alpha=5`
     """
-    result = result if columns is None else result.only(columns)
+    if columns is not None and list(columns) != ALL:
+        result = result.only(columns)
+    elif columns is None and format == "table":
+        result = _brief(result)
     if choose(format, FORMATS, "format") == "table":
         return _table(result, _terminal_width(sys.stdout) if width is None else width, color)
     text = FORMATS[format](result)
-    return _latex_float(text, caption, label) if format == "latex" else text
+    return _latex_float(text, _latex_caption(result, caption), label) if format == "latex" else text
+
+
+def _brief(result: Result) -> Result:
+    """The columns that a terminal shows by default, and notes on how to see more of them or fewer rows."""
+    names = result.brief()
+    left_out = [name for name in result.columns if name not in names]
+    notes = [f"{counted(len(left_out), 'more column')} with --columns all: {', '.join(left_out)}"] if left_out else []
+    if len(result) > MANY_ROWS and "system" in result.columns:
+        notes.append(
+            f"{len(result):,} rows: show fewer with --systems A,B or one --alpha; -o table.csv writes them all"
+        )
+    return replace(result.only(names) if left_out else result, notes=(*result.notes, *notes)) if notes else result
 
 
 def print_result(result: Result, format: str = "table", stream: TextIO | None = None, **options: Any) -> None:
@@ -191,7 +209,8 @@ def _latex(result: Result) -> str:
     headings = {name: result.headings().get(name, _latex_cell(one_line(name))) for name in cells}
     head = _latex_head(headings, result.groups())
     alignment = "".join("l" if texts[name] else "r" for name in cells)
-    comments = [f"% {one_line(note)}" for note in (*_notes(result), result.signature)]
+    notes = [note for note in _notes(result) if note not in _letters(result)]
+    comments = [f"% {one_line(note)}" for note in (*notes, result.signature)]
     return _latex_tabular(alignment, head, list(zip(*cells.values(), strict=True)), comments)
 
 
@@ -221,6 +240,22 @@ def _latex_head(headings: Mapping[str, str], groups: Mapping[str, str]) -> list[
         rules += [f"\\cmidrule(lr){{{column}-{column + width - 1}}}"] if group else []
         column += width
     return [_latex_row(cells), " ".join(rules), _latex_row(list(headings.values()))]
+
+
+def _latex_caption(result: Result, caption: str | None) -> str | None:
+    """The caption, and what letters and daggers stand for; none unless it is given or there are letters."""
+    letters = _letters(result)
+    if caption is None and not letters:
+        return None
+    legends = [_latex_cell(f"{letter[0].upper()}{letter[1:]}.") for letter in letters]
+    if any(column.any() for column in result.highlights().significant.values()):
+        legends.append(f"$^{{\\dagger}}$: {_latex_cell(result.highlights().legend)}.")
+    return " ".join([*([caption] if caption else []), *legends])
+
+
+def _letters(result: Result) -> list[str]:
+    """The legend of the letters, if there are any."""
+    return [note for note in result.notes if note.startswith("letters: ")] if result.superscripts() else []
 
 
 def _latex_float(tabular: str, caption: str | None, label: str | None) -> str:

@@ -2,4 +2,4 @@
 
 from surefoot._lazy import attach
 
-__getattr__, __dir__ = attach(__name__)
+__getattr__, __dir__ = attach(__name__, needs={"surefoot.torch.cross_encoder": "sentence_transformers"})

@@ -81,3 +81,12 @@ def test_ranking_of_the_library(library):
         assert np.all(np.diff([score for _, score in found]) <= 0)
     first = [rankings["BM25"][topic][0][0] == topic for topic in library.queries]
     assert 0.2 < np.mean(first) < 0.8
+
+
+def test_an_edited_file_is_kept(small, tmp_path):
+    files = write(tmp_path / "demo", small)
+    write(tmp_path / "demo", small)  # the same again
+    files.queries.write_text("q1\tmine\n")
+    with pytest.raises(SurefootError, match="has another content"):
+        write(tmp_path / "demo", small)
+    assert files.queries.read_text() == "q1\tmine\n"

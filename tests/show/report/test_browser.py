@@ -8,9 +8,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pytest
 
-from surefoot import Scores, evaluate, explore
+from surefoot import Scores, evaluate, explore, gate
 from surefoot.show.report import report
 from tests.show.report.report_cases import HOSTILE, random_scores
 
@@ -28,8 +29,8 @@ def number(text: str) -> float:
 
 def test_the_first_screen_says_it_in_words(open_report: Callable[..., Any]) -> None:
     page = open_report(OLD_NEW, "old", candidate="new").page
-    assert page.inner_text("h1") == "new and old are too close to call."
-    assert "5 queries better and 1 worse, 1 of them by more than a fifth" in page.inner_text("#lead")
+    assert page.inner_text("h1") == gate(OLD_NEW, "old", candidate="new").sentence()
+    assert page.inner_text("#lead").startswith("new and old are too close to call. Here a loss counts")
     assert page.locator("#changed li").all_inner_texts() == ["1 worse", "0 equal", "5 better"]
     assert "On average the score rose by 0.0667 (mean nDCG@10 0.4000 → 0.4667). Noise could do that" in page.inner_text(
         "#sure"
@@ -50,7 +51,12 @@ def test_the_first_screen_says_it_in_words(open_report: Callable[..., Any]) -> N
 )
 def test_the_verdict_follows_the_scores(open_report: Callable[..., Any], new: list[float], words: str) -> None:
     scores = Scores([OLD_NEW["old"], new], ["old", "new"], OLD_NEW.topics)
-    assert open_report(scores, "old", candidate="new").page.inner_text("h1") == words
+    page = open_report(scores, "old", candidate="new").page
+    assert page.inner_text("#lead").startswith(words)
+    assert page.inner_text("h1") == gate(scores, "old", candidate="new").sentence()
+    page.select_option("#baseline", "MEAN")
+    assert page.inner_text("h1").startswith("new")
+    assert "ship" not in page.inner_text("h1")
 
 
 def test_the_pick_of_many_is_judged_as_such(open_report: Callable[..., Any], scores: Scores) -> None:
@@ -327,3 +333,23 @@ def test_five_hundred_systems_by_a_thousand_topics(browser: Any, tmp_path: Path)
         f"\n500 × 1,000: built in {built:.1f} s, {path.stat().st_size / 1e6:.1f} MB, first paint {paint:.0f} ms, "
         f"slider move {median(moves):.0f} ms (largest {max(moves):.0f}), other baseline {switch:.0f} ms"
     )
+
+
+def test_one_bad_system_does_not_flatten_the_curves(open_report: Callable[..., Any]) -> None:
+    random = np.random.default_rng(0)
+    base = random.uniform(0.4, 0.6, 30)
+    rows = [base, *(base + random.normal(0, 0.02, 30) for _ in range(6)), base - 0.4]
+    scores = Scores(np.clip(rows, 0, 1), [*"abcdefg", "bad"], [f"q{n}" for n in range(30)])
+    heights = []
+    for candidate in ("b", "bad"):
+        page = open_report(scores, "a", candidate=candidate).page
+        ticks = page.locator("#curves svg .tick").all_text_contents()
+        heights.append(min(number(text) for text in ticks if text != "alpha"))
+    assert heights[1] < -5 < heights[0], "the bad one is drawn whole only if it is chosen"
+
+
+def test_a_narrow_screen_shows_the_change(open_report: Callable[..., Any]) -> None:
+    page = open_report(OLD_NEW, "old", candidate="new", queries={"q2": "a long text " * 20}).page
+    page.set_viewport_size({"width": 380, "height": 800})
+    box = page.locator("#worst th").last.bounding_box()
+    assert box["x"] + box["width"] <= 380

@@ -45,7 +45,7 @@ def write(
 
     Beside them are LETOR files of some of the queries to train, validate and test rankers on; feature 1 is BM25.
 
-    Files are written atomically. An earlier demo is overwritten, other files are not.
+    Files are written atomically. A file that is there with another content is left alone, and the error names it.
     """
     task = collection() if task is None else task
     rankings = {**rank(task), **(learned or {})}
@@ -98,4 +98,8 @@ def _table_lines(texts: Mapping[str, str]) -> Iterable[str]:
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    write_bytes(path, "".join(lines).encode("utf-8", errors="backslashreplace"))
+    content = "".join(lines).encode("utf-8", errors="backslashreplace")
+    if path.is_file() and path.read_bytes() != content:
+        raise SurefootError(f"{path} has another content than the demo's: it was edited, or written by another "
+                            "version; remove it, or name another folder")  # fmt: skip
+    write_bytes(path, content)

@@ -109,6 +109,7 @@ def payload(
         "texts": None if queries is None else [queries.get(topic, "") for topic in first.topics],
         "documents": None if rankings is None else _documents(rankings, scores, start),
         "start": start,
+        "decision": _decision(first, start),
         "largest_alpha": LARGEST_ALPHA,
         "level": LEVEL,
         "critical": critical_value(len(first.topics)) if len(first.topics) > 1 else None,
@@ -186,6 +187,18 @@ def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: f
         raise SurefootError(f"a report shows alpha from 0 to {LARGEST_ALPHA:g}; got {alpha:g}")
     system, baseline = opening(scores, baseline, candidate)
     return {"system": system, "baseline": baseline, "alpha": alpha, "planned": candidate is not None}
+
+
+def _decision(scores: Scores, start: Mapping[str, Any]) -> str | None:
+    """The gate's sentence on the comparison that the page opens with; None if the page chose the candidate itself."""
+    from surefoot.release_gate.gate import gate
+
+    if not start["planned"]:
+        return None
+    try:
+        return gate(scores, start["baseline"], candidate=start["system"]).sentence()
+    except SurefootError:  # a measure with another range than 0 to 1
+        return None
 
 
 def _map(scores: Scores) -> dict[str, Any] | None:

@@ -141,12 +141,25 @@ function histogram(host, bins, label) {
     );
 }
 
+/** The range to draw: that of all lines, but for a few that lie far below the others; the special ones are whole. */
+function fair(series, special) {
+  const ends = (list) => extent(list.flatMap((one) => one.list.filter(Number.isFinite)));
+  const lows = series.map((one) => extent(one.list.filter(Number.isFinite))[0]).sort((a, b) => a - b);
+  const [low, high] = ends(series);
+  if (lows.length < 5) return [low, high];
+  const quarter = (part) => lows[Math.floor(part * (lows.length - 1))];
+  const fence = quarter(0.25) - 1.5 * (quarter(0.75) - quarter(0.25));
+  const kept = ends(series.filter((one) => special.has(one.name)));
+  const usual = lows.find((value) => value >= fence);
+  return [Math.min(usual, kept[0]), high];
+}
+
 /** Lines over alpha: chosen system and baseline in colour, all others in grey. Returns how to move the marker. */
 function curves(host, { alphas, series, special, rules, label, pick }) {
   const height = 320;
   const { svg, across } = sheet(host, height, label);
-  const all = series.flatMap((one) => one.list.filter(Number.isFinite));
-  const [low, high] = extent(all);
+  const [low, high] = fair(series, special);
+  const inside = (value) => Math.min(Math.max(value, low), high);
   const [left, right, top, bottom] = [52, across - 12, 14, height - 34];
   const x = scale(0, alphas[alphas.length - 1], left, right);
   const y = scale(low, high === low ? low + 1 : high, bottom, top);
@@ -157,7 +170,7 @@ function curves(host, { alphas, series, special, rules, label, pick }) {
   svg.append(words((left + right) / 2, height - 2, "alpha", { "text-anchor": "middle", class: "tick" }));
   for (const value of rules.filter((rule) => rule > low && rule < high))
     svg.append(line(left, y(value), right, y(value), "rule"));
-  const path = (one) => one.list.map((value, k) => `${k ? "L" : "M"}${at(x(alphas[k]))} ${at(y(value))}`).join("");
+  const path = (one) => one.list.map((value, k) => `${k ? "L" : "M"}${at(x(alphas[k]))} ${at(y(inside(value)))}`).join("");
   const defined = series.filter((one) => one.list.every(Number.isFinite));
   svg.append(
     drawn("path", {
@@ -176,7 +189,7 @@ function curves(host, { alphas, series, special, rules, label, pick }) {
   }
   const marker = line(left, top, left, bottom, "marker");
   svg.append(marker);
-  nearest(svg, across, defined, (k, value) => [x(alphas[k]), y(value)], pick);
+  nearest(svg, across, defined, (k, value) => [x(alphas[k]), y(inside(value))], pick);
   return (alpha) => {
     marker.setAttribute("x1", at(x(alpha)));
     marker.setAttribute("x2", at(x(alpha)));

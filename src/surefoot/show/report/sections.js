@@ -5,8 +5,12 @@ const WORST = 10;
 const queryText = (topic) => data.texts?.[topicPlace.get(topic)] || null;
 
 function showVerdict(it) {
-  byId("headline").textContent = headline(it);
-  byId("lead").textContent = it.system === it.baseline ? "Choose another system, or another baseline." : lead(it);
+  const { start } = data;
+  const isStart = it.system === start.system && it.baseline === start.baseline && current.name === data.measures[0].name;
+  const decision = isStart ? data.decision : null;
+  byId("headline").textContent = decision ?? headline(it);
+  const more = it.system === it.baseline ? "Choose another system, or another baseline." : lead(it);
+  byId("lead").textContent = decision ? `${headline(it)} ${rateWords(it)}` : more;
 }
 
 function showChanged(it) {

@@ -97,12 +97,13 @@ function lead(it) {
   const change =
     `It made ${queriesOf(wins)} better and ${integer(losses)} worse` +
     (loss20 ? `, ${integer(loss20)} of them by more than a fifth.` : ".");
-  const rate =
-    it.alpha === 0
-      ? "Here a loss counts as much as a gain of the same size."
-      : `Here a loss counts ${times(it.alpha)} as much as a gain of the same size.`;
-  return `${change} ${rate}`;
+  return `${change} ${rateWords(it)}`;
 }
+
+const rateWords = (it) =>
+  it.alpha === 0
+    ? "Here a loss counts as much as a gain of the same size."
+    : `Here a loss counts ${times(it.alpha)} as much as a gain of the same size.`;
 
 /** How sure we are that the average changed. */
 function averageWords(it) {
