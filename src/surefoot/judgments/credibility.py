@@ -215,18 +215,23 @@ def confirmed(runs: JudgedRuns, system: str, baseline: str, others: Sequence[obj
 def draw_deltas(
     pair: JudgedPair, model: GradeModel, disagreement: Disagreement | None, n: int, seed: int = 0
 ) -> FloatArray:
-    """Differences under drawn grades, n × topics; as judged on a topic where no grade is in doubt."""
+    """Differences under drawn grades, n × topics; as judged on a topic where no grade is in doubt.
+
+    With language models, the grades of documents of neither ranking are in doubt too: the best ranking depends on them.
+    """
     random = np.random.default_rng(seed)
     shared, deltas = model.draw_shared(random, n), np.empty((n, len(pair.topics)))
     others = None if disagreement is None else disagreement.draw(random, n, model.runs)
     for topic, own in enumerate(pair.topics):
-        if others is None and not own.unjudged.any():
+        if others is None and not own.unjudged.any() and not model.layout.scales:
             deltas[:, topic] = pair.delta[topic]
             continue
         grades = model.fill(topic, own.codes, own.grades, shared, random)
-        rest = np.repeat(own.rest[np.newaxis], n, axis=0)
+        rest = model.draw_rest(topic, own, shared, random)
         if others is not None:
-            grades, rest = judge_again(grades, own, topic, model, shared, others, random)
+            grades, again = judge_again(grades, own, topic, model, shared, others, random)
+            again[:, : own.rest.size] += rest - own.rest
+            rest = again
         deltas[:, topic] = pair.deltas(own, grades, rest)
     return deltas
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.effectiveness.measures import NATIVE, UNJUDGED, Formula, Measure, parse_measure
 from surefoot.effectiveness.scoring import Runs, look_up, refuse_high_grades
-from surefoot.effectiveness.sources import ScoredRuns, load_qrels, sources_of
+from surefoot.effectiveness.sources import ScoredRuns, load_judgments, sources_of
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
@@ -26,6 +26,9 @@ DEEPEST = 1000
 """How many documents of a ranking are looked at where the measure has no cutoff."""
 POOL = 100
 """How many documents of each run are looked at for votes."""
+
+FEWEST, ENOUGH = 50, 100
+"""Documents that a person and a language model both graded: fewer than the first are refused, than the second noted."""
 
 Codes = npt.NDArray[np.uint64]
 
@@ -107,6 +110,7 @@ class JudgedRuns:
     measure: Measure
     qrels: Qrels
     rankings: dict[str, Ranking]
+    llm_qrels: tuple[Qrels, ...] = ()
 
     @classmethod
     def read(
@@ -116,12 +120,13 @@ class JudgedRuns:
         measure: object = "nDCG@10",
         names: Names = "file",
         duplicates: Duplicates = "error",
+        llm_qrels: object = (),
     ) -> JudgedRuns:
         """Read runs and qrels.
 
         Parameters
         ----------
-        runs, qrels, names, duplicates
+        runs, qrels, names, duplicates, llm_qrels
             As in `surefoot.score_runs`; each run is a vote for the documents that it ranks high.
         measure
             A measure; `pair`, and with it bounds and what to judge next, need one that Surefoot itself computes.
@@ -131,14 +136,17 @@ class JudgedRuns:
         JudgedRuns
             The runs.
         """
-        chosen, judged = parse_measure(measure), load_qrels(qrels)
-        if not judged.are_whole:
-            raise InputError(judged.path, "some grades are fractions; judgments can be doubted where grades are whole")
+        chosen, (judged, models) = parse_measure(measure), load_judgments(qrels, llm_qrels)
+        for one in (judged, *models):
+            if not one.are_whole:
+                raise InputError(one.path, "some grades are fractions; judgments can be doubted where grades are whole")
+        for one in models:
+            _refuse_few(judged, one)
         refuse_high_grades(chosen, judged)
         depth = max(min(chosen.cutoff, DEEPEST), POOL)
         loaded = (source.load(names, duplicates) for source in sources_of(runs))
         rankings = {run.name: Ranking.of(run, judged, depth) for run in loaded}
-        return cls(chosen, judged, dict(sorted(rankings.items())))  # models and draws go by position
+        return cls(chosen, judged, dict(sorted(rankings.items())), models)  # models and draws go by position
 
     @classmethod
     def of(cls, scores: Scores) -> JudgedRuns:
@@ -148,13 +156,23 @@ class JudgedRuns:
             raise SurefootError("doubts about judgments need run files with --qrels; a table has only scores")
         if source not in _READ:
             runs = dict(source.runs)
-            _READ[source] = cls.read(runs, source.qrels, source.measure, duplicates=source.duplicates)
+            _READ[source] = cls.read(runs, source.qrels, source.measure, "file", source.duplicates, source.llm_qrels)
         return _READ[source]
 
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics of the qrels."""
         return self.qrels.topics
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Language models whose grades few judgments calibrate."""
+        numbers = {one.path: judged_by_both(self.qrels, one) for one in self.llm_qrels}
+        return tuple(
+            f"{path}: only {n} of its documents are judged by hand; {ENOUGH} calibrate it better"
+            for path, n in numbers.items()
+            if n < ENOUGH
+        )
 
     @property
     def depth(self) -> int:
@@ -203,6 +221,23 @@ class JudgedRuns:
                 raise SurefootError(f"{name} is made of all runs; bounds and orders are for two runs, so name one")
             self.ranking(name)
         return JudgedPair(self, candidate, baseline)
+
+
+def judged_by_both(qrels: Qrels, other: Qrels) -> int:
+    """The number of documents that two judges graded."""
+    common = [topic for topic in other.topics if topic in set(qrels.topics)]
+    pairs = [(set(qrels.of_topic(topic)), set(other.of_topic(topic))) for topic in common]
+    return sum(len(own & theirs) for own, theirs in pairs)
+
+
+def _refuse_few(qrels: Qrels, model: Qrels) -> None:
+    """Refuse a language model that too few judgments calibrate."""
+    if (number := judged_by_both(qrels, model)) < FEWEST:
+        raise InputError(
+            model.path,
+            f"expected {FEWEST} or more documents that are also judged by people in {qrels.path}, to calibrate the "
+            f"grades; found {number}; judge some of them by hand",
+        )
 
 
 _READ: WeakKeyDictionary[ScoredRuns, JudgedRuns] = WeakKeyDictionary()
