@@ -10,7 +10,7 @@ from surefoot.show.tables import FORMATS, print_result
 NAMES = (
     *("false_alarms", "coverage", "power", "calibration", "gate", "parity", "objectives", "jforests", "leaves"),
     *("linear", "recipe", "guard", "certificates", "second_stage", "values", "stability", "properties"),
-    *("assessors", "holes", "judge", "explain", "atlas", "neural", "cross_encoder", "batch_memory"),
+    *("assessors", "holes", "llm_judges", "judge", "explain", "atlas", "neural", "cross_encoder", "batch_memory"),
 )
 
 

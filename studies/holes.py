@@ -162,10 +162,10 @@ class Collection:
         """Pairs with some judgments; all runs vote, or only those named."""
         runs = {name: self.runs[name] for name in names or self.runs}
         holed = JudgedRuns.read(runs, as_qrels(kept), self.measure)
-        model = GradeModel.fit(holed)
         order = [self.full.topics.index(topic) for topic in holed.topics]
         for pair in pairs:
-            yield Case(holed.pair(*pair), model, self.full.pair(*pair), order)
+            own = holed.pair(*pair)
+            yield Case(own, GradeModel.fit(holed, own), self.full.pair(*pair), order)
 
 
 def group_of(run: str) -> str:

@@ -99,7 +99,10 @@ class MixedOdds:
         effects += random.standard_normal(effects.shape) @ spread.T
         latent = self.drawn_coefficients(shared) @ fixed.T + effects @ varying.T
         latent += random.logistic(size=latent.shape)
-        return np.asarray((latent[..., np.newaxis] >= self.drawn_thresholds(shared)[:, np.newaxis]).sum(axis=2))
+        grades = np.zeros(latent.shape, np.int64)
+        for threshold in self.drawn_thresholds(shared).T:
+            grades += latent >= threshold[:, np.newaxis]
+        return grades
 
     def drawn_coefficients(self, shared: FloatArray) -> FloatArray:
         """The coefficients by drawn shared parameters, n × features."""

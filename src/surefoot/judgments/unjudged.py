@@ -129,7 +129,7 @@ class GradeModel:
         codes = pool.codes[is_graded & ~np.isin(pool.codes, own.codes)]
         if codes.size:
             drawn = self.draw(topic, codes, shared, random)
-            counts += (drawn[..., np.newaxis] == np.arange(counts.shape[1])).sum(axis=1)
+            counts += np.stack([np.count_nonzero(drawn == grade, axis=1) for grade in range(counts.shape[1])], axis=1)
         return counts
 
     def fill(
