@@ -11,7 +11,11 @@ and the best ranking is drawn from the same documents.
 Reported: how often 90 % intervals hold the difference of a topic, its U_Risk (alpha 1) and F_Risk; the root mean square
 error of U_Risk, beside that of the model's own grades (judged ones replaced); bins of p_loss; and the ratio of the
 errors of each model and of *none*. Intervals of these figures are bootstraps over splits. Priors were chosen on these
-43 topics before, by others, among about 25 settings; here one setting was computed, and is shown.
+43 topics before, by others, among about 25 settings; here one setting was computed, and is shown. A first look had
+three splits; five were added.
+
+The verdict on the mean (95 % t interval) is *decided* where at least 90 % of the draws have the same verdict, and it is
+better or worse; *wrong* of those are the ones that NIST's grades do not give.
 """
 
 from __future__ import annotations
@@ -27,11 +31,13 @@ from surefoot._typing import FloatArray
 from surefoot.effectiveness.sources import load_qrels
 from surefoot.judgments.credibility import NO_CHANGE, draw_deltas
 from surefoot.judgments.judged_runs import JudgedRuns
+from surefoot.judgments.next_judgments import VERDICTS, verdict_of, verdicts_of
 from surefoot.judgments.unjudged import GradeModel
+from surefoot.release_gate.comparison import HELD
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 
-SPLITS, PAIRS, CALIBRATION, SHARES = 3, 8, 100, (0.0, 0.1, 0.2, 0.5)
+SPLITS, PAIRS, CALIBRATION, SHARES = 8, 8, 100, (0.0, 0.1, 0.2, 0.5)
 DRAWS, RESAMPLES, SEED, HEAD = 300, 2000, 41, 10
 MODELS = {"GPT-4": ["gpt-4"], "DeepSeek-V3": ["deepseek-v3"], "Llama-3-8B": ["llama-3-8b"]}
 MODELS |= {"none": []}
@@ -64,7 +70,19 @@ class Cell:
     frisk: list[float] = field(default_factory=list)
     error: list[float] = field(default_factory=list)
     raw: list[float] = field(default_factory=list)
+    decided: list[bool] = field(default_factory=list)
+    wrong: list[bool] = field(default_factory=list)
+    raw_decided: list[bool] = field(default_factory=list)
+    raw_wrong: list[bool] = field(default_factory=list)
     losses: Calibration = field(default_factory=lambda: Calibration([], []))
+
+    def add_verdicts(self, drawn: list[str], raw: str, truth: str) -> None:
+        """Whether the draws, and the raw grades, decide, and are wrong then."""
+        most = max(VERDICTS, key=drawn.count)
+        self.decided.append(most != "undecided" and drawn.count(most) >= HELD * len(drawn))
+        self.wrong.append(self.decided[-1] and most != truth)
+        self.raw_decided.append(raw != "undecided")
+        self.raw_wrong.append(raw not in ("undecided", truth))
 
 
 @dataclass
@@ -92,6 +110,7 @@ class Split:
             cell.error.append(float(value(drawn).mean() - value(truth).mean()))
             raw = _raw_delta(collection, models[0], judged, pair, self.topics)
             cell.raw.append(float(value(raw).mean() - value(truth).mean()))
+            cell.add_verdicts(verdicts_of(drawn).tolist(), verdict_of(raw), verdict_of(truth))
             cell.losses.predicted.append((drawn < -NO_CHANGE).mean(axis=0))
             cell.losses.observed.append((truth < -NO_CHANGE).astype(float))
 
@@ -165,6 +184,8 @@ def _coverage(cells: dict[tuple[str, float], Cell]) -> Result:
             low, high = np.quantile(_resampled(getattr(cell, kind)).mean(axis=1), [0.025, 0.975])
             row[kind] = f"{np.mean(getattr(cell, kind)):.2f} ({low:.2f} to {high:.2f})"
         row |= {"error": _root(np.array(cell.error)), "raw grades": _root(np.array(cell.raw))}
+        row |= {"decided": sum(cell.decided), "wrong": sum(cell.wrong)}
+        row |= {"raw decided": sum(cell.raw_decided), "raw wrong": sum(cell.raw_wrong)}
         for column, value in row.items():
             columns.setdefault(column, []).append(value)
     return Result(signature("llm_judges", n=len(cell.error), n_draws=DRAWS, level=0.1), columns)

@@ -14,6 +14,7 @@ from surefoot.cli.options import (
     ALPHAS,
     BASELINE,
     INPUTS,
+    LLM_QRELS,
     OUTPUT,
     POPULATION,
     RESAMPLING,
@@ -61,8 +62,9 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     given = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
     options = {name: getattr(arguments, name) for name in given} | {"value": inputs.value_function(arguments)}
     options["extra"] = [name for name in arguments.columns or () if is_extra(name)]
-    if arguments.segments and arguments.unjudged == "bounds":
-        raise SurefootError("--unjudged bounds is not for --segments; leave out one of them")
+    if arguments.segments and (arguments.llm_qrels or arguments.unjudged == "bounds"):
+        flag = "--llm-qrels" if arguments.llm_qrels else "--unjudged bounds"
+        raise SurefootError(f"{flag} is not for --segments; leave out one of them")
     if arguments.segments:
         from surefoot.analysis.segments import evaluate_segments
         from surefoot.io.maps import read_segments
@@ -77,6 +79,8 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             result = evaluate(scores, chosen, arguments.alpha, correct=arguments.correct, progress=report, **options)
         if arguments.unjudged == "bounds":
             result = _with_bounds(result, scores, arguments)
+        if arguments.llm_qrels:
+            result = _with_expected(result, scores, arguments)
         inputs.show(_arranged(result, scores, arguments), arguments)
     return 0
 
@@ -125,13 +129,22 @@ def _with_bounds(result: Evaluation, scores: list[Scores], arguments: argparse.N
     return with_urisk_bounds(result, {one.measure: inputs.judged_runs(one) for one in scores})
 
 
+def _with_expected(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
+    """The rows with what is expected where language models graded documents that nobody judged."""
+    from surefoot.judgments.expected import with_expected
+
+    if not arguments.baseline or arguments.value != "linear":
+        raise SurefootError("--llm-qrels needs a --baseline, and linear values")
+    return with_expected(result, {one.measure: inputs.judged_runs(one) for one in scores}, arguments.seed)
+
+
 def _stream(arguments: argparse.Namespace) -> int:
     """Evaluate files that are too large for memory, by measures that add up over topics."""
     from surefoot.analysis.streaming import evaluate_parquet
 
     refused = (
         "runs repeats qrels baseline_map systems population tail geometric minus ci tests fences segments segment_by "
-        "correct"
+        "correct llm_qrels"
     )
     given = [name for name in refused.split() if getattr(arguments, name)]
     if given or arguments.value != "linear" or not arguments.scores or len(arguments.measure or []) > 1:
@@ -256,6 +269,7 @@ COMMANDS = {
             *VALUE,
             POPULATION,
             UNJUDGED,
+            LLM_QRELS,
             option("--tail", type=numbers, default=[], metavar="LIST",
                    help="mean difference over the worst share of topics, such as 0.05,0.1"),
             option("--geometric", action="store_true", help="add the geometric mean (as GMAP)"),

@@ -19,6 +19,7 @@ from surefoot.cli.options import (
     CANDIDATE,
     DEFAULT_MEASURE,
     INPUTS,
+    LLM_QRELS,
     NAMES,
     OUTPUT,
     QRELS,
@@ -145,13 +146,20 @@ def _judge(arguments: argparse.Namespace) -> int:
     from surefoot.judgments.next_judgments import next_judgments
 
     with progress("Reading runs", log="none"):
-        runs = JudgedRuns.read(arguments.runs, arguments.qrels, arguments.measure or DEFAULT_MEASURE, arguments.names)
+        runs = JudgedRuns.read(
+            arguments.runs,
+            arguments.qrels,
+            arguments.measure or DEFAULT_MEASURE,
+            arguments.names,
+            llm_qrels=inputs.llm_qrels(arguments),
+        )
         found = next_judgments(
             runs,
             arguments.candidate,
             arguments.baseline,
             arguments.alpha,
             budget=arguments.budget,
+            enough=arguments.enough,
             seed=arguments.seed,
         )
     rows = _with_texts(found, arguments)
@@ -271,6 +279,7 @@ COMMANDS = {
         run_gate,
         (
             *INPUTS,
+            LLM_QRELS,
             CANDIDATE.but(help="the system to judge (default: the only one that is left)"),
             BASELINE.but(action="extend", type=names, metavar="LIST",
                          help="systems to compare with, or MEAN, MEDIAN, MAX; by comma, or repeated"),
@@ -324,6 +333,7 @@ the table [gate], under their names without the dashes; flags win.""",
         (
             option("runs", nargs="*", metavar="RUN", help="TREC run files; all of them vote for documents"),
             QRELS.but(required=True, help="the relevance judgments so far"),
+            LLM_QRELS,
             CANDIDATE,
             BASELINE.but(help="the system to compare it with"),
             option("--measure", metavar="NAME", help=f"(default: {DEFAULT_MEASURE})"),
@@ -331,6 +341,8 @@ the table [gate], under their names without the dashes; flags win.""",
             option("--alpha", type=number, default=0.0, metavar="A",
                    help="risk sensitivity of the verdict on U_Risk (default: 0, the mean)"),
             option("--budget", type=int, default=50, metavar="N", help="documents to judge (default: 50)"),
+            option("--enough", type=number, default=0.95, metavar="P",
+                   help="list nothing if the expected verdict is at least so probable (default: 0.95)"),
             SEED,
             *TEXTS,
             option("--merge", nargs="+", metavar="FILE",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from math import comb
 
@@ -86,17 +87,27 @@ def with_urisk_bounds(result: Evaluation, runs: Mapping[str, JudgedRuns]) -> Eva
     Evaluation
         The same with two more columns; NaN for the baseline itself.
     """
-    found: dict[tuple[str, str, str], DeltaBounds] = {}
-    ends = np.full((2, len(result)), np.nan)
-    only = next(iter(runs))
+
+    @cache
+    def bounds(measure: str, system: str, baseline: str) -> DeltaBounds:
+        return delta_bounds(runs[measure].pair(system, baseline))
+
+    def ends(measure: str, system: str, baseline: str, alpha: float) -> tuple[float, ...]:
+        found = bounds(measure, system, baseline)
+        return tuple(float(Linear(alpha)(end).mean()) for end in (found.low, found.high))
+
+    return with_pair_columns(result, next(iter(runs)), ("urisk_least", "urisk_most"), ends)
+
+
+def with_pair_columns(
+    result: Evaluation, measure: str, names: Sequence[str], of_pair: Callable[[str, str, str, float], Sequence[float]]
+) -> Evaluation:
+    """An evaluation with further columns: a function of measure, system, baseline and alpha; NaN for the baseline."""
+    values = np.full((len(names), len(result)), np.nan)
     for index, row in enumerate(result.rows()):
-        key = (row.get("measure", only), row["system"], row["baseline"])
-        if row["system"] == row["baseline"]:
-            continue
-        if key not in found:
-            found[key] = delta_bounds(runs[key[0]].pair(*key[1:]))
-        ends[:, index] = [Linear(row["alpha"])(end).mean() for end in (found[key].low, found[key].high)]
-    return replace(result, columns={**result.columns, "urisk_least": ends[0], "urisk_most": ends[1]})
+        if row["system"] != row["baseline"]:
+            values[:, index] = of_pair(row.get("measure", measure), row["system"], row["baseline"], row["alpha"])
+    return replace(result, columns={**result.columns, **dict(zip(names, values, strict=True))})
 
 
 def _notes(delta: FloatArray, low: FloatArray, high: FloatArray) -> tuple[str, ...]:

@@ -275,8 +275,8 @@ class JudgedPair:
         ids = found[0] | found[1]
         return [ids[code] for code in self.topics[topic].codes.tolist()]
 
-    def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
-        """The difference of the measure under each of some assignments of grades to the documents of a topic.
+    def values(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
+        """The measure of candidate and baseline under each of some assignments of grades to the documents of a topic.
 
         ``grades[assignment, document]`` are those of the topic's documents; ``rest[assignment, grade]`` counts the
         other judged documents of each grade.
@@ -285,7 +285,12 @@ class JudgedPair:
         ranked = np.empty(max(own.own.size, own.base.size))
         values = np.empty((2, len(rest)))
         measure_both(self._formula, own.own, own.base, grades, rest, judged, ranked, values)
-        return np.asarray(values[0] - values[1])
+        return values
+
+    def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
+        """The differences of `values`."""
+        candidate, baseline = self.values(own, grades, rest)
+        return np.asarray(candidate - baseline)
 
     def value(self, grades: IntArray, judged: IntArray) -> float:
         """The measure of one ranking by the grades of its documents and those of all judged ones, highest first."""
