@@ -369,3 +369,8 @@ def caveats(
         if len(untested):
             reason = "all values are alike" if topics > 1 else "there is only one topic"
             yield f"T_Risk and p are undefined where {reason}: {listed(sorted(set(untested.tolist())))}"
+    if "urisk_low" in table:
+        left = table["system"][np.isnan(table["urisk_low"]) & np.isfinite(table["urisk"])]
+        if len(left):
+            named = listed(sorted(set(left.tolist())))
+            yield f"no interval where fewer than ten queries changed, since it would not hold: {named}"

@@ -136,7 +136,7 @@ def _assignments(pair: JudgedPair, own: TopicPair) -> IntArray | None:
         if comb(free.size + len(values) - 1, len(values) - 1) > MOST:
             return None
         chosen = _sorted_grades(values, free.size)
-        order = np.argsort(_weights(pair, own)[free], kind="stable")
+        order = np.argsort(weights_of(pair, own)[free], kind="stable")
         assigned = np.concatenate([chosen, chosen[:, ::-1]])
         free = free[order]
     else:
@@ -158,7 +158,7 @@ def matters(pair: JudgedPair, own: TopicPair) -> BoolArray:
     if np.array_equal(own.own, own.base):
         return np.zeros_like(free)
     if measure.form == "sum" and measure.norm in ("none", "cutoff"):
-        return np.asarray(free & (_weights(pair, own) != 0))
+        return np.asarray(free & (weights_of(pair, own) != 0))
     if measure.form != "cascade" or measure.gain != "binary":
         return free
     ahead = np.zeros_like(free)
@@ -175,7 +175,7 @@ def _sorted_grades(values: IntArray, size: int) -> IntArray:
     return np.asarray(values[(np.arange(size)[np.newaxis, :, np.newaxis] >= ends[:, np.newaxis]).sum(axis=2)])
 
 
-def _weights(pair: JudgedPair, own: TopicPair) -> FloatArray:
+def weights_of(pair: JudgedPair, own: TopicPair) -> FloatArray:
     """How much more a gain of each document counts for the candidate than for the baseline."""
     weights = np.zeros(own.codes.size)
     discounts = pair.runs.measure.discounts(max(own.own.size, own.base.size))

@@ -13,6 +13,7 @@ from surefoot._typing import FloatArray
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.io.document_lists import Qrels
 from surefoot.io.trec_writer import ScoredTopics
+from surefoot.judgments.bounds import weights_of
 from surefoot.judgments.credibility import NO_CHANGE, digests_of
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
@@ -91,7 +92,7 @@ def next_judgments(
     -------
     NextJudgments
         Columns ``topic, document, priority, reason``; the priority is the standard deviation that the grade of the
-        document gives U_Risk.
+        document gives U_Risk, or without language models how much a gain of the document moves U_Risk.
 
     Examples
     --------
@@ -167,7 +168,7 @@ class Uncertainty:
     """What the grades of unjudged documents leave open.
 
     ``documents`` are pairs of a topic and an index in its pair, ``priorities`` the standard deviation that the grade of
-    each gives U_Risk, to first order. ``values`` are those of the topics by all drawn grades, draws × topics.
+    each gives U_Risk, to first order; without language models, how much a gain moves it. ``values`` are those of the topics by all drawn grades, draws × topics.
     """
 
     documents: list[tuple[int, int]]
@@ -178,7 +179,9 @@ class Uncertainty:
     def draw(cls, pair: JudgedPair, model: GradeModel, alpha: float, n: int, seed: int = 0) -> Uncertainty:
         """By n draws of all unjudged grades.
 
-        A change of the difference of a topic changes U_Risk by 1 + alpha times as much where the topic loses.
+        A change of the difference of a topic changes U_Risk by 1 + alpha times as much where the topic loses. Without
+        language models the spread of single grades is hardly known: then the difference of the two discounts takes its
+        place (docs/studies/judgments.md).
         """
         random = np.random.default_rng(seed)
         shared = model.draw_shared(random, n)
@@ -190,10 +193,14 @@ class Uncertainty:
             deltas = pair.deltas(own, grades, rest)
             drawn.append(deltas)
             weight = (1 + alpha * float(np.mean(deltas < -NO_CHANGE))) / len(pair.topics)
+            differences = np.abs(weights_of(pair, own))
             for document in np.flatnonzero(own.unjudged).tolist():
+                documents.append((topic, document))
+                if not model.layout.scales:
+                    priorities.append(weight * float(differences[document]))
+                    continue
                 zeroed = grades.copy()
                 zeroed[:, document] = 0
-                documents.append((topic, document))
                 priorities.append(weight * float(np.std(deltas - pair.deltas(own, zeroed, rest))))
         return cls(documents, np.array(priorities), Linear(alpha)(np.stack(drawn, axis=1)))
 
