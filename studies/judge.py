@@ -8,10 +8,10 @@ budget `GradeModel` is fitted to what is judged, and the rest drawn; as the fiel
 
 Reported over all pairs: the share whose verdict on the mean (95 % t interval) is that of all judgments, where the drawn
 verdict is the most frequent one; and the root mean square error of U_Risk, alpha 1. Intervals are those of the
-difference from `judge`, pools resampled. Move-to-front and bandits were not computed. A first look, with the seed 23, had
-the order by the spread of drawn grades, as with language models: it was behind weights (error after 20 judgments 0.0746
-and 0.0577). So without language models `judge` goes by weights, times what a topic that loses weighs more; the seed 29
-was drawn for that, and nothing was changed after it.
+difference from `judge`, pools resampled. Move-to-front and bandits were not computed. A first look, with the seed 23,
+had the order by the spread of drawn grades, as with language models: it was behind weights (error after 20 judgments
+0.0746 and 0.0577). So without language models `judge` goes by weights, times what a topic that loses weighs more; the
+seed 29 was drawn for that, and nothing was changed after it.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from surefoot.io.trec import read_qrels
 from surefoot.judgments.credibility import credibility
 from surefoot.judgments.features import Layout, Pool, sides
 from surefoot.judgments.judged_runs import JudgedRuns
-from surefoot.judgments.next_judgments import next_judgments
+from surefoot.judgments.next_judgments import Uncertainty, next_judgments
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.release_gate.gate import gate
-from tests.judgments.collection import write_qrels, write_runs
+from tests.judgments.collection import difference_of_discounts, write_qrels, write_runs
 
 TOPICS, DOCUMENTS = 24, 30
 
@@ -49,8 +49,8 @@ def collection(folder, noise=0.3, judged=120, seed=0, highest=3):
 def test_expected_values_are_near_those_of_all_judgments(tmp_path):
     files, qrels, llm, truth = collection(tmp_path, noise=0.8)
     runs = JudgedRuns.read(files, qrels, "nDCG@5", llm_qrels=llm)
-    found = credibility(runs, "r2", "r0", assessors="none", n_draws=500)
-    whole = JudgedRuns.read(files, truth, "nDCG@5").pair("r2", "r0").delta
+    found = credibility(runs, "r3", "r2", assessors="none", n_draws=500)
+    whole = JudgedRuns.read(files, truth, "nDCG@5").pair("r3", "r2").delta
     assert np.mean((found["low"] - 1e-9 <= whole) & (whole <= found["high"] + 1e-9)) > 0.75
     told = found.summary()
     assert told["delta_low"] < whole.mean() < told["delta_high"]
@@ -58,6 +58,24 @@ def test_expected_values_are_near_those_of_all_judgments(tmp_path):
     assert told["losses_low"] <= (whole < 0).sum() <= told["losses_high"]
     assert np.abs(found["expected"] - whole).mean() < np.abs(found.delta - whole).mean() / 2
     assert told["llm_bias"] == told["urisk_llm"] - told["urisk_expected"]
+
+
+def test_the_priority_is_the_spread_that_a_grade_gives_urisk(tmp_path):
+    """By hand: what the measure changes by the drawn grade, where a lost topic weighs more."""
+    files, qrels, llm, _ = collection(tmp_path, noise=0.8)
+    runs, n = JudgedRuns.read(files, qrels, "RBP(rel=1)", llm_qrels=llm), 100
+    pair, random = runs.pair("r3", "r2"), np.random.default_rng(0)
+    model, expected = GradeModel.of(runs, pair), []
+    shared = model.draw_shared(random, n)
+    for topic, own in enumerate(pair.topics):
+        grades = model.fill(topic, own.codes, own.grades, shared, random)
+        rest = model.draw_rest(topic, own, shared, random)
+        lost = np.mean(pair.deltas(own, grades, rest) < -1e-9)
+        for document in np.flatnonzero(own.unjudged):
+            spread = abs(difference_of_discounts(own, document)) * np.std(grades[:, document] > 0)
+            expected.append((1 + 2 * lost) * 0.2 * spread / TOPICS)
+    found = Uncertainty.draw(pair, model, 2.0, n)
+    np.testing.assert_allclose(found.priorities, expected, atol=1e-12)
 
 
 def test_a_model_that_knows_nothing_leaves_more_doubt(tmp_path):

@@ -168,7 +168,8 @@ class Uncertainty:
     """What the grades of unjudged documents leave open.
 
     ``documents`` are pairs of a topic and an index in its pair, ``priorities`` the standard deviation that the grade of
-    each gives U_Risk, to first order; without language models, how much a gain moves it. ``values`` are those of the topics by all drawn grades, draws × topics.
+    each gives U_Risk, to first order; without language models, how much a gain moves it. ``values`` are those of the
+    topics by all drawn grades, draws × topics.
     """
 
     documents: list[tuple[int, int]]
