@@ -8,7 +8,7 @@ from functools import cache
 
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.judgments.bounds import with_pair_columns
-from surefoot.judgments.credibility import Credibility, credibility
+from surefoot.judgments.credibility import Credibility, credibility, digests_of
 from surefoot.judgments.judged_runs import JudgedRuns
 
 ENDS = ("expected", "low", "high")
@@ -52,4 +52,6 @@ def with_expected(result: Evaluation, runs: Mapping[str, JudgedRuns], seed: int 
         "expected_...: with the grades that people would give, 90 % intervals; other columns count unjudged documents 0"
     )
     shown = with_pair_columns(result, next(iter(runs)), tuple(COLUMNS), values)
-    return replace(shown, notes=(*shown.notes, *notes, told))
+    head, version = shown.signature.rsplit("|", 1)
+    models = ",".join(digests_of(next(iter(runs.values())).llm_qrels) or ())
+    return replace(shown, notes=(*shown.notes, *notes, told), signature=f"{head}|llm={models}|{version}")
