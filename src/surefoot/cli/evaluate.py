@@ -13,11 +13,15 @@ from surefoot.cli.options import (
     ALPHA,
     ALPHAS,
     BASELINE,
+    DEFAULT_MEASURE,
     INPUTS,
     LLM_QRELS,
+    N_RESAMPLES,
+    NAMES,
     OUTPUT,
     POPULATION,
     RESAMPLING,
+    SEED,
     SEGMENTS,
     SYSTEM,
     SYSTEMS,
@@ -214,6 +218,19 @@ def _agreement(scores: Scores, arguments: argparse.Namespace) -> Result:
     return surefoot.normality(scores, arguments.system, baseline, alpha, *drawn)
 
 
+def run_judges(arguments: argparse.Namespace) -> int:
+    """How far two judges agree."""
+    from surefoot.judgments.judge_agreement import judge_agreement
+
+    if len(arguments.files) < 2:
+        raise SurefootError("name the qrels of two judges, then runs: agreement judges people.qrels my-llm.qrels *.run")
+    first, second, *runs = arguments.files
+    drawn = {"n_resamples": arguments.n_resamples, "seed": arguments.seed, "names": arguments.names}
+    found = judge_agreement(first, second, runs or None, arguments.measure or [DEFAULT_MEASURE], **drawn)
+    inputs.show(found, arguments)
+    return 0
+
+
 KINDS = {
     "measures": Command(
         run_agreement,
@@ -253,6 +270,13 @@ KINDS = {
         run_agreement,
         (*INPUTS, SYSTEMS, *TABLE_FILE),
         summary="do systems and topics interact? G², its degrees of freedom and p (SIGIR 2016)",
+    ),
+    "judges": Command(
+        run_judges,
+        (option("files", nargs="*", metavar="FILE", help="qrels of two judges, the first as the truth; then runs"),
+         option("--measure", action="append", metavar="NAME", help=f"of the runs (default: {DEFAULT_MEASURE})"),
+         NAMES, N_RESAMPLES.but(default=1000, help="bootstrap resamples of topics (default: 1000)"), SEED, *TABLE_FILE),
+        summary="two judges: kappa, confusion, tau of means, losing queries found, ratio of F_Risk",
     ),
 }  # fmt: skip
 """The kinds of `surefoot agreement`."""
