@@ -46,7 +46,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
             judging = Judging(collection, case)
             for order in ORDERS:
                 judging.follow(order, random, found)
-            found.pools.append(str(case.pair.runs.qrels.numbers.size))
+            found.pools.append(case.pair.runs)
         every.append(found)
         yield f"Right verdicts and error of U_Risk: {name}, {collection.measure}", _table([found])
     yield "Right verdicts and error of U_Risk: all collections", _table(every)
@@ -58,7 +58,7 @@ class Outcomes:
 
     right: dict[Key, list[float]] = field(default_factory=dict)
     error: dict[Key, list[float]] = field(default_factory=dict)
-    pools: list[str] = field(default_factory=list)
+    pools: list[JudgedRuns] = field(default_factory=list)
 
 
 class Judging:
@@ -139,10 +139,10 @@ def _table(collections: list[Outcomes]) -> Result:
     return Result(signature("judge", n=sum(map(len, whole))), columns, (note,))
 
 
-def _resample(pools: list[str], random: np.random.Generator) -> list[int]:
+def _resample(pools: list[JudgedRuns], random: np.random.Generator) -> list[int]:
     names = list(dict.fromkeys(pools))
     chosen = [names[index] for index in random.integers(len(names), size=len(names))]
-    return [case for name in chosen for case, own in enumerate(pools) if own == name]
+    return [case for name in chosen for case, own in enumerate(pools) if own is name]
 
 
 def _with_gap(

@@ -83,10 +83,10 @@ def judge_agreement(
     rows = [(name, "", drawn) for name, drawn in _of_grades(np.einsum("rt,tij->rij", weights, counts))]
     for measure in measures if runs is not None else ():
         graded = [{t: {d: pair[side] for d, pair in own.items()} for t, own in common.items()} for side in (0, 1)]
-        own, other = (score_runs(runs, one, measure, names) for one in graded)  # type: ignore[arg-type]
-        if len(own.systems) < 2:
+        truth, seen = (score_runs(runs or [], one, measure, names) for one in graded)
+        if len(truth.systems) < 2:
             raise SurefootError("losing queries need two or more runs; name another")
-        rows += [(name, own.measure, drawn) for name, drawn in _of_scores(own.values, other.values, weights)]
+        rows += [(name, truth.measure, drawn) for name, drawn in _of_scores(truth.values, seen.values, weights)]
     low, high = np.nanquantile([drawn[1:] for _, _, drawn in rows], [LEVEL / 2, 1 - LEVEL / 2], axis=1)
     confusion, documents = counts.sum(axis=0), int(counts.sum())
     notes = [f"grade {grade} of the first: {', '.join(map(str, row))}" for grade, row in enumerate(confusion.tolist())]
