@@ -1,4 +1,4 @@
-"""Write docs/research/claims.md from folders of experiments: `SUREFOOT_DATA=... python docs/make_claims.py PLAN-DATA...`.
+"""Write docs/research/claims.md: `SUREFOOT_DATA=... python docs/make_claims.py FOLDER...`, folders of experiments.
 
 The protocol, fixed before the first run that the page shows: a claim on learned rankers compares two of them on the
 test queries of an experiment, by the difference of a measure and its 95 % interval (percentile bootstrap over queries,

@@ -21,7 +21,7 @@ NAMES = (
         "leaves",
     ),
     *("linear", "recipe", "guard", "certificates", "second_stage", "values", "stability", "properties"),
-    *("assessors", "holes", "judge", "explain", "atlas", "neural", "cross_encoder", "batch_memory"),
+    *("assessors", "holes", "llm_judges", "judge", "explain", "atlas", "neural", "cross_encoder", "batch_memory"),
 )
 
 

@@ -5,7 +5,8 @@ removed as a shallower pool would: those stay that a random quarter of the runs 
 documents. Or as a pool without a group: of the documents among a candidate's first 10, those lose their judgments that
 no run of another group has among its first 10; runs belong to a group if their names begin with the same letters. Each
 of POOLS shallow pools serves PAIRS random pairs of the runs outside it; each of LEFT_OUT random candidates one random
-baseline of another group. All runs vote; in the last tables none, one or three beside the pair. p_loss and the
+baseline of another group. All runs vote; in the last tables none, one, three or eight beside the pair, on MORE_POOLS
+pools. p_loss and the
 intervals are those of `credibility` without assessors, on topics where the two rankings have an unjudged document.
 
 The form of `GradeModel` (profiles beside votes, effects of topics, the design effect, Student's t with 4 degrees of
@@ -13,7 +14,7 @@ freedom) was chosen among 13 on TREC-COVID round 1, TREC DL 2019 and TREC Web 20
 the one below. That what one run alone has among its first documents has weights of its own was chosen afterwards, among
 8 forms, on groups of 10 random runs of TREC-COVID and TREC DL 2019 with the seeds 600 to 603: there the intervals of
 U_Risk without a group's documents held 44 and 45 of 48, and 40 and 41 before. CODEC was not looked at, nor Web 2012 for
-this.
+this. The effects of the two runs' sides, with priors from the study of language models, were added last, in one form.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result
 from surefoot.risk.values import Linear
 
-POOLS, PAIRS, LEFT_OUT, DRAWS, SEED = 2, 8, 12, 300, 17
-DEPTH, HEAD, FEW = 3, 10, (0, 1, 3)
+POOLS, MORE_POOLS, PAIRS, LEFT_OUT, DRAWS, SEED = 2, 8, 8, 12, 300, 17
+DEPTH, HEAD, FEW = 3, 10, (0, 1, 3, 8)
 U_RISK = "U_Risk, alpha 1"
 MEASURES = {"TREC-COVID round 1": "nDCG@10", "TREC DL 2019": "nDCG@10", "TREC Web 2012": "ERR@20", "CODEC": "nDCG@10"}
 
@@ -112,16 +113,20 @@ class Collection:
     full: JudgedRuns
 
     @classmethod
-    def read(cls, name: str) -> Collection:
+    def read(cls, name: str, most: int | None = None) -> Collection:
+        """A collection, with at most so many of its runs, chosen at random."""
         qrels, folder, pattern = FILES[name]
         grades = read_grades(data() / qrels)
         rankings = read_rankings(data() / folder, pattern, grades)
+        if most is not None and most < len(rankings):
+            chosen = np.random.default_rng(SEED).choice(list(rankings), most, replace=False).tolist()
+            rankings = {name: rankings[name] for name in sorted(chosen)}
         runs = as_runs(rankings, list(rankings))
         return cls(MEASURES[name], grades, rankings, runs, JudgedRuns.read(runs, as_qrels(grades), MEASURES[name]))
 
     def shallow(self, random: np.random.Generator, less: int, voters: int | None = None) -> Iterator[Case]:
         """Pairs of runs with the judgments of a shallower pool; all other runs vote, or only so many."""
-        for _ in range(max(POOLS // less, 2)):
+        for _ in range(max((POOLS if voters is None else MORE_POOLS) // less, 2)):
             members = random.choice(list(self.runs), max(len(self.runs) // 4, 2), replace=False).tolist()
             kept = self.pooled(members)
             others = random.permutation([name for name in self.runs if name not in members]).tolist()
@@ -162,10 +167,10 @@ class Collection:
         """Pairs with some judgments; all runs vote, or only those named."""
         runs = {name: self.runs[name] for name in names or self.runs}
         holed = JudgedRuns.read(runs, as_qrels(kept), self.measure)
-        model = GradeModel.fit(holed)
         order = [self.full.topics.index(topic) for topic in holed.topics]
         for pair in pairs:
-            yield Case(holed.pair(*pair), model, self.full.pair(*pair), order)
+            own = holed.pair(*pair)
+            yield Case(own, GradeModel.fit(holed, own), self.full.pair(*pair), order)
 
 
 def group_of(run: str) -> str:

@@ -39,3 +39,12 @@ def random_collection(folder, seed, topics=6, documents=12, runs=4, holes=0.4, h
 
 def read_random(folder, seed, measure="nDCG@5", **more):
     return JudgedRuns.read(*random_collection(folder, seed, **more), measure)
+
+
+def difference_of_discounts(own, document):
+    """The discount of RBP, 0.8 to the power of the rank, in the candidate's ranking less that in the baseline's."""
+    candidate, baseline = (
+        sum(0.8**rank for rank, ranked in enumerate(order.tolist()) if ranked == document)
+        for order in (own.own, own.base)
+    )
+    return candidate - baseline

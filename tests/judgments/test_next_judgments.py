@@ -1,4 +1,4 @@
-"""What to judge next: the order, the verdict, and when it is settled."""
+"""What to judge next: the order, the verdict and its probability."""
 
 import csv
 
@@ -7,10 +7,12 @@ import pytest
 
 from surefoot.cli import main
 from surefoot.errors import SurefootError
+from surefoot.judgments.credibility import draw_deltas
 from surefoot.judgments.judged_runs import JudgedRuns
-from surefoot.judgments.next_judgments import Changes, is_settled, next_judgments, verdict_of, verdicts_of
+from surefoot.judgments.next_judgments import Uncertainty, next_judgments, verdict_of, verdicts_of
+from surefoot.judgments.unjudged import GradeModel
 from surefoot.stats.inference import t_inference
-from tests.judgments.collection import random_collection, read_random, write_qrels, write_runs
+from tests.judgments.collection import difference_of_discounts, random_collection, read_random, write_qrels, write_runs
 
 
 def test_a_verdict_is_that_of_the_t_interval():
@@ -23,80 +25,56 @@ def test_a_verdict_is_that_of_the_t_interval():
     assert verdicts_of(np.array([[0.1, 0.2, 0.15], [-0.1, -0.2, -0.15]])).tolist() == ["better", "worse"]
 
 
-@pytest.mark.parametrize("width", [0.0, 0.05, 0.2, 1.0])
-@pytest.mark.parametrize("seed", range(8))
-def test_what_is_settled_no_values_between_the_bounds_change(seed, width):
-    random = np.random.default_rng(seed)
-    middle = random.normal(random.choice([-0.4, 0, 0.4]), 0.3, 15)
-    reach = width * random.random(15)
-    bounds = middle - reach, middle + reach
-    settled = {told for told in ("worse", "undecided", "better") if is_settled(told, *bounds)}
-    corners = random.choice([-1, 1], (2000, 15)) * reach + middle
-    inside = random.uniform(-1, 1, (2000, 15)) * reach + middle
-    seen = set(verdicts_of(np.concatenate([corners, inside])).tolist())
-    if width == 0:
-        assert settled == seen
-    assert not settled or seen == settled
-
-
 def test_documents_at_the_same_rank_of_both_come_last(tmp_path):
     files = write_runs(
         tmp_path, {"new": {"q": ["same", "n1", "j"], "p": ["j"]}, "old": {"q": ["same", "j", "o2"], "p": ["j"]}}
     )
     qrels = write_qrels(tmp_path / "qrels", {"q": {"j": 1, "k": 0}, "p": {"j": 1, "k": 0}})
-    found = next_judgments(JudgedRuns.read(files, qrels, "RBP(rel=1)"), "new", "old")
+    found = next_judgments(JudgedRuns.read(files, qrels, "RBP(rel=1)"), "new", "old", enough=1)
     assert found["document"].tolist()[-1] == "same"
     assert found["priority"][-1] == pytest.approx(0)
     assert found["reason"].tolist()[-1] == "rank 1 of new, rank 1 of old"
     assert sum(found.chances.values()) == pytest.approx(1)
 
 
-def changes_of(moves, drawn=None):
-    """Changes of documents in draws that all have another verdict: two topics, of equal values."""
-    way = np.repeat(moves.sum(axis=1, keepdims=True), 2, axis=1)
-    return Changes([(0, n) for n in range(moves.shape[1])], moves, way if drawn is None else drawn, np.zeros(2))
+def test_the_priority_is_what_a_gain_moves(tmp_path):
+    """By hand: the difference of the discounts, where a lost topic weighs more."""
+    runs = read_random(tmp_path, seed=3, measure="RBP(rel=1)")
+    pair, n, expected = runs.pair("r0", "r1"), 300, []
+    model = GradeModel.of(runs, pair)
+    lost = np.mean(draw_deltas(pair, model, None, n) < -1e-9, axis=0)
+    for topic, own in enumerate(pair.topics):
+        for document in np.flatnonzero(own.unjudged):
+            moved = abs(difference_of_discounts(own, document))
+            expected.append((1 + 2 * lost[topic]) * moved / len(pair.topics))
+    found = Uncertainty.draw(pair, model, 2.0, n)
+    np.testing.assert_allclose(found.priorities, expected, rtol=0.15)
+    assert [found.priorities[index] for index in found.order()] == sorted(found.priorities, reverse=True)
 
 
-def test_documents_that_cancel_each_other_come_late():
-    """Three changes of 2 and one of -2: two of the former bring U_Risk there, the last two cancel."""
-    changes = changes_of(np.array([[-2.0, 2.0, 2.0, 2.0]]))
-    order, gains = changes.order(4)
-    assert order[:2] == [1, 2]
-    np.testing.assert_allclose(gains[:2], 2)
-    assert changes.order(1)[0] == [1]
+def test_the_verdict_is_the_most_frequent_one_of_the_draws(tmp_path):
+    runs = read_random(tmp_path, seed=3)
+    found = next_judgments(runs, "r0", "r1", enough=1)
+    assert found.probability == max(found.chances.values()) == found.chances[found.verdict]
+    assert len(found) == min(50, found.unjudged)
+    assert f"{100 * found.probability:.0f} %" in found.notes[0]
 
 
-def test_the_order_is_the_greedy_one_of_a_plain_simulation():
-    """What is left to go and what is left to change, both squared, fall by as much as they can."""
-    moves = np.random.default_rng(3).normal(0, 1, (50, 6))
-    expected, left = [], set(range(6))
-    while left:
-        others = {n: moves[:, sorted(left - {n})] for n in left}
-        costs = {n: np.mean(other.sum(axis=1) ** 2 + (other**2).sum(axis=1)) for n, other in others.items()}
-        expected.append(min(left, key=costs.__getitem__))
-        left.remove(expected[-1])
-    assert changes_of(moves).order(6)[0] == expected
-
-
-def test_draws_with_the_same_verdict_do_not_count():
-    moves = np.array([[9.0, 0.0], [0.0, 1.0]])
-    drawn = np.array([[-1.0, 19.0], [1.0, 1.0]])
-    assert verdicts_of(drawn).tolist() == ["undecided", "better"]
-    assert changes_of(moves, drawn).order(2)[0] == [1, 0]
-
-
-def test_where_no_draw_has_another_verdict_those_nearest_to_it_count():
-    moves = np.array([[9.0, 0.0], [0.0, 1.0]])
-    drawn = np.array([[-20.0, 38.0], [0.5, 1.5]])
-    assert verdicts_of(drawn).tolist() == ["undecided", "undecided"]
-    assert changes_of(moves, drawn).order(2)[0] == [1, 0]
-
-
-def test_a_settled_verdict_needs_no_judgments(tmp_path):
-    found = next_judgments(read_random(tmp_path, seed=1, holes=0), "r0", "r1")
-    assert found.settled
+def test_nothing_is_named_where_the_verdict_is_probable_enough(tmp_path):
+    runs = read_random(tmp_path, seed=3)
+    certain = next_judgments(runs, "r0", "r1", enough=1)
+    found = next_judgments(runs, "r0", "r1", enough=min(certain.probability, 0.99))
     assert len(found) == 0
-    assert found.notes[-1] == "no judgment can change the verdict any more"
+    assert "none needs to be judged" in found.notes[1]
+    with pytest.raises(SurefootError, match="at most at 1"):
+        next_judgments(runs, "r0", "r1", enough=1.5)
+
+
+def test_where_all_is_judged_the_verdict_is_certain(tmp_path):
+    found = next_judgments(read_random(tmp_path, seed=1, holes=0), "r0", "r1")
+    assert found.probability == 1
+    assert len(found) == 0
+    assert "all documents of the two rankings are judged" in found.notes[0]
     with pytest.raises(SurefootError, match="budget must be at least 1"):
         next_judgments(read_random(tmp_path, seed=1), "r0", "r1", budget=0)
 
@@ -106,16 +84,17 @@ def test_judging_all_that_is_named_settles_it(tmp_path, capsys):
     todo, judged, merged = (str(tmp_path / name) for name in ("to.csv", "new.qrels", "all.qrels"))
     (tmp_path / "queries.tsv").write_text("".join(f"{topic}\tquery {topic}\n" for topic in range(6)))
     inputs = [*map(str, files), "--candidate", "r0", "--baseline", "r1", "--measure", "nDCG@5", "--budget", "500"]
+    inputs += ["--enough", "1"]
     assert main(["judge", *inputs, "--qrels", str(qrels), "--queries", str(tmp_path / "queries.tsv"), "-o", todo]) == 0
     rows = list(csv.DictReader((tmp_path / "to.csv").read_text().splitlines()))
     assert list(rows[0]) == ["topic", "document", "priority", "reason", "query"]
     assert rows[0]["query"] == f"query {rows[0]['topic']}"
-    assert "once all are judged" in capsys.readouterr().err
+    assert "expected verdict" in capsys.readouterr().err
     (tmp_path / "new.qrels").write_text("".join(f"{row['topic']} 0 {row['document']} 1\n" for row in rows))
     assert main(["judge", "--merge", judged, "--qrels", str(qrels), "-o", merged]) == 0
     assert f"{len(rows)} of them new" in capsys.readouterr().err
     assert main(["judge", *inputs, "--qrels", merged]) == 0
-    assert "no judgment can change the verdict any more" in capsys.readouterr().err
+    assert "all documents of the two rankings are judged" in capsys.readouterr().err
 
 
 def test_bad_requests_get_one_line(tmp_path, capsys):

@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import credibility, score_runs
 from surefoot.judgments.assessors import Disagreement
-from surefoot.judgments.credibility import draw_deltas, simulated_deltas
+from surefoot.judgments.credibility import draw_deltas, simulated_values
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.judgments.unjudged import GradeModel
 from tests.judgments.collection import random_collection, read_random
@@ -19,7 +19,7 @@ def test_it_agrees_with_the_fast_path(tmp_path, assessors):
         assessors
     ]
     fast = draw_deltas(runs.pair("r0", "r1"), model, other, 4000)
-    slow = simulated_deltas(runs, "r0", "r1", model, other, n)
+    slow = np.subtract(*simulated_values(runs, "r0", "r1", model, other, n))
     errors = 4 * np.sqrt(fast.var(axis=0) / n) + 0.01
     np.testing.assert_array_less(np.abs(slow.mean(axis=0) - fast.mean(axis=0)), errors)
     np.testing.assert_allclose(slow.std(axis=0), fast.std(axis=0), atol=0.04)

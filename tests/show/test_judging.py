@@ -163,6 +163,8 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     files = {name: str(tmp_path / name) for name in ("old.run", "new.run", "qrels.txt", "queries.tsv", "page.html")}
     words = ["judge", files["old.run"], files["new.run"], "--qrels", files["qrels.txt"], "--budget", "30"]
     words += [
+        "--enough",
+        "1",
         "--candidate",
         "new",
         "--baseline",

@@ -114,5 +114,18 @@ def test_the_bootstrap_test_counts_resamples_of_recentred_values() -> None:
 
 
 def test_what_does_not_vary_has_no_width() -> None:
-    row = evaluate(Scores(VALUES[[0, 0]], ["a", "b"], range(30)), "a", ci="studentised", tail=[0.1]).rows()[1]
+    row = evaluate(Scores(VALUES[[0, 0]], ["a", "b"], range(30)), "a", ci="bca", tail=[0.1]).rows()[1]
     assert (row["urisk_low"], row["urisk_high"], row["tail_0.1_low"], row["tail_0.1_high"]) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(("changed", "has_urisk", "has_tail"), [(0, 0, 0), (9, 0, 0), (10, 1, 0), (20, 1, 1)])
+def test_few_changed_queries_have_no_default_interval(changed: int, has_urisk: int, has_tail: int) -> None:
+    values = VALUES[[0, 0]].copy()
+    values[1, :changed] = np.random.default_rng(1).random(changed)
+    scores = Scores(values, ["a", "b"], range(30))
+    found = evaluate(scores, "a", ci="studentised", tail=[0.1], n_resamples=200)
+    assert np.isfinite(found["urisk_low"]).tolist() == [True, bool(has_urisk)]
+    assert np.isfinite(found["tail_0.1_high"]).tolist() == [True, bool(has_tail)]
+    assert np.isfinite(found["georisk_low"]).all()
+    assert any("fewer than ten queries changed" in note for note in found.notes) != has_urisk
+    assert np.isfinite(evaluate(scores, "a", ci="bca", n_resamples=200)["urisk_low"]).all()

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,19 @@ def test_the_power_of_normal_differences_is_that_of_the_t_test() -> None:
     np.testing.assert_allclose(result.columns["no_effect"], 0.025, atol=0.012)
     np.testing.assert_array_equal(result.columns["power"], result.columns["power_mean"])
     np.testing.assert_allclose(result.columns["urisk"], -0.04, atol=0.001)
+
+
+def test_a_fitted_power_is_as_doubtful_as_the_fit() -> None:
+    """Normal differences: the ratio of mean and spread has the variance (1 + d² / 2) / n, and shifts the power."""
+    simulator = Simulator.standard(["old", "new"], Normal(), correlation=0.5).change("new", amount=-0.04)
+    options = {"alpha": 0, "topics": [60], "n_simulations": 3000}
+    plain = power(simulator, "new", "old", **options)
+    fitted = power(replace(simulator, fitted=50), "new", "old", **options)
+    reach = stats.norm.ppf(0.95) * np.sqrt(60 * (1 + 0.4**2 / 2) / 50)
+    for name, sign in (("power_low", -1), ("power_high", 1)):
+        expected = stats.norm.cdf(stats.norm.ppf(plain.columns[name]) + sign * reach)
+        np.testing.assert_allclose(fitted.columns[name], expected, atol=0.01)
+    np.testing.assert_array_equal(plain.columns["power"], fitted.columns["power"])
 
 
 def test_an_effect_on_the_better_side_is_sought_there() -> None:

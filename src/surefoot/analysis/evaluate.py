@@ -111,7 +111,7 @@ class Evaluation(Result):
         return brief_columns(self.columns)
 
     def with_letters(self, correct: str = "holm") -> Evaluation:
-        """Add the letters of the systems that each is significantly better than; see `surefoot.analysis.with_letters`."""
+        """Add the letters of the systems that each is significantly better than (`analysis.with_letters`)."""
         from surefoot.analysis.paper_tables import with_letters
         from surefoot.analysis.tests import compare_pairs
 
@@ -465,3 +465,8 @@ def caveats(
         if len(untested):
             reason = "all values are alike" if topics > 1 else "there is only one topic"
             yield f"T_Risk and p are undefined where {reason}: {listed(sorted(set(untested.tolist())))}"
+    if "urisk_low" in table:
+        left = table["system"][np.isnan(table["urisk_low"]) & np.isfinite(table["urisk"])]
+        if len(left):
+            named = listed(sorted(set(left.tolist())))
+            yield f"no interval where fewer than ten queries changed, since it would not hold: {named}"

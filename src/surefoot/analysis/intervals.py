@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._threads import default_workers
-from surefoot._typing import Columns, FloatArray, Progress
+from surefoot._typing import BoolArray, Columns, FloatArray, Progress
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result
@@ -30,6 +30,9 @@ Measure = str | Risk | Callable[[Scores], npt.ArrayLike]
 """A measure by name or value, or a function of scores that gives a number for each system."""
 
 ERROR = " standard error"
+UNCHANGED = 1e-12
+FEWEST = 10
+"""With fewer changed queries (for tail risk twice as many) the default method gives no interval: it would not hold."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,14 @@ class Resampler:
         parts = [self.design.statistics(self.measures, self.alphas, rows) for rows in weights]
         return {make: _concatenate([part[make] for part in parts]) for make in parts[0]}
 
+    def too_few(self, measure: Risk) -> BoolArray:
+        """Which systems differ from their baselines on too few queries for an interval of a measure."""
+        if measure.needs != "baseline" or self.design.baselines is None:
+            return np.zeros(self.systems, np.bool_)
+        changed = (np.abs(self.design.rows - self.design.baselines) > UNCHANGED).sum(axis=1)
+        is_baseline = [own == base for own, base in zip(self.design.systems, self.design.baseline_names, strict=True)]
+        return np.asarray((changed < FEWEST * (1 + measure.name.startswith("tail"))) & ~np.array(is_baseline))
+
     def with_errors(self) -> Resampler:
         """With the standard errors of the measures that have one, as measures of their own."""
         errors = (_error_of(measure) for measure in self.measures if measure.error is not None)
@@ -86,6 +97,10 @@ class _Difference(Resampler):
     @property
     def systems(self) -> int:
         return 1
+
+    def too_few(self, measure: Risk) -> BoolArray:
+        """Never: what is compared are two systems."""
+        return np.zeros(1, np.bool_)
 
     def with_errors(self) -> Resampler:
         """None: the standard error of a difference is not that of its parts."""
@@ -148,8 +163,8 @@ def intervals(
         to a number for each system; the usual ones (`Risk.usual`) by default. A function is called for each resample,
         which is slow: seconds for 10,000 resamples of a cheap function.
     method
-        ``"studentised"`` (``"bca"`` for measures without a standard error), ``"bca"``, ``"percentile"`` or
-        ``"jackknife"``.
+        ``"studentised"`` (``"bca"`` for measures without a standard error; NaN where fewer than ten queries changed,
+        twenty for tail risk), ``"bca"``, ``"percentile"`` or ``"jackknife"``.
     level
         One minus the confidence: 0.05 for 95 % intervals.
     n_resamples, seed
@@ -256,7 +271,9 @@ def _bounds(resampler: Resampler, method: BootstrapMethod, progress: Progress | 
     if topics < 2:
         raise SurefootError("intervals need at least two topics")
     names = [measure.name for measure in resampler.measures]
+    left = {one.name: np.zeros(resampler.systems, np.bool_) for one in resampler.measures}
     if method.method == "studentised":
+        left = {one.name: resampler.too_few(one) for one in resampler.measures}
         resampler = resampler.with_errors()
     estimates = resampler.estimates()
     left_out, drawn = (
@@ -279,7 +296,7 @@ def _bounds(resampler: Resampler, method: BootstrapMethod, progress: Progress | 
     with ThreadPoolExecutor(default_workers()) as pool:
         systems = list(pool.map(of_system, range(resampler.systems)))
     return {
-        f"{name}_{side}": np.stack([bounds[name][end] for bounds in systems], axis=1)
+        f"{name}_{side}": np.where(left[name], np.nan, np.stack([bounds[name][end] for bounds in systems], axis=1))
         for name in names
         for end, side in enumerate(("low", "high"))
     }

@@ -14,10 +14,15 @@ from surefoot.cli.options import (
     ALPHAS,
     BASELINE,
     BASELINES,
+    DEFAULT_MEASURE,
     INPUTS,
+    LLM_QRELS,
+    N_RESAMPLES,
+    NAMES,
     OUTPUT,
     POPULATION,
     RESAMPLING,
+    SEED,
     SEGMENTS,
     SYSTEM,
     SYSTEMS,
@@ -73,6 +78,8 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
     if arguments.unjudged == "bounds":
         result = _with_bounds(result, scores, arguments)
+    if arguments.llm_qrels:
+        result = _with_expected(result, scores, arguments)
     inputs.show(_arranged(result, arguments), arguments)
     return 0
 
@@ -84,8 +91,9 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
         raise SurefootError("give --baseline or --baseline-map, not both")
     if arguments.segment_by and not arguments.segments:
         raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
-    if arguments.segments and arguments.unjudged == "bounds":
-        raise SurefootError("--unjudged bounds is not for --segments; leave out one of them")
+    if arguments.segments and (arguments.llm_qrels or arguments.unjudged == "bounds"):
+        flag = "--llm-qrels" if arguments.llm_qrels else "--unjudged bounds"
+        raise SurefootError(f"{flag} is not for --segments; leave out one of them")
 
 
 def _segments(arguments: argparse.Namespace, baseline: Any, options: dict[str, Any]) -> int:
@@ -150,13 +158,22 @@ def _bayes(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _with_expected(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
+    """The rows with what is expected where language models graded documents that nobody judged."""
+    from surefoot.judgments.expected import with_expected
+
+    if not arguments.baseline or arguments.value != "linear":
+        raise SurefootError("--llm-qrels needs a --baseline, and linear values")
+    return with_expected(result, {one.measure: inputs.judged_runs(one) for one in scores}, arguments.seed)
+
+
 def _stream(arguments: argparse.Namespace) -> int:
     """Evaluate files that are too large for memory, by measures that add up over topics."""
     from surefoot.analysis.streaming import evaluate_parquet
 
     refused = (
         "runs repeats qrels baseline_map systems population tail geometric minus ci tests fences segments segment_by "
-        "correct"
+        "correct llm_qrels"
     )
     given = [name for name in refused.split() if getattr(arguments, name)]
     if given or arguments.value != "linear" or not arguments.scores or len(arguments.measure or []) > 1:
@@ -228,6 +245,19 @@ def _agreement(scores: Scores, arguments: argparse.Namespace) -> Result:
     return surefoot.analysis.normality(scores, arguments.system, baseline, alpha, *drawn)
 
 
+def run_judges(arguments: argparse.Namespace) -> int:
+    """How far two judges agree."""
+    from surefoot.judgments.judge_agreement import judge_agreement
+
+    if len(arguments.files) < 2:
+        raise SurefootError("name the qrels of two judges, then runs: agreement judges people.qrels my-llm.qrels *.run")
+    first, second, *runs = arguments.files
+    drawn = {"n_resamples": arguments.n_resamples, "seed": arguments.seed, "names": arguments.names}
+    found = judge_agreement(first, second, runs or None, arguments.measure or [DEFAULT_MEASURE], **drawn)
+    inputs.show(found, arguments)
+    return 0
+
+
 KINDS = {
     "measures": Command(
         run_agreement,
@@ -268,6 +298,13 @@ KINDS = {
         (*INPUTS, SYSTEMS, *TABLE_FILE),
         summary="do systems and topics interact? G², its degrees of freedom and p (SIGIR 2016)",
     ),
+    "judges": Command(
+        run_judges,
+        (option("files", nargs="*", metavar="FILE", help="qrels of two judges, the first as the truth; then runs"),
+         option("--measure", action="append", metavar="NAME", help=f"of the runs (default: {DEFAULT_MEASURE})"),
+         NAMES, N_RESAMPLES.but(default=1000, help="bootstrap resamples of topics (default: 1000)"), SEED, *TABLE_FILE),
+        summary="two judges: kappa, confusion, tau of means, losing queries found, ratio of F_Risk",
+    ),
 }  # fmt: skip
 """The kinds of `surefoot agreement`."""
 
@@ -283,6 +320,7 @@ COMMANDS = {
             *VALUE,
             POPULATION,
             UNJUDGED,
+            LLM_QRELS,
             option("--tail", type=numbers, default=[], metavar="LIST",
                    help="mean difference over the worst share of topics, such as 0.05,0.1"),
             option("--geometric", action="store_true", help="add the geometric mean (as GMAP)"),

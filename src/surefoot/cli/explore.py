@@ -16,6 +16,7 @@ from surefoot.cli.options import (
     CREDIBLE,
     DEFAULT_MEASURE,
     INPUTS,
+    LLM_QRELS,
     OUTPUT,
     PAIR,
     POPULATION,
@@ -93,7 +94,8 @@ def _with_doubts(result: Exploration, scores: Scores, arguments: argparse.Namesp
         result = result.with_columns(delta_bounds(runs.pair(system, baseline)), ("delta_low", "delta_high"))
     if assessors != "off":
         found = credibility(runs, system, baseline, arguments.alpha, assessors=assessors)
-        added = [name for name in ("p_loss", "low", "high", "credible", "confirmed") if name in found.columns]
+        wanted = ("expected", "llm", "p_loss", "low", "high", "credible", "confirmed")
+        added = [name for name in wanted if name in found.columns]
         result = result.with_columns(found, added)
     return result
 
@@ -252,7 +254,7 @@ COMMANDS = {
             option("--topics", type=names, metavar="LIST", help="these topics, by comma"),
             option("--documents", action="store_true",
                    help="show both rankings of each topic, and the cost of each document's move; needs runs"),
-            UNJUDGED, *CREDIBLE, *TEXTS, *TABLE_FILE,
+            UNJUDGED, LLM_QRELS, *CREDIBLE, *TEXTS, *TABLE_FILE,
         ),
         """examples:
   surefoot explore runs/*.run --qrels qrels.txt --measure nDCG@10 --candidate new --baseline old
@@ -279,7 +281,7 @@ COMMANDS = {
             *INPUTS,
             BASELINE.but(help="the first baseline: a system, or MEAN (default), MEDIAN, MAX"),
             CANDIDATE.but(help="the system to open with (default: the best mean)"),
-            *ALPHA, *SEGMENTS, *CREDIBLE, *TEXTS,
+            *ALPHA, *SEGMENTS, LLM_QRELS, *CREDIBLE, *TEXTS,
             option("--size-limit", type=number, default=2.0, metavar="MB",
                    help="room for documents in the page; the page says what is left out (default: 2; 0: no documents)"),
             OUTPUT.but(required=True, help="the page to write, such as report.html"),

@@ -20,6 +20,7 @@ from surefoot.cli.options import (
     CANDIDATE,
     DEFAULT_MEASURE,
     INPUTS,
+    LLM_QRELS,
     MISSING,
     NAMES,
     OUTPUT,
@@ -45,6 +46,7 @@ from surefoot.errors import SurefootError
 from surefoot.release_gate.rules import TIERS, UNDECIDED, Rules
 
 if TYPE_CHECKING:
+    from surefoot.judgments.judged_runs import JudgedRuns
     from surefoot.judgments.next_judgments import NextJudgments
     from surefoot.release_gate.config import GateOptions
     from surefoot.release_gate.verdict import GateResult
@@ -178,11 +180,53 @@ def _write_out(render: Callable[..., str], found: Result, format: str) -> None:
 
 def run_judge(arguments: argparse.Namespace) -> int:
     """List the documents to judge next, or merge new judgments."""
+    if arguments.merge and all(path.endswith(".jsonl") for path in arguments.merge):
+        return _merge_answers(arguments)
+    if not arguments.qrels:
+        raise SurefootError("give the judgments by people with --qrels FILE")
     return _merge(arguments) if arguments.merge else _judge(arguments)
 
 
+def _write_prompts(runs: JudgedRuns, arguments: argparse.Namespace) -> None:
+    """Write requests for a language model to grade what is not graded yet."""
+    from surefoot.errors import counted
+    from surefoot.io.atomic import write_text
+    from surefoot.io.texts import read_documents, read_queries
+    from surefoot.judgments.prompts import prompt_lines, ungraded
+
+    if not (arguments.queries and arguments.documents_text):
+        raise SurefootError("--prompts needs the texts: give --queries and --documents-text")
+    pairs = ungraded(runs)
+    texts = read_documents(arguments.documents_text, {document for _, document in pairs})
+    lines = list(prompt_lines(pairs, read_queries(arguments.queries), texts, Path(arguments.prompts).stem))
+    write_text(arguments.prompts, "".join(lines))
+    print(f"{arguments.prompts}: {counted(len(lines), 'prompt')}", file=sys.stderr)
+
+
+def _merge_answers(arguments: argparse.Namespace) -> int:
+    """Write the grades in a language model's answers as qrels, with those that it gave before."""
+    from surefoot.effectiveness.sources import load_qrels
+    from surefoot.errors import counted
+    from surefoot.io.atomic import write_text
+    from surefoot.io.trec import read_qrels
+    from surefoot.io.trec_writer import qrels_lines
+    from surefoot.judgments.next_judgments import merge_qrels
+    from surefoot.judgments.prompts import read_answers
+
+    if arguments.runs or arguments.qrels or not arguments.output:
+        raise SurefootError("--merge of answers writes a model's grades to -o; leave out runs and --qrels")
+    answers = [
+        load_qrels(read_answers(path, Path(path).read_text(encoding="utf-8").splitlines())) for path in arguments.merge
+    ]
+    first, *others = [*map(read_qrels, inputs.llm_qrels(arguments)), *answers]
+    lines = list(qrels_lines(merge_qrels(first, others)))
+    write_text(arguments.output, "".join(lines))
+    print(f"{arguments.output}: {counted(len(lines), 'grade')}", file=sys.stderr)
+    return 0
+
+
 def _judge(arguments: argparse.Namespace) -> int:
-    if not (arguments.runs and arguments.candidate and arguments.baseline):
+    if not (arguments.runs and (arguments.prompts or (arguments.candidate and arguments.baseline))):
         raise SurefootError("name the run files, --candidate and --baseline; or give new judgments with --merge")
     from surefoot.effectiveness import score_runs
     from surefoot.judgments.judged_runs import JudgedRuns
@@ -190,14 +234,21 @@ def _judge(arguments: argparse.Namespace) -> int:
     from surefoot.release_gate.gate import gate
 
     with progress("Reading runs", log="none"):
-        scores = score_runs(arguments.runs, arguments.qrels, arguments.measure or DEFAULT_MEASURE, arguments.names)
+        scores = score_runs(
+            arguments.runs, arguments.qrels, arguments.measure or DEFAULT_MEASURE, arguments.names,
+            llm_qrels=inputs.llm_qrels(arguments),
+        )  # fmt: skip
         runs = JudgedRuns.of(scores)
+        if arguments.prompts:
+            _write_prompts(runs, arguments)
+            return 0
         found = next_judgments(
             runs,
             arguments.candidate,
             arguments.baseline,
             arguments.alpha,
             budget=arguments.budget,
+            enough=arguments.enough,
             seed=arguments.seed,
         )
     rows = _with_texts(found, arguments)
@@ -340,6 +391,7 @@ The verdict is that of surefoot gate with its defaults or those of surefoot.toml
         run_gate,
         (
             *INPUTS,
+            LLM_QRELS,
             CANDIDATE.but(help="the system to judge (default: the only one that is left)"),
             BASELINES,
             *grouped(
@@ -397,7 +449,8 @@ the table [gate], under their names without the dashes; flags win.""",
         run_judge,
         (
             option("runs", nargs="*", metavar="RUN", help="TREC run files; all of them vote for documents"),
-            QRELS.but(required=True, help="the relevance judgments so far"),
+            QRELS.but(help="the relevance judgments so far, by people"),
+            LLM_QRELS,
             CANDIDATE,
             BASELINE.but(help="the system to compare it with"),
             option("--measure", metavar="NAME", help=f"(default: {DEFAULT_MEASURE})"),
@@ -405,10 +458,15 @@ the table [gate], under their names without the dashes; flags win.""",
             option("--alpha", type=number, default=0.0, metavar="A",
                    help="risk sensitivity of the verdict on U_Risk (default: 0, the mean)"),
             option("--budget", type=int, default=50, metavar="N", help="documents to judge (default: 50)"),
+            option("--enough", type=number, default=0.95, metavar="P",
+                   help="list nothing if the expected verdict is at least so probable (default: 0.95)"),
             SEED,
             *TEXTS,
             option("--merge", nargs="+", metavar="FILE",
-                   help="instead, add these judgments to --qrels and write them to -o"),
+                   help="instead, add these judgments to --qrels and write them to -o; answers of a language model "
+                   "(.jsonl) become qrels of their own, with those of --llm-qrels"),
+            option("--prompts", type=NewFile, metavar="FILE",
+                   help="instead, write requests for a language model to grade what is not graded yet, as JSON lines"),
             option("--page", type=NewFile, metavar="FILE",
                    help="also write a page to judge them in, such as judge.html"),
             OUTPUT.but(help="CSV of topic,document,priority,reason (default: stdout)"),
@@ -417,7 +475,9 @@ the table [gate], under their names without the dashes; flags win.""",
   surefoot judge runs/*.run --qrels qrels.txt --candidate new --baseline old --budget 50 -o to-judge.csv
   surefoot judge runs/*.run --qrels qrels.txt --candidate new --baseline old --queries queries.tsv \
       --documents-text corpus.jsonl --page judge.html
-  surefoot judge --merge judged.qrels --qrels qrels.txt -o more.qrels""",
+  surefoot judge --merge judged.qrels --qrels qrels.txt -o more.qrels
+  surefoot judge runs/*.run --qrels qrels.txt --queries queries.tsv --documents-text corpus.jsonl --prompts my-llm.jsonl
+  surefoot judge --merge answers.jsonl -o my-llm.qrels""",
     ),
     "power": Command(
         run_power,

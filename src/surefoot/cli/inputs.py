@@ -75,7 +75,7 @@ def repeated_runs(arguments: argparse.Namespace) -> dict[str, list[str]]:
 def load(arguments: argparse.Namespace) -> list[Scores]:
     """The scores of each measure asked for."""
     groups = repeated_runs(arguments)
-    if arguments.scores and (arguments.runs or groups or arguments.qrels):
+    if arguments.scores and (arguments.runs or groups or arguments.qrels or llm_qrels(arguments)):
         raise SurefootError("give runs with --qrels, or --scores; not both")
     if arguments.scores:
         from surefoot.io.tables import read_scores_by
@@ -99,8 +99,14 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
             duplicates=arguments.duplicates,
             unjudged="skip" if getattr(arguments, "unjudged", "zero") == "skip" else "zero",
             repeats=groups,
+            llm_qrels=llm_qrels(arguments),
         )
     return list(found.values())
+
+
+def llm_qrels(arguments: argparse.Namespace) -> list[str]:
+    """The files of grades by language models."""
+    return getattr(arguments, "llm_qrels", None) or []
 
 
 def _refuse_tables(paths: Sequence[str]) -> None:
@@ -126,7 +132,8 @@ def assessors(given: Sequence[str] | None, default: str = "dl2019") -> Assessors
 
 def credible_assessors(arguments: argparse.Namespace) -> Assessors:
     """How assessors differ, for --credible and --assessors of commands that add columns; "off" without both."""
-    found = assessors(arguments.assessors, "dl2019" if arguments.credible else "off")
+    default = "dl2019" if arguments.credible else "none" if llm_qrels(arguments) else "off"
+    found = assessors(arguments.assessors, default)
     if found == "off" and arguments.credible:
         raise SurefootError(
             "--credible doubts the judgments, and --assessors off doubts nothing; leave out one of them"

@@ -171,6 +171,10 @@ QRELS = option(
     "--qrels", metavar="FILE",
     help="judgments for the runs: TREC, BEIR, CSV, JSON, judgment lists; irds:NAME of ir_datasets",
 )  # fmt: skip
+LLM_QRELS = option(
+    "--llm-qrels", action="append", metavar="FILE",
+    help="grades by a language model, calibrated on documents that --qrels judges too; repeatable",
+)  # fmt: skip
 NAMES = option("--names", choices=("file", "tag"), default="file", help="name runs by file or by tag")
 MISSING = option(
     "--missing", choices=("error", "zero", "drop"), default="error",

@@ -15,7 +15,7 @@ from surefoot._names import natural_order
 from surefoot._threads import default_workers
 from surefoot._typing import FloatArray, IntArray, PathLike, Progress
 from surefoot.effectiveness.measures import Measure, parse_measure
-from surefoot.effectiveness.sources import ScoredRuns, Source, load_qrels, sources_of
+from surefoot.effectiveness.sources import ScoredRuns, Source, load_judgments, sources_of
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
@@ -39,6 +39,7 @@ def score_runs(
     duplicates: Duplicates = "error",
     unjudged: Unjudged = "zero",
     repeats: Mapping[str, Iterable[Any]] = NONE,
+    llm_qrels: object = (),
 ) -> Scores:
     r"""Score runs by one effectiveness measure, on the topics of the qrels.
 
@@ -71,6 +72,9 @@ def score_runs(
     repeats
         Systems that ran several times: ``{name: [run, run]}``, each run as in ``runs``, which may then be empty. Every
         run is scored; the system's scores are the means, and ``trials`` of the result has those of each run.
+    llm_qrels
+        Grades by one or more language models, each as ``qrels``. They change no score: unjudged documents still count
+        0. `gate`, `credibility` and `next_judgments` take them as evidence about the grades that people would give.
 
     Returns
     -------
@@ -92,7 +96,8 @@ def score_runs(
     >>> score_runs([], {"q1": {"d1": 1}}, "RR", repeats={"dense": trials})["dense"]
     array([0.75])
     """
-    (scores,) = score_runs_by(runs, qrels, [measure], names, workers, progress, duplicates, unjudged, repeats).values()
+    options = names, workers, progress, duplicates, unjudged, repeats, llm_qrels
+    (scores,) = score_runs_by(runs, qrels, [measure], *options).values()
     return scores
 
 
@@ -106,12 +111,13 @@ def score_runs_by(
     duplicates: Duplicates = "error",
     unjudged: Unjudged = "zero",
     repeats: Mapping[str, Iterable[Any]] = NONE,
+    llm_qrels: object = (),
 ) -> dict[str, Scores]:
     r"""Score runs by several effectiveness measures, reading each run once.
 
     Parameters
     ----------
-    runs, qrels, names, workers, progress, duplicates, unjudged, repeats
+    runs, qrels, names, workers, progress, duplicates, unjudged, repeats, llm_qrels
         As in `score_runs`.
     measures
         The measures.
@@ -137,7 +143,7 @@ def score_runs_by(
     if not (wanted := list(measures)):
         raise SurefootError("no measures to score by; name at least one, such as nDCG@10")
     chosen = list({measure.name: measure for measure in map(parse_measure, wanted)}.values())
-    judged = load_qrels(qrels)
+    judged, models = load_judgments(qrels, llm_qrels)
     prepared = RunScorer(chosen, judged, choose(unjudged, UNJUDGED_CHOICES, "unjudged") == "skip")
     rows: list[_Row] = []
     kept = {}
@@ -171,7 +177,7 @@ def score_runs_by(
             [*notes, *_notes_on(measure, judged), *skipped],
             None if judged.are_relevant_only else np.stack(seen),
             trials={name: own for name, own in trials.items() if len(own) > 1},
-            source=ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip", empty),
+            source=ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip", empty, models),
         )
     return found
 
@@ -326,8 +332,12 @@ def _notes_on(measure: Measure, qrels: Qrels) -> list[str]:
     if measure.scale is None:
         scale = measure.over(qrels.numbers.max()).scale
         notes.append(f"{measure}: a document's gain is its grade over {scale:g}, the highest")
-    best = qrels.numbers[qrels.bounds[:-1]]
-    empty = [topic for topic, grade in zip(qrels.topics, best, strict=True) if grade < measure.rel]
+    starts, ends = qrels.bounds[:-1].tolist(), qrels.bounds[1:].tolist()
+    empty = [
+        topic
+        for topic, start, end in zip(qrels.topics, starts, ends, strict=True)
+        if start == end or qrels.numbers[start] < measure.rel
+    ]
     if empty:
         notes.append(f"{counted(len(empty), 'topic')} without a relevant document, counted 0: {listed(empty, most=5)}")
     return notes

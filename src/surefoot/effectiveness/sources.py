@@ -71,6 +71,7 @@ class ScoredRuns:
     """The runs and judgments that scores come from, by name; files are read again when needed.
 
     ``runs`` are files or objects. ``empty`` has the judged topics for which no trial of a system retrieved anything.
+    ``llm_qrels`` are grades by language models: evidence about those that people would give.
     """
 
     runs: Mapping[str, object]
@@ -79,6 +80,7 @@ class ScoredRuns:
     duplicates: Duplicates = "error"
     skips_unjudged: bool = False
     empty: Mapping[str, Collection[str]] = field(default_factory=dict)
+    llm_qrels: tuple[Qrels, ...] = ()
 
     def rename(self, names: Mapping[str, str]) -> ScoredRuns:
         """The same runs under other names; a system that was left out gives way to one that takes its name."""
@@ -87,7 +89,8 @@ class ScoredRuns:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickles hold files as paths and objects in memory as `Run`, since not every object can be pickled."""
         runs = {name: self._portable(name, run) for name, run in self.runs.items()}
-        return ScoredRuns, (runs, self.qrels, self.measure, self.duplicates, self.skips_unjudged, dict(self.empty))
+        rest = self.measure, self.duplicates, self.skips_unjudged, dict(self.empty), self.llm_qrels
+        return ScoredRuns, (runs, self.qrels, *rest)
 
     def _portable(self, name: str, run: object) -> object:
         return run if isinstance(run, os.PathLike) else Source(run, name).load("file", self.duplicates)
@@ -123,6 +126,13 @@ def load_qrels(qrels: PathLike | object) -> Qrels:
     if isinstance(qrels, Qrels):
         return qrels
     return read_qrels(qrels) if isinstance(qrels, str | os.PathLike) else qrels_in_memory(qrels)
+
+
+def load_judgments(qrels: object, llm_qrels: object = ()) -> tuple[Qrels, tuple[Qrels, ...]]:
+    """Judgments by people, with the topics of all judges, and those of language models: one file, object or more."""
+    given = llm_qrels if isinstance(llm_qrels, list | tuple) else [llm_qrels]
+    judged, models = load_qrels(qrels), tuple(map(load_qrels, given))
+    return judged.with_topics({topic for one in models for topic in one.topics}), models
 
 
 def _trials_of(repeats: Mapping[str, object]) -> list[Source]:

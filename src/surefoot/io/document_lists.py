@@ -5,7 +5,7 @@ Readers of files and of objects in memory fill them alike, so that scoring knows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -186,6 +186,18 @@ class Qrels(DocumentLists):
     def are_relevant_only(self) -> bool:
         """Whether no document is judged not relevant, as in MS MARCO: nothing then tells what was looked at."""
         return bool(self.numbers.min() > 0)
+
+    def with_topics(self, topics: Collection[str]) -> Qrels:
+        """The judgments with further topics, which have none; these share one empty table."""
+        if set(topics) <= set(self.topics):
+            return self
+        named = natural_order({*self.topics, *topics})
+        index = np.array([self._topic_index.get(topic, -1) for topic in named])
+        is_known, room = index >= 0, int(table_sizes(np.zeros(2, np.int64))[0])
+        bounds = np.append(0, np.cumsum(np.where(is_known, np.diff(self.bounds)[index], 0)))
+        tables = np.where(is_known[:, np.newaxis], self.tables[index], [self.slots.size, room])
+        slots = np.append(self.slots, np.full(room, -1, np.int32))
+        return replace(self, topics=named, bounds=bounds, tables=tables, slots=slots)
 
     def to_frame(self) -> polars.DataFrame:
         """Columns topic, document and grade."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from math import comb
 
@@ -86,17 +87,27 @@ def with_urisk_bounds(result: Evaluation, runs: Mapping[str, JudgedRuns]) -> Eva
     Evaluation
         The same with two more columns; NaN for the baseline itself.
     """
-    found: dict[tuple[str, str, str], DeltaBounds] = {}
-    ends = np.full((2, len(result)), np.nan)
-    only = next(iter(runs))
+
+    @cache
+    def bounds(measure: str, system: str, baseline: str) -> DeltaBounds:
+        return delta_bounds(runs[measure].pair(system, baseline))
+
+    def ends(measure: str, system: str, baseline: str, alpha: float) -> tuple[float, ...]:
+        found = bounds(measure, system, baseline)
+        return tuple(float(Linear(alpha)(end).mean()) for end in (found.low, found.high))
+
+    return with_pair_columns(result, next(iter(runs)), ("urisk_least", "urisk_most"), ends)
+
+
+def with_pair_columns(
+    result: Evaluation, measure: str, names: Sequence[str], of_pair: Callable[[str, str, str, float], Sequence[float]]
+) -> Evaluation:
+    """An evaluation with further columns: a function of measure, system, baseline and alpha; NaN for the baseline."""
+    values = np.full((len(names), len(result)), np.nan)
     for index, row in enumerate(result.rows()):
-        key = (row.get("measure", only), row["system"], row["baseline"])
-        if row["system"] == row["baseline"]:
-            continue
-        if key not in found:
-            found[key] = delta_bounds(runs[key[0]].pair(*key[1:]))
-        ends[:, index] = [Linear(row["alpha"])(end).mean() for end in (found[key].low, found[key].high)]
-    return replace(result, columns={**result.columns, "urisk_least": ends[0], "urisk_most": ends[1]})
+        if row["system"] != row["baseline"]:
+            values[:, index] = of_pair(row.get("measure", measure), row["system"], row["baseline"], row["alpha"])
+    return replace(result, columns={**result.columns, **dict(zip(names, values, strict=True))})
 
 
 def _notes(delta: FloatArray, low: FloatArray, high: FloatArray) -> tuple[str, ...]:
@@ -125,7 +136,7 @@ def _assignments(pair: JudgedPair, own: TopicPair) -> IntArray | None:
         if comb(free.size + len(values) - 1, len(values) - 1) > MOST:
             return None
         chosen = _sorted_grades(values, free.size)
-        order = np.argsort(_weights(pair, own)[free], kind="stable")
+        order = np.argsort(weights_of(pair, own)[free], kind="stable")
         assigned = np.concatenate([chosen, chosen[:, ::-1]])
         free = free[order]
     else:
@@ -147,7 +158,7 @@ def matters(pair: JudgedPair, own: TopicPair) -> BoolArray:
     if np.array_equal(own.own, own.base):
         return np.zeros_like(free)
     if measure.form == "sum" and measure.norm in ("none", "cutoff"):
-        return np.asarray(free & (_weights(pair, own) != 0))
+        return np.asarray(free & (weights_of(pair, own) != 0))
     if measure.form != "cascade" or measure.gain != "binary":
         return free
     ahead = np.zeros_like(free)
@@ -164,7 +175,7 @@ def _sorted_grades(values: IntArray, size: int) -> IntArray:
     return np.asarray(values[(np.arange(size)[np.newaxis, :, np.newaxis] >= ends[:, np.newaxis]).sum(axis=2)])
 
 
-def _weights(pair: JudgedPair, own: TopicPair) -> FloatArray:
+def weights_of(pair: JudgedPair, own: TopicPair) -> FloatArray:
     """How much more a gain of each document counts for the candidate than for the baseline."""
     weights = np.zeros(own.codes.size)
     discounts = pair.runs.measure.discounts(max(own.own.size, own.base.size))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from surefoot._typing import Columns, FloatArray, IntArray
 from surefoot.effectiveness.measures import UNJUDGED
 from surefoot.effectiveness.scoring import score_runs
 from surefoot.errors import SurefootError, counted
+from surefoot.io.atomic import digest_of
+from surefoot.io.document_lists import Qrels
 from surefoot.judgments.assessors import SHIPPED, Disagreement, DrawnAssessors, parse_assessors, replicate
 from surefoot.judgments.judged_runs import Codes, JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
@@ -33,7 +36,11 @@ NO_CHANGE = 1e-9
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Credibility(Result):
-    """A row for each topic; see `credibility` for the columns. ``draws`` are the differences, draws × topics."""
+    """A row for each topic; see `credibility` for the columns.
+
+    ``values`` are drawn scores of system and baseline, 2 × draws × topics. ``llm`` are the differences by the grades of
+    language models only, a row for each model.
+    """
 
     measure: str
     system: str
@@ -41,28 +48,48 @@ class Credibility(Result):
     alpha: float
     level: float
     delta: FloatArray
-    draws: FloatArray
+    values: FloatArray
+    llm: FloatArray
+
+    @property
+    def draws(self) -> FloatArray:
+        """The drawn differences, draws × topics."""
+        return np.asarray(self.values[0] - self.values[1])
 
     def extra(self) -> dict[str, float | None]:
         """U_Risk and T_Risk over all topics with what the judgments add to their uncertainty, for JSON."""
         return {name: plain(value) for name, value in self.summary().items()}
 
-    def summary(self) -> dict[str, float]:
-        """U_Risk as judged, its mean and interval over the draws, and T_Risk over topics and draws together."""
-        value = Linear(self.alpha)
-        drawn = value(self.draws)
-        urisk, topics = drawn.mean(axis=1), self.draws.shape[1]
-        low, high = np.quantile(urisk, [self.level / 2, 1 - self.level / 2])
+    def summary(self, alpha: float | None = None) -> dict[str, float]:
+        """What is expected over the draws, with intervals: means, U_Risk, F_Risk and the number of losing queries.
+
+        T_Risk is over topics and draws together. With language models ``urisk_llm`` and ``frisk_llm`` are by their
+        grades only, and ``llm_bias`` is how far that U_Risk is above the expected one.
+        """
+        value, draws = Linear(self.alpha if alpha is None else alpha), self.draws
+        drawn, topics = value(draws), draws.shape[1]
+        urisk = drawn.mean(axis=1)
         within = drawn.var(axis=1, ddof=1).mean() / topics if topics > 1 else np.nan
         se = np.sqrt(within + urisk.var())
-        return {
+        found = {
             "urisk": float(value(self.delta).mean()),
-            "urisk_expected": float(urisk.mean()),
-            "urisk_low": float(low),
-            "urisk_high": float(high),
+            **self._interval("urisk", urisk),
             "se": float(se),
             "trisk": float(urisk.mean() / se) if se > 0 else float("nan"),
+            **self._interval("mean", self.values[0].mean(axis=1)),
+            **self._interval("delta", draws.mean(axis=1)),
+            **self._interval("frisk", np.maximum(-draws, 0.0).mean(axis=1)),
+            **self._interval("losses", (draws < -NO_CHANGE).sum(axis=1)),
         }
+        if self.llm.size:
+            found["urisk_llm"] = float(value(self.llm).mean())
+            found["frisk_llm"] = float(np.maximum(-self.llm, 0.0).mean())
+            found["llm_bias"] = found["urisk_llm"] - found["urisk_expected"]
+        return found
+
+    def _interval(self, name: str, drawn: FloatArray) -> dict[str, float]:
+        low, high = np.quantile(drawn, [self.level / 2, 1 - self.level / 2])
+        return {f"{name}_expected": float(drawn.mean()), f"{name}_low": float(low), f"{name}_high": float(high)}
 
 
 def credibility(
@@ -107,6 +134,7 @@ def credibility(
         Columns ``topic, delta, p_loss, p_win, low, high, credible, judged, baseline_judged``: the difference as it is
         judged, the probabilities that it is below and above 0, its interval, "loss" or "win" where one of the
         probabilities is at least 1 - level / 2 and else "unclear", and the fractions of both rankings that are judged;
+        with language models ``expected``, the mean over the draws, and ``llm``, the difference by their grades only;
         with qrels of other assessors ``confirmed``, how many of them, in place of the first, see a difference of the
         same sign.
 
@@ -124,10 +152,17 @@ def credibility(
     alpha = validate_alpha(alpha)
     if not 0 < level < 1:
         raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
-    model, assessors = GradeModel.of(runs), parse_assessors(assessors)
+    is_simulated, assessors = _is_simulated(runs, baseline), parse_assessors(assessors)
+    model = GradeModel.of(runs, None if is_simulated else runs.pair(system, baseline))
     disagreement = resolve_assessors(assessors, runs, model)
-    delta, draws = _deltas(runs, system, baseline), _draws(runs, system, baseline, model, disagreement, n_draws, seed)
+    if is_simulated:
+        values = simulated_values(runs, system, baseline, model, disagreement, n_draws or N_SIMULATED, seed)
+    else:
+        values = draw_values(runs.pair(system, baseline), model, disagreement, n_draws or N_DRAWS, seed)
+    delta, draws, llm = _deltas(runs, system, baseline), values[0] - values[1], llm_deltas(runs, system, baseline)
     columns = {"topic": np.array(runs.topics), "delta": delta, **_columns(draws, level), "judged": runs.judged(system)}
+    if llm.size:
+        columns |= {"expected": draws.mean(axis=0), "llm": llm.mean(axis=0)}
     if baseline not in VIRTUAL:
         columns["baseline_judged"] = runs.judged(baseline)
     if isinstance(assessors, list):
@@ -141,22 +176,47 @@ def credibility(
         topics=len(runs.topics),
         runs=len(runs.rankings),
         assessors=disagreement and disagreement.source,
+        llm=digests_of(runs.llm_qrels),
         level=level,
         n_draws=len(draws),
         seed=seed,
     )
-    return Credibility(
+    notes = _notes(columns["expected"] if llm.size else delta, draws, columns["credible"], level)
+    found = Credibility(
         signature=told,
         columns=columns,
-        notes=_notes(delta, draws, columns["credible"], level),
+        notes=(*notes, *runs.notes),
         measure=str(runs.measure),
         system=system,
         baseline=baseline,
         alpha=alpha,
         level=level,
         delta=delta,
-        draws=draws,
+        values=values,
+        llm=llm,
     )
+    return found if not llm.size else replace(found, notes=(*found.notes, _llm_note(found.summary())))
+
+
+def _llm_note(summary: Mapping[str, float]) -> str:
+    """What is expected, and what language models alone would have said."""
+    return (
+        "U_Risk {urisk_expected:.4f} is expected ({urisk_low:.4f} to {urisk_high:.4f}), F_Risk {frisk_expected:.4f} "
+        "({frisk_low:.4f} to {frisk_high:.4f}), {losses_low:.0f} to {losses_high:.0f} losses; by the language models' "
+        "grades only U_Risk {urisk_llm:.4f}, F_Risk {frisk_llm:.4f}"
+    ).format(**summary)
+
+
+def digests_of(qrels: Sequence[Qrels]) -> list[str] | None:
+    """Names and digests of language models' grades, for a signature; None without any."""
+    return [f"{PurePath(one.path).name}:{digest_of(one.text, 4)}" for one in qrels] or None
+
+
+def llm_deltas(runs: JudgedRuns, system: str, baseline: str) -> FloatArray:
+    """The difference of each topic by the grades of each language model only, models × topics."""
+    given = (one.with_topics(runs.topics) for one in runs.llm_qrels)
+    found = [np.subtract(*judged_values(runs, system, baseline, one)) for one in given]
+    return np.reshape(found, (-1, len(runs.topics)))
 
 
 def _is_simulated(runs: JudgedRuns, baseline: str) -> bool:
@@ -168,21 +228,6 @@ def _deltas(runs: JudgedRuns, system: str, baseline: str) -> FloatArray:
     if _is_simulated(runs, baseline):
         return judged_deltas(runs, system, baseline, runs.qrels)
     return runs.pair(system, baseline).delta
-
-
-def _draws(
-    runs: JudgedRuns,
-    system: str,
-    baseline: str,
-    model: GradeModel,
-    disagreement: Disagreement | None,
-    n: int | None,
-    seed: int,
-) -> FloatArray:
-    """Differences under drawn grades, n × topics, by the fast path if there is one."""
-    if _is_simulated(runs, baseline):
-        return simulated_deltas(runs, system, baseline, model, disagreement, n or N_SIMULATED, seed)
-    return draw_deltas(runs.pair(system, baseline), model, disagreement, n or N_DRAWS, seed)
 
 
 def _columns(draws: FloatArray, level: float) -> Columns:
@@ -215,20 +260,32 @@ def confirmed(runs: JudgedRuns, system: str, baseline: str, others: Sequence[obj
 def draw_deltas(
     pair: JudgedPair, model: GradeModel, disagreement: Disagreement | None, n: int, seed: int = 0
 ) -> FloatArray:
-    """Differences under drawn grades, n × topics; as judged on a topic where no grade is in doubt."""
+    """Differences under drawn grades, n × topics."""
+    return np.asarray(np.subtract(*draw_values(pair, model, disagreement, n, seed)))
+
+
+def draw_values(
+    pair: JudgedPair, model: GradeModel, disagreement: Disagreement | None, n: int, seed: int = 0
+) -> FloatArray:
+    """Scores of candidate and baseline under drawn grades, 2 × n × topics; as judged where no grade is in doubt.
+
+    With language models, the grades of documents of neither ranking are in doubt too: the best ranking depends on them.
+    """
     random = np.random.default_rng(seed)
-    shared, deltas = model.draw_shared(random, n), np.empty((n, len(pair.topics)))
+    shared, values = model.draw_shared(random, n), np.empty((2, n, len(pair.topics)))
     others = None if disagreement is None else disagreement.draw(random, n, model.runs)
     for topic, own in enumerate(pair.topics):
-        if others is None and not own.unjudged.any():
-            deltas[:, topic] = pair.delta[topic]
+        if others is None and not own.unjudged.any() and not model.layout.scales:
+            values[:, :, topic] = pair.values(own, own.zero_filled[np.newaxis], own.rest[np.newaxis])
             continue
         grades = model.fill(topic, own.codes, own.grades, shared, random)
-        rest = np.repeat(own.rest[np.newaxis], n, axis=0)
+        rest = model.draw_rest(topic, own, shared, random)
         if others is not None:
-            grades, rest = judge_again(grades, own, topic, model, shared, others, random)
-        deltas[:, topic] = pair.deltas(own, grades, rest)
-    return deltas
+            grades, again = judge_again(grades, own, topic, model, shared, others, random)
+            again[:, : own.rest.size] += rest - own.rest
+            rest = again
+        values[:, :, topic] = pair.values(own, grades, rest)
+    return values
 
 
 def judge_again(
@@ -283,15 +340,20 @@ def _notes(delta: FloatArray, draws: FloatArray, verdict: FloatArray, level: flo
     return tuple(notes)
 
 
-def judged_deltas(runs: JudgedRuns, system: str, baseline: str, qrels: object) -> FloatArray:
-    """The difference of each topic by these judgments; the baseline is a run, or MEAN, MEDIAN or MAX of all runs."""
+def judged_values(runs: JudgedRuns, system: str, baseline: str, qrels: object) -> FloatArray:
+    """Both scores of each topic by these judgments; the baseline is a run, or MEAN, MEDIAN or MAX of all runs."""
     names = runs.rankings if baseline in VIRTUAL else (system, baseline)
     scores = score_runs({name: runs.ranking(name).run for name in names}, qrels, runs.measure)
     order = [scores.topics.index(topic) for topic in runs.topics]
-    return np.asarray((scores[system] - scores.baseline(baseline))[order])
+    return np.stack([scores[system], scores.baseline(baseline)])[:, order]
 
 
-def simulated_deltas(
+def judged_deltas(runs: JudgedRuns, system: str, baseline: str, qrels: object) -> FloatArray:
+    """The difference of each topic by these judgments."""
+    return np.asarray(np.subtract(*judged_values(runs, system, baseline, qrels)))
+
+
+def simulated_values(
     runs: JudgedRuns,
     system: str,
     baseline: str,
@@ -300,7 +362,7 @@ def simulated_deltas(
     n: int,
     seed: int = 0,
 ) -> FloatArray:
-    """Differences under drawn grades of all judged documents and of those that the rankings hold, n × topics."""
+    """Scores under drawn grades of all judged documents and of those that the rankings hold, 2 × n × topics."""
     random = np.random.default_rng(seed)
     shared = model.draw_shared(random, n)
     others = None if disagreement is None else disagreement.draw(random, n, model.runs)
@@ -316,14 +378,17 @@ def simulated_deltas(
         {topic: dict(zip(ids, grades[draw], strict=True)) for topic, (ids, grades) in drawn.items()}
         for draw in range(n)
     )
-    return np.stack([judged_deltas(runs, system, baseline, qrels) for qrels in again])
+    return np.stack([judged_values(runs, system, baseline, qrels) for qrels in again], axis=1)
 
 
 def _documents(runs: JudgedRuns, names: Sequence[str], topic: int) -> tuple[list[str], Codes, IntArray]:
-    """The judged documents of a topic and those of rankings: ids, hashes in order, and grades."""
+    """The documents of a topic that are judged, graded by a model, or ranked: ids, hashes in order, and grades."""
     begin, end = runs.qrels.bounds[topic : topic + 2].tolist()
     ids = {int(runs.qrels.codes[item]): runs.qrels.document(item) for item in range(begin, end)}
     grades = dict(zip(ids, runs.qrels.grades[begin:end].tolist(), strict=True))
+    for one in runs.llm_qrels:
+        rows, _ = one.rows([runs.topics[topic]])
+        ids |= {int(one.codes[row]): one.document(row) for row in rows.tolist()}
     for name in names:
         ids |= runs.ranking(name).documents(topic, runs.depth)
     codes = np.array(sorted(ids), np.uint64)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.effectiveness.measures import NATIVE, UNJUDGED, Formula, Measure, parse_measure
 from surefoot.effectiveness.scoring import Runs, look_up, refuse_high_grades
-from surefoot.effectiveness.sources import ScoredRuns, load_qrels, sources_of
+from surefoot.effectiveness.sources import ScoredRuns, load_judgments, sources_of
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
 from surefoot.io.trec import Names
@@ -26,6 +26,11 @@ DEEPEST = 1000
 """How many documents of a ranking are looked at where the measure has no cutoff."""
 POOL = 100
 """How many documents of each run are looked at for votes."""
+
+VOTERS = 10
+"""With fewer runs, what their votes say of unjudged documents is less certain than it seems."""
+FEWEST, ENOUGH = 50, 100
+"""Documents that a person and a language model both graded: fewer than the first are refused, than the second noted."""
 
 Codes = npt.NDArray[np.uint64]
 
@@ -107,6 +112,7 @@ class JudgedRuns:
     measure: Measure
     qrels: Qrels
     rankings: dict[str, Ranking]
+    llm_qrels: tuple[Qrels, ...] = ()
 
     @classmethod
     def read(
@@ -116,12 +122,13 @@ class JudgedRuns:
         measure: object = "nDCG@10",
         names: Names = "file",
         duplicates: Duplicates = "error",
+        llm_qrels: object = (),
     ) -> JudgedRuns:
         """Read runs and qrels.
 
         Parameters
         ----------
-        runs, qrels, names, duplicates
+        runs, qrels, names, duplicates, llm_qrels
             As in `surefoot.score_runs`; each run is a vote for the documents that it ranks high.
         measure
             A measure; `pair`, and with it bounds and what to judge next, need one that Surefoot itself computes.
@@ -131,14 +138,17 @@ class JudgedRuns:
         JudgedRuns
             The runs.
         """
-        chosen, judged = parse_measure(measure), load_qrels(qrels)
-        if not judged.are_whole:
-            raise InputError(judged.path, "some grades are fractions; judgments can be doubted where grades are whole")
+        chosen, (judged, models) = parse_measure(measure), load_judgments(qrels, llm_qrels)
+        for one in (judged, *models):
+            if not one.are_whole:
+                raise InputError(one.path, "some grades are fractions; judgments can be doubted where grades are whole")
+        for one in models:
+            _refuse_few(judged, one)
         refuse_high_grades(chosen, judged)
         depth = max(min(chosen.cutoff, DEEPEST), POOL)
         loaded = (source.load(names, duplicates) for source in sources_of(runs))
         rankings = {run.name: Ranking.of(run, judged, depth) for run in loaded}
-        return cls(chosen, judged, dict(sorted(rankings.items())))  # models and draws go by position
+        return cls(chosen, judged, dict(sorted(rankings.items())), models)  # models and draws go by position
 
     @classmethod
     def of(cls, scores: Scores) -> JudgedRuns:
@@ -148,13 +158,27 @@ class JudgedRuns:
             raise SurefootError("doubts about judgments need run files with --qrels; a table has only scores")
         if source not in _READ:
             runs = dict(source.runs)
-            _READ[source] = cls.read(runs, source.qrels, source.measure, duplicates=source.duplicates)
+            _READ[source] = cls.read(runs, source.qrels, source.measure, "file", source.duplicates, source.llm_qrels)
         return _READ[source]
 
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics of the qrels."""
         return self.qrels.topics
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Language models whose grades few judgments calibrate; or, without any, that few runs vote."""
+        if not self.llm_qrels and len(self.rankings) < VOTERS:
+            return (
+                f"only {len(self.rankings)} runs vote for documents, so intervals may be too narrow; give {VOTERS}",
+            )
+        numbers = {one.path: judged_by_both(self.qrels, one) for one in self.llm_qrels}
+        return tuple(
+            f"{path}: only {n} of its documents are judged by hand; {ENOUGH} calibrate it better"
+            for path, n in numbers.items()
+            if n < ENOUGH
+        )
 
     @property
     def depth(self) -> int:
@@ -205,6 +229,23 @@ class JudgedRuns:
         return JudgedPair(self, candidate, baseline)
 
 
+def judged_by_both(qrels: Qrels, other: Qrels) -> int:
+    """The number of documents that two judges graded."""
+    common = [topic for topic in other.topics if topic in set(qrels.topics)]
+    pairs = [(set(qrels.of_topic(topic)), set(other.of_topic(topic))) for topic in common]
+    return sum(len(own & theirs) for own, theirs in pairs)
+
+
+def _refuse_few(qrels: Qrels, model: Qrels) -> None:
+    """Refuse a language model that too few judgments calibrate."""
+    if (number := judged_by_both(qrels, model)) < FEWEST:
+        raise InputError(
+            model.path,
+            f"expected {FEWEST} or more documents that are also judged by people in {qrels.path}, to calibrate the "
+            f"grades; found {number}; judge some of them by hand",
+        )
+
+
 _READ: WeakKeyDictionary[ScoredRuns, JudgedRuns] = WeakKeyDictionary()
 
 
@@ -240,8 +281,8 @@ class JudgedPair:
         ids = found[0] | found[1]
         return [ids[code] for code in self.topics[topic].codes.tolist()]
 
-    def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
-        """The difference of the measure under each of some assignments of grades to the documents of a topic.
+    def values(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
+        """The measure of candidate and baseline under each of some assignments of grades to the documents of a topic.
 
         ``grades[assignment, document]`` are those of the topic's documents; ``rest[assignment, grade]`` counts the
         other judged documents of each grade.
@@ -250,7 +291,12 @@ class JudgedPair:
         ranked = np.empty(max(own.own.size, own.base.size))
         values = np.empty((2, len(rest)))
         measure_both(self._formula, own.own, own.base, grades, rest, judged, ranked, values)
-        return np.asarray(values[0] - values[1])
+        return values
+
+    def deltas(self, own: TopicPair, grades: IntArray, rest: IntArray) -> FloatArray:
+        """The differences of `values`."""
+        candidate, baseline = self.values(own, grades, rest)
+        return np.asarray(candidate - baseline)
 
     def value(self, grades: IntArray, judged: IntArray) -> float:
         """The measure of one ranking by the grades of its documents and those of all judged ones, highest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +17,15 @@ DEGREES = 4
 """Degrees of freedom of what all topics share: its variances are estimates, and its form is an assumption."""
 WEAK = 0.1
 """The precision of the prior of coefficients that have no variance of their own."""
+FIXED = 1e9
+"""The weight of a prior that no data can move."""
+
+
+class Prior(NamedTuple):
+    """A variance that is expected of a group of coefficients, and how many observations this counts as."""
+
+    variance: float = 1.0
+    weight: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +35,8 @@ class GradedDocuments:
     ``fixed`` are features whose coefficients all topics share, ``random`` those with a coefficient in each topic.
     Coefficients of one group have one variance; the groups of ``fixed`` and ``random`` are numbered from 0 on, and -1
     in ``fixed_groups`` is a coefficient of its own. ``starts`` holds the index of each topic's first document, and the
-    number of documents. Grades go from 0 to ``levels`` - 1.
+    number of documents. Grades go from 0 to ``levels`` - 1. A group's variance is estimated, shrunk to its prior; an
+    observation is a coefficient in ``fixed_priors``, a topic in ``random_priors``.
     """
 
     fixed: FloatArray
@@ -35,6 +46,8 @@ class GradedDocuments:
     grades: IntArray
     starts: IntArray
     levels: int
+    fixed_priors: Sequence[Prior] = ()
+    random_priors: Sequence[Prior] = ()
 
     @property
     def topics(self) -> list[slice]:
@@ -86,7 +99,10 @@ class MixedOdds:
         effects += random.standard_normal(effects.shape) @ spread.T
         latent = self.drawn_coefficients(shared) @ fixed.T + effects @ varying.T
         latent += random.logistic(size=latent.shape)
-        return np.asarray((latent[..., np.newaxis] >= self.drawn_thresholds(shared)[:, np.newaxis]).sum(axis=2))
+        grades = np.zeros(latent.shape, np.int64)
+        for threshold in self.drawn_thresholds(shared).T:
+            grades += latent >= threshold[:, np.newaxis]
+        return grades
 
     def drawn_coefficients(self, shared: FloatArray) -> FloatArray:
         """The coefficients by drawn shared parameters, n × features."""
@@ -140,8 +156,9 @@ class _Newton:
         thresholds = np.maximum.accumulate(np.log(1 / above - 1)) + 1e-3 * np.arange(self._cuts)
         self._shared = np.concatenate([thresholds, np.zeros(documents.fixed.shape[1])])
         self._effects = np.zeros((len(documents.topics), documents.random.shape[1]))
-        self._fixed_variances = np.ones(int(documents.fixed_groups.max()) + 1)
-        self._random_variances = np.ones(int(documents.random_groups.max()) + 1)
+        self._fixed_priors = _priors(documents.fixed_priors, documents.fixed_groups)
+        self._random_priors = _priors(documents.random_priors, documents.random_groups)
+        self._fixed_variances, self._random_variances = self._fixed_priors[:, 0], self._random_priors[:, 0]
 
     def solve(self, cuts: IntArray) -> MixedOdds:
         """The parameters, the shared ones with the doubt that topics have that are less alike than assumed."""
@@ -230,9 +247,10 @@ class _Newton:
         )
         own = (self._shared**2 + np.diag(at.covariance))[self._cuts :]
         before = np.append(self._fixed_variances, self._random_variances)
-        self._fixed_variances = _group_means(own, self._documents.fixed_groups, self._fixed_variances.size)
-        squares = (self._effects**2 + errors).mean(axis=0)
-        self._random_variances = _group_means(squares, self._documents.random_groups, self._random_variances.size)
+        groups = self._documents.fixed_groups
+        self._fixed_variances = _shrunk(own, groups, self._fixed_priors, np.bincount(groups[groups >= 0]))
+        squares, topics = (self._effects**2 + errors).mean(axis=0), len(self._effects)
+        self._random_variances = _shrunk(squares, self._documents.random_groups, self._random_priors, topics)
         now = np.append(self._fixed_variances, self._random_variances)
         return float(np.abs(np.log(now / before)).max())
 
@@ -264,5 +282,12 @@ def _by_threshold(
     return slope[:, inner], weight[:, inner], own[inner, inner]
 
 
-def _group_means(values: FloatArray, groups: IntArray, size: int) -> FloatArray:
-    return np.array([max(values[groups == group].mean(), 1e-4) for group in range(size)])
+def _priors(given: Sequence[Prior], groups: IntArray) -> FloatArray:
+    """The prior of each group, groups × 2; one without weight where none is given."""
+    return np.array([*given, *[Prior()] * (int(groups.max()) + 1 - len(given))]).reshape(-1, 2)
+
+
+def _shrunk(values: FloatArray, groups: IntArray, priors: FloatArray, n: IntArray | int) -> FloatArray:
+    """The mean of each group's values, by so many observations, and its prior, by their weights."""
+    means = np.array([max(values[groups == group].mean(), 1e-4) for group in range(len(priors))])
+    return np.asarray((n * means + priors[:, 0] * priors[:, 1]) / (n + priors[:, 1]))

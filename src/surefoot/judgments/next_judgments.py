@@ -1,53 +1,54 @@
-"""What to judge next: the unjudged documents whose grades would soonest show that the verdict is another."""
+"""What to judge next: the unjudged documents whose grades leave most in doubt about a candidate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import BoolArray, FloatArray, IntArray
+from surefoot._typing import FloatArray
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.io.document_lists import Qrels
 from surefoot.io.trec_writer import ScoredTopics
-from surefoot.judgments.bounds import delta_bounds
-from surefoot.judgments.credibility import NO_CHANGE
+from surefoot.judgments.bounds import weights_of
+from surefoot.judgments.credibility import NO_CHANGE, digests_of
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
 from surefoot.risk.alphas import validate_alpha
 from surefoot.risk.moments import Moments
-from surefoot.risk.values import Linear, Value
+from surefoot.risk.values import Linear
 from surefoot.stats.inference import LEVEL, critical_value
 
 VERDICTS = ("worse", "undecided", "better")
 WORDS = {"undecided": "not enough evidence"}
 N_DRAWS = 500
-NEAREST = 0.05
-"""The fraction of draws that counts as another verdict where fewer have one: those that come nearest to it."""
+ENOUGH = 0.95
+"""The probability of a verdict from which on nothing needs to be judged."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NextJudgments(Result):
     """A row for each document to judge, the most important first.
 
-    ``verdict`` counts unjudged documents 0, ``expected`` at the mean over the grades that they probably have;
-    ``chances`` are the probabilities of the verdicts once all is judged. ``settled`` says that no grade of an unjudged
-    document can change the verdict.
+    ``verdict`` is the most likely one once all documents are judged, ``probability`` how likely it is, and ``chances``
+    those of all verdicts. ``urisk`` is expected, with the standard deviation ``urisk_sd`` that unjudged documents give
+    it.
     """
 
     verdict: str
-    expected: str
+    probability: float
     chances: Mapping[str, float]
-    settled: bool
+    urisk: float
+    urisk_sd: float
     unjudged: int
 
     def extra(self) -> dict[str, Any]:
-        """The verdict and what may become of it, for JSON."""
-        names = ("verdict", "expected", "chances", "settled", "unjudged")
+        """The verdict and how likely it is, for JSON."""
+        names = ("verdict", "probability", "chances", "urisk", "urisk_sd", "unjudged")
         return {name: plain(getattr(self, name)) for name in names}
 
 
@@ -59,16 +60,16 @@ def next_judgments(
     *,
     budget: int = 50,
     level: float = LEVEL,
+    enough: float = ENOUGH,
     n_draws: int = N_DRAWS,
     seed: int = 0,
 ) -> NextJudgments:
-    """The documents to judge next, so that the verdict on a candidate soon is what all judgments would make it.
+    """The documents to judge next, so that U_Risk of a candidate, and with it the verdict, is soon known.
 
     The verdict is "better" or "worse" where the interval of U_Risk (Student's t over topics) excludes 0, else
-    "undecided"; unjudged documents count 0. The grades of all of them are drawn from `GradeModel`. Draws with the same
-    verdict need no judgment. In those with another one, each next document is the one whose grade moves U_Risk furthest
-    towards its drawn value. So documents whose changes cancel each other come late. Judge some, merge, and ask again:
-    the model learns from them.
+    "undecided". Unjudged documents do not count 0: their grades are drawn from `GradeModel`, and the verdict with the
+    largest share of draws is given with this share. Documents come in the order of the uncertainty of U_Risk that their
+    grades carry, whichever verdict they speak for. Judge some, merge, and ask again: the model learns from them.
 
     Parameters
     ----------
@@ -82,14 +83,16 @@ def next_judgments(
         How many documents to name at most.
     level
         The significance level of the verdict.
+    enough
+        No document is named if the verdict is at least so probable.
     n_draws, seed
         How many times grades are drawn, and the seed.
 
     Returns
     -------
     NextJudgments
-        Columns ``topic, document, priority, reason``; the priority is how far the judgment takes U_Risk on its way to
-        another verdict, on average.
+        Columns ``topic, document, priority, reason``; the priority is the standard deviation that the grade of the
+        document gives U_Risk, or without language models how much a gain of the document moves U_Risk.
 
     Examples
     --------
@@ -98,24 +101,26 @@ def next_judgments(
     >>> old["q4"], new["q4"] = {"good": 2.0, "d1": 1.0}, {"d2": 2.0, "good": 1.0}
     >>> qrels = {topic: {"good": 1, "bad": 0} for topic in (*topics, "q4")}
     >>> runs = JudgedRuns.read({"old": old, "new": new}, qrels, "nDCG@2")
-    >>> found = next_judgments(runs, "new", "old")
+    >>> found = next_judgments(runs, "new", "old", enough=1)
     >>> found["document"].tolist(), found["reason"].tolist()
     (['d2', 'd1'], ['rank 1 of new', 'rank 2 of old'])
     """
     if budget < 1:
         raise SurefootError(f"the budget must be at least 1; got {budget}")
+    if not 0 < enough <= 1:
+        raise SurefootError(f"the probability that is enough must lie above 0 and at most at 1; got {enough:g}")
     if candidate == baseline:
         raise SurefootError(f"candidate and baseline are both {baseline}; name two runs")
-    value, pair = Linear(validate_alpha(alpha)), runs.pair(candidate, baseline)
-    bounds = delta_bounds(pair)
-    current = verdict_of(value(pair.delta), level)
-    settled = is_settled(current, value(bounds.low), value(bounds.high), level)
-    found = Changes.draw(pair, GradeModel.of(runs), value, n_draws, seed)
-    order, gains = found.order(0 if settled else budget, level)
-    first, drawn = [found.documents[index] for index in order], found.drawn
-    verdicts, expected = verdicts_of(drawn, level), verdict_of(drawn.mean(axis=0), level)
-    chances = {name: float(np.mean(verdicts == name)) for name in VERDICTS}
-    options = {"level": level, "runs": len(runs.rankings), "budget": budget, "n_draws": n_draws, "seed": seed}
+    alpha, pair = validate_alpha(alpha), runs.pair(candidate, baseline)
+    found = Uncertainty.draw(pair, GradeModel.of(runs, pair), alpha, n_draws, seed)
+    chances = found.chances(level)
+    verdict = max(VERDICTS, key=chances.__getitem__)
+    is_enough = chances[verdict] >= enough and (enough < 1 or not found.documents)
+    order = [] if is_enough else found.order()[:budget]
+    first = [found.documents[index] for index in order]
+    options = {"level": level, "runs": len(runs.rankings), "llm": digests_of(runs.llm_qrels), "budget": budget}
+    options |= {"enough": enough, "n_draws": n_draws, "seed": seed}
+    urisk = found.values.mean(axis=1)
     return NextJudgments(
         signature=signature(
             "judge", measure=runs.measure, candidate=candidate, baseline=baseline, alpha=alpha, **options
@@ -123,14 +128,15 @@ def next_judgments(
         columns={
             "topic": [runs.topics[topic] for topic, _ in first],
             "document": [pair.documents(topic)[document] for topic, document in first],
-            "priority": gains,
+            "priority": found.priorities[order],
             "reason": [_reason(pair, *document) for document in first],
         },
-        notes=_notes(current, expected, chances, settled, len(found.documents)),
-        verdict=current,
-        expected=expected,
+        notes=(*_notes(verdict, chances, is_enough, len(found.documents)), *runs.notes),
+        verdict=verdict,
+        probability=chances[verdict],
         chances=chances,
-        settled=settled,
+        urisk=float(urisk.mean()),
+        urisk_sd=float(urisk.std()),
         unjudged=len(found.documents),
     )
 
@@ -157,92 +163,56 @@ def verdict_of(x: FloatArray, level: float = LEVEL) -> str:
     return str(verdicts_of(x[np.newaxis], level)[0])
 
 
-def is_settled(verdict: str, low: FloatArray, high: FloatArray, level: float = LEVEL) -> bool:
-    """Whether no values between the bounds have another verdict; a sufficient condition, from bounds of the spread."""
-    topics = low.size
-    if topics < 2:
-        return True
-    centre = (low + high).mean() / 2
-    widest = np.maximum((low - centre) ** 2, (high - centre) ** 2).sum()
-    factor = critical_value(topics, level) / np.sqrt(topics * (topics - 1))
-    if verdict == "better":
-        return bool(low.mean() - factor * np.sqrt(widest) > 0)
-    if verdict == "worse":
-        return bool(high.mean() + factor * np.sqrt(widest) < 0)
-    reach = factor * np.sqrt(_narrowest(low, high))
-    return bool(high.mean() - reach <= 0 <= low.mean() + reach)
-
-
-def _narrowest(low: FloatArray, high: FloatArray) -> float:
-    """The least sum of squares around their mean of values between bounds, which all move towards one centre."""
-    centre = float((low + high).mean() / 2)
-    for _ in range(100):
-        centre = float(np.clip(centre, low, high).mean())
-    return float(((np.clip(centre, low, high) - centre) ** 2).sum())
-
-
 @dataclass(frozen=True, eq=False)
-class Changes:
-    """What the grades of unjudged documents change.
+class Uncertainty:
+    """What the grades of unjudged documents leave open.
 
-    ``documents`` are pairs of a topic and an index in its pair, ``changes`` what U_Risk gains by the drawn grade of
-    each (draws × documents), ``drawn`` the values of all topics by all drawn grades, ``current`` those as judged.
+    ``documents`` are pairs of a topic and an index in its pair, ``priorities`` the standard deviation that the grade of
+    each gives U_Risk, to first order; without language models, how much a gain moves it. ``values`` are those of the
+    topics by all drawn grades, draws × topics.
     """
 
     documents: list[tuple[int, int]]
-    changes: FloatArray
-    drawn: FloatArray
-    current: FloatArray
+    priorities: FloatArray
+    values: FloatArray
 
     @classmethod
-    def draw(cls, pair: JudgedPair, model: GradeModel, value: Value, n: int, seed: int = 0) -> Changes:
-        """Those of n draws of all unjudged grades."""
+    def draw(cls, pair: JudgedPair, model: GradeModel, alpha: float, n: int, seed: int = 0) -> Uncertainty:
+        """By n draws of all unjudged grades.
+
+        A change of the difference of a topic changes U_Risk by 1 + alpha times as much where the topic loses. Without
+        language models the spread of single grades is hardly known: then the difference of the two discounts takes its
+        place (docs/studies/judgments.md).
+        """
         random = np.random.default_rng(seed)
         shared = model.draw_shared(random, n)
-        drawn = [model.fill(topic, own.codes, own.grades, shared, random) for topic, own in enumerate(pair.topics)]
-        return cls.of(pair, value, drawn)
-
-    @classmethod
-    def of(cls, pair: JudgedPair, value: Value, grades: Sequence[IntArray]) -> Changes:
-        """Those of given grades, draws × documents for each topic."""
-        documents, changes, drawn = [], [], []
-        for topic, (own, given) in enumerate(zip(pair.topics, grades, strict=True)):
-            rest = np.repeat(own.rest[np.newaxis], len(given), axis=0)
-            drawn.append(value(pair.deltas(own, given, rest)))
+        documents: list[tuple[int, int]] = []
+        priorities, drawn = [], []
+        for topic, own in enumerate(pair.topics):
+            grades = model.fill(topic, own.codes, own.grades, shared, random)
+            rest = model.draw_rest(topic, own, shared, random)
+            deltas = pair.deltas(own, grades, rest)
+            drawn.append(deltas)
+            weight = (1 + alpha * float(np.mean(deltas < -NO_CHANGE))) / len(pair.topics)
+            differences = np.abs(weights_of(pair, own))
             for document in np.flatnonzero(own.unjudged).tolist():
-                zeroed = given.copy()
-                zeroed[:, document] = 0
                 documents.append((topic, document))
-                changes.append(drawn[-1] - value(pair.deltas(own, zeroed, rest)))
-        by_topic = np.stack(drawn, axis=1)
-        moved = np.reshape(changes, (len(documents), len(by_topic))).T / len(pair.topics)
-        return cls(documents, moved, by_topic, value(pair.delta))
+                if not model.layout.scales:
+                    priorities.append(weight * float(differences[document]))
+                    continue
+                zeroed = grades.copy()
+                zeroed[:, document] = 0
+                priorities.append(weight * float(np.std(deltas - pair.deltas(own, zeroed, rest))))
+        return cls(documents, np.array(priorities), Linear(alpha)(np.stack(drawn, axis=1)))
 
-    def order(self, budget: int, level: float = LEVEL) -> tuple[list[int], FloatArray]:
-        """The documents to judge, and how far each takes U_Risk on its way to another verdict.
+    def order(self) -> list[int]:
+        """The documents, the highest priority first."""
+        return [int(index) for index in np.argsort(-self.priorities.round(12), kind="stable")]
 
-        Each next one takes most off the mean square of what U_Risk has still to go plus the squares of the changes
-        still to come: twice the mean product of its change and the way. Without the second term large changes that
-        cancel each other would come last, and the verdict would waver until then.
-        """
-        another = self._another_verdict(level)
-        changes, way = self.changes[another], self.drawn[another].mean(axis=1) - self.current.mean()
-        last = np.where((np.abs(changes) > NO_CHANGE).any(axis=0), np.inf, np.finfo(np.float64).min)
-        order, gains = [], []
-        for _ in range(min(budget, len(self.documents))):
-            gain = np.minimum(way @ changes, last)
-            order.append(int(np.argmax(gain)))
-            gains.append(max(float(gain[order[-1]]), 0.0) / max(np.sqrt(way.size) * np.linalg.norm(way), NO_CHANGE))
-            last[order[-1]] = -np.inf
-            way = way - changes[:, order[-1]]
-        return order, np.array(gains)
-
-    def _another_verdict(self, level: float) -> BoolArray:
-        """The draws whose verdict is not the current one, or that come nearest to it."""
-        low, high = interval_of(self.drawn, level)
-        now = verdict_of(self.current, level)
-        margin = {"better": low, "worse": -high, "undecided": np.minimum(-low, high)}[now]
-        return np.asarray(margin <= max(0.0, float(np.quantile(margin, NEAREST, method="lower"))))
+    def chances(self, level: float = LEVEL) -> dict[str, float]:
+        """The probability of each verdict once all documents are judged."""
+        verdicts = verdicts_of(self.values, level)
+        return {name: float(np.mean(verdicts == name)) for name in VERDICTS}
 
 
 def _reason(pair: JudgedPair, topic: int, document: int) -> str:
@@ -256,17 +226,18 @@ def _reason(pair: JudgedPair, topic: int, document: int) -> str:
     return ", ".join(places)
 
 
-def _notes(verdict: str, expected: str, chances: Mapping[str, float], settled: bool, unjudged: int) -> tuple[str, ...]:
+def _notes(verdict: str, chances: Mapping[str, float], is_enough: bool, unjudged: int) -> tuple[str, ...]:
     def word(name: str) -> str:
         return WORDS.get(name, name)
 
-    note = (
-        f"the verdict on the candidate: {word(verdict)}; {counted(unjudged, 'document')} of the two rankings unjudged"
-    )
-    if settled:
-        return note, "no judgment can change the verdict any more"
-    likely = ", ".join(f"{word(name)} {100 * chance:.0f} %" for name, chance in chances.items())
-    return note, f"with the grades that they probably have: {word(expected)}; once all are judged: {likely}"
+    left = counted(unjudged, "document")
+    if not unjudged:
+        return (f"the verdict on the candidate: {word(verdict)}; all documents of the two rankings are judged",)
+    others = ", ".join(f"{word(name)} {100 * chances[name]:.0f} %" for name in VERDICTS if name != verdict)
+    likely = f"{word(verdict)}, {100 * chances[verdict]:.0f} % ({others})"
+    note = f"expected verdict on the candidate once all is judged: {likely}"
+    rest = f"{left} of the two rankings unjudged"
+    return note, rest + ("; the verdict is probable enough, so none needs to be judged" if is_enough else "")
 
 
 Grades = dict[str, dict[str, float]]

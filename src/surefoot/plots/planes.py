@@ -92,7 +92,8 @@ def risk_reward(
     found = intervals(
         scores, baseline, alpha, measures=("frisk", "freward"), systems=shown, n_resamples=n_resamples, seed=seed
     )
-    points, low, high = (found[column].reshape(-1, 2) for column in ("estimate", "low", "high"))
+    points = found["estimate"].reshape(-1, 2)
+    low, high = (np.where(np.isnan(end), points, end) for end in (found[c].reshape(-1, 2) for c in ("low", "high")))
     named = to_name(shown, points[:, 1] - (1 + alpha) * points[:, 0], label)
     chosen = np.isin(shown, named)
     with canvas(axes, height=2.8) as axes:

@@ -8,14 +8,17 @@ from functools import cached_property
 
 import numpy as np
 
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.io.atomic import digest_of
 from surefoot.judgments.assessors import parse_assessors
+from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.doubt import DRAWS, Doubt, assessors_name, doubt, lost_results, same_rankings, why_no_doubt
 from surefoot.release_gate.finding import (
     SLACK,
     UNCOUNTED,
+    VERDICTS,
     Arrival,
     Finding,
     Groups,
@@ -23,9 +26,10 @@ from surefoot.release_gate.finding import (
     Resolution,
     ScoredPair,
     Verdict,
+    worst_of,
 )
 from surefoot.release_gate.rules import SAMPLE, Rules
-from surefoot.release_gate.seen import FEWEST_QUERIES, SeenChecker
+from surefoot.release_gate.seen import FEW_DEALS, FEWEST_QUERIES, SeenChecker
 from surefoot.release_gate.sequential import SequentialChecker
 from surefoot.release_gate.strict import StrictChecker
 from surefoot.scores import Scores
@@ -132,6 +136,9 @@ class Contract:
 
 MOST_DOCUMENTS = 50
 """How many unjudged documents a finding names."""
+
+HELD = 0.9
+"""The share of draws that must agree on a verdict where language models graded documents."""
 
 FEWEST_DRAWS, CELLS = 20, 200_000
 """The least number of draws of the grades, and the number of differences drawn in all."""
@@ -261,6 +268,8 @@ class Comparison:
         """The findings of the sample rules, as judged; where that rests on unjudged documents, they are undecided."""
         if isinstance(self.checker, StrictChecker) or self.doubt is None:
             return self.checker.findings()
+        if self.doubt.llm is not None:
+            return self._by_draws(self.checker, self.doubt)
         if self.policy.doubted != "none":
             return self.checker.findings(self.doubt.deltas)
         measured = self.checker.findings()
@@ -281,6 +290,50 @@ class Comparison:
             measured, verdict="undecided", sentence=sentence, probability=probability,
             documents=documents[:MOST_DOCUMENTS],
         )  # fmt: skip
+
+    def _by_draws(self, checker: SeenChecker, doubt: Doubt) -> list[Finding]:
+        """The findings with the expected grades; one stands if `HELD` of the draws agree, else it is undecided.
+
+        A draw is what judgments of all documents by people may be. So language models decide only where their
+        calibration leaves hardly any doubt that people would decide alike.
+        """
+        expected = replace(checker, pair=self.pair.with_delta(doubt.expected, doubt.base)).findings()
+        drawn = [
+            replace(checker, pair=self.pair.with_delta(row, doubt.base), deals=FEW_DEALS).findings()
+            for row in doubt.deltas
+        ]
+        return [
+            self._by_most(one, [own.verdict for own in others]) for one, *others in zip(expected, *drawn, strict=True)
+        ]
+
+    def _by_most(self, finding: Finding, drawn: Sequence[Verdict]) -> Finding:
+        verdict = max(VERDICTS, key=drawn.count)
+        share = drawn.count(verdict) / len(drawn)
+        would = {"pass": "pass", "undecided": "be undecided", "fail": "fail"}[verdict]
+        sentence = (
+            f"{finding.sentence} If people judged all documents, it would {would} with a probability of {share:.2f}."
+        )
+        if share >= HELD:
+            return replace(finding, verdict=verdict, sentence=sentence)
+        documents = tuple(one for own in (self.doubt.unjudged if self.doubt else ()) for one in own)
+        probability = drawn.count("pass") / max(1, len(drawn) - drawn.count("undecided"))
+        return replace(
+            finding,
+            verdict="undecided",
+            sentence=sentence,
+            probability=probability,
+            documents=documents[:MOST_DOCUMENTS],
+        )
+
+    def _llm_note(self, llm: FloatArray) -> str:
+        """What the gate would say by the grades of language models only."""
+        delta = llm.mean(axis=0)
+        verdict = worst_of(one.verdict for one in replace(self.checker, pair=self.pair.with_delta(delta)).findings())
+        expected = self.doubt.expected.mean() if self.doubt else np.nan
+        return (
+            f"by the grades of language models only the mean changes by {delta.mean():+.4f}, and the sample rules give "
+            f"{verdict}; {expected:+.4f} is expected of people: a bias of {delta.mean() - expected:+.4f}"
+        )
 
     def _settled(self, finding: Finding) -> Finding:
         """Decide an undecided finding by its probability, if `Rules.decide` asks for it; noise does not fail."""
@@ -349,6 +402,8 @@ class Comparison:
             notes.append("if these are single trials of a random system, nothing can be found: give repeats")
         if self.doubt is not None:
             notes.append(self.doubt.note)
+            if self.doubt.llm is not None:
+                notes += [*JudgedRuns.of(self.scores).notes, self._llm_note(self.doubt.llm)]
         elif self.policy.assessors is not None and not self.is_anchor and self.policy.doubted != "off":
             why = why_no_doubt(self.scores, self.candidate, self.baseline, self.policy.doubted)
             notes.append(f"no grade is in doubt against {self.baseline}: {why}")

@@ -15,7 +15,7 @@ from surefoot.io.atomic import digest_of
 from surefoot.io.files import read_bytes
 from surefoot.judgments.assessors import parse_assessors
 from surefoot.judgments.bounds import ROUNDING, delta_bounds, matters
-from surefoot.judgments.credibility import NO_CHANGE, Assessors, draw_deltas, resolve_assessors
+from surefoot.judgments.credibility import NO_CHANGE, Assessors, draw_values, llm_deltas, resolve_assessors
 from surefoot.judgments.judged_runs import DEEPEST, JudgedPair, JudgedRuns
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.scores import Scores
@@ -30,13 +30,16 @@ class Doubt:
 
     ``deltas`` are joint draws, draws × topics. ``highest`` is the largest difference over all grades of the unjudged
     documents. ``unjudged`` lists for each topic, as (topic, document), the unjudged documents that may change
-    the difference, those of the candidate first.
+    the difference, those of the candidate first. Where language models graded documents, ``base`` is the expected
+    score of the baseline, and ``llm`` are the differences by their grades only, models × topics.
     """
 
     deltas: FloatArray
     highest: FloatArray
     unjudged: tuple[tuple[tuple[str, str], ...], ...]
     note: str
+    base: FloatArray | None = None
+    llm: FloatArray | None = None
 
     @property
     def expected(self) -> FloatArray:
@@ -131,20 +134,24 @@ def doubt(
     pair, columns = runs.pair(candidate, baseline), positions("topic", runs.topics, scores.topics)
     shift = measured - pair.delta[columns]  # 0 unless the measure looks deeper than `JudgedRuns`
     _refuse_changes(pair, columns, shift)
-    model, bounds = GradeModel.of(runs), delta_bounds(pair)
-    deltas = draw_deltas(pair, model, resolve_assessors(given, runs, model), n_draws, seed)[:, columns] + shift
+    model, bounds = GradeModel.of(runs, pair), delta_bounds(pair)
+    values = draw_values(pair, model, resolve_assessors(given, runs, model), n_draws, seed)[..., columns]
+    deltas = values[0] - values[1] + shift
     is_open = ~bounds["exact"] | (bounds.high - bounds.low > ROUNDING)
     unjudged = tuple(_unjudged(pair, topic) if is_open[topic] else () for topic in columns)
     settled = np.array([not documents for documents in unjudged])
-    highest = np.where(settled, measured, bounds.high[columns] + shift)
+    highest, note = np.where(settled, measured, bounds.high[columns] + shift), _note(unjudged, given, n_draws)
+    if runs.llm_qrels:
+        llm = llm_deltas(runs, candidate, baseline)[:, columns]
+        return Doubt(deltas, highest, unjudged, note, values[1].mean(axis=0), llm)
     if given == "none":
         deltas[:, settled] = measured[settled]
-    return Doubt(deltas, highest, unjudged, _note(unjudged, given, n_draws))
+    return Doubt(deltas, highest, unjudged, note)
 
 
 def _is_judged(scores: Scores, candidate: str, baseline: str, given: object) -> bool:
     """Whether no grade is in doubt, as far as the judged fractions show."""
-    if given != "none" or scores.judged is None:
+    if given != "none" or scores.judged is None or (scores.source is not None and scores.source.llm_qrels):
         return False
     judged = scores.judged[[scores.row(candidate), scores.row(baseline)]]
     return bool((np.isnan(judged) | (judged == 1)).all())

@@ -168,9 +168,10 @@ class ScoredPair:
         names = tuple(self.topics[row] for row in rows)
         return ScoredPair(self.candidate, self.baseline, self.measure, names, self.own[rows], self.base[rows], *cut)
 
-    def with_delta(self, delta: FloatArray) -> ScoredPair:
-        """The same baseline with other differences, as other judgments would give them."""
-        return ScoredPair(self.candidate, self.baseline, self.measure, self.topics, self.base + delta, self.base)
+    def with_delta(self, delta: FloatArray, base: FloatArray | None = None) -> ScoredPair:
+        """The same baseline, or one with other scores, with other differences, as other judgments would give them."""
+        base = self.base if base is None else base
+        return ScoredPair(self.candidate, self.baseline, self.measure, self.topics, base + delta, base)
 
     @property
     def is_binary(self) -> bool:

@@ -12,6 +12,7 @@ from surefoot._typing import PathLike
 from surefoot.analysis.segments import NONE, group_topics
 from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
+from surefoot.judgments.credibility import digests_of
 from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged
 from surefoot.release_gate.comparison import Comparison, Policy
 from surefoot.release_gate.doubt import DRAWS
@@ -202,6 +203,7 @@ def _signature(
         trials=sorted(trials) or None,
         segments=None if groups is None else f"{len(groups)}:{digest_of(repr(sorted(groups.items())), 4)}",
         assessors=policy.named_assessors(comparisons),
+        llm=digests_of(comparisons[0][0].source.llm_qrels) if comparisons[0][0].source else None,
         draws=DRAWS if policy.doubted != "off" and any(scores.source for scores, _ in comparisons) else None,
         tries=question.number or None,
         accepted=question.accepted or None,

@@ -113,6 +113,8 @@ class Change:
 class Simulator:
     """Draws test collections; made by `fit` or `standard`, and planted with a known truth by `null` and `change`.
 
+    ``fitted`` is the number of topics that it was fitted to, if it was.
+
     >>> simulator = Simulator.standard(["old", "new"]).change("new", amount=-0.2, fraction=0.1)
     >>> simulator.draw(topics=500, seed=1)
     Scores(2 systems × 500 topics of simulated)
@@ -125,6 +127,7 @@ class Simulator:
     scale: tuple[float, float] = (0.0, 1.0)
     source: str = "built-in margins"
     changes: tuple[Change, ...] = ()
+    fitted: int | None = None
 
     @classmethod
     def fit(cls, scores: Scores) -> Simulator:
@@ -137,6 +140,7 @@ class Simulator:
             scores.measure,
             (min(0.0, float(values.min())), max(1.0, float(values.max()))),
             f"fitted to {listed(scores.systems, most=3)} on {counted(len(scores.topics), 'topic')}",
+            fitted=len(scores.topics),
         )
 
     @classmethod
