@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot._typing import BoolArray
-from surefoot.analysis.evaluate import Evaluation
+from surefoot.analysis.evaluation import Evaluation
 from surefoot.analysis.tests import Pairs, letter_of
 from surefoot.results import Arranged, Column, Highlights
 

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from surefoot._typing import Columns, FloatArray
 from surefoot.analysis.design import Baseline, Design, Population, signature_of
-from surefoot.analysis.evaluate import EvaluateOptions, Evaluation, brief_columns, evaluate
+from surefoot.analysis.evaluate import EvaluateOptions, evaluate
+from surefoot.analysis.evaluation import Evaluation, brief_columns
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.results import Result
 from surefoot.risk.alphas import normalise_alphas

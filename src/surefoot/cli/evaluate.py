@@ -40,7 +40,7 @@ from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot._typing import Progress
-    from surefoot.analysis.evaluate import Evaluation
+    from surefoot.analysis.evaluation import Evaluation
     from surefoot.results import Result
     from surefoot.scores import Scores
 
@@ -121,7 +121,7 @@ def _resampling_progress(scores: list[Scores], arguments: argparse.Namespace) ->
 def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
     """The result with the columns of letters, and side by side, if that was asked for."""
     if arguments.letters and arguments.columns and arguments.columns != ["all"]:
-        from surefoot.analysis.evaluate import letter_columns
+        from surefoot.analysis.evaluation import letter_columns
 
         arguments.columns = letter_columns(arguments.columns)
     if not arguments.side_by_side:
