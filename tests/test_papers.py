@@ -57,6 +57,7 @@ UNRUN = {command for command in COMMANDS if "mslr-web10k" in command or command.
 
 def run(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "200")
     assert main(shlex.split(command)[1:]) == 0
 
 

@@ -59,7 +59,7 @@ def test_ecir2014_runs_like_the_baseline_look_safe(err20: Scores, alpha: float) 
     assert found.notes[-1].endswith("over 48 systems: 0.92")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "judges"])
 def test_each_kind_prints_numbers(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [",".join(map(str, [topic, *row])) for topic, row in zip(SCORES.topics, SCORES.values.T / 3, strict=True)]
     table = tmp_path / "scores.csv"

@@ -184,7 +184,7 @@ def test_the_baseline_of_the_validation_queries(folder, capsys):
 
 
 def test_the_current_ranking_as_baseline(folder):
-    for index, name in enumerate(("order", "rank:2", "-feature:2")):
+    for index, name in enumerate(("order", "-feature:2")):
         typed = ["train", "--train", "train.txt", "-o", f"model{index}", *QUICK, "--trees", "2", "--baseline", name]
         assert main(typed) == 0
         assert load_model(f"model{index}").card["baselines"] == [name]

@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+from surefoot import _native
 from surefoot.errors import SurefootError
 from tests.fuzz.commands import OPTIONS
 from tests.fuzz.formats import FORMATS, Format
@@ -106,10 +108,10 @@ def is_right(found: Any, slow: Callable[[Any], Any], given: Any) -> bool:
 
 @contextmanager
 def printed() -> Iterator[list[str]]:
-    """The lines that anybody, native code too, prints to the descriptor of standard error; warnings are errors."""
+    """The lines that a command, native code included, prints to standard error; warnings are errors."""
     lines: list[str] = []
     own = os.dup(2)
-    with tempfile.TemporaryFile() as file, warnings.catch_warnings():
+    with tempfile.TemporaryFile() as file, warnings.catch_warnings(), patch.object(_native, "in_command", True):
         warnings.simplefilter("error")
         os.dup2(file.fileno(), 2)
         try:

@@ -104,7 +104,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         Examples
         --------
         >>> RiskRanker.safe(n_bags=4).guard
-        'trees'
+        'second-stage'
         """
         return cls.from_settings(SAFE, **changes)
 
