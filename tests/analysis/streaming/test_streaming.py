@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from surefoot import Scores, SurefootError, evaluate
@@ -85,6 +85,7 @@ partitions = st.tuples(
 
 @pytest.mark.parametrize("layout", [wide, long])
 @given(drawn=partitions, baseline=st.sampled_from(["base", "MEAN", "MEDIAN", "MAX", None]))
+@example(drawn=(547, 38, [], 1, 1), baseline="MEAN")
 @settings(max_examples=25)
 def test_any_partition_gives_what_memory_gives(layout, drawn, baseline, tmp_path_factory) -> None:
     seed, topics, borders, rows, cells = drawn

@@ -134,7 +134,10 @@ def _first(dataset: Dataset, baseline: str | None, batch: Batch) -> FirstPass:
 def _baseline_row(dataset: Dataset, matrix: FloatArray, baseline: str | None) -> FloatArray | None:
     if baseline is None or not matrix.shape[1]:
         return None
-    return VIRTUAL[baseline](matrix) if baseline in VIRTUAL else matrix[dataset.systems.index(baseline)]
+    if baseline not in VIRTUAL:
+        return matrix[dataset.systems.index(baseline)]
+    by_name = sorted(range(len(matrix)), key=dataset.systems.__getitem__)  # sums round by position
+    return VIRTUAL[baseline](matrix[by_name])
 
 
 def _complete(dataset: Dataset, matrix: FloatArray) -> FloatArray:
