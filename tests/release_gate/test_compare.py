@@ -65,12 +65,33 @@ def test_compare_gate_report_and_judge_agree_in_words(
         ((4, 0.5, 0.5, 2, 2, 0, 0), "is as good as old on average (RR 0.5000 → 0.5000, +0.0000), and 2 of 4 queries "
          "got worse, none of them by more than a fifth"),
         ((4, 0.5, 0.5, 0, 0, 4, 0), "scores as old on all of 4 queries"),
-        ((4, 0.5, 0.6, 4, 0, 0, 0, None, 0.3), "+0.1000, which may be noise), and no query got worse"),
-        ((4, 0.5, 0.6, 4, 0, 0, 0, None, 0.01), "+0.1000), and no query got worse"),
+        ((4, 0.5, 0.6, 4, 0, 0, 0), "+0.1000), and no query got worse"),
+        ((4, 0.5, 0.4, 1, 3, 0, 3), "3 of 4 queries got worse, all of them by more than a fifth"),
+        ((4, 0.5, 0.6, 3, 1, 0, 1), "1 of 4 queries got worse, by more than a fifth"),
     ],
 )  # fmt: skip
 def test_what_changed_in_words(change: tuple[float, ...], words: str) -> None:
-    assert words in str(Change("RR", "old", *change))  # type: ignore[arg-type]
+    assert words in Change("RR", "old", *change).words()  # type: ignore[arg-type]
+
+
+def test_the_sentence_says_noise_only_where_the_mean_may_be_noise() -> None:
+    assert "+0.1000, which may be noise), and no" in Change("RR", "old", 4, 0.5, 0.6, 4, 0, 0, 0).words(noise=True)
+    random = np.random.default_rng(3)
+    old = random.uniform(0.4, 0.8, 12)
+    for shift in (-0.3, -0.05, 0.05):
+        scores = Scores([old, old + shift * random.choice([0.0, 1.0, 1.0], 12)], ["old", "new"], range(12))
+        result = sf.gate(scores, "old", candidate="new")
+        failed = [one.rule for one in result.findings if one.verdict == "fail"]
+        assert not ("mean" in failed and "may be noise" in result.sentence())
+
+
+def test_the_sentence_of_several_baselines_is_about_the_one_that_decides() -> None:
+    base = np.random.default_rng(0).uniform(0.4, 0.6, 60)
+    scores = Scores([base - 0.3, base + 0.3, base], ["low", "high", "new"], range(60))
+    result = sf.gate(scores, ["low", "high"], candidate="new")
+    assert result.verdict == "fail"
+    assert result.sentence().startswith("new is worse than high")
+    assert result.sentence(result.changes[0]).endswith("; this comparison passes.")
 
 
 def two(shift: float, queries: int = 60) -> Scores:

@@ -195,6 +195,7 @@ def run_report(arguments: argparse.Namespace) -> int:
     """Write an interactive page."""
     from surefoot.io.atomic import write_text
     from surefoot.io.small_files import read_segments
+    from surefoot.release_gate.config import read_options
     from surefoot.show.report import report
 
     segments = read_segments(arguments.segments, arguments.segment_by) if arguments.segments else None
@@ -208,6 +209,7 @@ def run_report(arguments: argparse.Namespace) -> int:
         queries=inputs.load_queries(arguments),
         rankings=_rankings(arguments),
         credible=_credible(arguments, scores),
+        rules=read_options().rules,
     )
     write_text(arguments.output, page)
     return 0

@@ -64,7 +64,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     from surefoot.release_gate.config import read_options
     from surefoot.release_gate.render import render_compared
 
-    options = replace(read_options(), ratchet=None, holdout=0.0)
+    options = replace(read_options(), ratchet=None, sequential=None, holdout=0.0)
     scores, (baseline, candidate), files = _pair(arguments)
     with progress("Testing the rules", log="none"):
         result = replace(options, baseline=[baseline], candidate=candidate).run([scores]).result

@@ -92,6 +92,7 @@ def _judge(arguments: argparse.Namespace) -> int:
     from surefoot.effectiveness import score_runs
     from surefoot.judgments.judged_runs import JudgedRuns
     from surefoot.judgments.next_judgments import next_judgments
+    from surefoot.release_gate.config import read_options
     from surefoot.release_gate.gate import gate
 
     with progress("Reading runs", log="none"):
@@ -117,7 +118,8 @@ def _judge(arguments: argparse.Namespace) -> int:
         _write_rows(rows, arguments.output)
     if arguments.page and len(rows):
         _write_page(rows, range(runs.levels), arguments.page)
-    for note in (gate(scores, arguments.baseline, candidate=arguments.candidate).sentence(), *found.notes):
+    decided = gate(scores, arguments.baseline, candidate=arguments.candidate, rules=read_options().rules)
+    for note in (decided.sentence(), *found.notes):
         print(note, file=sys.stderr)
     return 0
 

@@ -232,12 +232,12 @@ def _notes(verdict: str, chances: Mapping[str, float], is_enough: bool, unjudged
 
     left = counted(unjudged, "document")
     if not unjudged:
-        return (f"the verdict on the candidate: {word(verdict)}; all documents of the two rankings are judged",)
+        return (f"U_Risk of the candidate: {word(verdict)}; all documents of the two rankings are judged",)
     others = ", ".join(f"{word(name)} {100 * chances[name]:.0f} %" for name in VERDICTS if name != verdict)
     likely = f"{word(verdict)}, {100 * chances[verdict]:.0f} % ({others})"
-    note = f"expected verdict on the candidate once all is judged: {likely}"
+    note = f"U_Risk of the candidate once all is judged: {likely}"
     rest = f"{left} of the two rankings unjudged"
-    return note, rest + ("; the verdict is probable enough, so none needs to be judged" if is_enough else "")
+    return note, rest + ("; this is probable enough, so none needs to be judged" if is_enough else "")
 
 
 Grades = dict[str, dict[str, float]]

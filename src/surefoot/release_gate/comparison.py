@@ -35,9 +35,6 @@ from surefoot.release_gate.strict import StrictChecker
 from surefoot.scores import Scores
 from surefoot.stats.repeats import spread_of_trials
 
-MOST_DOCUMENTS = 50
-"""How many unjudged documents a finding names."""
-
 HELD = 0.9
 """The share of draws that must agree on a verdict where language models graded documents."""
 
@@ -151,6 +148,13 @@ class Comparison:
             self.scores, self.candidate, self.baseline, self.policy.doubted, n_draws=draws, seed=self.policy.seed
         )
 
+    @property
+    def expected_pair(self) -> ScoredPair:
+        """The scores as judged, or as expected of people where language models graded documents."""
+        if self.doubt is None or self.doubt.llm is None:
+            return self.pair
+        return self.pair.with_delta(self.doubt.expected, self.doubt.base)
+
     def findings(self) -> list[Finding]:
         """What the rules found."""
         emptied = lost_results(self.scores, self.candidate, self.baseline) if self.rules.evidence == "seen" else None
@@ -187,10 +191,7 @@ class Comparison:
         count = counted(len(documents), "unjudged document")
         sentence = f"{measured.sentence} But with the expected grades of {count} it would {would}."
         probability = min(expected.probability or 0.0, 0.49) if measured.verdict == "fail" else expected.probability
-        return replace(
-            measured, verdict="undecided", sentence=sentence, probability=probability,
-            documents=documents[:MOST_DOCUMENTS],
-        )  # fmt: skip
+        return replace(measured, verdict="undecided", sentence=sentence, probability=probability, documents=documents)
 
     def _by_draws(self, checker: SeenChecker, doubt: Doubt) -> list[Finding]:
         """The findings with the expected grades; one stands if `HELD` of the draws agree, else it is undecided.
@@ -198,7 +199,7 @@ class Comparison:
         A draw is what judgments of all documents by people may be. So language models decide only where their
         calibration leaves hardly any doubt that people would decide alike.
         """
-        expected = replace(checker, pair=self.pair.with_delta(doubt.expected, doubt.base)).findings()
+        expected = replace(checker, pair=self.expected_pair).findings()
         drawn = [
             replace(checker, pair=self.pair.with_delta(row, doubt.base), deals=FEW_DEALS).findings()
             for row in doubt.deltas
@@ -223,7 +224,7 @@ class Comparison:
             verdict="undecided",
             sentence=sentence,
             probability=probability,
-            documents=documents[:MOST_DOCUMENTS],
+            documents=documents,
         )
 
     def _llm_note(self, llm: FloatArray) -> str:

@@ -97,22 +97,32 @@ class Resolution:
     @property
     def brief(self) -> str:
         """What so many queries can show, as a clause."""
+        if self.smallest_loss is None and self.needed is not None:
+            return f"a candidate without effect passes after {self._needed} queries"
         if self.smallest_loss is None or self.queries < self.fewest:
             return f"a pass needs at least {counted(self.fewest, 'query')}"
         return f"{counted(self.queries, 'query')} can show losses of {self.smallest_loss:.2f} or more"
 
     def __str__(self) -> str:
         if self.smallest_loss is None and self.needed is not None:
-            about = f"about {self.needed:,}" if self.needed < MOST_QUERIES else f"more than {MOST_QUERIES:,}"
-            return f"A candidate without effect and with differences of this spread passes after {about} queries."
+            return (
+                f"A candidate without effect and with differences of this spread passes after {self._needed} queries."
+            )
         fewest = f"A pass needs at least {counted(self.fewest, 'query')}"
         if self.smallest_loss is None or not self.tolerance:
             return f"{fewest}; there are {self.queries:,}."
+        if self.queries < self.fewest:
+            return f"{fewest}."
         return (
-            f"{counted(self.queries, 'query')} with differences of this spread can show a loss of "
-            f"{self.smallest_loss:.3f} or more; for a tolerance of {self.tolerance:g} you need about {self.needed:,}. "
-            f"{fewest}."
+            f"{counted(self.queries, 'query')} with differences of this spread show a loss of {self.smallest_loss:.3f} "
+            f"in 80 % of gates; for a tolerance of {self.tolerance:g}, a candidate without effect passes in 80 % from "
+            f"{self._needed} queries on. {fewest}."
         )
+
+    @property
+    def _needed(self) -> str:
+        needed = self.needed or 0
+        return f"about {needed:,}" if needed < MOST_QUERIES else f"more than {MOST_QUERIES:,}"
 
 
 @dataclass(frozen=True)

@@ -148,8 +148,8 @@ def gate_all(
         evidence=rules.evidence,
         undecided=rules.undecided,
         findings=findings,
-        changes=tuple(Change.of(one.pair, one.noise[1] if one.noise else None) for one in found),
-        worst=tuple(query for one in found for query in _worst(one.pair)),
+        changes=tuple(Change.of(one.expected_pair, one.noise[1] if one.noise else None) for one in found),
+        worst=tuple(query for one in found for query in _worst(one.expected_pair)),
         resolution=found[0].resolution(),
         needs_repeats=any(one.needs_repeats for one in found),
         notes=tuple(dict.fromkeys([*notes, *_notes(groups[0]), *policy.notes(comparisons, candidate), *own_notes])),
@@ -172,6 +172,8 @@ def refuse_unprotected(parts: Sequence[Scores], rules: Rules) -> None:
 def _validate(scores: Scores, baseline: str, candidate: str, rules: Rules) -> None:
     if candidate == baseline:
         raise SurefootError(f"{candidate} is its own baseline, so there is nothing to compare; name another")
+    if rules.evidence != "seen" and scores.source is not None and scores.source.llm_qrels:
+        raise SurefootError(f"{rules.evidence} evidence takes the judgments as facts; leave out llm_qrels")
     change = float(np.abs(scores[candidate] - scores.baseline(baseline)).max())
     if change > rules.largest_change + SLACK:
         raise SurefootError(

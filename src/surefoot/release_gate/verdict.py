@@ -49,18 +49,22 @@ class Change:
             None if np.isnan(p) else p,
         )  # fmt: skip
 
-    def __str__(self) -> str:
-        """What became of the average and of single queries, to follow the candidate's name."""
+    def words(self, noise: bool = False) -> str:
+        """What became of the average and of single queries, to follow the candidate's name.
+
+        ``noise``: whether the change of the mean may be noise.
+        """
         moved, queries = self.candidate_mean - self.baseline_mean, counted(self.topics, "query")
         if self.ties == self.topics:
             return f"scores as {self.baseline} on all of {queries} ({self.measure} {self.baseline_mean:.4f})"
         word = "is as good as" if abs(moved) < SHOWN else "is better than" if moved > 0 else "is worse than"
-        unsure = ", which may be noise" if abs(moved) >= SHOWN and (self.p or 0.0) >= LEVEL else ""
+        unsure = ", which may be noise" if noise and abs(moved) >= SHOWN else ""
         means = f"{self.measure} {self.baseline_mean:.4f} → {self.candidate_mean:.4f}, {moved:+z.4f}{unsure}"
         worse = f"{self.losses:,} of {queries}" if self.losses else "no query"
-        large = f", {self.loss20:,} of them by more than a fifth" if self.losses > 1 else ""
-        if self.losses and not self.loss20:
-            large = ", none of them by more than a fifth" if self.losses > 1 else ", and not by more than a fifth"
+        many = "none" if not self.loss20 else "all" if self.loss20 == self.losses else f"{self.loss20:,}"
+        large = f", {many} of them by more than a fifth" if self.losses > 1 else ""
+        if self.losses == 1:
+            large = f", {'by' if self.loss20 else 'and not by'} more than a fifth"
         join = "but" if moved > 0 and self.losses else "and"
         return f"{word} {self.baseline} on average ({means}), {join} {worse} got worse{large}"
 
@@ -172,17 +176,25 @@ class GateResult(Result):
     def sentence(self, change: Change | None = None) -> str:
         """The answer in one sentence: the average, the queries that got worse, and whether the evidence is enough.
 
-        It is about one comparison, the first unless another is given. Every command and page that judges a pair of
-        systems takes its words from here.
+        It is about one comparison, unless another is given the one that decides. Every command and page that judges a
+        pair of systems takes its words from here.
         """
-        change = change or self.changes[0]
-        return f"{self.candidate} {change}; {self._decision(change)}."
+        change = change or self._deciding_change
+        failed = any(one.rule == "mean" and one.verdict == "fail" for one in self.against(change))
+        noise = not failed and (change.p or 0.0) >= LEVEL
+        return f"{self.candidate} {change.words(noise)}; {self._decision(change)}."
+
+    @property
+    def _deciding_change(self) -> Change:
+        found = None if self.verdict == "pass" else self.deciding
+        same = (one for one in self.changes if found and (one.measure, one.baseline) == (found.measure, found.baseline))
+        return next(same, self.changes[0])
 
     def _decision(self, change: Change) -> str:
         """The verdict on one comparison as a clause, with the reason unless it is a pass."""
         findings = self.against(change)
         if worst_of(one.verdict for one in findings) == "pass":
-            return "it may ship"
+            return "it may ship" if self.verdict == "pass" else "this comparison passes"
         found = deciding(findings)
         if found.verdict == "fail":
             return f"it should not ship: {_clause(found.sentence)}"
@@ -222,7 +234,9 @@ class GateResult(Result):
         if self.verdict == "undecided":
             return self._more_evidence()
         if self.deciding.rule in CONTRACT:
-            queries = self.deciding.where or "QUERY"
+            from shlex import quote
+
+            queries = quote(self.deciding.where or "QUERY")
             return f'Repair these queries, or accept the loss: surefoot gate ... --acknowledge {queries} --why "..."'
         return "Look at the queries that lost most: surefoot explore, with the same inputs."
 

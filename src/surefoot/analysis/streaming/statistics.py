@@ -135,7 +135,7 @@ def _baseline_row(dataset: Dataset, matrix: FloatArray, baseline: str | None) ->
     if baseline is None or not matrix.shape[1]:
         return None
     if baseline not in VIRTUAL:
-        return matrix[dataset.systems.index(baseline)]
+        return np.asarray(matrix[dataset.systems.index(baseline)])
     by_name = sorted(range(len(matrix)), key=dataset.systems.__getitem__)  # sums round by position
     return VIRTUAL[baseline](matrix[by_name])
 

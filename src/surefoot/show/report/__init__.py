@@ -14,6 +14,7 @@ from surefoot._version import __version__
 from surefoot.analysis.segments import group_topics
 from surefoot.errors import SurefootError
 from surefoot.judgments.credibility import Credibility, count_real_losses
+from surefoot.release_gate.rules import RulesLike
 from surefoot.risk import validate_alpha
 from surefoot.scores import VIRTUAL, Scores
 from surefoot.show.html import self_contained
@@ -42,6 +43,7 @@ def report(
     queries: Mapping[str, str] | None = None,
     rankings: Rankings | None = None,
     credible: Sequence[Credibility] = (),
+    rules: RulesLike | None = None,
 ) -> str:
     """An interactive HTML page that compares every system with any baseline at any alpha.
 
@@ -69,6 +71,8 @@ def report(
     credible
         The credibility of the comparison that the page opens with, of one or more of the measures. Then the page shows
         how likely each query's loss is one for another assessor too.
+    rules
+        The rules of the gate, whose sentence is the heading if a candidate is named; the defaults if None.
 
     Returns
     -------
@@ -84,7 +88,7 @@ def report(
     several = [scores] if isinstance(scores, Scores) else list(scores)
     if not several:
         raise SurefootError("a report needs scores of at least one measure")
-    data = payload(several, baseline, candidate, alpha, segments, queries, rankings, credible)
+    data = payload(several, baseline, candidate, alpha, segments, queries, rankings, credible, rules)
     return self_contained("surefoot.show.report", SCRIPTS, data)
 
 
@@ -97,6 +101,7 @@ def payload(
     queries: Mapping[str, str] | None,
     rankings: Rankings | None,
     credible: Sequence[Credibility],
+    rules: RulesLike | None = None,
 ) -> dict[str, Any]:
     """The data of the page, as values that JSON can hold; the first scores are those that it opens with."""
     first = scores[0]
@@ -109,7 +114,7 @@ def payload(
         "texts": None if queries is None else [queries.get(topic, "") for topic in first.topics],
         "documents": None if rankings is None else _documents(rankings, scores, start),
         "start": start,
-        "decision": _decision(first, start),
+        "decision": _decision(first, start, rules),
         "largest_alpha": LARGEST_ALPHA,
         "level": LEVEL,
         "critical": critical_value(len(first.topics)) if len(first.topics) > 1 else None,
@@ -189,14 +194,14 @@ def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: f
     return {"system": system, "baseline": baseline, "alpha": alpha, "planned": candidate is not None}
 
 
-def _decision(scores: Scores, start: Mapping[str, Any]) -> str | None:
+def _decision(scores: Scores, start: Mapping[str, Any], rules: RulesLike | None) -> str | None:
     """The gate's sentence on the comparison that the page opens with; None if the page chose the candidate itself."""
     from surefoot.release_gate.gate import gate
 
     if not start["planned"]:
         return None
     try:
-        return gate(scores, start["baseline"], candidate=start["system"]).sentence()
+        return gate(scores, start["baseline"], candidate=start["system"], rules=rules).sentence()
     except SurefootError:  # a measure with another range than 0 to 1
         return None
 
