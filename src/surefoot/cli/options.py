@@ -93,13 +93,13 @@ class Once(argparse.Action):
 
 
 class NewFile(str):
-    """A file to be written. An existing one is overwritten only with ``--force``."""
+    """A file to be written, or ``-``, standard output. An existing file is overwritten only with ``--force``."""
 
     __slots__ = ()
 
     def exists(self) -> bool:
         """Whether writing would overwrite it; pipes and devices are written to, not replaced."""
-        return os.path.isfile(self)  # noqa: PTH113 (pathlib is slow to load)
+        return self != "-" and os.path.isfile(self)  # noqa: PTH113 (pathlib is slow to load)
 
 
 class NewModel(NewFile):
