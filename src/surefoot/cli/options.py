@@ -206,7 +206,7 @@ TABLE = grouped(
     option("--columns", type=names, metavar="LIST",
            help="columns to show, by comma, or all (default: all; the main ones in a table of evaluate); evaluate adds "
            "correlation, rank_urisk, se_jackknife_urisk"),
-    option("--caption", metavar="TEXT", help="caption of a LaTeX table, which becomes a float"),
+    option("--caption", metavar="TEXT", help="caption of a LaTeX table, which becomes a float; %% _ # & are escaped"),
     option("--label", metavar="NAME", help="label of a LaTeX table"),
 )  # fmt: skip
 """How to print a table."""
