@@ -98,6 +98,8 @@ def test_a_selection_keeps_what_was_stressed_in_the_whole():
 
 
 def test_latex_floats():
+    words = Result("demo", {"a": [1.0]}).to_latex(caption=r"U_Risk of 5 % & $x_1$, \% as in \ref{tab_a}.")
+    assert r"\caption{U\_Risk of 5 \% \& $x_1$, \% as in \ref{tab_a}.}" in words
     text = Result("demo", {"a_b": [1.0]}).to_latex(caption="The $U$ of 5\\,\\%.", label="tab:u")
     assert text.splitlines()[:5] == [
         r"\begin{table}",

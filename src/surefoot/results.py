@@ -98,7 +98,7 @@ class Result:
     ) -> str:
         """The rows as a LaTeX table of the package booktabs: all columns, or those named.
 
-        With a caption or a label it is a float; both are LaTeX and written as they are.
+        With a caption or a label it is a float; both are LaTeX. ``% _ # &`` in the words of the caption are escaped.
         """
         from surefoot.show.tables import render
 

@@ -25,6 +25,7 @@ def test_probabilities_say_what_the_scores_do(scores: Scores) -> None:
     assert rows["good"]["p_better"] > 0.99 > 0.01 > rows["bad"]["p_better"]
     assert rows["bad"]["p_loses"] > 0.9 > 0.1 > rows["good"]["p_loses"]
     assert rows["old"]["urisk_predicted"] == 0
+    assert rows["old"]["p_better"] is rows["old"]["p_loses"] is None
     for row in rows.values():
         assert row["shrunken_low"] < row["shrunken"] < row["shrunken_high"]
 
@@ -53,3 +54,9 @@ def test_the_command_gives_the_same(scores: Scores, tmp_path: Path, capsys: pyte
 def test_a_share_of_all_topics_is_refused(scores: Scores) -> None:
     with pytest.raises(SurefootError, match="from 0 to below 1"):
         bayes(scores, "old", loses_on=1)
+
+
+@pytest.mark.parametrize("options", [{"n_draws": 0}, {"n_draws": 1.5}, {"level": 0}, {"level": 2}, {"seed": -1}])
+def test_bad_settings_are_refused_by_their_name(scores: Scores, options: dict[str, float]) -> None:
+    with pytest.raises(SurefootError, match=next(iter(options))):
+        bayes(scores, "old", **{"n_draws": 10, **options})

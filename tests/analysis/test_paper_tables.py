@@ -124,6 +124,37 @@ def test_letters_from_evaluate_and_latex(scores):
     assert "\\caption" not in evaluate(scores, "a").to_latex()
 
 
+def test_more_letters_than_the_alphabet_are_parted_by_commas():
+    random = np.random.default_rng(0)
+    values = np.linspace(0.9, 0.1, 28)[:, None] + random.normal(0, 0.001, (28, 20))
+    many = Scores(values, [f"s{number:02}" for number in range(28)], range(20))
+    found = evaluate(many, letters=True)
+    assert found["better_than"][0] == ",".join([*"bcdefghijklmnopqrstuvwxyz", "aa", "ab"])
+    assert "$^{ab}$" in found.to_latex()
+    assert evaluate(many.select(many.systems[:26]), letters=True)["better_than"][0] == "bcdefghijklmnopqrstuvwxyz"
+
+
+def test_letters_are_corrected_without_a_baseline(scores):
+    found = evaluate(scores, letters=True, correct="bh")
+    assert found["better_than"].tolist() == evaluate(scores, "a", letters=True, correct="bh")["better_than"].tolist()
+    assert "correct=bh" in found.signature
+    assert "p_bh" not in found.columns
+    with pytest.raises(SurefootError, match="need a baseline"):
+        evaluate(scores, correct="bh")
+
+
+def test_a_caption_without_latex_is_refused(tmp_path, capsys):
+    from surefoot.cli import main
+
+    table = tmp_path / "s.csv"
+    table.write_text("topic,a,b\n1,0.1,0.2\n2,0.3,0.5\n3,0.2,0.1\n")
+    words = ["evaluate", "--scores", str(table), "--caption", "My_table"]
+    assert main(words) == 2
+    assert "--format latex" in capsys.readouterr().err
+    assert main([*words, "-o", str(tmp_path / "t.tex")]) == 0
+    assert r"\caption{My\_table}" in (tmp_path / "t.tex").read_text()
+
+
 def test_the_command_takes_several_baselines(tmp_path, capsys, scores):
     import json
 

@@ -130,6 +130,12 @@ def test_it_goes_on_after_the_queries_that_are_done(server, ask, tmp_path, capsy
     assert "another request" in capsys.readouterr().err
 
 
+def test_nothing_is_kept_before_the_first_answer(server, ask, tmp_path):
+    server.behave = lambda handler: handler.answer(404)
+    assert ask() == 2
+    assert not (tmp_path / "new.run.partial").exists()
+
+
 def test_a_redirect_is_not_followed(server, ask, capsys):
     server.behave = lambda handler: handler.answer(302, Location="http://127.0.0.1:1/elsewhere")
     assert ask() == 2

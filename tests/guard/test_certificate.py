@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from surefoot.errors import SurefootError
-from surefoot.guard.certificate import PATH, TAIL, Budget, certify, queries_needed
+from surefoot.guard.certificate import PATH, TAIL, THRESHOLDS, Budget, certify, queries_needed
 from surefoot.guard.fitting import fit_guard
-from surefoot.stats.betting import betting_p_value
+from surefoot.stats.betting import betting_p_value, fixed_capital
 
 
 def population(seed=0, size=4000):
@@ -197,3 +197,17 @@ def test_why_a_guard_is_what_it_is_tells_of_the_promise(limit, ending):
 def test_budgets_that_are_none(words, message):
     with pytest.raises(SurefootError, match=message):
         Budget(**words)
+
+
+def test_the_test_of_the_tail_averages_bets_before_the_maximum():
+    b, c = population(size=300)
+    loss, limit = np.maximum(b - c, 0), 0.3
+    paths = []
+    for threshold in limit * np.arange(THRESHOLDS) / THRESHOLDS:
+        x = np.maximum(loss - threshold, 0) / (1 - threshold)
+        mean = TAIL * (limit - threshold) / (1 - threshold)
+        paths.append(np.exp(fixed_capital(x, mean, 0.1)))
+        assert np.exp(-max(np.log(paths[-1]).max(), 0)) == pytest.approx(float(betting_p_value(x, mean)))
+    found = Budget(limit, "tail").p_value(c, b)
+    assert found == pytest.approx(1 / np.mean(paths, axis=0).max())
+    assert 1 / np.mean([path.max() for path in paths]) < found < 1

@@ -40,7 +40,7 @@ def test_the_table_has_a_row_for_each_kind_and_the_choice(fit):
         assert row["frisk_low"] <= row["frisk_change"] <= row["frisk_high"]
         assert row["mean_change"] == pytest.approx(x.mean() - fit.outcomes["none"].mean())
     assert fit["frisk_high"][-1] < 0
-    assert "after shrinkage" in fit.why
+    assert "after shrinkage; before shrinkage, on the queries that chose it: +" in fit.why
     assert fit.guard.card["measure"] == "ndcg@10"
 
 

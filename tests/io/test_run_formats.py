@@ -81,7 +81,7 @@ def test_runs(tmp_path, name, content):
     path.write_text(content)
     run = read_run(path)
     assert rows(run) == RUN
-    assert run.name == name.rpartition(".")[0] or name == "table.csv"
+    assert run.name == name.rpartition(".")[0]
 
 
 def test_hits_without_scores_keep_their_order(tmp_path):

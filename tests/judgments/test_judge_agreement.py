@@ -68,3 +68,20 @@ def test_judges_without_a_common_document_are_refused(tmp_path, capsys):
         judge_agreement(a, b)
     assert main(["agreement", "judges", str(a)]) == 2
     assert "two judges" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("error")
+def test_runs_without_losses_give_undefined_values_and_no_warning():
+    judge = {topic: {"d1": 1, "d2": 0} for topic in ("q1", "q2", "q3")}
+    run = {topic: {"d1": 2.0, "d2": 1.0} for topic in judge}
+    found = judge_agreement(judge, judge, {"old": run, "new": run}, n_resamples=10)
+    assert np.isnan(found["value"][found["statistic"] == "recall of losses"]).all()
+    assert np.isnan(found["low"][found["statistic"] == "ratio of F_Risk"]).all()
+    lost = {"old": run, "new": {**run, "q1": {"d1": 1.0, "d2": 2.0}}}
+    judge_agreement({**judge, "q1": {"d1": 0, "d2": 0}}, judge, lost, n_resamples=10)
+
+
+def test_different_scales_are_noted():
+    first, second = {"q": {"d1": 1, "d2": 0}}, {"q": {"d1": 3, "d2": 0}}
+    assert any("largest grades are 1 and 3" in note for note in judge_agreement(first, second, n_resamples=5).notes)
+    assert not any("largest grades" in note for note in judge_agreement(first, first, n_resamples=5).notes)

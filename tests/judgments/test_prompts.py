@@ -47,16 +47,64 @@ def test_answers_come_back_as_qrels(tmp_path, capsys):
     assert "leave out runs and --qrels" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("line", ["{", '{"topic": "q"}', answer("q", "d", "no number"), "3", '{"custom_id": "q"}'])
+def read(*lines):
+    return read_answers("answers.jsonl", "\n".join(lines).encode())
+
+
+def graded(grade, topic="q", document="d"):
+    return json.dumps({"topic": topic, "document": document, "grade": grade})
+
+
+NOT_ANSWERS = ["{", '{"topic": "q"}', answer("q", "d", "no number"), "3", "null", '{"custom_id": "q"}', "[" * 9999]
+
+
+@pytest.mark.parametrize("line", [*NOT_ANSWERS, answer("q", "d", "grade: 2.5"), answer("q", "d", "grade: -3")])
 def test_bad_answers_are_refused_with_their_line(line):
-    with pytest.raises(SurefootError, match=r"answers.jsonl:2: expected"):
-        read_answers("answers.jsonl", [answer("q", "e", "Score: 1"), line])
+    with pytest.raises(SurefootError, match=r'answers.jsonl:2: expected {"topic"'):
+        read(answer("q", "e", "Score: 1"), line)
+
+
+@pytest.mark.parametrize("grade", [2.7, True, -3, 99, None, [1]])
+def test_grades_beyond_the_scale_are_refused(grade):
+    with pytest.raises(SurefootError, match=r"answers.jsonl:2: expected a whole number from 0 to 3 as the grade"):
+        read(graded(1, document="e"), graded(grade))
+    with pytest.raises(SurefootError, match="found 7"):
+        read(answer("q", "d", "grade: 7"))
 
 
 def test_two_grades_and_absent_texts_are_refused():
     with pytest.raises(SurefootError, match="two grades"):
-        read_answers("a", [answer("q", "d", "grade: 1"), answer("q", "d", "**grade**: 2")])
+        read(answer("q", "d", "grade: 1"), answer("q", "d", "**grade**: 2"))
     with pytest.raises(SurefootError, match="no answers"):
-        read_answers("a", [""])
+        read("")
+    for names in (("a b", "d"), ("q", ""), ("q", "d\n")):
+        with pytest.raises(SurefootError, match=r"answers.jsonl:1: .*can't have blanks"):
+            read(graded(1, *names))
     with pytest.raises(SurefootError, match="no text of d"):
         list(prompt_lines([("q", "d")], {"q": "x"}, {}, "m"))
+
+
+def test_the_word_grade_goes_first():
+    assert read(answer("q", "d", "Grade 3?\nGrade: 1. On a usual scale: Score 2/3"))[0] == {"q": {"d": 1}}
+
+
+def test_failed_requests_are_counted(tmp_path, capsys):
+    error = {"error": {"message": "too long"}}
+    lines = [
+        graded(2),
+        json.dumps({"custom_id": '["q", "e"]', "response": None, **error}),
+        json.dumps({"custom_id": '["q", "f"]', "response": {"status_code": 400, "body": error}, "error": None}),
+        answer("q", "g", "A line\u2028and a line. grade: 0").replace("\\u2028", "\u2028"),
+    ]
+    assert read(*lines) == ({"q": {"d": 2, "g": 0}}, 2)
+    with pytest.raises(SurefootError, match="no answers; 1 request failed"):
+        read(lines[1])
+    file = tmp_path / "answers.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert main(["judge", "--merge", str(file), "-o", "-"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "q 0 d 2\nq 0 g 0\n"
+    assert "2 grades; 2 requests failed" in err
+    file.write_bytes(b"\n" + graded("1").encode().replace(b'"q"', b'"\xe9"'))
+    assert main(["judge", "--merge", str(file), "-o", "-"]) == 2
+    assert "answers.jsonl:2: expected UTF-8" in capsys.readouterr().err

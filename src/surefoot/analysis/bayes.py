@@ -14,7 +14,7 @@ from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.functions import urisk
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bayes import Posterior, posterior
-from surefoot.stats.inference import LEVEL
+from surefoot.stats.inference import LEVEL, validate_level
 
 PREDICTED = 1000
 """Draws of whole tables of predicted scores."""
@@ -60,7 +60,7 @@ def bayes(
     Result
         For each system and alpha: ``mean``, its shrunken mean with an interval, ``p_better`` (the probability that its
         shrunken mean is above the baseline's), ``p_loses`` (that it loses on more than the share of the topics, if all
-        were scored again) and the predicted U_Risk with its interval.
+        were scored again) and the predicted U_Risk with its interval. Both probabilities of the baseline are NaN.
 
     Examples
     --------
@@ -75,12 +75,13 @@ def bayes(
     if not 0 <= loses_on < 1:
         raise SurefootError(f"the share of topics that p_loses is about lies from 0 to below 1; got {loses_on:g}")
     drawn, row = posterior(own.values, n_draws, seed), own.row(baseline)
-    ends = [level / 2, 1 - level / 2]
+    ends = [validate_level(level) / 2, 1 - level / 2]
     shrunken = np.quantile(drawn.systems, ends, axis=0)
     thin = Posterior(*(part[:: max(1, n_draws // PREDICTED)] for part in (
         drawn.systems, drawn.topic_sd, drawn.system_sd, drawn.noise_sd)))  # fmt: skip
     differences = thin.differences(row, len(own.topics), np.random.default_rng([seed, 1]))
     predicted = urisk(differences, np.zeros(len(own.topics)), alphas)
+    others = np.where(np.arange(len(own.systems)) == row, np.nan, 1.0)
     low, middle, high = np.quantile(predicted, [ends[0], 0.5, ends[1]], axis=1)
     table: Columns = {
         "system": np.array(own.systems),
@@ -90,8 +91,8 @@ def bayes(
         "shrunken": drawn.systems.mean(axis=0),
         "shrunken_low": shrunken[0],
         "shrunken_high": shrunken[1],
-        "p_better": (drawn.systems > drawn.systems[:, row, None]).mean(axis=0),
-        "p_loses": ((differences < 0).mean(axis=2) > loses_on).mean(axis=0),
+        "p_better": others * (drawn.systems > drawn.systems[:, row, None]).mean(axis=0),
+        "p_loses": others * ((differences < 0).mean(axis=2) > loses_on).mean(axis=0),
         "urisk_predicted": middle,
         "urisk_low": low,
         "urisk_high": high,

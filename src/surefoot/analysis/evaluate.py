@@ -61,9 +61,10 @@ class EvaluateOptions:
 
             object.__setattr__(self, "tests", TESTS)
 
-    def validate(self, design: Design) -> None:
-        """Refuse what needs a baseline where there is none."""
-        if design.baselines is None and (self.tail or self.ci == "t" or self.tests or self.correct):
+    def validate(self, design: Design, letters: bool) -> None:
+        """Refuse what needs a baseline where there is none; letters are corrected without one."""
+        corrects_p = self.correct and not letters
+        if design.baselines is None and (self.tail or self.ci == "t" or self.tests or corrects_p):
             raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
 
     def signature_fields(self) -> dict[str, object]:
@@ -243,7 +244,7 @@ def evaluate(
     chosen = None if whole else sorted(shown)
     baselines = baseline_list(baseline)
     designs = [Design.of(one.by_name(), own, chosen, population, value) for one in several for own in baselines]
-    options.validate(designs[0])
+    options.validate(designs[0], letters)
     tables = [options.table(design, alphas) for design in designs]
     if correct is not None and len(baselines) > 1:
         from surefoot.analysis.tests import correct_over
@@ -251,7 +252,7 @@ def evaluate(
         for first in range(0, len(tables), len(baselines)):
             correct_over(tables[first : first + len(baselines)], len(alphas), designs[first].family, correct)
     found = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-    if correct is not None:
+    if correct is not None and "p" in found:
         found[f"p_{correct}"] = corrected(found["p"], correct)
     if len(several) > 1:
         size = len(tables[0]["system"]) * len(baselines)

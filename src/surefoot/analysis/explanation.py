@@ -29,6 +29,7 @@ from surefoot.results import Result, signature
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.corrections import correct
 from surefoot.stats.groups import group_test, welch_t
+from surefoot.stats.inference import validate_level
 
 LEVEL = 0.1
 FEWEST_QUERIES = 8 * FEWEST
@@ -136,8 +137,7 @@ def explain(
     """
     scores = Scores.of(scores)
     delta = scores[system] - scores.baseline(baseline)
-    if not 0 < level < 1:
-        raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
+    validate_level(level)
     if delta.size < FEWEST_QUERIES:
         raise SurefootError(
             f"groups are found on one half of the queries and tested on the other, which takes {FEWEST_QUERIES} "

@@ -10,7 +10,7 @@ import numpy as np
 
 from surefoot._typing import BoolArray
 from surefoot.analysis.evaluation import Evaluation
-from surefoot.analysis.tests import Pairs, letter_of
+from surefoot.analysis.tests import ALPHABET, Pairs, letter_of
 from surefoot.results import Arranged, Column, Highlights
 
 LABELS = ("letter", "system", "baseline", "alpha")
@@ -20,7 +20,7 @@ LABELS = ("letter", "system", "baseline", "alpha")
 def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Evaluation:
     """Add the letter of each system, and those of the systems that it is significantly better than.
 
-    Letters are in the order in which tables show the systems.
+    Letters are in the order in which tables show the systems. Beyond the alphabet they are two, and commas part them.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Eval
     names: list[str] = result["system"].tolist()
     order = dict.fromkeys(result.readable()["system"].tolist())
     letters = {system: letter_of(index) for index, system in enumerate(order)}
-    found = []
+    found, between = [], "" if len(order) <= ALPHABET else ","
     for system, measure in zip(names, result.columns.get("measure", [""] * len(names)), strict=True):
         better = (pairs if isinstance(pairs, Pairs) else pairs[str(measure)]).better_than(system)
-        found.append("".join(letter for other, letter in letters.items() if other in better))
+        found.append(between.join(letter for other, letter in letters.items() if other in better))
     columns: dict[str, Column] = {"letter": [letters[system] for system in names]}
     for name, column in result.columns.items():
         columns |= {name: column, "better_than": found} if name == "mean" else {name: column}

@@ -257,11 +257,14 @@ def compare_pairs(
     return Pairs(made, columns, scores.all_notes, legend)
 
 
+ALPHABET = len(ascii_lowercase)
+
+
 def letter_of(index: int) -> str:
     """A letter for a system; beyond the alphabet, two.
 
     >>> letter_of(0), letter_of(25), letter_of(26), letter_of(53)
     ('a', 'z', 'aa', 'bb')
     """
-    base = len(ascii_lowercase)
-    return ascii_lowercase[index] if index < base else letter_of(index // base - 1) + letter_of(index % base)
+    rounds, place = divmod(index, ALPHABET)
+    return (letter_of(rounds - 1) if rounds else "") + ascii_lowercase[place]

@@ -134,7 +134,7 @@ def run_collect(arguments: argparse.Namespace) -> int:
     request = digest_of(json.dumps([engine.url, engine.template, sorted(texts.items())]), 8)
     found = dict(_kept(kept, request))
     deadline, pause = time.monotonic() + arguments.total, 1 / arguments.rate if arguments.rate else 0.0
-    with progress("Asking ...") as report, kept.open("a", encoding="utf-8") as file:
+    with progress("Asking ...") as report:
         for topic, text in texts.items():
             if topic in found:
                 continue
@@ -144,12 +144,13 @@ def run_collect(arguments: argparse.Namespace) -> int:
             found[topic] = engine.ask(text, deadline)
             if not all(name.split() == [name] for name in (topic, *(name for name, _ in found[topic]))):
                 raise SurefootError(f"query {topic!r}: ids with blanks can't be written to a run")
-            print(json.dumps([request, topic, found[topic]]), file=file, flush=True)
+            with kept.open("a", encoding="utf-8") as file:
+                print(json.dumps([request, topic, found[topic]]), file=file)
             report(len(found), len(texts), f"{len(found):,} of {counted(len(texts), 'query')}")
             time.sleep(max(0.0, begin + pause - time.monotonic()))
     empty = [topic for topic in texts if not found[topic]]
     write_text(arguments.output, "".join(run_lines(((topic, found[topic]) for topic in texts), "collected")))
-    kept.unlink()
+    kept.unlink(missing_ok=True)
     if empty:
         print(f"note: nothing was found for {counted(len(empty), 'query')}: {listed(empty)}", file=sys.stderr)
     return 0

@@ -53,17 +53,19 @@ def diagnose(path: str) -> Finding:
     """Read a file as each kind in turn; the first that fits is its kind."""
     if path == "-":
         raise SurefootError("files are read several times, which standard input can't be; name a file")
-    problems = []
+    problems: dict[Kind, str] = {}
     for kind, read in _READERS.items():
         found = Finding(path, kind)
         try:
             read(found)
         except SurefootError as error:
             reason = str(error).removeprefix(f"{path}")
-            problems.append(f"as {NOUNS[kind]}: {reason.removeprefix(': ').lstrip(':')}")
+            problems[kind] = reason.removeprefix(": ").lstrip(":")
         else:
             return found
-    return Finding(path, odd=list(dict.fromkeys(problems)))
+    if len({*problems.values()}) == 1:  # such as no such file
+        return Finding(path, odd=[problems["run"]])
+    return Finding(path, odd=[f"as {NOUNS[kind]}: {reason}" for kind, reason in problems.items()])
 
 
 def _read_run(found: Finding) -> None:
@@ -197,7 +199,8 @@ def _commands(found: Sequence[Finding]) -> Iterator[str]:
         systems = [name for one in found if one.kind == "run" for name in one.systems]
         pair = [one.path for one in found if {*one.systems} & {*systems[:2]} and one.kind == "run"]
         rest = ["--qrels", files["qrels"][0], "--measure", DEFAULT_MEASURE]
-        yield from _written(systems, [*files["run"], *rest], [*pair, *rest], texts)
+        versions = [*files["run"], *rest] if len(files["run"]) == 2 else []
+        yield from _written(systems, [*files["run"], *rest], [*pair, *rest], texts, versions)
     elif files["run"]:
         yield "runs are scored with judgments: add --qrels FILE"
     elif files["qrels"]:
@@ -205,19 +208,25 @@ def _commands(found: Sequence[Finding]) -> Iterator[str]:
     if files["scores"]:
         from surefoot.io.tables import read_scores
 
-        several = [one.measures for one in found if one.kind == "scores" and len(one.measures) > 1]
+        named = [one.measures for one in found if one.kind == "scores"]
+        several = [measures for measures in named if len(measures) > 1]
         measure = several[0][0] if several else None
         systems = list(read_scores(files["scores"], measure, "drop").systems)
-        inputs = ["--scores", *files["scores"], *(["--measure", measure] if measure else [])]
-        yield from _written(systems, inputs, inputs, texts)
+        stated = measure or (None if all(named) else "NAME")
+        inputs = ["--scores", *files["scores"], *(["--measure", stated] if stated else [])]
+        yield from _written(systems, inputs, inputs, texts, [*systems, *inputs])
 
 
-def _written(systems: list[str], inputs: list[str], pair: list[str], texts: list[str]) -> Iterator[str]:
+def _written(
+    systems: list[str], inputs: list[str], pair: list[str], texts: list[str], versions: list[str]
+) -> Iterator[str]:
     if len(systems) < 2:
         yield f"a second system is needed to compare {listed(systems)} with; add its file"
         return
     baseline = ["--baseline", systems[0]]
     yield "commands:"
+    if len(systems) == 2 and versions:
+        yield "  " + join(["surefoot", "compare", *versions, *texts])
     yield "  " + join(["surefoot", "evaluate", *inputs, *baseline])
     yield "  " + join(["surefoot", "explore", *pair, "--candidate", systems[1], *baseline, *texts])
     yield "  " + join(["surefoot", "gate", *pair, "--candidate", systems[1], *baseline])

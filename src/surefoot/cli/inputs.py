@@ -197,6 +197,8 @@ def show(result: Result, arguments: argparse.Namespace) -> None:
     output = arguments.output if isinstance(getattr(arguments, "output", None), NewFile) else None
     kind = ENDINGS.get(str(output).rpartition(".")[2], "table") if arguments.format == "table" else arguments.format
     options: dict[str, Any] = {name: getattr(arguments, name, None) for name in ("columns", "caption", "label")}
+    if kind != "latex" and (options["caption"] or options["label"]):
+        raise SurefootError("--caption and --label are for LaTeX: add --format latex, or write to -o FILE.tex")
     result = result if kind in ("csv", "json") else result.readable()
     if output:
         from surefoot.io.atomic import write_text

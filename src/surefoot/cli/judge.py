@@ -69,6 +69,7 @@ def _merge_answers(arguments: argparse.Namespace) -> int:
     from surefoot.effectiveness.sources import load_qrels
     from surefoot.errors import counted
     from surefoot.io.atomic import write_text
+    from surefoot.io.files import read_bytes
     from surefoot.io.trec import read_qrels
     from surefoot.io.trec_writer import qrels_lines
     from surefoot.judgments.next_judgments import merge_qrels
@@ -76,13 +77,13 @@ def _merge_answers(arguments: argparse.Namespace) -> int:
 
     if arguments.runs or arguments.qrels or not arguments.output:
         raise SurefootError("--merge of answers writes a model's grades to -o; leave out runs and --qrels")
-    answers = [
-        load_qrels(read_answers(path, Path(path).read_text(encoding="utf-8").splitlines())) for path in arguments.merge
-    ]
-    first, *others = [*map(read_qrels, inputs.llm_qrels(arguments)), *answers]
+    answers = [read_answers(path, read_bytes(path)) for path in arguments.merge]
+    first, *others = [*map(read_qrels, inputs.llm_qrels(arguments)), *(load_qrels(grades) for grades, _ in answers)]
     lines = list(qrels_lines(merge_qrels(first, others)))
     write_text(arguments.output, "".join(lines))
-    print(f"{arguments.output}: {counted(len(lines), 'grade')}", file=sys.stderr)
+    failed = sum(own for _, own in answers)
+    note = f"; {counted(failed, 'request')} failed and left out, ask again" if failed else ""
+    print(f"{arguments.output}: {counted(len(lines), 'grade')}{note}", file=sys.stderr)
     return 0
 
 

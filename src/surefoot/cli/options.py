@@ -93,13 +93,13 @@ class Once(argparse.Action):
 
 
 class NewFile(str):
-    """A file to be written. An existing one is overwritten only with ``--force``."""
+    """A file to be written, or ``-``, standard output. An existing file is overwritten only with ``--force``."""
 
     __slots__ = ()
 
     def exists(self) -> bool:
         """Whether writing would overwrite it; pipes and devices are written to, not replaced."""
-        return os.path.isfile(self)  # noqa: PTH113 (pathlib is slow to load)
+        return self != "-" and os.path.isfile(self)  # noqa: PTH113 (pathlib is slow to load)
 
 
 class NewModel(NewFile):
@@ -206,7 +206,7 @@ TABLE = grouped(
     option("--columns", type=names, metavar="LIST",
            help="columns to show, by comma, or all (default: all; the main ones in a table of evaluate); evaluate adds "
            "correlation, rank_urisk, se_jackknife_urisk"),
-    option("--caption", metavar="TEXT", help="caption of a LaTeX table, which becomes a float"),
+    option("--caption", metavar="TEXT", help="caption of a LaTeX table, which becomes a float; %% _ # & are escaped"),
     option("--label", metavar="NAME", help="label of a LaTeX table"),
 )  # fmt: skip
 """How to print a table."""

@@ -25,7 +25,7 @@ from surefoot.errors import SurefootError, choose, counted
 from surefoot.results import Result, signature
 from surefoot.risk.distributions import binomial_cdf
 from surefoot.risk.statistics import Comparison, Tail, large_losses
-from surefoot.stats.betting import betting_p_value
+from surefoot.stats.betting import betting_p_value, fixed_capital
 
 PATH = tuple(round(1 - step / 20, 2) for step in range(1, 21))
 """The safety of the steps, from the baseline's ranking to the fitted guard; the last step is the guard itself."""
@@ -268,16 +268,14 @@ def _test_share(loss: FloatArray, baseline: FloatArray, budget: Budget, largest:
 def _test_tail(loss: FloatArray, baseline: FloatArray, budget: Budget, largest: float) -> float:
     """If the tail's mean is above the limit B, then E max(L - t, 0) > TAIL (B - t) for every threshold t.
 
-    So a bet against each of them is fair or worse, and so is their average: Rockafellar and Uryasev's form of the
-    conditional value at risk.
+    So a bet against each of them is fair or worse, and so is their average, whose largest value counts: Rockafellar
+    and Uryasev's form of the conditional value at risk.
     """
     thresholds = budget.limit * np.arange(THRESHOLDS) / THRESHOLDS
     means = TAIL * (budget.limit - thresholds) / (largest - thresholds)
-    p = [
-        float(betting_p_value(np.maximum(loss - threshold, 0) / (largest - threshold), mean, budget.error))
-        for threshold, mean in zip(thresholds, means, strict=True)
-    ]
-    return min(1.0, 1 / float(np.mean(1 / np.array(p))))
+    excess = np.maximum(loss - thresholds[:, np.newaxis], 0) / (largest - thresholds)[:, np.newaxis]
+    average = np.logaddexp.reduce(fixed_capital(excess, means, budget.error), axis=0) - np.log(THRESHOLDS)
+    return float(np.exp(-max(average.max(), 0.0)))
 
 
 _TESTS: dict[str, Callable[[FloatArray, FloatArray, Budget, float], float]] = {

@@ -209,14 +209,14 @@ class Trial:
     def chosen(self) -> tuple[Guard, str]:
         """The guard chosen on all queries, and why."""
         if len(self) < FEWEST:
-            return Guard(), f"{counted(len(self), 'query')} can't tell guards apart; {FEWEST} or more are needed"
+            return Guard(), f"{counted(len(self), 'query')} can't show which guard is best; {FEWEST} or more are needed"
         row, selection = self.choose(self.values(), slice(None), np.arange(self.names.size))
         if row == 0:
             return Guard(), "no guard raises U_Risk, so none is taken"
         guard = self.fit_trees(self.queries) if row == len(self.designs) else self.designs[row]
         return guard, (
-            f"it has the largest U_Risk at alpha {self.alpha:g} after shrinkage: {selection.gain:+.4f} ± "
-            f"{selection.error:.4f} (standard error) over the candidate"
+            f"it has the largest U_Risk at alpha {self.alpha:g} after shrinkage; before shrinkage, on the queries that "
+            f"chose it: {selection.gain:+.4f} ± {selection.error:.4f} (standard error) over the candidate"
         )
 
 

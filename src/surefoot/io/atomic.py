@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
@@ -29,7 +30,11 @@ def write_text(path: PathLike, text: str) -> None:
 
 
 def write_bytes(path: PathLike, data: bytes) -> None:
-    """Write a file atomically. A pipe or a device such as /dev/stdout can't be replaced and is written to directly."""
+    """Write a file atomically. ``-`` is standard output; pipes and devices are written to directly."""
+    if str(path) == "-":
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        return
     try:
         if Path(path).exists() and not Path(path).is_file():
             Path(path).write_bytes(data)

@@ -23,7 +23,7 @@ IRDS = "irds:"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 ZIP_ZSTD = 93
 COMPRESSED = (".gz", ".bz2", ".xz", ".lz4", ".zst")
-RUN_ENDINGS = (".run", ".txt", ".trec", ".res", ".score", ".eval", ".json", ".parquet")
+RUN_ENDINGS = (".run", ".txt", ".trec", ".res", ".score", ".eval", ".json", ".jsonl", ".csv", ".tsv", ".parquet")
 
 
 def read_bytes(path: PathLike) -> bytes:
@@ -63,8 +63,8 @@ def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
 def name_of(path: PathLike, endings: tuple[str, ...] = RUN_ENDINGS) -> str:
     """The name of a system after its file: without one compression suffix, and then one of the known suffixes.
 
-    >>> name_of("runs/indriCASP.run.gz"), name_of("PL2c1.0.gz"), name_of("-")
-    ('indriCASP', 'PL2c1.0', 'stdin')
+    >>> name_of("runs/indriCASP.run.gz"), name_of("PL2c1.0.gz"), name_of("old.csv"), name_of("-")
+    ('indriCASP', 'PL2c1.0', 'old', 'stdin')
     """
     if str(path) == STDIN:
         return "stdin"

@@ -28,7 +28,7 @@ from surefoot.scores import Missing, Scores
 
 MEASURE = "# measure: "
 """Begins the comment above a table that names its measure."""
-ENDINGS = (*RUN_ENDINGS, ".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".out")
+ENDINGS = (*RUN_ENDINGS, ".tab", ".ndjson", ".out")
 
 
 @dataclass(frozen=True)

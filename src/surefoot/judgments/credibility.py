@@ -22,6 +22,7 @@ from surefoot.results import Result, plain, signature
 from surefoot.risk.alphas import validate_alpha
 from surefoot.risk.values import Linear
 from surefoot.scores import VIRTUAL
+from surefoot.stats.inference import validate_level
 
 Assessors = Any
 """How assessors differ; `parse_assessors` names the forms."""
@@ -150,8 +151,7 @@ def credibility(
     ['loss', 'unclear']
     """
     alpha = validate_alpha(alpha)
-    if not 0 < level < 1:
-        raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
+    validate_level(level)
     is_simulated, assessors = _is_simulated(runs, baseline), parse_assessors(assessors)
     model = GradeModel.of(runs, None if is_simulated else runs.pair(system, baseline))
     disagreement = resolve_assessors(assessors, runs, model)

@@ -87,9 +87,14 @@ def judge_agreement(
         if len(truth.systems) < 2:
             raise SurefootError("losing queries need two or more runs; name another")
         rows += [(name, truth.measure, drawn) for name, drawn in _of_scores(truth.values, seen.values, weights)]
-    low, high = np.nanquantile([drawn[1:] for _, _, drawn in rows], [LEVEL / 2, 1 - LEVEL / 2], axis=1)
+    low, high = np.transpose([_interval(drawn[1:]) for _, _, drawn in rows])
     confusion, documents = counts.sum(axis=0), int(counts.sum())
     notes = [f"grade {grade} of the first: {', '.join(map(str, row))}" for grade, row in enumerate(confusion.tolist())]
+    tops = [int(one.numbers.max()) for one in judges]
+    if tops[0] != tops[1]:
+        notes.append(
+            f"the largest grades are {tops[0]} and {tops[1]}; if these are different scales, map one to the other first"
+        )
     return JudgeAgreement(
         signature=signature(
             "judges", judges=digests_of(judges), documents=documents, n_resamples=n_resamples, seed=seed
@@ -104,6 +109,13 @@ def judge_agreement(
         notes=(f"{documents} documents of {len(common)} topics; grades 0, 1, ... of the second judge:", *notes),
         confusion=confusion,
     )
+
+
+def _interval(drawn: FloatArray) -> FloatArray:
+    """The ends of the interval, over the resamples in which the statistic is defined."""
+    known = drawn[~np.isnan(drawn)]
+    with np.errstate(invalid="ignore"):  # of infinite ratios
+        return np.quantile(known, [LEVEL / 2, 1 - LEVEL / 2]) if known.size else np.full(2, np.nan)
 
 
 def _common(first: Qrels, second: Qrels) -> dict[str, dict[str, tuple[int, int]]]:

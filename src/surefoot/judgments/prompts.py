@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from surefoot.errors import InputError, SurefootError, listed
+from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.judgments.judged_runs import JudgedRuns
 
 PROMPT = """You grade how well a text answers a search query. Use only what the text says.
@@ -22,8 +22,11 @@ Text: {text}
 
 First consider what the searcher wants, then how far the text meets it. End with a line "grade: N", N from 0 to 3.
 """
-GRADE = re.compile(r"(?:grade|score|relevance)\W{0,6}(\d)\b", re.IGNORECASE)
-"""A grade in an answer; the last one counts."""
+GRADES = range(4)
+"""The grades that the prompt asks for."""
+_NUMBER = r"\W{0,6}(?<!\s-)(\d+)\b(?!\.\d)"
+GRADE, SCORE = (re.compile(word + _NUMBER, re.IGNORECASE) for word in ("grade", "(?:score|relevance)"))
+"""A grade in an answer; the last one counts, and a score counts only where no grade is."""
 
 
 def ungraded(runs: JudgedRuns) -> list[tuple[str, str]]:
@@ -73,35 +76,65 @@ def _line(name: str, body: Mapping[str, Any]) -> str:
     return json.dumps(request, ensure_ascii=False) + "\n"
 
 
-def read_answers(path: str, lines: Iterable[str]) -> dict[str, dict[str, int]]:
-    """The grades in the answers to `prompt_lines`, by topic and document.
+def read_answers(path: str, data: bytes) -> tuple[dict[str, dict[str, int]], int]:
+    """The grades in the answers to `prompt_lines`, by topic and document, and the number of requests that failed.
 
     A line is an answer of a batch of chat completions, or has ``topic``, ``document`` and ``grade``.
 
-    >>> line = '{"topic": "q1", "document": "d7", "grade": 2}'
-    >>> read_answers("answers.jsonl", [line])
-    {'q1': {'d7': 2}}
+    >>> read_answers("answers.jsonl", b'{"topic": "q1", "document": "d7", "grade": 2}')
+    ({'q1': {'d7': 2}}, 0)
     """
     found: dict[str, dict[str, int]] = {}
-    for number, line in enumerate(lines, start=1):
+    failed = 0
+    for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
             continue
-        try:
-            topic, document, grade = _answer(json.loads(line))
-        except (ValueError, KeyError, TypeError, IndexError):
-            raise InputError(
-                path, 'expected {"topic", "document", "grade"}, or an answer that ends with "grade: N"', number
-            ) from None
+        answer = _parsed(path, line, number)
+        if answer is None:
+            failed += 1
+            continue
+        topic, document, grade = answer
         if found.setdefault(topic, {}).setdefault(document, grade) != grade:
             raise InputError(path, f"topic {topic}: {document} has two grades; keep one line", number)
     if not found:
-        raise InputError(path, "no answers; give the lines that the model's batch returned")
-    return found
+        hint = f"; {counted(failed, 'request')} failed" if failed else ""
+        raise InputError(path, f"no answers{hint}; give the lines that the model's batch returned")
+    return found, failed
 
 
-def _answer(row: Mapping[str, Any]) -> tuple[str, str, int]:
+def _parsed(path: str, line: bytes, number: int) -> tuple[str, str, int] | None:
+    """The topic, document and grade of a line; None if the request failed."""
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+        if _has_failed(row):
+            return None
+        topic, document, grade = _answer(row)
+    except UnicodeDecodeError:
+        raise InputError(path, "expected UTF-8 text; write the file again in UTF-8", number) from None
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        raise InputError(
+            path, 'expected {"topic", "document", "grade"}, or an answer that ends with "grade: N"', number
+        ) from None
+    if isinstance(grade, bool) or grade not in GRADES:
+        raise InputError(path, f"expected a whole number from 0 to {GRADES[-1]} as the grade, found {grade}", number)
+    if not all(name.split() == [name] for name in (topic, document)):
+        raise InputError(path, f"topic {topic!r}, document {document!r}: ids can't have blanks in qrels", number)
+    return topic, document, int(grade)
+
+
+def _has_failed(row: Mapping[str, Any]) -> bool:
+    """Whether a line of a batch has an error in place of an answer."""
+    if "custom_id" not in row or "grade" in row:
+        return False
+    answer = row.get("response", {})
+    return bool(answer is None or row.get("error") or answer.get("body", {}).get("error"))
+
+
+def _answer(row: Mapping[str, Any]) -> tuple[str, str, Any]:
+    """Topic and document, and the grade as the line has it."""
     if "grade" in row:
-        return str(row["topic"]), str(row["document"]), int(row["grade"])
+        grade = row["grade"]
+        return str(row["topic"]), str(row["document"]), int(grade) if isinstance(grade, str) else grade
     topic, document = json.loads(row["custom_id"])
     content = row["response"]["body"]["choices"][0]["message"]["content"]
-    return topic, document, int(GRADE.findall(content)[-1])
+    return str(topic), str(document), int((GRADE.findall(content) or SCORE.findall(content))[-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -59,7 +60,8 @@ def render(
     columns
         The columns to show; by default those of `Result.brief` in a table, all in other formats. ``["all"]``: all.
     caption, label
-        Caption and label of a LaTeX table, in LaTeX. With one of them the table is a float.
+        Caption and label of a LaTeX table, in LaTeX; ``% _ # &`` in the words of the caption are escaped. With one of
+        them the table is a float.
 
     Returns
     -------
@@ -250,7 +252,15 @@ def _latex_caption(result: Result, caption: str | None) -> str | None:
     legends = [_latex_cell(f"{letter[0].upper()}{letter[1:]}.") for letter in letters]
     if any(column.any() for column in result.highlights().significant.values()):
         legends.append(f"$^{{\\dagger}}$: {_latex_cell(result.highlights().legend)}.")
-    return " ".join([*([caption] if caption else []), *legends])
+    return " ".join([*([_LATEX_PLAIN.sub(_escaped, caption)] if caption else []), *legends])
+
+
+_LATEX_PLAIN = re.compile(r"\$[^$]*\$|\\[a-zA-Z]+(?:\{[^}]*\})?|\\.|[%_#&]", re.DOTALL)
+"""Mathematics, commands, and characters that are special in text."""
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}" if len(found[0]) == 1 else found[0]
 
 
 def _letters(result: Result) -> list[str]:

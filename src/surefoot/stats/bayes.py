@@ -14,6 +14,7 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._seeds import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 
@@ -47,7 +48,9 @@ def posterior(scores: npt.ArrayLike, n_draws: int = 24_000, seed: int = 0) -> Po
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2 or min(table.shape) < 2 or not np.isfinite(table).all():
         raise SurefootError("a Bayesian model needs at least two systems and two topics, and a score for each")
-    rng = np.random.default_rng(seed)
+    if not isinstance(n_draws, int | np.integer) or n_draws < 1:
+        raise SurefootError(f"n_draws must be a whole number of 1 or more; got {n_draws!r}")
+    rng = generator(seed)
     grand = float(table.mean())
     sides = [table.mean(axis=1) - grand, table.mean(axis=0) - grand]  # systems, topics
     sizes = np.array([len(side) for side in sides])

@@ -47,16 +47,22 @@ def betting_p_value(values: npt.ArrayLike, mean: npt.ArrayLike, error: float = 0
     >>> float(betting_p_value(np.zeros(300), 0.01)) < 0.1
     True
     """
-    x, means = _validate_unit(values), np.asarray(mean, dtype=np.float64)[..., np.newaxis]
+    capital = fixed_capital(_validate_unit(values), mean, error).max(axis=-1)
+    return np.asarray(np.exp(-np.maximum(capital, 0.0)))
+
+
+def fixed_capital(x: FloatArray, mean: npt.ArrayLike, error: float) -> FloatArray:
+    """The log capital after each of a known number of values (the last axis), of a bet against each mean."""
+    means = np.asarray(mean, dtype=np.float64)[..., np.newaxis]
     if not ((means > 0) & (means < 1)).all():
         raise SurefootError("the hypothetical mean must lie between 0 and 1")
-    steps = np.arange(2.0, x.size + 2)
-    running = (np.cumsum(x) + means) / steps  # the prior observation is what the hypothesis says
+    size = x.shape[-1]
+    steps = np.arange(2.0, size + 2)
+    running = (np.cumsum(x, axis=-1) + means) / steps  # the prior observation is what the hypothesis says
     variance = (np.cumsum((x - running) ** 2, axis=-1) + means / 4) / steps
     before = np.concatenate([np.broadcast_to(means / 4, (*variance.shape[:-1], 1)), variance[..., :-1]], axis=-1)
-    stake = np.minimum(np.sqrt(2 * np.log(1 / error) / (x.size * before)), LARGEST_STAKE / (1 - means))
-    capital = np.cumsum(np.log1p(stake * (means - x)), axis=-1).max(axis=-1)
-    return np.asarray(np.exp(-np.maximum(capital, 0.0)))
+    stake = np.minimum(np.sqrt(2 * np.log(1 / error) / (size * before)), LARGEST_STAKE / (1 - means))
+    return np.asarray(np.cumsum(np.log1p(stake * (means - x)), axis=-1))
 
 
 GAPS = (1.0, 2.0, 4.0)

@@ -26,7 +26,7 @@ from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.statistics import Comparison
 from surefoot.risk.values import Family, Linear, value_functions
-from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value
+from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value, validate_level
 from surefoot.stats.progress import reported
 
 count_draws = kernel("count_draws")
@@ -74,8 +74,7 @@ class BootstrapMethod:
         choose(self.method, METHODS, "method")
         if self.n_resamples < 1:
             raise SurefootError(f"n_resamples must be at least 1; got {self.n_resamples}")
-        if not 0 < self.level < 1:
-            raise SurefootError(f"the level must lie between 0 and 1; got {self.level:g}")
+        validate_level(self.level)
 
     def signature_fields(self) -> dict[str, object]:
         """What a signature says of it."""

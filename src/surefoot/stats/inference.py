@@ -89,9 +89,18 @@ def critical_value(topics: int, level: float = LEVEL) -> float:
     >>> round(critical_value(50), 4)
     2.0096
     """
+    return student_quantile(validate_level(level), topics - 1) if topics > 1 else float("nan")
+
+
+def validate_level(level: float) -> float:
+    """Return a significance level if it lies between 0 and 1, else raise.
+
+    >>> validate_level(0.05)
+    0.05
+    """
     if not 0 < level < 1:
-        raise SurefootError(f"the significance level must lie between 0 and 1; got {level:g}")
-    return student_quantile(level, topics - 1) if topics > 1 else float("nan")
+        raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
+    return level
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ def _describe_risk(candidate: SystemComparison) -> str:
         return f"Its gains do not make up for its losses weighed {1 + ALPHA:g} times, and that is no noise ({test})."
     if candidate.risk.sign > 0:
         return f"Its gains make up for its losses even weighed {1 + ALPHA:g} times ({test})."
-    return f"Whether its gains make up for its losses weighed {1 + ALPHA:g} times, these queries can't tell ({test})."
+    return f"Whether its gains make up for its losses weighed {1 + ALPHA:g} times, these queries do not show ({test})."
 
 
 def _describe_p(p: float | None) -> str:
