@@ -126,7 +126,7 @@ def _read_qrels(found: Finding) -> None:
     if empty:
         found.odd.append(f"{counted(len(empty), 'query')} without a relevant document: {listed(empty, 5)}")
     if judged.are_relevant_only:
-        found.odd.append("only relevant documents are judged, so unjudged ones can't be told from those not looked at")
+        found.odd.append("only relevant documents are judged, so the pool of judged documents is unknown")
 
 
 def _read_scores(found: Finding) -> None:

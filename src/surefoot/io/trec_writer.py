@@ -82,7 +82,7 @@ def qrels_lines(topics: ScoredTopics) -> Iterator[str]:
 def ranked_documents(data: RankingData, scores: FloatArray) -> ScoredTopics:
     """The documents of each query by descending score; documents that tie keep the order of the rows.
 
-    Readers of runs break ties by document id, so those scores are told apart in their last digit.
+    Readers of runs break ties by document id, so those scores differ in their last digit.
     """
     names = document_ids(data)
     for query, begin, end in zip(data.queries, data.bounds[:-1], data.bounds[1:], strict=True):

@@ -68,8 +68,8 @@ def delta_bounds(pair: JudgedPair) -> DeltaBounds:
     found = [_topic_bounds(pair, own) for own in pair.topics]
     low, high, exact = (np.array(column) for column in zip(*found, strict=True))
     columns = {"topic": np.array(pair.runs.topics), "delta": pair.delta, "delta_low": low, "delta_high": high}
-    told = signature("bounds", measure=pair.runs.measure, system=pair.candidate, baseline=pair.baseline)
-    return DeltaBounds(told, {**columns, "exact": exact.astype(np.bool_)}, _notes(pair.delta, low, high))
+    text = signature("bounds", measure=pair.runs.measure, system=pair.candidate, baseline=pair.baseline)
+    return DeltaBounds(text, {**columns, "exact": exact.astype(np.bool_)}, _notes(pair.delta, low, high))
 
 
 def with_urisk_bounds(result: Evaluation, runs: Mapping[str, JudgedRuns]) -> Evaluation:

@@ -167,7 +167,7 @@ def credibility(
         columns["baseline_judged"] = runs.judged(baseline)
     if isinstance(assessors, list):
         columns["confirmed"] = confirmed(runs, system, baseline, assessors)
-    told = signature(
+    text = signature(
         "credibility",
         measure=runs.measure,
         system=system,
@@ -183,7 +183,7 @@ def credibility(
     )
     notes = _notes(columns["expected"] if llm.size else delta, draws, columns["credible"], level)
     found = Credibility(
-        signature=told,
+        signature=text,
         columns=columns,
         notes=(*notes, *runs.notes),
         measure=str(runs.measure),
@@ -326,8 +326,8 @@ def count_real_losses(delta: FloatArray, draws: FloatArray, level: float = LEVEL
     'at least 1 of 2 losses are real (95 %)'
     """
     losses = int((delta < -NO_CHANGE).sum())
-    told = f"{counted(losses, 'loss')} {'is' if losses == 1 else 'are'} real"
-    return f"at least {real_losses(delta, draws, level)} of {told} ({100 * (1 - level):g} %)"
+    counts = f"{counted(losses, 'loss')} {'is' if losses == 1 else 'are'} real"
+    return f"at least {real_losses(delta, draws, level)} of {counts} ({100 * (1 - level):g} %)"
 
 
 def _notes(delta: FloatArray, draws: FloatArray, verdict: FloatArray, level: float) -> tuple[str, ...]:

@@ -48,10 +48,10 @@ def with_expected(result: Evaluation, runs: Mapping[str, JudgedRuns], seed: int 
         return [summary[name] for name in COLUMNS.values()]
 
     notes = dict.fromkeys(note for one in runs.values() for note in one.notes)
-    told = (
+    note = (
         "expected_...: with the grades that people would give, 90 % intervals; other columns count unjudged documents 0"
     )
     shown = with_pair_columns(result, next(iter(runs)), tuple(COLUMNS), values)
     head, version = shown.signature.rsplit("|", 1)
     models = ",".join(digests_of(next(iter(runs.values())).llm_qrels) or ())
-    return replace(shown, notes=(*shown.notes, *notes, told), signature=f"{head}|llm={models}|{version}")
+    return replace(shown, notes=(*shown.notes, *notes, note), signature=f"{head}|llm={models}|{version}")

@@ -15,7 +15,7 @@ from surefoot.judgments.judged_runs import POOL, Codes, JudgedRuns, TopicPair
 from surefoot.judgments.mixed_odds import FIXED, Prior
 
 HEAD = 10
-"""What one run alone has among so many first documents is told apart from what others have there too."""
+"""The depth at which a document counts as found by only one run."""
 EXCLUSIVE, COMMON = 0.75, 0.4
 """How far a document is on the side of one of two runs: it alone has it, or it only ranks it higher."""
 PAIR_SPREAD = 0.6
