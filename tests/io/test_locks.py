@@ -5,7 +5,9 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -24,6 +26,7 @@ with exclusive(sys.argv[1]):
 COUNT = """
 import sys
 from pathlib import Path
+from threading import Event
 from surefoot.io.locks import exclusive
 for _ in range(25):
     with exclusive(sys.argv[1]):
@@ -73,22 +76,26 @@ def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_long_wait_names_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_long_wait_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = Event()
+
+    class Said(StringIO):
+        def flush(self) -> None:
+            printed.set()
+
+    said = Said()
     monkeypatch.setattr(locks, "PATIENCE", 0)
+    monkeypatch.setattr(sys, "stderr", said)
     path = tmp_path / "count"
     path.write_text("0")
-    said = ""
     with ThreadPoolExecutor(1) as pool:
         with exclusive(path):
-            assert capsys.readouterr().err == ""
+            assert said.getvalue() == ""
             waiting = pool.submit(add_one, path)
-            while not said:
-                said = capsys.readouterr().err
+            assert printed.wait(timeout=60)
             assert path.read_text() == "0"
         waiting.result()
-    assert said + capsys.readouterr().err == f"surefoot: waiting for another process that uses {path}\n"
+    assert said.getvalue() == f"surefoot: waiting for another process that uses {path}\n"
     assert path.read_text() == "1"
 
 
