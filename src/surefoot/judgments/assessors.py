@@ -25,7 +25,7 @@ WORDS = ("none", "off", SHIPPED)
 class Spreads(NamedTuple):
     """Standard deviations of what differs from assessor to assessor.
 
-    On each topic anew: how lenient he is, how far he trusts the votes, and his taste, a weight of each run in a
+    On each topic: how lenient he is, how far he trusts the votes, and his taste, a weight of each run in a
     document's profile, so that he differs alike on documents that the same runs found. On all topics alike: ``bias``,
     the same as taste.
     """

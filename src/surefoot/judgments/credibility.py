@@ -30,7 +30,7 @@ LEVEL = 0.1
 """Intervals hold the central 90 %, so that a credible loss has a probability of at least 95 %."""
 N_DRAWS = 2000
 N_SIMULATED = 200
-"""Draws where all judgments are scored anew for each."""
+"""Draws if all judgments are scored again for each."""
 NO_CHANGE = 1e-9
 """Differences that are 0 but for rounding."""
 

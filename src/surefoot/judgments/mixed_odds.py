@@ -12,7 +12,7 @@ from surefoot._typing import FloatArray, IntArray
 from surefoot.risk.distributions import logistic
 
 MOST_STEPS = 30
-"""Newton steps; the variances are estimated anew after each."""
+"""Newton steps; the variances are estimated again after each."""
 DEGREES = 4
 """Degrees of freedom of what all topics share: its variances are estimates, and its form is an assumption."""
 WEAK = 0.1
