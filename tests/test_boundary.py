@@ -10,7 +10,7 @@ import pytest
 import surefoot_lab
 
 import surefoot
-from surefoot import _moved
+from surefoot import _lazy
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "surefoot"
@@ -63,7 +63,7 @@ def test_the_stub_lies_beside_the_package() -> None:
 def test_surefoot_never_imports_the_lab() -> None:
     """Not even lazily; only the table of moved names has the lab's name, as text."""
     naming = {path.name for path in SOURCE.rglob("*.py") if "surefoot_lab" in path.read_text(encoding="utf-8")}
-    assert naming == {"_moved.py"}
+    assert naming == {"_lazy.py"}
 
 
 def test_both_packages_have_one_version() -> None:
@@ -71,7 +71,7 @@ def test_both_packages_have_one_version() -> None:
 
 
 def test_moved_names_forward_with_a_warning() -> None:
-    for package, names in _moved.NAMES.items():
+    for package, names in _lazy.MOVED.items():
         for name in names.split():
             with pytest.warns(DeprecationWarning, match=rf"surefoot\.{name} is now {package}\.{name}"):
                 getattr(surefoot, name)

@@ -9,17 +9,17 @@ from threading import Barrier
 
 import pytest
 
-from surefoot import _native
-from surefoot._native import STDERR, quiet_failures
+from surefoot import _process
+from surefoot._process import STDERR, quiet_failures
 
 
 @pytest.fixture(autouse=True)
 def in_command(monkeypatch):
-    monkeypatch.setattr(_native, "in_command", True)
+    monkeypatch.setattr(_process, "in_command", True)
 
 
 def test_the_library_leaves_standard_error_alone(capfd, monkeypatch):
-    monkeypatch.setattr(_native, "in_command", False)
+    monkeypatch.setattr(_process, "in_command", False)
     with suppress(ValueError), quiet_failures():
         os.write(STDERR, b"thread panicked\n")
         raise ValueError("damaged")
@@ -63,6 +63,6 @@ def test_blocks_of_several_threads_restore_standard_error(capfd):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="closes a descriptor in a shell")
 def test_a_closed_standard_error_stays_closed():
-    code = "from surefoot import _native as n\nn.in_command = True\nwith n.quiet_failures():\n    print('inside')"
+    code = "from surefoot import _process as n\nn.in_command = True\nwith n.quiet_failures():\n    print('inside')"
     found = subprocess.run(f'{sys.executable} -c "{code}" 2>&-', shell=True, stdout=-1, check=True)
     assert found.stdout.strip() == b"inside"

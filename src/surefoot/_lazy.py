@@ -35,6 +35,54 @@ OTHERS = {
     "treelite": "treelite",
 }
 """The distributions of optional packages that no extra installs."""
+MOVED = {
+    "surefoot.analysis": """
+        baseline_bias baseline_choice compare_pairs difference_intervals document_moves evaluate_parquet
+        evaluate_segments independence normality partial_correlation rank_agreement side_by_side value_agreement
+        with_letters
+    """,
+    "surefoot.effectiveness": """
+        score_runs_by
+    """,
+    "surefoot.guard": """
+        Budget Certificate GuardFit fit_guard_to_runs
+    """,
+    "surefoot.io": """
+        read_documents read_map read_names read_queries read_scores_by read_segments
+    """,
+    "surefoot.judgments": """
+        Disagreement JudgedRuns delta_bounds
+    """,
+    "surefoot.learn": """
+        RankingData same_features write_letor
+    """,
+    "surefoot.plots": """
+        alpha_curves correlation_map cross_map difference_boxes forest guard_path helped_hurt paired_scores
+        paper_style pca_map profile qq_lines rbo_bars risk_reward save_plot score_shapes sorted_values topic_bars
+        value_functions
+    """,
+    "surefoot.release_gate": """
+        Accepted accept gate_accepted read_accepted render_gate render_junit render_markdown write_accepted
+    """,
+    "surefoot.risk": """
+        Comparison Linear Monotone Smooth
+    """,
+    "surefoot.show": """
+        Rankings judging_page render
+    """,
+    "surefoot.stats": """
+        Simulator baseline_correlations bootstrap_test correct fitted_pair flip_test friedman group_test jackknife
+        kendall lower_mean_bound pca planted_pair ranking rbo swap_test t_inference t_test topic_inference
+        upper_mean_bound wilcoxon_test
+    """,
+    "surefoot_lab": """
+        DataSplit ExperimentResult PROTOCOLS Plan SearchOptions best_alpha_bars change_map choose_alpha churn_map
+        collections convergence_curves experiment fetch load_data locate read_choice read_plan read_sweep reproduce
+        reward_bars search_front sweep_alphas tradeoff_curves tradeoff_table write_choice write_experiment
+        write_sweep
+    """,
+}
+"""Names of version 0.2 by the package that has them now. They forward for one release and are absent from ``dir()``."""
 
 
 class LazyModule:
@@ -96,7 +144,7 @@ def attach(
     """The ``__getattr__`` and ``__dir__`` of a package that has its names in ``__init__.pyi``.
 
     ``needs`` names the optional package of a module; without it, ``import *`` leaves out the names of the module. With
-    ``moved`` the names in ``_moved.py`` forward to their new package, with a DeprecationWarning.
+    ``moved`` the names in `MOVED` forward to their new package, with a DeprecationWarning.
 
     >>> load, names = attach("surefoot")
     >>> load("Scores").__name__, "evaluate" in names()
@@ -114,10 +162,10 @@ def attach(
             return [one for one in names() if _is_installed((needs or {}).get(homes[one]))]
         if name in names():
             return _load(package, homes[name], name)
-        if moved and name in (homes_of_moved := _read_moved(package)):
+        home = next((home for home, held in MOVED.items() if moved and name in held.split()), None)
+        if home is not None:
             from warnings import warn
 
-            home = homes_of_moved[name]
             warn(f"{package}.{name} is now {home}.{name}", DeprecationWarning, stacklevel=2)
             return getattr(optional(home), name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
@@ -144,11 +192,3 @@ def _read_stub(package: str) -> dict[str, str]:
     text = module.__loader__.get_data(f"{module.__file__}i").decode()  # type: ignore[union-attr]
     imports = (node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom))
     return {alias.name: str(node.module) for node in imports for alias in node.names}
-
-
-def _read_moved(package: str) -> dict[str, str]:
-    """The new home of each name that the package had in the last version."""
-    from importlib import import_module
-
-    table: dict[str, str] = import_module(f"{package}._moved").NAMES
-    return {name: home for home, names in table.items() for name in names.split()}

@@ -1,4 +1,4 @@
-"""The names of systems, topics and documents: as texts, without duplicates, and in natural order."""
+"""Names of systems, topics and documents: checked, ordered, and escaped for terminals, Markdown, spreadsheets, XML."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from surefoot.errors import SurefootError, did_you_mean, listed
 
 NAMELESS = frozenset({"", "None", "nan", "NaN", "NaT", "<NA>"})
 """Texts of missing values."""
+DIGITS = re.compile("([0-9]+)")
+Key = tuple[str | tuple[int, str], ...]
+REPLACEMENT = "\ufffd"
+COMMAND = re.compile(r"^(\s*)(?=::)|(?<=##)(?=\[)")
+"""What GitHub takes for a command: :: at the beginning of a line, ##[ anywhere. A zero-width space goes there."""
 
 
 def as_texts(kind: str, names: Iterable[object]) -> tuple[str, ...]:
@@ -76,10 +81,6 @@ def positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[in
     return [index[name] for name in chosen]
 
 
-DIGITS = re.compile("([0-9]+)")
-Key = tuple[str | tuple[int, str], ...]
-
-
 def natural_order(names: Iterable[str]) -> tuple[str, ...]:
     """Names in natural order: digits count as the number that they write, so that q2 goes before q10.
 
@@ -106,3 +107,57 @@ def _number(digits: str) -> tuple[int, str]:
     """A number by its size and digits: int() refuses one of thousands of digits."""
     digits = digits.lstrip("0")
     return len(digits), digits
+
+
+def one_line(text: str) -> str:
+    r"""The text in one line, without control characters or commands: a name must not steer a terminal or GitHub.
+
+    >>> one_line("a\x1b[31m b\n c"), one_line("::error::x")
+    ('a�[31m b c', '\u200b::error::x')
+    """
+    line = " ".join("".join(mark if mark.isprintable() or mark.isspace() else REPLACEMENT for mark in text).split())
+    return inert(line)
+
+
+def inert(line: str) -> str:
+    r"""A line that GitHub takes for no command.
+
+    >>> inert("  ::error::x"), inert("a ##[error]x")
+    ('  \u200b::error::x', 'a ##\u200b[error]x')
+    """
+    return COMMAND.sub("\\1\u200b", line)
+
+
+def visible(text: str) -> str:
+    r"""The text in its lines, without other control characters.
+
+    >>> visible("a\x1b[31m\nb\x9b")
+    'a�[31m\nb�'
+    """
+    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f]", REPLACEMENT, text)
+
+
+def markdown(text: str) -> str:
+    r"""A text that Markdown and HTML show as it is, in one line, and that GitHub takes for no mention, issue or link.
+
+    >>> markdown("a|b <b>*c*</b> @team #12")
+    'a&#124;b &#60;b&#62;&#42;c&#42;&#60;/b&#62; @&#8203;team #&#8203;12'
+    """
+    safe = re.sub(r"[&<>|*`\[\]\\~$!]|(?<!\w)_|_(?!\w)", lambda found: f"&#{ord(found[0])};", one_line(text))
+    safe = re.sub(r"((?<!\w)@|(?<!&)#)(?=\w)|@(?=[\w-]+\.\w)|\bGH-(?=\d)", r"\g<0>&#8203;", safe)
+    return re.sub(r"\bwww\.", lambda found: f"{found[0][:3]}&#46;", safe, flags=re.IGNORECASE).replace("://", "&#58;//")
+
+
+def spreadsheet(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: an apostrophe goes before what would be one.
+
+    >>> spreadsheet("=1+1"), spreadsheet("-0.25"), spreadsheet("bm25")
+    ("'=1+1", '-0.25', 'bm25')
+    """
+    is_number = re.fullmatch(r"[-+]?[\d.]+([eE][-+]?\d+)?", text)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not is_number else text
+
+
+def xml(text: str) -> str:
+    """The text without what XML can't hold: control characters and lone surrogates."""
+    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", REPLACEMENT, text)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from surefoot import _native
+from surefoot import _process
 from surefoot.errors import SurefootError
 from tests.fuzz.commands import OPTIONS
 from tests.fuzz.formats import FORMATS, Format
@@ -111,7 +111,7 @@ def printed() -> Iterator[list[str]]:
     """The lines that a command, native code included, prints to standard error; warnings are errors."""
     lines: list[str] = []
     own = os.dup(2)
-    with tempfile.TemporaryFile() as file, warnings.catch_warnings(), patch.object(_native, "in_command", True):
+    with tempfile.TemporaryFile() as file, warnings.catch_warnings(), patch.object(_process, "in_command", True):
         warnings.simplefilter("error")
         os.dup2(file.fileno(), 2)
         try:

@@ -12,12 +12,12 @@ from threading import Event
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.io import locks
-from surefoot.io.locks import exclusive
+from surefoot.io import atomic
+from surefoot.io.atomic import exclusive
 
 HOLD = """
 import sys
-from surefoot.io.locks import exclusive
+from surefoot.io.atomic import exclusive
 with exclusive(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()
@@ -27,7 +27,7 @@ COUNT = """
 import sys
 from pathlib import Path
 from threading import Event
-from surefoot.io.locks import exclusive
+from surefoot.io.atomic import exclusive
 for _ in range(25):
     with exclusive(sys.argv[1]):
         Path(sys.argv[1]).write_text(str(int(Path(sys.argv[1]).read_text()) + 1))
@@ -84,7 +84,7 @@ def test_a_long_wait_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             printed.set()
 
     said = Said()
-    monkeypatch.setattr(locks, "PATIENCE", 0)
+    monkeypatch.setattr(atomic, "PATIENCE", 0)
     monkeypatch.setattr(sys, "stderr", said)
     path = tmp_path / "count"
     path.write_text("0")

@@ -17,7 +17,7 @@ import pytest
 import surefoot
 from surefoot.cli import main
 from surefoot.errors import SurefootError
-from surefoot.io.locks import sole_writer
+from surefoot.io.atomic import sole_writer
 from surefoot.learn import RankingData, Settings, train
 from surefoot.learn.training import ModelStore, resolve_run
 from tests.learn.small_rankings import BASELINE, TRAINING
@@ -78,7 +78,7 @@ def test_a_second_process_in_one_store_or_experiment_is_told_so(folder):
 
 
 def test_the_lock_of_a_killed_process_is_gone(folder):
-    code = "import time\nfrom surefoot.io.locks import sole_writer\n"
+    code = "import time\nfrom surefoot.io.atomic import sole_writer\n"
     code += "with sole_writer('.'):\n    print(flush=True)\n    time.sleep(99)"
     other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert other.stdout is not None

@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from surefoot import Scores, SurefootError
-from surefoot._text import markdown
+from surefoot._names import markdown
 from surefoot.release_gate.gate import gate
 from surefoot.release_gate.render import render_gate, render_json, render_junit, render_markdown, render_text
 from surefoot.release_gate.rules import Rules

@@ -1,4 +1,4 @@
-"""How far risk measures put the systems into the same order."""
+"""Agreement of risk measures about the order of systems, and the independence of systems and topics (G²)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from surefoot.analysis.evaluate import evaluate
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
 from surefoot.risk.alphas import normalise_alphas
+from surefoot.risk.distributions import chi_square_p
 from surefoot.risk.measures import GEOMINUS_PUBLISHED, GEORISK, URISK, ZRISK, get_risk, usual
+from surefoot.risk.population import g_squared, zscores
 from surefoot.risk.values import Family
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.agreement import correlation, kendall
@@ -286,3 +288,47 @@ def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, given: npt.ArrayLike
     xy, xz, yz = (float(correlation(rows[one], rows[two])) for one, two in ((0, 1), (0, 2), (1, 2)))
     left = (1 - xz**2) * (1 - yz**2)
     return (xy - xz * yz) / left**0.5 if left > 1e-12 else float("nan")
+
+
+def independence(scores: ScoresLike, *, systems: Sequence[str] | None = None) -> Result:
+    """G² = the sum of all z², its degrees of freedom and p, and the share of each system in it.
+
+    For counts without interaction of system and topic, G² is about its degrees of freedom. Scores are not counts, so G²
+    is far below its degrees of freedom and p is near 1 for all data. It is reported because SIGIR 2016 derives Z_Risk
+    from it. Only the shares can be interpreted: a large share belongs to a system with unexpected scores, good or bad.
+
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure, 0 or more.
+    systems
+        The systems to look at; all by default.
+
+    Returns
+    -------
+    Result
+        Columns ``system, mean, g2, share``; the note has the sum, the degrees of freedom and p.
+
+    Examples
+    --------
+    >>> found = independence(Scores([[0.05, 0.55], [0.40, 0.20]], ["a", "b"], ["q1", "q2"]))
+    >>> found.notes[-1]
+    'G² = 0.4356, 1 degree of freedom, p = 0.509'
+
+    """
+    scores = Scores.of(scores)
+    chosen = scores if systems is None else scores.select(systems)
+    statistic, df = g_squared(chosen.values)
+    parts = np.square(zscores(chosen.values)).sum(axis=1)
+    p = chi_square_p(statistic, df) if df else float("nan")
+    degrees = "1 degree" if df == 1 else f"{df:,} degrees"
+    return Result(
+        signature("independence", measure=scores.measure, systems=len(chosen.systems), topics=len(scores.topics)),
+        {
+            "system": chosen.systems,
+            "mean": chosen.values.mean(axis=1),
+            "g2": parts,
+            "share": parts / statistic if statistic else np.full(len(parts), np.nan),
+        },
+        (*scores.all_notes, f"G² = {statistic:.4f}, {degrees} of freedom, p = {p:.3g}"),
+    )

@@ -1,15 +1,17 @@
-"""The rows of an evaluation, and how they are shown."""
+"""The rows of an evaluation, how they are shown, and how papers arrange them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray
-from surefoot.results import Column, Highlights, Result
+from surefoot.analysis.tests import ALPHABET, Pairs, letter_of
+from surefoot.results import Arranged, Column, Highlights, Result
 from surefoot.risk.measures import registered
 from surefoot.scores import Scores
 from surefoot.stats.inference import LEVEL
@@ -20,6 +22,8 @@ FEW_COLUMNS = 8
 """A table of so many columns shows all of them."""
 DETAILS = ("frisk", "freward", "se", "zrisk", "georisk", "wins", "ties")
 """The columns that a terminal shows only on request; judged@k, which only runs have, takes the place of T_Risk."""
+LABELS = ("letter", "system", "baseline", "alpha")
+"""The columns that identify a row of an evaluation, for every measure."""
 
 
 def brief_columns(columns: Mapping[str, Column]) -> list[str]:
@@ -91,7 +95,7 @@ class Evaluation(Result):
 
     def with_letters(self, correct: str = "holm") -> Evaluation:
         """Add the letters of the systems that each is significantly better than (`analysis.with_letters`)."""
-        from surefoot.analysis.paper_tables import with_letters
+        from surefoot.analysis.evaluation import with_letters
         from surefoot.analysis.tests import compare_pairs
 
         shown = list(dict.fromkeys(self["system"].tolist()))
@@ -146,3 +150,112 @@ def _best(values: FloatArray, groups: Sequence[tuple[object, object]], left_out:
         if value == value:
             largest[group] = max(value, largest.get(group, value))
     return np.array([value == largest.get(group) for group, value in zip(groups, values.tolist(), strict=True)])
+
+
+def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Evaluation:
+    """Add the letter of each system, and those of the systems that it is significantly better than.
+
+    Letters are in the order in which tables show the systems. Beyond the alphabet they are two, and commas part them.
+
+    Parameters
+    ----------
+    result
+        What `surefoot.evaluate` found.
+    pairs
+        What `surefoot.analysis.compare_pairs` found, by measure if the evaluation has several.
+
+    Returns
+    -------
+    Evaluation
+        Columns ``letter`` and ``better_than`` more; LaTeX prints the latter as superscripts of the means.
+
+    Examples
+    --------
+    >>> from surefoot import evaluate, Scores
+    >>> from surefoot.analysis import compare_pairs
+    >>> scores = Scores([[0.2, 0.4, 0.3, 0.1], [0.3, 0.5, 0.4, 0.3]], ["old", "new"], ["q1", "q2", "q3", "q4"])
+    >>> with_letters(evaluate(scores), compare_pairs(scores))["better_than"].tolist()
+    ['', 'b']
+
+    """
+    names: list[str] = result["system"].tolist()
+    order = dict.fromkeys(result.readable()["system"].tolist())
+    letters = {system: letter_of(index) for index, system in enumerate(order)}
+    found, between = [], "" if len(order) <= ALPHABET else ","
+    for system, measure in zip(names, result.columns.get("measure", [""] * len(names)), strict=True):
+        better = (pairs if isinstance(pairs, Pairs) else pairs[str(measure)]).better_than(system)
+        found.append(between.join(letter for other, letter in letters.items() if other in better))
+    columns: dict[str, Column] = {"letter": [letters[system] for system in names]}
+    for name, column in result.columns.items():
+        columns |= {name: column, "better_than": found} if name == "mean" else {name: column}
+    legend = (pairs if isinstance(pairs, Pairs) else next(iter(pairs.values()))).legend
+    return replace(result, columns=columns, notes=(*result.notes, legend))
+
+
+def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Arranged:
+    """The measures beside each other: a row for each system and alpha, a group of columns for each measure.
+
+    Parameters
+    ----------
+    result
+        What `surefoot.evaluate` found for several measures.
+    columns
+        The columns to show of each measure; all by default.
+
+    Returns
+    -------
+    Arranged
+        Columns such as ``urisk (nDCG@10)``; the rows in the order of the first measure's means.
+
+    Examples
+    --------
+    >>> from surefoot import evaluate, Scores
+    >>> both = [Scores([[0.2], [0.4]], ["old", "new"], ["q1"], measure) for measure in ("AP", "RR")]
+    >>> print(*side_by_side(evaluate(both), ["system", "mean"]).columns, sep=", ")
+    system, mean (AP), mean (RR)
+
+    """
+    whole = result.readable()
+    chosen = list(columns or whole.columns)
+    labels = [name for name in LABELS if name in whole.columns]
+    rows = _rows_by_measure(whole, labels)
+    first = next(iter(rows.values()))
+    made: dict[str, Column] = {name: whole[name][list(first.values())] for name in labels if name in chosen}
+    marks, heads = whole.highlights(), whole.headings()
+    best: dict[str, BoolArray] = {}
+    significant: dict[str, BoolArray] = {}
+    names, groups = {}, {}
+    for measure, by_key in rows.items():
+        index = np.array([by_key[key] for key in first])
+        for name in (name for name in chosen if name not in (*labels, "measure")):
+            column = f"{name} ({measure})"
+            made[column], groups[column] = whole[name][index], measure
+            names[column] = heads.get(name, name.replace("_", " "))
+            best |= {column: marks.best[name][index]} if name in marks.best else {}
+            significant |= {column: marks.significant[name][index]} if name in marks.significant else {}
+    return Arranged(
+        whole.signature,
+        made,
+        whole.notes,
+        stressed=Highlights(best, significant, marks.legend),
+        heads={**heads, **names},
+        raised=_raised(whole, made, list(rows)),
+        grouped=groups,
+    )
+
+
+def _rows_by_measure(result: Evaluation, labels: Sequence[str]) -> dict[str, dict[tuple[Any, ...], int]]:
+    """The row of each system and alpha, by measure."""
+    found: dict[str, dict[tuple[Any, ...], int]] = {}
+    for row, values in enumerate(result):
+        found.setdefault(str(values.get("measure", "")), {})[tuple(values[name] for name in labels)] = row
+    return found
+
+
+def _raised(result: Evaluation, made: Mapping[str, Column], measures: Sequence[str]) -> dict[str, str]:
+    pairs = [
+        (f"{one} ({measure})", f"{other} ({measure})")
+        for one, other in result.superscripts().items()
+        for measure in measures
+    ]
+    return {one: other for one, other in pairs if one in made and other in made}

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._threads import default_workers
+from surefoot._process import default_workers
 from surefoot._typing import BoolArray, Columns, FloatArray, Progress
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
 from surefoot.errors import SurefootError

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from surefoot import _native
+from surefoot import _process
 from surefoot._lazy import install_hint, plugins
-from surefoot._text import one_line
+from surefoot._names import one_line
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, did_you_mean
 
@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from surefoot.cli.options import refuse_to_overwrite
 
     _outlive_readers()
-    _native.in_command = True
+    _process.in_command = True
     try:
         refuse_to_overwrite(arguments)
         code: int = arguments.run(arguments)
@@ -101,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         return _report_error(arguments.command, "an error of Surefoot itself; please report the lines above", 70)
     finally:
-        _native.in_command = False
+        _process.in_command = False
 
 
 def _calm_threads() -> None:

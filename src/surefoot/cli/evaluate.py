@@ -126,7 +126,7 @@ def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
         arguments.columns = letter_columns(arguments.columns)
     if not arguments.side_by_side:
         return result
-    from surefoot.analysis.paper_tables import side_by_side
+    from surefoot.analysis.evaluation import side_by_side
 
     columns, arguments.columns = arguments.columns, None
     return side_by_side(result, columns)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from surefoot._text import one_line
+from surefoot._names import one_line
 
 if TYPE_CHECKING:
     from surefoot._typing import Progress

@@ -12,9 +12,9 @@ import numpy as np
 
 from surefoot._alignment import NONE, mean_over_trials
 from surefoot._names import natural_order
-from surefoot._threads import default_workers
+from surefoot._process import default_workers
 from surefoot._typing import FloatArray, IntArray, PathLike, Progress
-from surefoot.effectiveness.measures import Measure, parse_measure
+from surefoot.effectiveness.measures import ForeignMeasures, Measure, parse_measure
 from surefoot.effectiveness.sources import ScoredRuns, Source, load_judgments, sources_of
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run
@@ -208,8 +208,6 @@ class RunScorer:
         self._formulas = records("measure", own)
         self._others = None
         if self._foreign:
-            from surefoot.effectiveness.foreign import ForeignMeasures
-
             self._others = ForeignMeasures([measures[index] for index in self._foreign], qrels, skip)
         self._cutoffs = np.array([measure.cutoff for measure in measures], np.int64)
 

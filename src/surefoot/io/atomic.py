@@ -1,9 +1,13 @@
-"""Atomic writes: a reader of the file sees the old content or the new, never a part of it."""
+"""Writing files that others read or write at the same time: atomic writes, and locks between processes and threads.
+
+A reader of a file sees the old content or the new, never a part of it.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
@@ -12,16 +16,39 @@ from typing import TYPE_CHECKING
 
 from surefoot.errors import SurefootError
 
-try:
-    import fcntl
-except ModuleNotFoundError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 if TYPE_CHECKING:
     from surefoot._typing import PathLike
 
 LONGEST = 200
 """Bytes of the target's name in the name of its draft; file systems allow 255 in all."""
+PATIENCE = 3.0
+"""Seconds of waiting for a file before the wait is reported."""
+PAUSE = 0.02
+"""Seconds between two attempts to take a lock."""
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(lock: int) -> bool:
+        """Lock an open file; False if another handle holds it."""
+        try:
+            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _take(lock: int) -> bool:
+        """Lock an open file or folder; False if another handle holds it. True where a file system has no locks."""
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+        return True
 
 
 def write_text(path: PathLike, text: str) -> None:
@@ -92,11 +119,10 @@ def _create_draft(target: Path) -> tuple[Path, int | None]:
     while True:
         draft = target.with_name(f".{_beginning(target)}.{os.urandom(8).hex()}.part")
         lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
-        if fcntl is None:
+        if sys.platform == "win32":  # an open file can't be replaced there
             os.close(lock)
             return draft, None
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if draft.exists():  # else another writer took it for an abandoned one before it was locked
+        if _take(lock) and draft.exists():  # else another writer took it for an abandoned one before it was locked
             return draft, lock
         os.close(lock)
 
@@ -108,7 +134,7 @@ def _beginning(target: Path) -> str:
 
 def _remove_abandoned(target: Path) -> None:
     """Remove drafts of the target that nobody holds a lock on."""
-    if fcntl is None:
+    if sys.platform == "win32":
         return
     for draft in target.parent.glob(f".{escape(_beginning(target))}.{'[0-9a-f]' * 16}.part"):
         with suppress(OSError):
@@ -126,3 +152,66 @@ def digest_of(content: str | bytes, size: int = 20) -> str:
 
     data = content.encode("utf-8") if isinstance(content, str) else content
     return blake2b(data, digest_size=size).hexdigest()
+
+
+@contextmanager
+def sole_writer(folder: PathLike) -> Iterator[None]:
+    """Lock a folder that exists, or raise if another process or thread holds it.
+
+    The lock is on the folder itself, so it leaves no file behind, and the operating system releases that of a killed
+    process. Where folders can't be locked (Windows, some network file systems) nothing is locked.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        if not _take(lock):
+            raise SurefootError(f"{folder}: another process writes to it; wait for it, or name another folder")
+        yield
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def exclusive(path: PathLike) -> Iterator[None]:
+    """Lock a file, which need not exist, against all others that do the same; wait until it is free.
+
+    A file beside it holds the lock, since a file that is replaced can't. The operating system releases the lock of a
+    killed process. Windows can't remove an open file, so the lock file stays there.
+    """
+    try:
+        target = Path(os.path.realpath(path))
+        beside = target.with_name(f".{target.name[:60]}.lock")
+        lock = _wait(beside, path)
+    except (OSError, ValueError) as error:
+        raise SurefootError(f"{path}: can't be written: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        yield
+    finally:
+        if sys.platform != "win32":
+            beside.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def _wait(beside: Path, path: PathLike) -> int:
+    """The open lock file, once it is locked."""
+    report_at: float | None = time.monotonic() + PATIENCE
+    while True:
+        lock = os.open(beside, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        if _take(lock) and _is_there(beside, lock):
+            return lock
+        os.close(lock)
+        if report_at is not None and time.monotonic() >= report_at:
+            report_at = None
+            if sys.stderr is not None:
+                print(f"surefoot: waiting for another process that uses {path}", file=sys.stderr, flush=True)
+        time.sleep(PAUSE)
+
+
+def _is_there(beside: Path, lock: int) -> bool:
+    """Whether the open file is still the one of that name: its last holder removes it."""
+    try:
+        return os.path.samestat(beside.stat(), os.fstat(lock))
+    except FileNotFoundError:
+        return False

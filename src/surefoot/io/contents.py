@@ -14,8 +14,17 @@ from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.containers import Header, Table, read_delimited, read_records, records, validate_text
 from surefoot.io.files import BYTE_ORDER_MARK, parse_json
 from surefoot.io.frames import read_parquet
-from surefoot.io.layouts import recognise
-from surefoot.io.roles import DOCUMENTS, GRADES, NAMES, RANKS, RETRIEVED, find_column, looks_like_measure, role_of
+from surefoot.io.roles import (
+    DOCUMENTS,
+    GRADES,
+    NAMES,
+    RANKS,
+    RETRIEVED,
+    find_column,
+    looks_like_measure,
+    recognise,
+    role_of,
+)
 
 SUMMARY = "all"
 PARQUET = b"PAR1"

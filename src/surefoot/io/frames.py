@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot._lazy import LazyModule
-from surefoot._native import quiet_failures
-from surefoot._threads import uses_threads
+from surefoot._process import quiet_failures, uses_threads
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.containers import Table, as_text

@@ -22,8 +22,7 @@ from surefoot.io.eval_logs import ZIP, read_mteb
 from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
 from surefoot.io.formats import read_content
 from surefoot.io.frames import table_of
-from surefoot.io.layouts import Layout, Long, ScoreMatrix, Wide, matrix_of, recognise
-from surefoot.io.roles import canonical, find_measure, role_of
+from surefoot.io.roles import Layout, Long, ScoreMatrix, Wide, canonical, find_measure, matrix_of, recognise, role_of
 from surefoot.scores import Missing, Scores
 
 MEASURE = "# measure: "

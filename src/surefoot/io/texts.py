@@ -12,7 +12,7 @@ from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 from surefoot._lazy import LazyModule
-from surefoot._threads import uses_threads
+from surefoot._process import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, counted, listed
 from surefoot.io.contents import PARQUET

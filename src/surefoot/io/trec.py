@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._threads import default_workers
+from surefoot._process import default_workers
 from surefoot._typing import Array, IntArray, PathLike
 from surefoot.errors import InputError, choose
 from surefoot.io import diagnostics

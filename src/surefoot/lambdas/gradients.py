@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._threads import available_cores
+from surefoot._process import available_cores
 from surefoot._typing import FloatArray
 from surefoot.lambdas import PairLoop
 from surefoot.lambdas.metrics import Ints, QueryMetric, rank_queries

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._threads import default_workers, uses_threads
+from surefoot._process import default_workers, uses_threads
 from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.diagnostics import line_number

@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from surefoot.errors import InputError, SurefootError
-from surefoot.io.atomic import remove, write_text
+from surefoot.io.atomic import remove, sole_writer, write_text
 from surefoot.io.files import parse_json
-from surefoot.io.locks import sole_writer
 from surefoot.learn.baseline import Missing
 from surefoot.learn.checkpoint import EVERY, refuse_other_request
 from surefoot.learn.data import RankingData

@@ -22,8 +22,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
-from surefoot._names import as_names
-from surefoot._text import one_line
+from surefoot._names import as_names, one_line
 from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import write_bytes

@@ -14,8 +14,7 @@ from typing import Any
 from surefoot._names import as_names, as_utf8, positions
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, did_you_mean, listed
-from surefoot.io.atomic import write_text
-from surefoot.io.locks import exclusive
+from surefoot.io.atomic import exclusive, write_text
 from surefoot.io.small_files import TomlFile, read_toml
 from surefoot.release_gate.accepted import is_number
 from surefoot.release_gate.doubt import lost_results

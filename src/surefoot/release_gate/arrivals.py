@@ -14,9 +14,8 @@ import numpy as np
 from surefoot._typing import PathLike
 from surefoot.analysis.segments import NONE
 from surefoot.errors import InputError, SurefootError, counted, listed
-from surefoot.io.atomic import digest_of, write_text
+from surefoot.io.atomic import digest_of, exclusive, write_text
 from surefoot.io.files import parse_json, read_bytes
-from surefoot.io.locks import exclusive
 from surefoot.release_gate.accepted import is_number
 from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged
 from surefoot.release_gate.comparison import Policy

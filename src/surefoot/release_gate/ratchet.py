@@ -13,7 +13,7 @@ from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError, choose, listed
-from surefoot.io.locks import exclusive
+from surefoot.io.atomic import exclusive
 from surefoot.release_gate.accepted import Accepted as Accepted
 from surefoot.release_gate.accepted import Anchor, First, by_topic
 from surefoot.release_gate.accepted import read_accepted as read_accepted

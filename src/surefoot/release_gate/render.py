@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from surefoot._lazy import LazyModule
-from surefoot._text import inert, markdown, one_line, xml
+from surefoot._names import inert, markdown, one_line, xml
 from surefoot.errors import choose
 from surefoot.release_gate.compare import Compared
 from surefoot.release_gate.finding import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from surefoot._text import one_line, visible
+from surefoot._names import one_line, visible
 from surefoot.analysis.documents import DocumentMoves, Move, TopicMoves
 
 UNJUDGED = "?"

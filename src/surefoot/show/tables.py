@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO
 
-from surefoot._text import markdown, one_line, spreadsheet, visible
+from surefoot._names import markdown, one_line, spreadsheet, visible
 from surefoot.errors import choose, counted
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
 
-from surefoot._text import one_line
+from surefoot._names import one_line
 
 Columns = Mapping[str, Sequence[str]]
 

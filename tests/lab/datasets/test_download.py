@@ -13,7 +13,7 @@ import pytest
 from surefoot_lab.datasets import fetch, locate
 
 from surefoot.errors import SurefootError
-from surefoot.io.locks import sole_writer
+from surefoot.io.atomic import sole_writer
 
 CONTENT = random.Random(7).randbytes(1_000_000)
 HALF = len(CONTENT) // 2

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from surefoot.errors import SurefootError
-from surefoot.io.locks import sole_writer
+from surefoot.io.atomic import sole_writer
 from surefoot_lab.datasets.cache import cache_folder
 from surefoot_lab.datasets.registry import Collection, collection
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._threads import available_cores
+from surefoot._process import available_cores
 from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import SurefootError, counted
-from surefoot.io.locks import sole_writer
+from surefoot.io.atomic import sole_writer
 from surefoot.learn.checkpoint import request_key
 from surefoot.learn.engines import engine_of
 from surefoot.learn.validation import Progress as Iteration

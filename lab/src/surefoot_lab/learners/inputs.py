@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._threads import available_cores
+from surefoot._process import available_cores
 from surefoot.errors import SurefootError, counted
 from surefoot.learn.data import RankingData, as_matrix
 

@@ -17,14 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._lazy import LazyModule
-from surefoot._threads import uses_threads
+from surefoot._process import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.containers import in_file
 from surefoot.io.files import files_matching
 from surefoot.io.frames import reading
-from surefoot.io.layouts import SUMMARIES, Layout, Long, Wide, recognise
-from surefoot.io.roles import find_measure, role_of
+from surefoot.io.roles import SUMMARIES, Layout, Long, Wide, find_measure, recognise, role_of
 from surefoot.scores import LARGEST, VIRTUAL, FloatArray, Missing
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from surefoot._lazy import optional, plugins
-from surefoot._threads import uses_threads
+from surefoot._process import uses_threads
 from surefoot._typing import FloatArray
 from surefoot.learn.settings import ENGINES, Settings
 

@@ -14,7 +14,7 @@ import lightgbm as lgb
 import numpy as np
 from lightgbm.basic import _LIB, LightGBMError, _ConfigAliases  # type: ignore[attr-defined]
 
-from surefoot._native import quiet_failures
+from surefoot._process import quiet_failures
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData

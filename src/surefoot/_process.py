@@ -1,4 +1,4 @@
-"""Suppress what native code prints to standard error when it fails; the error that it raises says the same."""
+"""The process as native libraries use it: the number of threads, forks that end them, and standard error."""
 
 from __future__ import annotations
 
@@ -7,6 +7,53 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import IO
+
+from surefoot.errors import SurefootError
+
+MOST_WORKERS = 8
+"""The most threads of a pool: each holds a file or a block of resamples in memory."""
+
+
+def available_cores() -> int:
+    """The number of cores that this process may use, which ``taskset`` or a container may limit."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def default_workers() -> int:
+    """The default number of threads: one for each core, up to `MOST_WORKERS`."""
+    return min(available_cores(), MOST_WORKERS)
+
+
+_started = False
+_lost = False
+
+
+def uses_threads() -> None:
+    """Announce work in a library that keeps threads (polars, LightGBM); raise if a fork has ended them.
+
+    Threads do not survive a fork, and such a library would wait for them forever in the child process.
+
+    >>> uses_threads()
+    """
+    global _started
+    if _lost:
+        raise SurefootError(
+            "this process was forked from one whose threads it needs; start processes by 'spawn' or 'forkserver', as "
+            "with multiprocessing.get_context('spawn')"
+        )
+    _started = True
+
+
+def _after_fork() -> None:
+    global _lost
+    _lost = _started
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
 
 STDERR = 2
 """The descriptor of standard error, to which polars prints its panics and LightGBM its fatal errors."""
