@@ -17,6 +17,8 @@ from surefoot.errors import UnknownNameError, counted, did_you_mean, listed
 if TYPE_CHECKING:
     import polars
 
+    from surefoot.scores import Scores
+
 Column = Sequence[Any] | npt.NDArray[Any]
 
 
@@ -198,12 +200,14 @@ class Arranged(Result):
         return self.grouped
 
 
-def signature(kind: str, **fields: object) -> str:
-    """The signature of a computation; fields that are None are left out.
+def signature(kind: str, scores: Scores | None = None, /, **fields: object) -> str:
+    """The signature of a computation, perhaps of scores; fields that are None are left out.
 
     >>> signature("urisk", measure="ERR@20", baseline="BM25", alpha=5.0, value=None).rpartition("=")[0]
     'urisk|measure=ERR@20|baseline=BM25|alpha=5|surefoot'
     """
+    if scores is not None:
+        fields = {"measure": scores.measure, "ties": scores.ties, **fields}
     given = [f"{name}={_text(value)}" for name, value in fields.items() if value is not None]
     return "|".join([kind, *given, f"surefoot={__version__}"])
 

@@ -134,6 +134,11 @@ class Scores:
 
         return (*self.notes, *notes_on_repeats(self))
 
+    @property
+    def ties(self) -> str | None:
+        """How the runs that the scores come from compare the scores of documents, for signatures; None as usual."""
+        return self.source.ties if self.source is not None and self.source.ties != "exact" else None
+
     @cached_property
     def lowest(self) -> float:
         """The lowest score."""
@@ -315,7 +320,7 @@ class Scores:
         low, median, high = np.quantile(self.values, [0, 0.5, 1], axis=1)
         spread = {"mean": self.values.mean(axis=1), "median": median, "lowest": low, "highest": high}
         size = {"systems": len(self.systems), "topics": len(self.topics)}
-        made = signature("scores", measure=self.measure, **size)
+        made = signature("scores", self, **size)
         return html_table(Result(made, {"system": self.systems, **spread}, self.all_notes))
 
     def rename(self, names: Mapping[str, str]) -> Scores:

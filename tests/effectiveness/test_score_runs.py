@@ -1,15 +1,19 @@
 """From files to Scores: agreement with the reference tools, what is said about topics, order and names."""
 
+import pickle
+
 import numpy as np
 import pytest
 import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surefoot import evaluate
 from surefoot._names import natural_order
 from surefoot.effectiveness import score_runs, score_runs_by
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.trec import read_qrels
+from surefoot.judgments.judged_runs import JudgedRuns
 
 TREC_EVAL = {
     "nDCG": "ndcg",
@@ -75,6 +79,32 @@ def test_agrees_with_trec_eval(tmp_path_factory, qrels, run, random):
         np.testing.assert_allclose(scores[own]["plain"], strict[theirs], rtol=1e-12, atol=1e-12, err_msg=own)
     for score in scores.values():
         np.testing.assert_array_equal(score["plain"], score["mixed"])
+
+
+NEAR = st.integers(0, 3).map(lambda last: 20.0 + last * 1e-7) | st.sampled_from([1e39, 2e39, 1e-60, 0.0])
+
+
+@given(JUDGMENTS, st.dictionaries(TOPICS, st.dictionaries(DOCUMENTS, NEAR, min_size=1), min_size=1))
+def test_ties_of_trec_eval(qrels, run):
+    if not set(qrels) & set(run):
+        return
+    scores = score_runs_by({"run": run}, qrels, TREC_EVAL, ties="trec_eval")
+    for name, values in reference(qrels, run).items():
+        mine = scores[next(own for own, theirs in TREC_EVAL.items() if theirs == name)]
+        np.testing.assert_allclose(mine["run"], values, rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+def test_ties_of_trec_eval_go_through_every_analysis(tmp_path):
+    run, qrels = {"q1": {"d1": 1.00000001, "d2": 1.0}}, {"q1": {"d1": 1}}
+    found = {ties: score_runs({"one": run}, qrels, "RR", ties=ties) for ties in ("exact", "trec_eval")}
+    assert {ties: scores["one"].tolist() for ties, scores in found.items()} == {"exact": [1.0], "trec_eval": [0.5]}
+    assert "|ties=trec_eval|" in evaluate(found["trec_eval"]).signature
+    assert "ties" not in evaluate(found["exact"]).signature
+    file = write_run(tmp_path / "one.run", run)
+    again = pickle.loads(pickle.dumps(score_runs([file], qrels, "RR", ties="trec_eval")))
+    assert JudgedRuns.of(again).rankings["one"].run.documents == ["d2", "d1"]
+    with pytest.raises(SurefootError, match="ties must be one of exact, trec_eval; got 'float'"):
+        score_runs([file], qrels, "RR", ties="float")
 
 
 def gdeval(grades, judged, k):

@@ -66,7 +66,7 @@ def rank_agreement(
              for one, two in combinations(orders, 2)]  # fmt: skip
     fields = {"baseline": baseline, "alpha": float(alpha), "p": p, "systems": int(kept.sum())}
     return Result(
-        signature("rank-agreement", measure=scores.measure, **fields, topics=len(scores.topics)),
+        signature("rank-agreement", scores, **fields, topics=len(scores.topics)),
         {
             "measure": [one for one, *_ in pairs],
             "other": [two for _, two, *_ in pairs],
@@ -145,7 +145,7 @@ def value_agreement(
     return Result(
         signature(
             "value_agreement",
-            measure=scores.measure,
+            scores,
             baseline=baseline,
             alpha=alpha,
             value=designs[1].value,
@@ -249,7 +249,7 @@ def baseline_bias(
         "urisk": urisk,
     }
     finding = _finding(found[known], urisk[known], means[known])
-    return Result(signature("baseline-bias", measure=scores.measure, **fields), columns, (*scores.all_notes, finding))
+    return Result(signature("baseline-bias", scores, **fields), columns, (*scores.all_notes, finding))
 
 
 def _finding(found: FloatArray, urisk: FloatArray, means: FloatArray) -> str:
@@ -323,7 +323,7 @@ def independence(scores: ScoresLike, *, systems: Sequence[str] | None = None) ->
     p = chi_square_p(statistic, df) if df else float("nan")
     degrees = "1 degree" if df == 1 else f"{df:,} degrees"
     return Result(
-        signature("independence", measure=scores.measure, systems=len(chosen.systems), topics=len(scores.topics)),
+        signature("independence", scores, systems=len(chosen.systems), topics=len(scores.topics)),
         {
             "system": chosen.systems,
             "mean": chosen.values.mean(axis=1),

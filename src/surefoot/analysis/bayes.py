@@ -100,7 +100,7 @@ def bayes(
     shape = (len(alphas), len(own.systems))
     columns = {name: np.broadcast_to(column, shape).T[shown].ravel() for name, column in table.items()}
     text = signature(
-        "bayes", measure=own.measure, baseline=baseline, alpha=alphas.tolist(), loses_on=loses_on, level=level,
+        "bayes", own, baseline=baseline, alpha=alphas.tolist(), loses_on=loses_on, level=level,
         n_draws=n_draws, seed=seed, systems=len(own.systems), topics=len(own.topics),
     )  # fmt: skip
     return Result(text, columns, (*own.all_notes, NOTE))

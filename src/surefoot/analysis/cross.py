@@ -104,7 +104,7 @@ def cross(
     }
     fields = {"alpha": alpha, "value": design.value, "systems": len(names), "topics": len(scores.topics)}
     return CrossTable(
-        signature=signature("cross", measure=scores.measure, **fields),
+        signature=signature("cross", scores, **fields),
         columns=columns,
         notes=(*scores.all_notes, _friedman_note(test)),
         systems=names,
@@ -218,7 +218,7 @@ def baseline_choice(
         taus[one, two] = taus[two, one] = kendall(observed[common, one], observed[common, two]).tau
     fields = {"alpha": alpha, "value": design.value, "systems": len(names), "topics": len(scores.topics)}
     return BaselineChoice(
-        signature=signature("baseline-choice", measure=scores.measure, **fields, n_resamples=n_resamples, seed=seed),
+        signature=signature("baseline-choice", scores, **fields, n_resamples=n_resamples, seed=seed),
         columns=_columns(chosen, taus, differences),
         notes=(*scores.all_notes, _choice_note(taus, differences)),
         systems=names,

@@ -155,6 +155,7 @@ def signature_of(kind: str, designs: Sequence[Design], alphas: FloatArray, **mor
         value=first.value,
         population=f"all({len(first.scores.systems)})" if first.population is None else first.population,
         topics=list(dict.fromkeys(len(design.scores.topics) for design in designs)),
+        ties=first.scores.ties,
         trials=sorted({len(own) for design in designs for own in design.scores.trials.values()}) or None,
         **more,
     )

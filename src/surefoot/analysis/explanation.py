@@ -151,7 +151,7 @@ def explain(
     found = [*confirmed, *(one for one in found if one.p_adjusted > level)]
     text = signature(
         "explain",
-        measure=scores.measure,
+        scores,
         system=system,
         baseline=baseline,
         topics=delta.size,

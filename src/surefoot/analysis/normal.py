@@ -90,7 +90,7 @@ def normality(
     return Normality(
         signature=signature(
             "normality",
-            measure=scores.measure,
+            scores,
             system=system,
             baseline=baseline,
             alpha=alpha,

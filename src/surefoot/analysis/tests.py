@@ -250,7 +250,7 @@ def compare_pairs(
         "significant": adjusted < level,
     }
     size = {"systems": len(names), "topics": len(chosen.topics)}
-    made = signature("pairs", measure=scores.measure, test="t", correct=correct, level=level, **size)
+    made = signature("pairs", scores, test="t", correct=correct, level=level, **size)
     legend = (
         f"letters: the systems with a significantly lower mean (paired t test, {correct} over all pairs, p < {level:g})"
     )

@@ -100,6 +100,7 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
             unjudged="skip" if getattr(arguments, "unjudged", "zero") == "skip" else "zero",
             repeats=groups,
             llm_qrels=llm_qrels(arguments),
+            ties=arguments.ties,
         )
     return list(found.values())
 
@@ -169,7 +170,8 @@ def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = N
     wanted = None if systems is None else set(systems)
     by_file = arguments.names == "file" and wanted is not None
     named = [one for one in sources_of(arguments.runs) if not by_file or one.expected_name("file") in (wanted or ())]
-    runs = {run.name: run for run in (source.load(arguments.names, arguments.duplicates) for source in named)}
+    loaded = (source.load(arguments.names, arguments.duplicates, ties=arguments.ties) for source in named)
+    runs = {run.name: run for run in loaded}
     absent = [name for name in systems or () if name not in runs]
     if absent:
         raise SurefootError(f"no run of {listed(absent)}; documents are those of two runs, such as {listed(runs, 3)}")

@@ -195,6 +195,8 @@ INPUTS = grouped(
     NAMES,
     option("--duplicates", choices=("error", "first", "best"), default="error",
            help="how to treat a document that a run lists twice for a topic (default: error)"),
+    option("--ties", choices=("exact", "trec_eval"), default="exact",
+           help="compare the scores of documents as they are (default), or rounded to float32 as trec_eval does"),
     MISSING,
 )  # fmt: skip
 """What to read: runs with judgments, or tables of scores."""

@@ -17,7 +17,7 @@ from surefoot._typing import FloatArray, IntArray, PathLike, Progress
 from surefoot.effectiveness.measures import ForeignMeasures, Measure, parse_measure
 from surefoot.effectiveness.sources import ScoredRuns, Source, load_judgments, sources_of
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
-from surefoot.io.document_lists import Duplicates, Qrels, Run
+from surefoot.io.document_lists import Duplicates, Qrels, Run, Ties
 from surefoot.io.trec import Names
 from surefoot.native import kernel, records
 from surefoot.scores import Scores
@@ -40,6 +40,7 @@ def score_runs(
     unjudged: Unjudged = "zero",
     repeats: Mapping[str, Iterable[Any]] = NONE,
     llm_qrels: object = (),
+    ties: Ties = "exact",
 ) -> Scores:
     r"""Score runs by one effectiveness measure, on the topics of the qrels.
 
@@ -75,6 +76,10 @@ def score_runs(
     llm_qrels
         Grades by one or more language models, each as ``qrels``. They change no score: unjudged documents still count
         0. `gate`, `credibility` and `next_judgments` take them as evidence about the grades that people would give.
+    ties
+        ``"exact"`` compares the scores of documents as they are, in float64; ``"trec_eval"`` rounds them to float32
+        first, as trec_eval does, which ties documents whose scores differ only after some seven digits. Tied documents
+        rank by their ids.
 
     Returns
     -------
@@ -96,7 +101,7 @@ def score_runs(
     >>> score_runs([], {"q1": {"d1": 1}}, "RR", repeats={"dense": trials})["dense"]
     array([0.75])
     """
-    options = names, workers, progress, duplicates, unjudged, repeats, llm_qrels
+    options = names, workers, progress, duplicates, unjudged, repeats, llm_qrels, ties
     (scores,) = score_runs_by(runs, qrels, [measure], *options).values()
     return scores
 
@@ -112,12 +117,13 @@ def score_runs_by(
     unjudged: Unjudged = "zero",
     repeats: Mapping[str, Iterable[Any]] = NONE,
     llm_qrels: object = (),
+    ties: Ties = "exact",
 ) -> dict[str, Scores]:
     r"""Score runs by several effectiveness measures, reading each run once.
 
     Parameters
     ----------
-    runs, qrels, names, workers, progress, duplicates, unjudged, repeats, llm_qrels
+    runs, qrels, names, workers, progress, duplicates, unjudged, repeats, llm_qrels, ties
         As in `score_runs`.
     measures
         The measures.
@@ -150,8 +156,8 @@ def score_runs_by(
     threads = max(1, (workers or default_workers()) // len(sources))
 
     def score(source: Source) -> tuple[_Row, object]:
-        run = source.load(names, duplicates, threads)
-        return prepared.row(run), source.again(run)
+        run = source.load(names, duplicates, threads, ties)
+        return prepared.row(run), source.again(run, ties)
 
     for done, (row, again) in enumerate(_in_threads(score, sources, workers), start=1):
         rows.append(row)
@@ -164,7 +170,9 @@ def score_runs_by(
         groups.setdefault(source.repeats or row.name, []).append(row)
     empty = {name: set.intersection(*(set(row.not_retrieved) for row in own)) for name, own in groups.items()}
     notes = _notes(rows, judged)
-    skipped = _notes_on_skipping(judged) if unjudged == "skip" else []
+    choices = _notes_on_skipping(judged) if unjudged == "skip" else []
+    if ties == "trec_eval":
+        choices.append("scores of documents are compared as float32, as in trec_eval")
     found = {}
     for index, measure in enumerate(chosen):
         trials = {name: np.stack([row.values[index] for row in group]) for name, group in groups.items()}
@@ -174,10 +182,10 @@ def score_runs_by(
             groups,
             judged.topics,
             measure.name,
-            [*notes, *_notes_on(measure, judged), *skipped],
+            [*notes, *_notes_on(measure, judged), *choices],
             None if judged.are_relevant_only else np.stack(seen),
             trials={name: own for name, own in trials.items() if len(own) > 1},
-            source=ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip", empty, models),
+            source=ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip", empty, models, ties),
         )
     return found
 

@@ -12,7 +12,7 @@ from typing import Any
 from surefoot._alignment import NONE
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError
-from surefoot.io.document_lists import Duplicates, Qrels, Run
+from surefoot.io.document_lists import Duplicates, Qrels, Run, Ties
 from surefoot.io.files import STDIN, name_of
 from surefoot.io.frames import is_frame
 from surefoot.io.memory import qrels_in_memory, run_in_memory
@@ -46,7 +46,7 @@ class Source:
             return name_of(self.run)  # type: ignore[arg-type]
         return self.name
 
-    def load(self, names: Names, duplicates: Duplicates, workers: int | None = None) -> Run:
+    def load(self, names: Names, duplicates: Duplicates, workers: int | None = None, ties: Ties = "exact") -> Run:
         """The run; a large file is parsed by so many threads."""
         if isinstance(self.run, str | os.PathLike):
             run = read_run(self.run, names, duplicates, workers, self.part)
@@ -54,11 +54,12 @@ class Source:
             run = self.run
         else:
             run = run_in_memory(self.run, self.name or UNNAMED, duplicates)
+        run = run.with_ties(ties)
         return run if self.name is None else replace(run, name=self.name)
 
-    def again(self, run: Run) -> object:
-        """The file or object to load the run from again; the run itself if that can be read only once."""
-        if self.part is not None:
+    def again(self, run: Run, ties: Ties = "exact") -> object:
+        """The file or object to load the run from again; the run if that is read only once, or was ranked again."""
+        if self.part is not None or ties != "exact":
             return run
         if not isinstance(self.run, str | os.PathLike):
             return run if isinstance(self.run, Iterator) else self.run
@@ -71,7 +72,8 @@ class ScoredRuns:
     """The runs and judgments that scores come from, by name; files are read again when needed.
 
     ``runs`` are files or objects. ``empty`` has the judged topics for which no trial of a system retrieved anything.
-    ``llm_qrels`` are grades by language models: evidence about those that people would give.
+    ``llm_qrels`` are grades by language models: evidence about those that people would give. ``ties`` says how the runs
+    compare scores; runs that are not ``"exact"`` are objects.
     """
 
     runs: Mapping[str, object]
@@ -81,6 +83,7 @@ class ScoredRuns:
     skips_unjudged: bool = False
     empty: Mapping[str, Collection[str]] = field(default_factory=dict)
     llm_qrels: tuple[Qrels, ...] = ()
+    ties: Ties = "exact"
 
     def rename(self, names: Mapping[str, str]) -> ScoredRuns:
         """The same runs under other names; a system that was left out gives way to one that takes its name."""
@@ -89,7 +92,7 @@ class ScoredRuns:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickles hold files as paths and objects in memory as `Run`, since not every object can be pickled."""
         runs = {name: self._portable(name, run) for name, run in self.runs.items()}
-        rest = self.measure, self.duplicates, self.skips_unjudged, dict(self.empty), self.llm_qrels
+        rest = self.measure, self.duplicates, self.skips_unjudged, dict(self.empty), self.llm_qrels, self.ties
         return ScoredRuns, (runs, self.qrels, *rest)
 
     def _portable(self, name: str, run: object) -> object:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Duplicates = Literal["error", "first", "best"]
 DUPLICATES = ("error", "first", "best")
+Ties = Literal["exact", "trec_eval"]
+TIES = ("exact", "trec_eval")
 _rank_topics, _index_topics, _other_tag = kernel("rank_topics"), kernel("index_topics"), kernel("other_tag")
 Refuse = Callable[[int, int], InputError]
 """Makes the error of a repeated document of the offsets of its two occurrences in the text."""
@@ -125,9 +127,7 @@ class DocumentLists:
 class Run(DocumentLists):
     """A system's ranking for each topic: score descending, then document id descending by bytes.
 
-    Scores are compared as float64, as the file writes them. trec_eval rounds them to float32 first, so that it ties
-    documents whose scores differ only after some seven digits: among the 143 runs of TREC-COVID round 1 that moves the
-    mean nDCG@10 of one run, by 0.0005, and no other.
+    Scores are compared as float64, as the file writes them; `with_ties` compares them as trec_eval does.
     """
 
     name: str
@@ -156,6 +156,18 @@ class Run(DocumentLists):
             "give the run one tag or name it after its file",
             diagnostics.line_number(self.text, other),
         )
+
+    def with_ties(self, ties: Ties) -> Run:
+        """The run with the scores that are compared: as they are, or as trec_eval has them, rounded to float32.
+
+        So trec_eval ties documents whose scores differ only after some seven digits, and ranks them by their ids.
+        """
+        if choose(ties, TIES, "ties") == "exact":
+            return self
+        with np.errstate(over="ignore"):
+            rounded = self.numbers.astype(np.float32).astype(np.float64)
+        lists = ranked_lists(self.path, self.text, self.topics, self.bounds, _documents(self)._replace(numbers=rounded))
+        return replace(self, **_documents(lists)._asdict())
 
     def to_frame(self) -> polars.DataFrame:
         """Columns topic, document and score."""

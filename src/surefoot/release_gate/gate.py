@@ -203,6 +203,7 @@ def _signature(
         level=policy.rules.level,
         topics=len(comparisons[0][0].topics),
         trials=sorted(trials) or None,
+        ties=comparisons[0][0].ties,
         segments=None if groups is None else f"{len(groups)}:{digest_of(repr(sorted(groups.items())), 4)}",
         assessors=policy.named_assessors(comparisons),
         llm=digests_of(comparisons[0][0].source.llm_qrels) if comparisons[0][0].source else None,

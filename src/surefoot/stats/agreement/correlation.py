@@ -183,7 +183,7 @@ def baseline_correlations(
     undefined = [name for name, r in zip(chosen.systems, found, strict=True) if np.isnan(r)]
     note = (f"no correlation where all topics score alike: {listed(undefined)}",) if undefined else ()
     return Result(
-        signature("correlation", measure=scores.measure, baseline=baseline, method=method, topics=len(scores.topics)),
+        signature("correlation", scores, baseline=baseline, method=method, topics=len(scores.topics)),
         {"system": chosen.systems, "baseline": [baseline] * len(found), "correlation": found},
         (*scores.all_notes, *note),
     )

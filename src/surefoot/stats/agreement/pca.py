@@ -143,7 +143,7 @@ def pca(
     return PCA(
         signature=signature(
             "pca",
-            measure=scores.measure,
+            scores,
             systems=len(chosen.systems),
             topics=len(scores.topics),
             virtual=list(virtual) or None,
