@@ -207,7 +207,7 @@ def signature(kind: str, scores: Scores | None = None, /, **fields: object) -> s
     'urisk|measure=ERR@20|baseline=BM25|alpha=5|surefoot'
     """
     if scores is not None:
-        fields = {"measure": scores.measure, "ties": scores.ties, **fields}
+        fields = {"measure": scores.measure, **({"ties": scores.ties} if scores.ties else {}), **fields}
     given = [f"{name}={_text(value)}" for name, value in fields.items() if value is not None]
     return "|".join([kind, *given, f"surefoot={__version__}"])
 

@@ -109,6 +109,14 @@ def test_scores_of_items(tmp_path, name):
     assert read_scores(path, MEASURES.get(name, "m")).to_dict() == {SYSTEMS.get(name, "any"): SCORES}
 
 
+@pytest.mark.parametrize("name", ["lm_eval", "every eval ever"])
+def test_logs_of_one_line(tmp_path, name):
+    path = tmp_path / "any.txt"
+    path.write_text(LOGS[name].splitlines()[0])
+    first = dict([next(iter(SCORES.items()))])
+    assert read_scores(path, MEASURES.get(name, "m")).to_dict() == {SYSTEMS.get(name, "any"): first}
+
+
 @pytest.mark.parametrize("name", ["inspect", "promptfoo", "helm", "deepeval"])
 def test_a_damaged_log_is_refused_in_one_line(tmp_path, name):
     path = tmp_path / "log.json"

@@ -63,6 +63,11 @@ class Source:
         one_line = isinstance(content, dict) and content and not any(isinstance(x, dict) for x in content.values())
         return [content] if one_line and find_column([*content], NAMES["topic"]) is not None else content
 
+    @property
+    def records(self) -> list[Any]:
+        """The items of a JSON list or of JSON lines, of which there may be only one."""
+        return self.json if isinstance(self.json, list) else [self.json]
+
     def has(self, key: str) -> bool:
         """Whether the content is a JSON object that has a key."""
         return self.is_json and isinstance(self.json, Mapping) and key in self.json

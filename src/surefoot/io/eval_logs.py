@@ -127,8 +127,8 @@ def _unpacked(source: Source) -> dict[str, Any]:
 @log
 def read_lm_eval(source: Source) -> Iterator[Score]:
     """Samples of lm-evaluation-harness; with several filters a measure is named as there, ``acc,none``."""
-    several = len({row.get("filter") for row in source.json}) > 1
-    for row in source.json:
+    several = len({row.get("filter") for row in source.records}) > 1
+    for row in source.records:
         for name in row["metrics"]:
             yield Score(row["doc_id"], f"{name},{row['filter']}" if several else name, row.get(name))
 
@@ -171,7 +171,7 @@ def read_deepeval(source: Source) -> Iterator[Score]:
 @log
 def read_helm(source: Source) -> Iterator[Score]:
     """HELM's ``per_instance_stats``; measures of perturbed instances have the perturbation in their names."""
-    for one in source.json:
+    for one in source.records:
         for stat in one["stats"]:
             mean = stat["sum"] / stat["count"] if stat["count"] else None
             yield Score(one["instance_id"], _helm_measure(stat["name"]), mean, one["train_trial_index"] + 1)
@@ -185,9 +185,9 @@ def _helm_measure(name: Mapping[str, Any]) -> str:
 @log
 def read_openai_evals(source: Source) -> Iterator[Score]:
     """Events of OpenAI evals: matches, and the numbers of metrics."""
-    spec: dict[str, Any] = next((row["spec"] for row in source.json if "spec" in row), {})
+    spec: dict[str, Any] = next((row["spec"] for row in source.records if "spec" in row), {})
     system = ",".join(map(str, spec.get("completion_fns", ()))) or None
-    for row in source.json:
+    for row in source.records:
         for name, value in row["data"].items() if row.get("type") in ("match", "metrics") else ():
             if row["type"] == "metrics" or name == "correct":
                 yield Score(row["sample_id"], name, value, system=system)
@@ -196,8 +196,8 @@ def read_openai_evals(source: Source) -> Iterator[Score]:
 @log
 def read_every_eval_ever(source: Source) -> Iterator[Score]:
     """Instances in the schema of Every Eval Ever."""
-    several = len({row["evaluation_name"] for row in source.json}) > 1
-    for row in source.json:
+    several = len({row["evaluation_name"] for row in source.records}) > 1
+    for row in source.records:
         item = f"{row['evaluation_name']}/{row['sample_id']}" if several else row["sample_id"]
         for name in ("score", "is_correct"):
             yield Score(item, name, row["evaluation"].get(name), system=row["model_id"])
