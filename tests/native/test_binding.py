@@ -148,7 +148,7 @@ STRUCTS = {
 
 def test_every_declared_kernel_is_in_the_library_at_every_level():
     sources = "".join(path.read_text() for path in native.FOLDER.glob("*.c"))
-    names = re.findall(r"^(?:SF_KERNEL|ELEMENTWISE)\((\w+)\)", sources, re.MULTILINE)
+    names = re.findall(r"^(?:SF_KERNEL|SF_KERNEL_OF|ELEMENTWISE)\((?:\w+, )?(\w+)\)", sources, re.MULTILINE)
     assert len(names) > 1
     assert set(names) <= set(native._declarations()[0])
     for name in names:

@@ -214,23 +214,26 @@ def _declarations() -> tuple[dict[str, str], dict[str, dict[str, int]]]:
         name: {word.strip().removeprefix(f"{name}_"): number for number, word in enumerate(words.split(","))}
         for name, words in re.findall(r"enum (\w+) \{([^}]*)\};", text)
     }
-    return dict(re.findall(r"struct (\w+) \{([^}]*)\};", text)), enums
+    structs = dict(re.findall(r"struct (\w+) \{([^}]*)\};", text))
+    for name, kernels in re.findall(r"^KERNELS\((\w+), (.*)\)$", text, re.MULTILINE):
+        structs |= dict.fromkeys(kernels.split(", "), structs[name])
+    return structs, enums
 
 
 def _fields(name: str, prefix: str = "") -> Iterator[Field]:
     """The fields of a struct, those of structs in it one by one."""
     structs, enums = _declarations()
     sizes = set(re.findall(r"\w+", " ".join(re.findall(r"SIZE\((.*?)\)", structs[name]))))
-    for const, kind, star, words, note in re.findall(
-        r"(const )?((?:struct )?\w+) (\*?)(\w+(?:, \w+)*)(?: (?:SIZE|ONE_OF)\((.*?)\))?;", structs[name]
+    for const, kind, words, note in re.findall(
+        r"(const )?((?:struct )?\w+) (\*?\w+(?:, \*?\w+)*)(?: (?:SIZE|ONE_OF)\((.*?)\))?;", structs[name]
     ):
-        if star:
-            shape = tuple(_axis(axis, prefix) for axis in note.split(", "))
-            yield Field(prefix + words, "q", dtype=_dtype(kind), is_const=bool(const), shape=shape)
-        elif kind.startswith("struct "):
-            yield from _fields(kind.removeprefix("struct "), f"{prefix}{words}.")
-        else:
-            for word in words.split(", "):
+        for word in words.split(", "):
+            if word.startswith("*"):
+                shape = tuple(_axis(axis, prefix) for axis in note.split(", "))
+                yield Field(prefix + word[1:], "q", dtype=_dtype(kind), is_const=bool(const), shape=shape)
+            elif kind.startswith("struct "):
+                yield from _fields(kind.removeprefix("struct "), f"{prefix}{word}.")
+            else:
                 yield Field(prefix + word, WORDS[kind], enums.get(note), is_size=word in sizes)
 
 

@@ -64,8 +64,8 @@ SF_INLINE int64_t quote_problem(struct text text, int64_t start, int64_t end) {
    found is the number of rows, and the offset of the row where the search stopped: a malformed one (BAD_ROW) or one with
    a quote that only Python can read (DOUBLED_QUOTE). */
 SF_KERNEL(find_rows) {
-    struct text text = {a->text, a->bytes};
-    if (a->at < 0 || a->at > a->bytes) return SF_OUT_OF_RANGE;
+    struct text text = a->text;
+    if (a->at < 0 || a->at > a->text.size) return SF_OUT_OF_RANGE;
     uint8_t separator = (uint8_t)a->separator;
     int64_t rows = 0, at = a->at, problem = FINE;
     for (; at < text.size && problem == FINE; at += problem == FINE) {
@@ -98,9 +98,9 @@ SF_INLINE int64_t skip_cells(struct text text, int64_t at, int64_t cells, uint8_
 
 /* Fill in where the cells of a column start, and their lengths. */
 SF_KERNEL(find_cells) {
-    struct text text = {a->text, a->bytes};
+    struct text text = a->text;
     for (int64_t row = 0; row < a->count; row++) {
-        if (!is_within(a->bytes, a->rows[row], 0)) return SF_OUT_OF_RANGE;
+        if (!is_within(text.size, a->rows[row], 0)) return SF_OUT_OF_RANGE;
         int64_t start = skip_cells(text, a->rows[row], a->column, (uint8_t)a->separator);
         int64_t end = cell_end(text, start, (uint8_t)a->separator);
         content_of(text, &start, &end);
@@ -127,10 +127,10 @@ SF_INLINE bool is_missing(struct text text, int64_t start, int64_t end) {
 
 /* Fill in the numbers of some columns, which ascend: NaN where one is missing, minus NaN where Python has to parse it. */
 SF_KERNEL(read_cells) {
-    struct text text = {a->text, a->bytes};
+    struct text text = a->text;
     uint8_t separator = (uint8_t)a->separator;
     for (int64_t row = 0; row < a->count; row++) {
-        if (!is_within(a->bytes, a->rows[row], 0)) return SF_OUT_OF_RANGE;
+        if (!is_within(text.size, a->rows[row], 0)) return SF_OUT_OF_RANGE;
         int64_t at = a->rows[row], column = 0;
         for (int64_t index = 0; index < a->width; index++) {
             at = skip_cells(text, at, a->columns[index] - column, separator);
@@ -148,9 +148,9 @@ SF_KERNEL(read_cells) {
 
 /* Take the white space around tokens off. */
 SF_KERNEL(trim_tokens) {
-    struct text text = {a->text, a->bytes};
+    struct text text = a->text;
     for (int64_t item = 0; item < a->count; item++) {
-        if (!is_within(a->bytes, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
+        if (!is_within(text.size, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
         int64_t start = a->start[item], end = start + a->length[item];
         trim(text, &start, &end);
         a->start[item] = start;

@@ -17,8 +17,8 @@ SF_INLINE double sf_logit(double p) {
     return p >= 0.3 && p <= 0.65 ? log1p(distance) - log1p(-distance) : log(p / (1.0 - p));
 }
 
-#define ELEMENTWISE(name)                                                                                              \
-    SF_KERNEL(name) {                                                                                                  \
+#define ELEMENTWISE(arguments, name)                                                                                   \
+    SF_KERNEL_OF(arguments, name) {                                                                                    \
         for (int64_t index = 0; index < a->size; index++) a->out[index] = sf_##name(a->x[index]);                      \
         return 0;                                                                                                      \
     }
@@ -55,14 +55,14 @@ static double sf_normal_quantile(double p) {
     return sums[0] * factor / sums[1];
 }
 
-ELEMENTWISE(expf)
-ELEMENTWISE(exp)
-ELEMENTWISE(exp2)
-ELEMENTWISE(log2)
-ELEMENTWISE(normal_cdf)
-ELEMENTWISE(normal_quantile)
-ELEMENTWISE(logistic)
-ELEMENTWISE(logit)
+ELEMENTWISE(expf, expf)
+ELEMENTWISE(elementwise, exp)
+ELEMENTWISE(elementwise, exp2)
+ELEMENTWISE(elementwise, log2)
+ELEMENTWISE(elementwise, normal_cdf)
+ELEMENTWISE(elementwise, normal_quantile)
+ELEMENTWISE(elementwise, logistic)
+ELEMENTWISE(elementwise, logit)
 
 /* Gamma(a + 1/2) / Gamma(a): its series for large a (Tricomi and Erdélyi 1951); smaller ones are led up to it. */
 static double gamma_ratio(double a) {
@@ -138,7 +138,7 @@ static double log_beta_cdf(double a, double b, double x, double y, double front)
 }
 
 /* Fill in I_x(a, b), the probability that a beta variable is at most x. */
-SF_KERNEL(beta_cdf) {
+SF_KERNEL_OF(beta, beta_cdf) {
     for (int64_t index = 0; index < a->size; index++) {
         double p = a->a[index], q = a->b[index], x = a->x[index];
         bool is_inside = x > 0.0 && x < 1.0;
@@ -162,8 +162,8 @@ static double beta_logit(double a, double b, double p) {
 }
 
 /* Fill in the log odds of each quantile of a beta distribution. */
-SF_KERNEL(beta_logit) {
+SF_KERNEL_OF(beta, beta_logit) {
     for (int64_t index = 0; index < a->size; index++)
-        a->out[index] = beta_logit(a->a[index], a->b[index], a->p[index]);
+        a->out[index] = beta_logit(a->a[index], a->b[index], a->x[index]);
     return 0;
 }

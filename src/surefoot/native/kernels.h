@@ -4,7 +4,9 @@
    the binding fills in: SIZE(rows, topics) is the shape of an array, and a field named rows its length. A kernel
    overwrites arrays that are not const. A field is a pointer, int64_t, double, or a struct of such fields, for which
    Python passes a tuple; its sizes are written as SIZE(run.topics) in other structs. An array of structs is made by
-   native.records. An int64_t ONE_OF(form) is passed as the word after form_ in that enum. */
+   native.records. An int64_t ONE_OF(form) is passed as the word after form_ in that enum. Neighbours of one type and
+   shape are declared together. KERNELS(sample, mean, median) says that the kernels mean and median take a struct
+   sample. */
 #ifndef SUREFOOT_KERNELS_H
 #define SUREFOOT_KERNELS_H
 
@@ -13,6 +15,7 @@
 
 #define SIZE(...)
 #define ONE_OF(name)
+#define KERNELS(...)
 
 /* An effectiveness measure: a sum of discounted gains (P, R, nDCG, RBP), a sum over pairs of relevant documents (AP), or
    a cascade, in which a gain is the probability that the user stops (ERR, RR). Gains are divided by the scale. */
@@ -27,9 +30,7 @@ struct measure {
     int64_t discount ONE_OF(discount);
     int64_t norm ONE_OF(norm);
     int64_t cutoff;
-    double rel;
-    double persistence;
-    double scale;
+    double rel, persistence, scale;
 };
 
 /* ranking.c */
@@ -60,47 +61,27 @@ struct count_draws {
     int64_t resamples, topics;
 };
 
-/* distributions.c */
-struct expf {
-    const float *x SIZE(size);
-    float *out SIZE(size);
-    int64_t size;
-};
-
-struct exp {
-    const double *x SIZE(size);
-    double *out SIZE(size);
-    int64_t size;
-};
-
-struct exp2 {
-    const double *x SIZE(size);
-    double *out SIZE(size);
-    int64_t size;
-};
-
-struct log2 {
-    const double *x SIZE(size);
-    double *out SIZE(size);
-    int64_t size;
-};
-
 /* tokens.h: ids in the bytes of a text, where each starts, its length and its hash. */
+struct text {
+    const uint8_t *bytes SIZE(size);
+    int64_t size;
+};
+
 struct tokens {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     const int64_t *start SIZE(count);
     const int32_t *length SIZE(count);
     const uint64_t *codes SIZE(count);
-    int64_t bytes, count;
+    int64_t count;
 };
 
 /* tokens.c */
 struct hash_tokens {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     const int64_t *start SIZE(count);
     const int32_t *length SIZE(count);
     uint64_t *codes SIZE(count);
-    int64_t bytes, count;
+    int64_t count;
 };
 
 struct number_tokens {
@@ -112,11 +93,11 @@ struct number_tokens {
 };
 
 struct gather_tokens {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     const int64_t *start SIZE(count);
     const int32_t *length SIZE(count);
     uint8_t *out SIZE(room);
-    int64_t bytes, count, room;
+    int64_t count, room;
 };
 
 struct find_keys {
@@ -144,35 +125,31 @@ struct blocks {
 };
 
 struct count_lines {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     int64_t *found SIZE(2);
-    int64_t bytes;
 };
 
 struct parse_trec {
-    const uint8_t *text SIZE(bytes);
-    int64_t at;
-    int64_t is_run;
+    struct text text;
+    int64_t at, is_run;
     struct documents documents;
     struct blocks blocks;
     int64_t *found SIZE(3);
-    int64_t bytes;
 };
 
 struct other_tag {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     int64_t at;
     int64_t *found SIZE(3);
-    int64_t bytes;
 };
 
 struct rank_topics {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     const int64_t *bounds SIZE(topics + 1);
     struct documents documents;
     int64_t *order SIZE(spare.count);
     struct documents spare;
-    int64_t bytes, topics;
+    int64_t topics;
 };
 
 struct index_topics {
@@ -187,7 +164,7 @@ struct index_topics {
 };
 
 struct write_run {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     const int64_t *start SIZE(count);
     const int32_t *length SIZE(count);
     const int64_t *scores SIZE(count);
@@ -196,7 +173,7 @@ struct write_run {
     const int64_t *head_bounds SIZE(topics + 1);
     const uint8_t *tag SIZE(tag_bytes);
     uint8_t *out SIZE(room);
-    int64_t bytes, count, topics, head_bytes, tag_bytes, room;
+    int64_t count, topics, head_bytes, tag_bytes, room;
 };
 
 /* letor.c: the problem of a line, where open is a value that Python has to parse; for each line its label, where its
@@ -213,8 +190,7 @@ enum problem {
 
 struct rows {
     float *labels SIZE(count);
-    int64_t *start SIZE(count);
-    int64_t *stop SIZE(count);
+    int64_t *start, *stop SIZE(count);
     int32_t *pairs SIZE(count);
     int64_t *document SIZE(count);
     int32_t *document_size SIZE(count);
@@ -222,27 +198,23 @@ struct rows {
 };
 
 struct parse_letor {
-    const uint8_t *text SIZE(bytes);
-    int64_t at;
-    int64_t end;
+    struct text text;
+    int64_t at, end;
     struct rows rows;
     struct blocks blocks;
     int64_t *found SIZE(5);
-    int64_t bytes;
 };
 
 struct feature_rows {
-    const int64_t *start SIZE(count);
-    const int64_t *stop SIZE(count);
+    const int64_t *start, *stop SIZE(count);
     const int32_t *pairs SIZE(count);
     const int64_t *target SIZE(count);
     int64_t count;
 };
 
 struct read_features {
-    const uint8_t *text SIZE(bytes);
-    int64_t row;
-    int64_t end;
+    struct text text;
+    int64_t row, end;
     struct feature_rows rows;
     int64_t first;
     float *matrix SIZE(matrix_rows, columns);
@@ -251,7 +223,7 @@ struct read_features {
     float *values SIZE(room);
     int64_t *open_pairs SIZE(open_room, 2);
     int64_t *found SIZE(5);
-    int64_t bytes, matrix_rows, columns, bounds_size, room, open_room;
+    int64_t matrix_rows, columns, bounds_size, room, open_room;
 };
 
 /* ranking.c: runs against qrels. topic_of is the index in the qrels of each topic of a run, or negative, and first is
@@ -259,23 +231,19 @@ struct read_features {
 struct look_up {
     struct tokens run;
     const int64_t *bounds SIZE(topics + 1);
-    const int64_t *topic_of SIZE(topics);
-    const int64_t *first SIZE(topics);
+    const int64_t *topic_of, *first SIZE(topics);
     struct tokens qrels;
     const double *judged SIZE(qrels.count);
     const int64_t *tables SIZE(judged_topics, 2);
     const int32_t *slots SIZE(table_slots);
-    int64_t depth;
-    int64_t skip;
+    int64_t depth, skip;
     double *grades SIZE(room);
     int64_t *sizes SIZE(topics);
     int64_t topics, judged_topics, table_slots, room;
 };
 
 struct ranked_topics {
-    const int64_t *topic_of SIZE(topics);
-    const int64_t *first SIZE(topics);
-    const int64_t *sizes SIZE(topics);
+    const int64_t *topic_of, *first, *sizes SIZE(topics);
     const double *grades SIZE(room);
     int64_t topics, room;
 };
@@ -297,52 +265,31 @@ struct measure_topics {
 };
 
 /* distributions.c */
-struct normal_cdf {
-    const double *x SIZE(size);
-    double *out SIZE(size);
+struct expf {
+    const float *x SIZE(size);
+    float *out SIZE(size);
     int64_t size;
 };
 
-struct normal_quantile {
+struct elementwise {
     const double *x SIZE(size);
     double *out SIZE(size);
     int64_t size;
 };
-
-struct logistic {
-    const double *x SIZE(size);
-    double *out SIZE(size);
-    int64_t size;
-};
-
-struct logit {
-    const double *x SIZE(size);
-    double *out SIZE(size);
-    int64_t size;
-};
+KERNELS(elementwise, exp, exp2, log2, normal_cdf, normal_quantile, logistic, logit)
 
 struct student_p {
-    const double *t SIZE(size);
-    const double *df SIZE(size);
+    const double *t, *df SIZE(size);
     double *out SIZE(size);
     int64_t size;
 };
 
-struct beta_cdf {
-    const double *a SIZE(size);
-    const double *b SIZE(size);
-    const double *x SIZE(size);
+struct beta {
+    const double *a, *b, *x SIZE(size);
     double *out SIZE(size);
     int64_t size;
 };
-
-struct beta_logit {
-    const double *a SIZE(size);
-    const double *b SIZE(size);
-    const double *p SIZE(size);
-    double *out SIZE(size);
-    int64_t size;
-};
+KERNELS(beta, beta_cdf, beta_logit)
 
 /* risk.c */
 struct compare {
@@ -355,10 +302,8 @@ struct compare {
 struct sum_z {
     const double *matrix SIZE(rows, topics);
     const double *shares SIZE(rows);
-    const double *totals SIZE(topics);
-    const double *inverse_roots SIZE(topics);
-    double *gains SIZE(rows);
-    double *losses SIZE(rows);
+    const double *totals, *inverse_roots SIZE(topics);
+    double *gains, *losses SIZE(rows);
     int64_t rows, topics;
 };
 
@@ -367,8 +312,7 @@ struct weighted_z {
     const double *scaled SIZE(rows, topics);
     const double *root SIZE(topics);
     const double *root_share SIZE(rows, resamples);
-    double *gains SIZE(rows, resamples);
-    double *losses SIZE(rows, resamples);
+    double *gains, *losses SIZE(rows, resamples);
     int64_t resamples, rows, topics;
 };
 
@@ -388,11 +332,9 @@ struct line_dcg {
 };
 
 struct discordant_fractions {
-    const double *first SIZE(items);
-    const double *second SIZE(items);
+    const double *first, *second SIZE(items);
     const int64_t *bounds SIZE(queries + 1);
-    int64_t *rows SIZE(room);
-    int64_t *spare SIZE(room);
+    int64_t *rows, *spare SIZE(room);
     double *fractions SIZE(queries);
     int64_t items, queries, room;
 };
@@ -447,8 +389,7 @@ struct lambda_gradients {
     int64_t *ranks SIZE(2, queries.longest);
     float *pairs SIZE(2, queries.longest + 520);
     double *sums SIZE(2, queries.longest);
-    float *gradient SIZE(queries.rows);
-    float *hessian SIZE(queries.rows);
+    float *gradient, *hessian SIZE(queries.rows);
 };
 
 struct pair_weights {
@@ -458,8 +399,7 @@ struct pair_weights {
     int64_t truncation, first, end;
     float *gain SIZE(queries.longest);
     double *sums SIZE(2, queries.longest);
-    float *change SIZE(queries.count, queries.longest, queries.longest);
-    float *weight SIZE(queries.count, queries.longest, queries.longest);
+    float *change, *weight SIZE(queries.count, queries.longest, queries.longest);
 };
 
 struct change_weights {
@@ -471,36 +411,36 @@ struct change_weights {
 
 /* delimited.c */
 struct find_rows {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     int64_t at, separator, width, is_quoted;
     int64_t *rows SIZE(room);
     int64_t *found SIZE(2);
-    int64_t bytes, room;
+    int64_t room;
 };
 
 struct find_cells {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     const int64_t *rows SIZE(count);
     int64_t separator, column;
     int64_t *start SIZE(count);
     int32_t *length SIZE(count);
-    int64_t bytes, count;
+    int64_t count;
 };
 
 struct read_cells {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     const int64_t *rows SIZE(count);
     int64_t separator;
     const int64_t *columns SIZE(width);
     double *values SIZE(count, width);
-    int64_t bytes, count, width;
+    int64_t count, width;
 };
 
 struct trim_tokens {
-    const uint8_t *text SIZE(bytes);
+    struct text text;
     int64_t *start SIZE(count);
     int32_t *length SIZE(count);
-    int64_t bytes, count;
+    int64_t count;
 };
 
 #endif

@@ -77,10 +77,10 @@ SF_INLINE void widen(struct text text, int64_t at, int64_t end, int64_t *lowest,
    found is the number of rows and of blocks, the lowest and the highest feature if each line has its features in order,
    and the offset of the problem that is returned. */
 SF_KERNEL(parse_letor) {
-    if (a->at < 0 || a->at > a->end || a->end > a->bytes) return SF_OUT_OF_RANGE;
+    if (a->at < 0 || a->at > a->end || a->end > a->text.size) return SF_OUT_OF_RANGE;
     const struct rows *rows = &a->rows;
     const struct blocks *blocks = &a->blocks;
-    struct text text = {a->text, a->end};
+    struct text text = {a->text.bytes, a->end};
     int64_t row = 0, block = 0, query = 0, query_size = -1, lowest = 1, highest = 0, at = a->at, problem = problem_none;
     while (!problem && (at = next_line(text, at)) < text.size) {
         if (SF_UNLIKELY(row == rows->count)) return SF_OUT_OF_RANGE;
@@ -207,7 +207,7 @@ static bool sort_pairs(int32_t *indices, float *values, int64_t count) {
    Adds to the number of open pairs; count becomes the number of pairs, and where the offset of the problem. */
 static __attribute__((noinline)) int64_t read_pairs(const struct read_features *a, int64_t row, int32_t *indices,
                                                     float *values, int64_t *opened, int64_t *count, int64_t *where) {
-    struct text text = {a->text, a->bytes};
+    struct text text = a->text;
     int64_t at = a->rows.start[row], stop = a->rows.stop[row], room = a->rows.pairs[row], filled = 0, last = -1;
     bool in_order = true;
     while (at < stop) {
@@ -249,7 +249,7 @@ SF_KERNEL(read_features) {
     if (row < 0 || a->end > rows->count || a->first < 0 || a->first > INT32_MAX) return SF_OUT_OF_RANGE;
     for (; row < a->end && rows->pairs[row] <= a->open_room - opened; row++) {
         int64_t target = rows->target[row], base = 0, count;
-        if (rows->start[row] < 0 || rows->stop[row] > a->bytes) return SF_OUT_OF_RANGE;
+        if (rows->start[row] < 0 || rows->stop[row] > a->text.size) return SF_OUT_OF_RANGE;
         if (a->bounds_size && (target < 0 || target >= a->bounds_size)) return SF_OUT_OF_RANGE;
         if (a->bounds_size) base = a->bounds[target];
         if (!is_within(a->room, base, rows->pairs[row])) return SF_OUT_OF_RANGE;

@@ -23,7 +23,8 @@
 #define SF_JOIN_(name, level) sf_##name##_##level
 #define SF_JOIN(name, level) SF_JOIN_(name, level)
 #define SF_NAME(name) SF_JOIN(name, SF_LEVEL) /* for what several files share; all else is static */
-#define SF_KERNEL(name) SF_EXPORT int64_t SF_NAME(name)(const struct name *a)
+#define SF_KERNEL_OF(arguments, name) SF_EXPORT int64_t SF_NAME(name)(const struct arguments *a)
+#define SF_KERNEL(name) SF_KERNEL_OF(name, name)
 #define SF_INLINE static inline __attribute__((always_inline))
 
 #define SF_OUT_OF_RANGE INT64_MIN /* returned by a kernel whose arrays hold an index or a count without room */

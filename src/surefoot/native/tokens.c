@@ -69,10 +69,9 @@ double SF_NAME(parse_number)(struct text text, int64_t at, int64_t end) {
 
 /* Fill in the hashes of tokens. */
 SF_KERNEL(hash_tokens) {
-    struct text text = {a->text, a->bytes};
     for (int64_t item = 0; item < a->count; item++) {
-        if (!is_within(text.size, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
-        a->codes[item] = hash_of(text, a->start[item], a->length[item]);
+        if (!is_within(a->text.size, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
+        a->codes[item] = hash_of(a->text, a->start[item], a->length[item]);
     }
     return 0;
 }
@@ -104,8 +103,8 @@ SF_KERNEL(gather_tokens) {
     int64_t at = 0;
     for (int64_t item = 0; item < a->count; item++) {
         int64_t start = a->start[item], length = a->length[item];
-        if (!is_within(a->bytes, start, length) || !is_within(a->room, at, length)) return SF_OUT_OF_RANGE;
-        memcpy(a->out + at, a->text + start, (size_t)length);
+        if (!is_within(a->text.size, start, length) || !is_within(a->room, at, length)) return SF_OUT_OF_RANGE;
+        memcpy(a->out + at, a->text.bytes + start, (size_t)length);
         at += length;
         if (at < a->room) a->out[at++] = '\n';
     }

@@ -18,11 +18,6 @@ static const uint64_t MIX = 0x9E3779B97F4A7C15u, EACH_BYTE = 0x0101010101010101u
 static const double TENS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-struct text {
-    const uint8_t *bytes;
-    int64_t size;
-};
-
 /* The number that a token stands for, which is not empty; NaN if it has to be parsed by Python. */
 double SF_NAME(parse_number)(struct text text, int64_t at, int64_t end);
 
@@ -99,11 +94,9 @@ SF_INLINE bool is_same(struct text text, int64_t at, struct text other, int64_t 
     return short_word(text, at, size) == short_word(other, other_at, size);
 }
 
-SF_INLINE struct text text_of(const struct tokens *tokens) { return (struct text){tokens->text, tokens->bytes}; }
-
 /* Whether there is such a token, within the text. */
 SF_INLINE bool is_token(const struct tokens *tokens, int64_t item) {
-    return item >= 0 && item < tokens->count && is_within(tokens->bytes, tokens->start[item], tokens->length[item]);
+    return item >= 0 && item < tokens->count && is_within(tokens->text.size, tokens->start[item], tokens->length[item]);
 }
 
 /* Whether a range of slots can be a hash table: a power of two of them. */
@@ -129,7 +122,7 @@ SF_INLINE int64_t find(const int32_t *table, int64_t size, const struct tokens *
         int64_t key = table[slot];
         if (key < 0 || key >= keys->count) return slot;
         if (keys->codes[key] == code && keys->length[key] == length && is_token(keys, key) &&
-            is_same(text_of(tokens), tokens->start[item], text_of(keys), keys->start[key], length))
+            is_same(tokens->text, tokens->start[item], keys->text, keys->start[key], length))
             return slot;
     }
     return CROWDED;

@@ -9,12 +9,12 @@ enum { NONE = -1, BLOCK = 224, LONGEST_NUMBER = 20 };
 /* Count the line ends, and the bytes beyond ASCII; the counts of a block of bytes fit in one byte. */
 SF_KERNEL(count_lines) {
     int64_t lines = 0, high = 0;
-    for (int64_t at = 0; at < a->bytes; at += BLOCK) {
+    for (int64_t at = 0; at < a->text.size; at += BLOCK) {
         uint8_t block_lines = 0, block_high = 0;
-        int64_t end = least(a->bytes, at + BLOCK);
+        int64_t end = least(a->text.size, at + BLOCK);
         for (int64_t index = at; index < end; index++) {
-            block_lines = (uint8_t)(block_lines + (a->text[index] == '\n'));
-            block_high |= a->text[index];
+            block_lines = (uint8_t)(block_lines + (a->text.bytes[index] == '\n'));
+            block_high |= a->text.bytes[index];
         }
         lines += block_lines;
         high += block_high >= 128;
@@ -47,7 +47,7 @@ SF_INLINE struct line split_line(struct text text, int64_t at, bool is_run) {
 SF_INLINE int64_t parse(const struct parse_trec *a, bool is_run) {
     const struct documents *documents = &a->documents;
     const struct blocks *blocks = &a->blocks;
-    struct text text = {a->text, a->bytes};
+    struct text text = a->text;
     int64_t count = 0, block = 0, topic = 0, topic_size = -1, at = a->at, bad = NONE;
     while ((at = next_line(text, at)) < text.size) {
         struct line line = split_line(text, at, is_run);
@@ -80,14 +80,14 @@ SF_INLINE int64_t parse(const struct parse_trec *a, bool is_run) {
 
    found is the number of documents, the number of blocks, and the offset of the first malformed line or NONE. */
 SF_KERNEL(parse_trec) {
-    if (a->at < 0 || a->at > a->bytes) return SF_OUT_OF_RANGE;
+    if (a->at < 0 || a->at > a->text.size) return SF_OUT_OF_RANGE;
     return a->is_run ? parse(a, true) : parse(a, false);
 }
 
 /* Find where a run's first tag starts and ends, and the offset of the first line with another tag, or NONE. */
 SF_KERNEL(other_tag) {
-    if (a->at < 0 || a->at > a->bytes) return SF_OUT_OF_RANGE;
-    struct text text = {a->text, a->bytes};
+    if (a->at < 0 || a->at > a->text.size) return SF_OUT_OF_RANGE;
+    struct text text = a->text;
     int64_t tag = 0, tag_end = 0, at = a->at, other = NONE;
     while ((at = next_line(text, at)) < text.size) {
         struct line line = split_line(text, at, true);
@@ -139,7 +139,7 @@ SF_INLINE void copy_document(const struct documents *from, int64_t item, const s
    order and spare are overwritten; they have room for the largest topic that is not in order. */
 SF_KERNEL(rank_topics) {
     const struct documents *documents = &a->documents, *spare = &a->spare;
-    struct text text = {a->text, a->bytes};
+    struct text text = a->text;
     for (int64_t item = 0; item < documents->count; item++)
         if (!is_within(text.size, documents->start[item], documents->length[item])) return SF_OUT_OF_RANGE;
     for (int64_t topic = 0; topic < a->topics; topic++) {
@@ -165,7 +165,7 @@ SF_KERNEL(rank_topics) {
 SF_KERNEL(index_topics) {
     const struct tokens *documents = &a->documents;
     const int64_t *start = documents->start;
-    int64_t earlier = NONE, again = documents->bytes;
+    int64_t earlier = NONE, again = documents->text.size;
     if (documents->count > INT32_MAX) return SF_OUT_OF_RANGE;
     for (int64_t topic = 0; topic < a->topics; topic++) {
         const int64_t *table = a->tables + 2 * topic;
@@ -222,10 +222,10 @@ SF_KERNEL(write_run) {
         if (a->bounds[topic] < 0 || a->bounds[topic + 1] > a->count) return SF_OUT_OF_RANGE;
         for (int64_t item = a->bounds[topic]; item < a->bounds[topic + 1]; item++) {
             int64_t most = head_end - head + a->length[item] + a->tag_bytes + 2 * LONGEST_NUMBER + 4;
-            if (!is_within(a->bytes, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
+            if (!is_within(a->text.size, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
             if (most > a->room - (out - a->out)) return SF_OUT_OF_RANGE;
             out = put(out, a->heads + head, head_end - head);
-            out = put(out, a->text + a->start[item], a->length[item]);
+            out = put(out, a->text.bytes + a->start[item], a->length[item]);
             *out++ = ' ';
             out = put_number(out, item - a->bounds[topic] + 1);
             out = put_number(out, a->scores[item]);
