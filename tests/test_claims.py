@@ -48,6 +48,18 @@ def test_less_risk_is_a_positive_difference(made: ModuleType) -> None:
         assert made.verdict(claim, scores).startswith(f"holds: {difference}")
 
 
+def test_convergence_counts_trees_to_a_shared_gain(made: ModuleType) -> None:
+    """The slow one gains 0.1 a tree up to 0.8, the fast one 0.4 at once and then 0.8: 95 % after 8 and 2 trees."""
+    slow = [0.1, *(0.1 + 0.1 * np.arange(1, 9))]
+    fast = [0.1, 0.5, 0.9, 0.9, 0.9]
+    claim = made.Claim("paper", "fast is faster", "plan", "convergence", "fast", "slow")
+    noisy = {"fast": [fast] * 5, "slow": [slow] * 4 + [[*slow[:-2], slow[-1], slow[-1]]]}
+    assert made.convergence(claim, {"fast": [fast] * 5, "slow": [slow] * 5}) == "holds: +2.0000 (+2.0000 to +2.0000)"
+    assert made.convergence(claim, noisy).startswith("holds: +1.96")
+    flat = {"fast": [[0.5, 0.4]] * 5, "slow": [slow] * 5}
+    assert made.convergence(claim, flat).startswith("can't tell")
+
+
 def write_mslr(folder: Path) -> None:
     """Five folds of eight queries each, 136 features of which a few say something, labels 0 to 4."""
     rng = np.random.default_rng(0)

@@ -42,7 +42,8 @@ class ExperimentResult(Result):
 
     ``scores`` are those of all learners and baselines for each metric, the main one first; ``tests`` compare with plain
     LambdaMART; ``published`` is the paper's table beside ours, where data and plan are the paper's; ``chosen`` are the
-    hyper-parameters of each fold; ``tradeoffs`` the risk and gain over alphas of each objective, where the plan asks.
+    hyper-parameters of each fold; ``tradeoffs`` the risk and gain over alphas of each objective, where the plan asks;
+    ``validation`` the mean metric on the validation queries of each fold after each tree.
     """
 
     plan: Plan
@@ -53,6 +54,7 @@ class ExperimentResult(Result):
     chosen: Sequence[TreeSettings]
     marks: Marks
     tradeoffs: Mapping[str, Tradeoff] = field(default_factory=dict)
+    validation: Result | None = None
 
     @property
     def main(self) -> Scores:
@@ -190,8 +192,9 @@ def write_experiment(result: ExperimentResult, folder: PathLike) -> None:
     path.mkdir(parents=True, exist_ok=True)
     for number, (name, scores) in enumerate(result.scores.items()):
         write_text(path / (f"scores_{name}.csv" if number else "scores.csv"), scores_csv(scores))
-    for name, table in {**result.tables(), "intervals": result.intervals}.items():
-        write_text(path / f"{name}.csv", render(table, "csv"))
+    for name, table in {**result.tables(), "intervals": result.intervals, "validation": result.validation}.items():
+        if table is not None:
+            write_text(path / f"{name}.csv", render(table, "csv"))
     described = {"plan": asdict(result.plan), "chosen by fold": [asdict(trees) for trees in result.chosen]}
     write_text(path / "plan.json", json.dumps(plain(described), indent=2) + "\n")
     write_text(path / "report.html", report(result.main, result.baseline))

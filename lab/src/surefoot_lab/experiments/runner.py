@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,9 +20,11 @@ from surefoot.io.atomic import sole_writer
 from surefoot.learn.checkpoint import request_key
 from surefoot.learn.engines import engine_of
 from surefoot.learn.validation import Progress as Iteration
+from surefoot.results import Result, signature
 from surefoot_lab.experiments.data import Dataset
 from surefoot_lab.experiments.folds import split
 from surefoot_lab.experiments.jobs import (
+    CURVE,
     HISTORY,
     SCORES,
     TREES_KEPT,
@@ -129,7 +131,22 @@ def experiment(
     measured = {name: _join_folds(context, own) for name, own in by_learner.items()}
     trees_kept = {name: [int(each[TREES_KEPT][0]) for each in own] for name, own in by_learner.items()}
     tradeoffs = tradeoffs_of(context, by_learner) if plan.tradeoff else {}
-    return replace(assemble(context, measured, chosen, trees_kept), tradeoffs=tradeoffs)
+    validation = _validation_table(context, by_learner)
+    return replace(assemble(context, measured, chosen, trees_kept), tradeoffs=tradeoffs, validation=validation)
+
+
+def _validation_table(context: Context, by_learner: Mapping[str, Sequence[JobResult]]) -> Result:
+    """The mean metric on the validation queries of each fold after each tree; after 0 trees that of the baseline."""
+    metric, rows = next(iter(context.metrics.values())), []
+    for number, fold in enumerate(context.split.folds):
+        valid = context.dataset.data.select(fold.valid)
+        bound = metric.bind(valid.labels, valid.bounds, context.plan.empty)
+        start = bound(context.baseline_scores[context.dataset.data.rows(fold.valid)])[bound.counted].mean()
+        for name, results in by_learner.items():
+            curve = results[number].get(CURVE, results[number][HISTORY])
+            rows += [(number + 1, name, trees, value) for trees, value in enumerate([start, *curve])]
+    stated = signature("validation", data=context.dataset.name, measure=str(metric))
+    return Result(stated, dict(zip(("fold", "learner", "trees", "mean"), zip(*rows, strict=True), strict=True)))
 
 
 def _context(plan: Plan, dataset: Dataset) -> Context:
