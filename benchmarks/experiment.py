@@ -21,8 +21,7 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin would slow each other down on a busy machine
 
 import numpy as np
-from surefoot_lab.experiments.data import Dataset
-from surefoot_lab.experiments.folds import split
+from surefoot_lab.experiments.data import Dataset, split
 from surefoot_lab.experiments.jobs import Context, Job, run_baseline_job, run_job
 from surefoot_lab.experiments.plan import PROTOCOLS, Plan, TreeSettings
 

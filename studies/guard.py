@@ -32,8 +32,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from surefoot_lab.demo.learned import learn
 from surefoot_lab.demo.task import collection
-from surefoot_lab.retrieval.collection import Collection
-from surefoot_lab.retrieval.corpora import nfcorpus
+from surefoot_lab.retrieval.collection import Collection, nfcorpus
 from surefoot_lab.retrieval.models import MODELS
 from surefoot_lab.retrieval.ranking import rank
 

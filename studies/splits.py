@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from surefoot_lab.demo.task import collection
-from surefoot_lab.retrieval.corpora import nfcorpus
+from surefoot_lab.retrieval.collection import nfcorpus
 from surefoot_lab.retrieval.features import ranking_data
 
 from surefoot.learn.data import RankingData, concat

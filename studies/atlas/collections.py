@@ -179,7 +179,7 @@ def _published(entry: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, fl
 
 
 def _embedded() -> AtlasCollection:
-    from surefoot_lab.demo.names import GAIN_ONLY, RISK_AVERSE
+    from surefoot_lab.demo import GAIN_ONLY, RISK_AVERSE
 
     folder = Path(_written().name)
     runs = _runs(folder, "runs/*")

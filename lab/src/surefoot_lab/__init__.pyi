@@ -4,7 +4,7 @@ from surefoot_lab.datasets import locate as locate
 from surefoot_lab.experiments.data import load_data as load_data
 from surefoot_lab.experiments.plan import PROTOCOLS as PROTOCOLS
 from surefoot_lab.experiments.plan import Plan as Plan
-from surefoot_lab.experiments.plan_files import read_plan as read_plan
+from surefoot_lab.experiments.plan import read_plan as read_plan
 from surefoot_lab.experiments.result import ExperimentResult as ExperimentResult
 from surefoot_lab.experiments.result import write_experiment as write_experiment
 from surefoot_lab.experiments.runner import experiment as experiment
@@ -16,12 +16,12 @@ from surefoot_lab.plots.tradeoff_queries import churn_map as churn_map
 from surefoot_lab.plots.tradeoff_queries import convergence_curves as convergence_curves
 from surefoot_lab.plots.tradeoff_queries import reward_bars as reward_bars
 from surefoot_lab.reproduce import reproduce as reproduce
-from surefoot_lab.tradeoff.data_split import DataSplit as DataSplit
 from surefoot_lab.tradeoff.files import read_choice as read_choice
 from surefoot_lab.tradeoff.files import read_sweep as read_sweep
 from surefoot_lab.tradeoff.files import write_choice as write_choice
 from surefoot_lab.tradeoff.files import write_sweep as write_sweep
+from surefoot_lab.tradeoff.models import DataSplit as DataSplit
 from surefoot_lab.tradeoff.search import SearchOptions as SearchOptions
 from surefoot_lab.tradeoff.search import choose_alpha as choose_alpha
 from surefoot_lab.tradeoff.sweep import sweep_alphas as sweep_alphas
-from surefoot_lab.tradeoff.table import tradeoff_table as tradeoff_table
+from surefoot_lab.tradeoff.tables import tradeoff_table as tradeoff_table

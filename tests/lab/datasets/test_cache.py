@@ -2,7 +2,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from surefoot_lab.datasets.cache import cache_folder
+from surefoot_lab.datasets.store import cache_folder
 
 
 @pytest.fixture(autouse=True)

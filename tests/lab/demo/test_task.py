@@ -6,7 +6,7 @@ import sys
 import pytest
 from surefoot_lab.demo.docstrings import Docstring
 from surefoot_lab.demo.task import ANSWER, COUNTERPART, NEIGHBOUR, collection, collection_of, split_summary
-from surefoot_lab.retrieval.tokens import terms
+from surefoot_lab.retrieval.index import terms
 
 from surefoot.errors import SurefootError
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from surefoot_lab.experiments.data import load_data
-from surefoot_lab.experiments.folds import split
+from surefoot_lab.experiments.data import load_data, split
 
 from surefoot.errors import SurefootError
 from surefoot.learn.letor import read_letor

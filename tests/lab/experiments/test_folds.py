@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from surefoot_lab.experiments.folds import Split, split
+from surefoot_lab.experiments.data import Split, split
 
 from surefoot.errors import SurefootError
 

@@ -4,8 +4,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from surefoot_lab.experiments.plan import PROTOCOLS, Plan
-from surefoot_lab.experiments.plan_files import KINDS, read_plan
+from surefoot_lab.experiments.plan import KINDS, PROTOCOLS, Plan, read_plan
 
 from surefoot.errors import SurefootError
 

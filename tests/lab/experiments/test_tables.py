@@ -5,12 +5,14 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from surefoot_lab.experiments.measures import MEASURES, measure_intervals, measures_against
 from surefoot_lab.experiments.plan import Plan, label
 from surefoot_lab.experiments.tables import (
+    MEASURES,
     LearnerScores,
     intervals_table,
     main_table,
+    measure_intervals,
+    measures_against,
     significance_marks,
     significance_table,
 )

@@ -4,8 +4,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from surefoot_lab.retrieval.collection import Collection
-from surefoot_lab.retrieval.corpora import nfcorpus
+from surefoot_lab.retrieval.collection import Collection, nfcorpus
 from surefoot_lab.retrieval.features import ranking_data
 
 from surefoot.errors import InputError

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from surefoot_lab.retrieval.collection import Collection
 from surefoot_lab.retrieval.features import ranking_data
-from surefoot_lab.retrieval.index import Index, grams
+from surefoot_lab.retrieval.index import Index, grams, terms
 from surefoot_lab.retrieval.models import MODELS
-from surefoot_lab.retrieval.tokens import terms
 
 from surefoot.errors import SurefootError
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from surefoot_lab.retrieval import models
-from surefoot_lab.retrieval.index import Field, Index, grams, largest
+from surefoot_lab.retrieval.index import Field, Index, grams, largest, terms
 from surefoot_lab.retrieval.models import MODELS
-from surefoot_lab.retrieval.tokens import terms
 
 
 class Slow:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from surefoot_lab.tradeoff.data_split import DataSplit
+from surefoot_lab.tradeoff.models import DataSplit
 
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 from surefoot_lab.tradeoff.churn import churn_bins, churn_counts, kendall_distance, reward_by_churn
-from surefoot_lab.tradeoff.convergence import gains, iterations_to, iterations_to_fraction
-from surefoot_lab.tradeoff.table import best_fractions
+from surefoot_lab.tradeoff.sweep import gains, iterations_to, iterations_to_fraction
+from surefoot_lab.tradeoff.tables import best_fractions
 
 from surefoot.analysis.explore import change_counts, change_labels, score_changes
 from surefoot.errors import SurefootError

@@ -5,11 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from surefoot_lab.tradeoff.churn import disagreement, kendall_distance
-from surefoot_lab.tradeoff.selective import choose_threshold, selective_curve
-from surefoot_lab.tradeoff.selector import AgreementSelector, selector_table
+from surefoot_lab.tradeoff.plane import choose_threshold, selective_curve
 from surefoot_lab.tradeoff.sweep import QueryScores, Sweep
-from surefoot_lab.tradeoff.tables import churn_table, tradeoff_tables
-from surefoot_lab.tradeoff.thresholds import threshold_table
+from surefoot_lab.tradeoff.tables import (
+    AgreementSelector,
+    churn_table,
+    selector_table,
+    threshold_table,
+    tradeoff_tables,
+)
 
 from surefoot import risk
 from surefoot.errors import SurefootError

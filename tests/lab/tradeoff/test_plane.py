@@ -5,17 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from surefoot_lab.tradeoff.curve import (
+from surefoot_lab.tradeoff.plane import (
     ORIGIN,
     Points,
     alpha_limit,
+    area_between,
     break_even,
     concatenate,
+    near_optimal,
+    nearest_alpha,
     points,
     proportional_reduction,
+    selective_curve,
+    upper_hull,
 )
-from surefoot_lab.tradeoff.hull import area_between, near_optimal, nearest_alpha, upper_hull
-from surefoot_lab.tradeoff.selective import selective_curve
 
 from surefoot import risk
 from surefoot.errors import SurefootError

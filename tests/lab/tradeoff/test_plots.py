@@ -16,7 +16,7 @@ from surefoot_lab.tradeoff.files import write_choice, write_sweep
 from surefoot_lab.tradeoff.recommendation import pareto_front
 from surefoot_lab.tradeoff.search import Choice
 from surefoot_lab.tradeoff.sweep import Sweep
-from surefoot_lab.tradeoff.table import best_fractions
+from surefoot_lab.tradeoff.tables import best_fractions
 
 import surefoot
 from surefoot.analysis.explore import change_counts

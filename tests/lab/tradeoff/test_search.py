@@ -9,10 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from surefoot_lab.tradeoff import files
-from surefoot_lab.tradeoff.data_split import DataSplit
-from surefoot_lab.tradeoff.recommendation import pareto_front, recommend
+from surefoot_lab.tradeoff.models import DataSplit
+from surefoot_lab.tradeoff.recommendation import (
+    ModelMeasures,
+    count_change,
+    mean_change,
+    pareto_front,
+    recommend,
+    summarise,
+)
 from surefoot_lab.tradeoff.search import Choice, SearchOptions, choose_alpha
-from surefoot_lab.tradeoff.summary import ModelMeasures, count_change, mean_change, summarise
 
 from surefoot.errors import SurefootError
 from surefoot.learn import training

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from surefoot_lab.tradeoff import files
 from surefoot_lab.tradeoff.churn import kendall_distance
-from surefoot_lab.tradeoff.curve import points
-from surefoot_lab.tradeoff.data_split import DataSplit
-from surefoot_lab.tradeoff.models import Trainer
+from surefoot_lab.tradeoff.models import DataSplit, Trainer
+from surefoot_lab.tradeoff.plane import points
 from surefoot_lab.tradeoff.sweep import Sweep, sweep_alphas
-from surefoot_lab.tradeoff.table import tradeoff_table
+from surefoot_lab.tradeoff.tables import tradeoff_table
 
 from surefoot import risk
 from surefoot.analysis.intervals import intervals

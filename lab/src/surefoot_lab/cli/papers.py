@@ -5,27 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
 from surefoot.cli.options import BASELINE, N_RESAMPLES, SEED, TABLE, Command, grouped, number, numbers, option
-from surefoot.cli.progress import progress, time_left
+from surefoot.cli.progress import progress
 from surefoot.cli.train import DATA, PAIRS, TREES, baseline_options, setting_options, settings_from
 from surefoot.errors import SurefootError
 from surefoot_lab.tradeoff import ALPHAS
 
 if TYPE_CHECKING:
-    from surefoot._typing import Progress as ShowProgress
     from surefoot.learn.settings import Settings
     from surefoot.learn.validation import Progress
     from surefoot.results import Result
     from surefoot_lab.experiments.result import ExperimentResult
-    from surefoot_lab.experiments.runner import Progress as JobProgress
     from surefoot_lab.reproduce import Reproduction
-    from surefoot_lab.tradeoff.data_split import DataSplit
-    from surefoot_lab.tradeoff.models import Report
+    from surefoot_lab.tradeoff.models import DataSplit, Report
 
 RECIPE = ("n_bags", "guard")
 """Settings of every model of the trade-off, at each alpha."""
@@ -83,7 +79,7 @@ def _search(arguments: argparse.Namespace, settings: Settings, report: Report) -
 
 
 def _split(arguments: argparse.Namespace) -> DataSplit:
-    from surefoot_lab.tradeoff.data_split import DataSplit
+    from surefoot_lab.tradeoff.models import DataSplit
 
     return DataSplit.read(
         arguments.train, arguments.baseline, arguments.valid or (), arguments.test or (), missing=arguments.missing,
@@ -94,7 +90,7 @@ def _split(arguments: argparse.Namespace) -> DataSplit:
 def run_experiment(arguments: argparse.Namespace) -> int:
     """Run the jobs that are not done yet, write the results, print the tables."""
     from surefoot_lab.experiments.data import load_data
-    from surefoot_lab.experiments.plan_files import load_plan
+    from surefoot_lab.experiments.plan import load_plan
     from surefoot_lab.experiments.result import write_experiment
     from surefoot_lab.experiments.runner import describe, experiment
 
@@ -105,7 +101,7 @@ def run_experiment(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output or f"{plan.name}-{dataset.name}")
     print(f"{plan.name} on {dataset.name}: {describe(plan, dataset)}; results go to {output}", file=sys.stderr)
     with progress("Training") as show:
-        result = experiment(plan, dataset, output, arguments.workers, _reporter(show))
+        result = experiment(plan, dataset, output, arguments.workers, show)
     write_experiment(result, output)
     _print_experiment(result, arguments)
     return 0
@@ -118,16 +114,6 @@ def _print_experiment(result: ExperimentResult, arguments: argparse.Namespace) -
         if index:
             print()
         inputs.show(table, arguments)
-
-
-def _reporter(show: ShowProgress) -> Callable[[JobProgress], None]:
-    """Show how many jobs are done."""
-
-    def report(at: JobProgress) -> None:
-        left = "" if at.seconds_left is None else f", {time_left(at.seconds_left)}"
-        show(at.done, at.total, f"{at.done} of {at.total} jobs{left}")
-
-    return report
 
 
 def run_reproduce(arguments: argparse.Namespace) -> int:

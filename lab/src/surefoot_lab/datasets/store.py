@@ -1,15 +1,34 @@
-"""Where collections are on this machine, and how they are downloaded."""
+"""Collections on this machine: where they are, and how they get there."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import sole_writer
-from surefoot_lab.datasets.cache import cache_folder
 from surefoot_lab.datasets.registry import Collection, collection
+
+
+def cache_folder() -> Path:
+    """The folder that SUREFOOT_CACHE names, or the operating system's folder for the user's caches.
+
+    It may not exist, and may be impossible to create.
+    """
+    if own := os.environ.get("SUREFOOT_CACHE"):
+        return Path(own)
+    try:
+        if sys.platform == "win32":
+            local = os.environ.get("LOCALAPPDATA")
+            return (Path(local) if local else Path.home() / "AppData" / "Local") / "surefoot" / "surefoot" / "Cache"
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "surefoot"
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "surefoot"
+    except RuntimeError:  # a user without a home, as in containers: nothing can be cached
+        return Path(os.devnull) / "surefoot"
+
 
 TYPE_CHECKING = False  # see surefoot/__init__.py
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from surefoot.learn.data import RankingData
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import train
-from surefoot_lab.demo.names import GAIN_ONLY, RISK_AVERSE
+from surefoot_lab.demo import GAIN_ONLY, RISK_AVERSE
 from surefoot_lab.retrieval.collection import Collection
 from surefoot_lab.retrieval.features import ranking_data
 from surefoot_lab.retrieval.ranking import DEPTH, Ranking, best

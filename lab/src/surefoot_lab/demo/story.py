@@ -14,8 +14,8 @@ from surefoot.analysis.explore import explore
 from surefoot.errors import SurefootError, counted
 from surefoot.scores import Scores
 from surefoot.stats.inference import LEVEL
+from surefoot_lab.demo import GAIN_ONLY, RISK_AVERSE
 from surefoot_lab.demo.files import DemoFiles
-from surefoot_lab.demo.names import GAIN_ONLY, RISK_AVERSE
 
 ALPHA, STRICT_ALPHA = 1.0, 5.0
 """A loss weighs two, and six, times as much as a gain of the same size."""

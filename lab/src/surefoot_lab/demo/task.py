@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from surefoot_lab.demo.docstrings import Docstring, docstrings
 from surefoot_lab.retrieval.collection import Collection
-from surefoot_lab.retrieval.tokens import terms
+from surefoot_lab.retrieval.index import terms
 
 LEAST_QUERY_TERMS, MOST_QUERY_TERMS = 3, 20
 LEAST_DOCUMENT_TERMS = 5

@@ -1,29 +1,69 @@
-"""The jobs of an experiment: a learned baseline, or one training of one fold and its scores on the test queries."""
+"""The jobs of an experiment: a learned baseline, or one training of one fold; their results on disk."""
 
 from __future__ import annotations
 
+import io
+import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from surefoot._typing import FloatArray, IntArray
 from surefoot._version import __version__
-from surefoot.errors import SurefootError
+from surefoot.errors import InputError, SurefootError
+from surefoot.io.atomic import write_bytes
 from surefoot.lambdas.metrics import Metric
 from surefoot.learn.baseline import Baselines, baselines_of
-from surefoot.learn.checkpoint import array_key, request_key
+from surefoot.learn.checkpoint import Request, array_key, request_key, request_text
 from surefoot.learn.models import Model
 from surefoot.learn.query_features import with_query_feature
 from surefoot.learn.settings import RECIPES, Settings
 from surefoot.learn.training import train
 from surefoot.learn.validation import Report
-from surefoot_lab.experiments.data import Dataset
-from surefoot_lab.experiments.folds import Fold, Split
+from surefoot_lab.experiments.data import Dataset, Fold, Split
 from surefoot_lab.experiments.plan import Plan, TreeSettings
-from surefoot_lab.experiments.store import JobResult
+
+JobResult = Mapping[str, FloatArray]
+"""What a job computed: arrays by name."""
+
+REQUEST = "about"
+"""The array of a file that holds the request's text, for inspection."""
+
+
+@dataclass(frozen=True)
+class JobStore:
+    """The folder of the job results."""
+
+    folder: Path
+
+    def path(self, request: Request) -> Path:
+        """The file of a job's result."""
+        return self.folder / f"{request_key(request)}.npz"
+
+    def __contains__(self, request: Request) -> bool:
+        return self.path(request).exists()
+
+    def save(self, request: Request, result: JobResult) -> None:
+        """Write the result of a job."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **{REQUEST: np.array(request_text(request)), **result})
+        write_bytes(self.path(request), buffer.getvalue())
+
+    def load(self, request: Request) -> JobResult:
+        """Read the result of a job."""
+        path = self.path(request)
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in arrays.files if name != REQUEST}
+        except (ValueError, zipfile.BadZipFile, EOFError, KeyError):
+            raise InputError(path, "is not the result of a job; remove it, and it will be computed again") from None
+
 
 HISTORY, TREES_KEPT, SCORES = "validation", "trees", "scores"
 """Arrays of a result: the metric on validation queries after each tree, the trees kept, the scores of documents."""

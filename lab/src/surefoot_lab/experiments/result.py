@@ -16,12 +16,12 @@ from surefoot.io.atomic import write_text
 from surefoot.lambdas.metrics import is_empty
 from surefoot.results import Highlights, Result, plain
 from surefoot.scores import Scores
-from surefoot_lab.experiments.compare_published import compare_published
 from surefoot_lab.experiments.plan import Plan, TreeSettings, label
 from surefoot_lab.experiments.tables import (
     PLAIN,
     LearnerScores,
     Marks,
+    compare_published,
     intervals_table,
     main_table,
     significance_marks,

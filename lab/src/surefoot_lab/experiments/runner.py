@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
@@ -14,15 +13,14 @@ from typing import Any
 import numpy as np
 
 from surefoot._process import available_cores
-from surefoot._typing import FloatArray, PathLike
+from surefoot._typing import FloatArray, PathLike, Progress
 from surefoot.errors import SurefootError, counted
 from surefoot.io.atomic import sole_writer
 from surefoot.learn.checkpoint import request_key
 from surefoot.learn.engines import engine_of
 from surefoot.learn.validation import Progress as Iteration
 from surefoot.results import Result, signature
-from surefoot_lab.experiments.data import Dataset
-from surefoot_lab.experiments.folds import split
+from surefoot_lab.experiments.data import Dataset, split
 from surefoot_lab.experiments.jobs import (
     CURVE,
     HISTORY,
@@ -30,44 +28,16 @@ from surefoot_lab.experiments.jobs import (
     TREES_KEPT,
     Context,
     Job,
+    JobResult,
+    JobStore,
     run_baseline_job,
     run_job,
 )
 from surefoot_lab.experiments.plan import Plan, TreeSettings, label
 from surefoot_lab.experiments.result import ExperimentResult, assemble
-from surefoot_lab.experiments.store import JobResult, JobStore
 from surefoot_lab.experiments.tradeoffs import tradeoffs_of
 
 JOBS = "jobs"
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How many jobs are done; ``seconds_left`` is None until a job has been run in this call."""
-
-    done: int
-    total: int
-    seconds_left: float | None
-
-
-@dataclass
-class _Counter:
-    """Counts the jobs that are done, and reports the progress."""
-
-    total: int
-    report: Callable[[Progress], None] | None
-    done: int = 0
-    computed: int = 0
-    started: float = field(default_factory=time.monotonic)
-
-    def count(self, computed: bool) -> None:
-        self.done += 1
-        self.computed += computed
-        if self.report is not None:
-            left = None
-            if self.computed:
-                left = (time.monotonic() - self.started) / self.computed * (self.total - self.done)
-            self.report(Progress(self.done, self.total, left))
 
 
 def experiment(
@@ -75,7 +45,7 @@ def experiment(
     dataset: Dataset,
     folder: PathLike,
     workers: int = 2,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Progress | None = None,
 ) -> ExperimentResult:
     """Run the jobs of a plan that are not in the folder yet, and assemble the results.
 
@@ -93,7 +63,7 @@ def experiment(
     workers
         How many jobs run in parallel; their number changes no result.
     progress
-        Called after each job.
+        Called with the jobs done, their total and a message, after each job.
 
     Returns
     -------
@@ -116,8 +86,7 @@ def experiment(
     engine_of("lightgbm")
     context = _context(plan, dataset)
     grid = plan.grid(dataset.data.labels.size)
-    counter = _Counter(_count_jobs(context, grid), progress)
-    runner = _Runner(context, JobStore(Path(folder) / JOBS), workers, counter)
+    runner = _Runner(context, JobStore(Path(folder) / JOBS), workers, _count_jobs(context, grid), progress)
     Path(folder).mkdir(parents=True, exist_ok=True)
     with sole_writer(folder):
         runner.run_baselines(grid[0])
@@ -204,8 +173,10 @@ class _Runner:
     context: Context
     store: JobStore
     workers: int
-    counter: _Counter
-    counted: set[str] = field(default_factory=set)
+    total: int
+    progress: Progress | None
+    done: int = 0
+    seen: set[str] = field(default_factory=set)
     stop: Event = field(default_factory=Event)
 
     @property
@@ -248,11 +219,10 @@ class _Runner:
             raise SurefootError("stopped")
 
     def _run(self, tasks: Iterable[Task]) -> None:
-        new = {key: task for task in tasks if (key := request_key(task[0])) not in self.counted}
-        self.counted.update(new)
+        new = {key: task for task in tasks if (key := request_key(task[0])) not in self.seen}
+        self.seen.update(new)
         waiting = [task for task in new.values() if task[0] not in self.store]
-        for _ in range(len(new) - len(waiting)):
-            self.counter.count(computed=False)
+        self._count(len(new) - len(waiting))
         from surefoot.learn.engines.lightgbm import fixed_threads
 
         with fixed_threads(self.threads), ThreadPoolExecutor(self.workers) as pool:
@@ -260,12 +230,17 @@ class _Runner:
             try:
                 for future in as_completed(futures):
                     future.result()
-                    self.counter.count(computed=True)
+                    self._count(1)
             except BaseException:
                 self.stop.set()
                 for future in futures:
                     future.cancel()
                 raise
+
+    def _count(self, jobs: int) -> None:
+        self.done += jobs
+        if self.progress is not None and jobs:
+            self.progress(self.done, self.total, f"{self.done} of {self.total} jobs")
 
     def _compute(self, task: Task) -> None:
         request, compute = task

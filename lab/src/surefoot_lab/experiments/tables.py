@@ -1,8 +1,8 @@
-"""Scores of learners and baselines as the papers' table, with significance tests and intervals."""
+"""The papers' tables: measures of learners and baselines, significance tests, intervals, the published values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +10,87 @@ import numpy as np
 
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.results import Result, signature
+from surefoot.risk.statistics import large_losses
 from surefoot.scores import Scores
-from surefoot.stats.bootstrap import bca_interval, bootstrap_weights
+from surefoot.stats.bootstrap import bca_interval, bootstrap_weights, percentile_interval
 from surefoot.stats.corrections import correct
 from surefoot.stats.inference import LEVEL
 from surefoot.stats.permutation import t_test
-from surefoot_lab.experiments.measures import mean_loss, measure_intervals, measures_against
 from surefoot_lab.experiments.plan import LABELS, Plan
+
+Sums = FloatArray
+"""Gain, loss, wins, losses, large losses and queries of each resample (last axis)."""
+
+GAIN, LOSS, WINS, LOSSES, LARGE, QUERIES = range(6)
+
+
+def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Infinite where only the denominator is 0, NaN where both are."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(numerator / denominator)
+
+
+MEASURES: dict[str, Callable[[Sums], FloatArray]] = {
+    "gain": lambda sums: (sums[GAIN] - sums[LOSS]) / sums[QUERIES],
+    "reward": lambda sums: sums[GAIN] / sums[QUERIES],
+    "risk": lambda sums: sums[LOSS] / sums[QUERIES],
+    "reward_risk": lambda sums: _ratio(sums[GAIN], sums[LOSS]),
+    "risk_reward": lambda sums: _ratio(sums[LOSS], sums[GAIN]),
+    "wins": lambda sums: sums[WINS],
+    "losses": lambda sums: sums[LOSSES],
+    "win_loss": lambda sums: _ratio(sums[WINS], sums[LOSSES]),
+    "loss_win": lambda sums: _ratio(sums[LOSSES], sums[WINS]),
+    "loss20": lambda sums: sums[LARGE],
+}
+"""U_Gain; F_Reward, F_Risk, their ratios; queries won and lost, their ratios; queries that lost more than 20 %."""
+
+
+def summands(system: FloatArray, baseline: FloatArray) -> FloatArray:
+    """The summands of each query, in six rows."""
+    d = system - baseline
+    large = large_losses(d, baseline)
+    return np.stack([np.maximum(d, 0), np.maximum(-d, 0), d > 0, d < 0, large, np.ones_like(d)])
+
+
+def measures_against(
+    system: FloatArray, baselines: FloatArray, names: Iterable[str], weights: FloatArray | None = None
+) -> dict[str, FloatArray]:
+    """Each measure against each baseline (row), averaged over the baselines; with weights, on each resample.
+
+    >>> found = measures_against(np.array([0.2, 0.5]), np.array([[0.4, 0.1], [0.2, 0.4]]), ["risk", "wins", "losses"])
+    >>> {name: round(float(value), 6) for name, value in found.items()}
+    {'risk': 0.05, 'wins': 1.0, 'losses': 0.5}
+    """
+    sums = [_summed(summands(system, baseline), weights) for baseline in baselines]
+    return {name: np.mean([MEASURES[name](own) for own in sums], axis=0) for name in names}
+
+
+def _summed(rows: FloatArray, weights: FloatArray | None) -> Sums:
+    return np.asarray(rows.sum(axis=1) if weights is None else rows @ weights.T)
+
+
+def measure_intervals(
+    system: FloatArray, baselines: FloatArray, names: Iterable[str], n_resamples: int, seed: int
+) -> dict[str, tuple[float, float]]:
+    """Percentile intervals of the mean score and of each measure, by resampling queries."""
+    wanted = list(names)
+    drawn: dict[str, list[FloatArray]] = {name: [] for name in ("mean", *wanted)}
+    for weights in bootstrap_weights(system.size, n_resamples, seed):
+        drawn["mean"].append(weights @ system / system.size)
+        for name, values in measures_against(system, baselines, wanted, weights).items():
+            drawn[name].append(values)
+    found: dict[str, tuple[float, float]] = {}
+    for name, chunks in drawn.items():
+        with np.errstate(invalid="ignore"):  # between two infinite ratios
+            low, high = percentile_interval(np.concatenate(chunks))
+        found[name] = float(low), float(high)
+    return found
+
+
+def mean_loss(system: FloatArray, baselines: FloatArray) -> FloatArray:
+    """The loss of each query, averaged over the baselines."""
+    return np.asarray(np.maximum(baselines - system, 0).mean(axis=0))
+
 
 RESAMPLES = 2000
 PLAIN = LABELS["lambdamart"]
@@ -161,3 +235,73 @@ def intervals_table(learners: LearnerScores) -> Result:
             })  # fmt: skip
     stated = learners.signature("experiment-intervals", level=LEVEL, n_resamples=RESAMPLES)
     return Result(stated, _columns(rows))
+
+
+COLUMNS = {
+    "ndcg1": "ndcg@1", "ndcg10": "ndcg@10", "reward_over_risk": "reward_risk", "risk_over_reward": "risk_reward",
+    "win_over_loss": "win_loss", "loss_over_win": "loss_win", "loss": "losses", "win": "wins",
+    "loss_over_20pct": "loss20",
+}  # fmt: skip
+"""Our names of the published files' columns, where they differ."""
+
+LEARNERS = {"T-FARO": "FARO", "urisk": "U-CRO", "saro": "SARO", "faro": "FARO"}
+CLAIM = "mslr_bm25_ndcg10"
+"""What the text of a paper says of BM25."""
+
+
+@dataclass(frozen=True)
+class _PublishedCell:
+    """A published value; ``learned`` says whether it compares with the learned baselines."""
+
+    learned: bool
+    learner: str
+    alpha: float
+    measure: str
+    value: str
+
+
+def compare_published(table: Result, learners: LearnerScores) -> Result | None:
+    """Published value, ours and the difference of each cell that the paper prints; None if it prints none."""
+    groups = list(learners.groups)
+    ours = {(row["compared_to"], row["learner"], row["alpha"]): row for row in table.rows()}
+    ours[groups[0], groups[0], 0.0] = {"ndcg@10": float(learners.main[groups[0]].mean())}
+    rows = []
+    for cell in _published_cells(learners.plan):
+        group = groups[-1] if cell.learned else groups[0]
+        own = ours.get((group, cell.learner, cell.alpha), {}).get(cell.measure)
+        rows.append({
+            "compared_to": group, "learner": cell.learner, "alpha": cell.alpha, "measure": cell.measure,
+            "published": cell.value, "ours": own, "difference": None if own is None else own - float(cell.value),
+        })  # fmt: skip
+    if not rows:
+        return None
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return Result(signature("experiment-published", plan=learners.plan.name), columns)
+
+
+def _published_cells(plan: Plan) -> Iterator[_PublishedCell]:
+    from surefoot_lab.reproduce.cells import printed
+
+    for line in printed("claims"):
+        if line["paper"] == plan.name and line["claim"] == CLAIM:
+            yield _PublishedCell(False, "BM25", 0.0, "ndcg@10", line["value"])
+    for line in printed(plan.published) if plan.published else ():
+        yield from _cells_by_alpha(line) if "measure" in line else _cells_by_measure(line)
+
+
+def _cells_by_measure(line: dict[str, str]) -> Iterator[_PublishedCell]:
+    """A line of SIGIR 2016: a learner, with a measure in each column."""
+    learner = LEARNERS.get(line["learner"], line["learner"])
+    for column in list(line)[3:]:
+        yield _PublishedCell(
+            line["compared_to"] != "bm25", learner, float(line["alpha"]), COLUMNS.get(column, column), line[column]
+        )  # fmt: skip
+
+
+def _cells_by_alpha(line: dict[str, str]) -> Iterator[_PublishedCell]:
+    """A line of SIGIR 2014: a measure of an objective, with an alpha in each column; alpha 0 is plain LambdaMART."""
+    for column in list(line)[2:]:
+        if line[column]:
+            alpha = float(column.removeprefix("a"))
+            learner = LEARNERS[line["objective"]] if alpha else "LambdaMART"
+            yield _PublishedCell(False, learner, alpha, COLUMNS.get(line["measure"], line["measure"]), line[column])

@@ -27,10 +27,10 @@ from surefoot.plots.style import (
 from surefoot.results import Result
 from surefoot.risk import normalise_alphas
 from surefoot.stats.bootstrap import BootstrapMethod
-from surefoot_lab.tradeoff.curve import break_even
+from surefoot_lab.tradeoff.plane import break_even
 from surefoot_lab.tradeoff.search import Choice
 from surefoot_lab.tradeoff.sweep import Sweep
-from surefoot_lab.tradeoff.table import tradeoff_table
+from surefoot_lab.tradeoff.tables import tradeoff_table
 
 MARKERS = "osD^vP*"
 DOT: dict[str, Any] = {"markersize": 3.5, "markeredgecolor": "white", "markeredgewidth": 0.4}

@@ -31,8 +31,7 @@ from surefoot.plots.style import (
 from surefoot.scores import Scores
 from surefoot_lab.learners.inputs import validate_count
 from surefoot_lab.tradeoff.churn import BINS, churn_counts, reward_by_churn
-from surefoot_lab.tradeoff.convergence import FRACTION
-from surefoot_lab.tradeoff.sweep import Sweep
+from surefoot_lab.tradeoff.sweep import FRACTION, Sweep
 
 CELL = 0.21
 """Inches that a row of a map takes."""

@@ -115,6 +115,6 @@ def _judged(cell: Cell) -> Cell:
 @cache
 def _names() -> tuple[dict[str, str], dict[str, str]]:
     """The experiments' names of measures and learners, where they differ from the papers'."""
-    from surefoot_lab.experiments.compare_published import COLUMNS, LEARNERS
+    from surefoot_lab.experiments.tables import COLUMNS, LEARNERS
 
     return COLUMNS, LEARNERS

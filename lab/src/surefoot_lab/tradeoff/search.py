@@ -19,8 +19,7 @@ from surefoot.risk import frisk, normalise_alphas
 from surefoot.scores import Scores
 from surefoot.stats.bootstrap import BootstrapMethod
 from surefoot_lab.tradeoff import ALPHAS
-from surefoot_lab.tradeoff.data_split import DataSplit
-from surefoot_lab.tradeoff.models import Report, TrainedModel, Trainer, at_alpha
+from surefoot_lab.tradeoff.models import DataSplit, Report, TrainedModel, Trainer, at_alpha
 from surefoot_lab.tradeoff.recommendation import GIVE_UP, describe_choice, pareto_front, recommend
 
 if TYPE_CHECKING:
