@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from surefoot._typing import FloatArray
 from surefoot.io.atomic import write_bytes
+from surefoot.results import Result
 
 FOLDER = "SUREFOOT_STUDIES"
 """The environment variable of the folder; without it nothing is kept."""
@@ -28,4 +30,17 @@ def kept(name: str, compute: Callable[[], Arrays]) -> Arrays:
         text = io.BytesIO()
         np.savez_compressed(text, **found)  # type: ignore[arg-type]
         write_bytes(path, text.getvalue())
+    return found
+
+
+def kept_table(name: str, compute: Callable[[], Result]) -> Result:
+    """A table of texts and numbers from the folder, or computed and kept there if there is one."""
+    path = Path(os.environ[FOLDER]) / f"{name}.json" if FOLDER in os.environ else None
+    if path is not None and path.exists():
+        signature, columns = json.loads(path.read_text())
+        return Result(signature, columns)
+    found = compute()
+    if path is not None:
+        columns = {column: np.asarray(values).tolist() for column, values in found.columns.items()}
+        write_bytes(path, json.dumps([found.signature, columns]).encode())
     return found

@@ -8,12 +8,14 @@ losses, computed here for all streams at once; a table compares it with the gate
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from math import log
 
 import numpy as np
 
 from studies.gate_samples import FAIL, PASS, UNDECIDED, gate_of, strict_verdict
+from studies.kept import kept_table
 from studies.version_pairs import DEVELOPMENT, HELD_BACK, planted, seed_of, sets
 from surefoot import Rules, Scores, SequentialGate
 from surefoot._typing import BoolArray, FloatArray
@@ -33,6 +35,13 @@ FAIL_PARTS = 6 + 3 + 1 + 1
 SIZES = (50, 100, 200, 500, 1000)
 KINDS = ("equal", "better", "worse", "heavy")
 NEVER = ITEMS + 1
+
+try:
+    np.float_ = np.float64  # type: ignore[attr-defined]  # confseq 0.0.11 is older than numpy 2
+    betting_mart = import_module("confseq.betting").betting_mart
+except ImportError as error:
+    print(f"confseq is left out: {error}")
+    betting_mart = None
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], FloatArray]
 
@@ -296,14 +305,8 @@ def decided_by(collections: Sequence[str], most: int = 2) -> Result:
     return _result("sequential-sizes", rows)
 
 
-def against_confseq(collections: Sequence[str]) -> Result | None:
+def against_confseq(collections: Sequence[str]) -> Result:
     """When the mean is decided, by our bets and by the default bets of confseq's one-sided betting martingale."""
-    try:
-        np.float_ = np.float64  # type: ignore[attr-defined]  # confseq 0.0.9 is older than numpy 2
-        betting_mart = import_module("confseq.betting").betting_mart
-    except ImportError as error:
-        print(f"confseq is left out: {error}")
-        return None
     rows: list[dict[str, object]] = []
     for kind in ("equal", "better", "worse"):
         chosen = of_kind(collections, kind, 4)
@@ -348,15 +351,26 @@ def same_as_gate(collections: Sequence[str], streams: int = 30) -> Result:
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
+    """Every table; each is kept when it is done, so that a study that was stopped goes on with the next one."""
     streams = STREAMS // less
-    yield "Errors of simulated streams over 1,000 looks, in percent", errors(streams)
-    for title, collections in (("development collections", DEVELOPMENT), ("collections held back", HELD_BACK)):
-        yield f"Errors on the {title} over 1,000 looks, in percent", real_errors(collections, streams)
-        yield f"Items used on the {title}", savings(collections, streams)
-        yield f"Right decisions on the {title}: sequential · seen · strict, in percent", decided_by(collections)
-        if (found := against_confseq(collections)) is not None:
-            yield f"Items until the mean is decided on the {title}", found
-    yield "The study and the gate itself", same_as_gate(DEVELOPMENT)
+
+    def done(name: str, compute: Callable[[], Result]) -> Result:
+        return kept_table(f"sequential-{name}-{streams}", compute)
+
+    yield "Errors of simulated streams over 1,000 looks, in percent", done("errors", lambda: errors(streams))
+    for title, own in (("development collections", DEVELOPMENT), ("collections held back", HELD_BACK)):
+        short = title.split()[0]
+        real = done(f"real-{short}", partial(real_errors, own, streams))
+        yield f"Errors on the {title} over 1,000 looks, in percent", real
+        yield f"Items used on the {title}", done(f"items-{short}", partial(savings, own, streams))
+        sizes = done(f"sizes-{short}", partial(decided_by, own))
+        yield f"Right decisions on the {title}: sequential · seen · strict, in percent", sizes
+        if betting_mart is not None:
+            yield (
+                f"Items until the mean is decided on the {title}",
+                done(f"confseq-{short}", partial(against_confseq, own)),
+            )
+    yield "The study and the gate itself", done("same", partial(same_as_gate, DEVELOPMENT))
 
 
 def _result(name: str, rows: Sequence[dict[str, object]], **options: object) -> Result:

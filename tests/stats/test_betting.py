@@ -94,7 +94,7 @@ def slow_tail_capital(loss, limit, share, largest):
     for start, end in pairwise(edges):
         values = [c - start + (max(x - c, 0) - max(-x - end, 0)) / share for c, x in zip(thresholds, loss, strict=True)]
         highest = [c - start + (largest - c) / share for c in thresholds]
-        paths.append(slow_capital(values, limit, highest, abs(limit) / 2))
+        paths.append(slow_capital(values, limit, highest, abs(limit)))
     return np.min(paths, axis=0)
 
 

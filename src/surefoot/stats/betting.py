@@ -67,7 +67,7 @@ def fixed_capital(x: FloatArray, mean: npt.ArrayLike, error: float) -> FloatArra
 
 GAPS = (1.0, 2.0, 4.0)
 """What the gamblers of `betting_capital` expect, in units of the gap."""
-CELLS = 12
+CELLS = 48
 """How finely `tail_capital` searches the threshold above which gains count as the best."""
 
 
@@ -123,7 +123,7 @@ def tail_capital(loss: FloatArray, limit: float, share: float, largest: float) -
     poorest = np.full(loss.shape, np.inf)
     for start, end in pairwise((np.linspace(0, 1, CELLS + 1) ** 2 * largest).tolist()):
         values = worst - start - np.maximum(-loss - end, 0.0) / share
-        poorest = np.minimum(poorest, betting_capital(values, limit, highest - start, abs(limit) / 2 or largest / 10))
+        poorest = np.minimum(poorest, betting_capital(values, limit, highest - start, abs(limit) or largest / 5))
     return poorest
 
 
