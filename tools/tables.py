@@ -31,9 +31,16 @@ def logarithms() -> Iterator[tuple[float, ...]]:
         yield reciprocal, *parts(-Decimal(reciprocal).ln() / LN2, 2.0**-42)
 
 
+def word(number: float) -> str:
+    """A number in C, without the zeros at its end."""
+    mantissa, _, exponent = number.hex().partition("p")
+    return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}" if number else "0"
+
+
 def table(name: str, note: str, rows: list[tuple[float, ...]]) -> str:
-    """A table in C."""
-    lines = "".join(f"    {{{', '.join(number.hex() for number in row)}}},\n" for row in rows)
+    """A table in C, two rows on a line."""
+    cells = [f"{{{', '.join(map(word, row))}}}" for row in rows]
+    lines = "".join(f"    {one}, {other},\n" for one, other in zip(cells[::2], cells[1::2], strict=True))
     return f"/* {note} */\nstatic const double {name}[{len(rows)}][{len(rows[0])}] = {{\n{lines}}};\n"
 
 

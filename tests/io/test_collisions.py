@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from surefoot.effectiveness import score_runs
-from surefoot.errors import InputError, SurefootError
-from surefoot.guard.guard import Guard
-from surefoot.guard.runs import apply_guard
+from surefoot.errors import InputError
+from surefoot.guard.runs import RunPair
 from surefoot.io.trec import read_qrels, read_run
 from surefoot.learn.letor import read_letor
 
@@ -102,7 +101,26 @@ def test_what_begins_in_a_long_cluster_is_not_there(tmp_path):
         read_qrels(qrels)
 
 
-def test_a_guard_refuses_to_join_documents_by_one_hash(tmp_path):
-    both = [write(tmp_path / name, colliding(2)) for name in ("a.run", "b.run")]
-    with pytest.raises(SurefootError, match="the documents of a run have ids that collide"):
-        apply_guard(Guard(), *both)
+def test_a_guard_joins_documents_of_one_hash_by_their_ids(tmp_path):
+    ids = colliding(3)
+    old, new = write(tmp_path / "old.run", ids[:2]), write(tmp_path / "new.run", [ids[2], ids[0]])
+    joined = RunPair.of(old, new)
+    assert joined.pair.candidate.scores.tolist() == [2, 1, -np.inf]
+    assert joined.pair.baseline.scores.tolist() == [-np.inf, 2, 1]
+    labels = joined.labels(read_qrels(write(tmp_path / "qrels", [ids[1]], "")))
+    assert labels.tolist() == [0, 0, 1]
+
+
+def test_hostile_ids_take_at_most_so_many_probes_each(tmp_path):
+    """A document's distance from its first slot is how many slots were looked at before it was put into its own."""
+    for ids in (colliding(REACH), neighbours(1500, 4096)[0]):
+        qrels = read_qrels(write(tmp_path / "qrels", ids, ""))
+        (first, size), rows = qrels.tables[0].tolist(), qrels.slots
+        slot_of = {int(row): slot for slot, row in enumerate(rows[first : first + size]) if row >= 0}
+        home = (qrels.codes * MIX) >> np.uint64(64 - (size.bit_length() - 1))
+        probes = [1 + (slot_of[row] - int(home[row])) % size for row in range(len(ids))]
+        assert len(slot_of) == len(ids)
+        assert max(probes) <= REACH
+    # All of one hash: the number of probes would grow with the square of the ids, if more than these were taken.
+    with refused(qrels := write(tmp_path / "qrels", colliding(REACH + 1), ""), "document '.{16}' and many others"):
+        read_qrels(qrels)

@@ -80,8 +80,9 @@ def test_gradients_are_sums_of_floats_in_a_fixed_order(size):
     found = gradients_of(metric.queries, scores, metric.first_order(), weights_of("factor", 0, 1), norm=False)
     gain, factor = metric.gains.astype(SINGLE), weights_of("factor", 0, 1).per_query[0, 0]
     (discount, rest), middle = metric.discounts, 0.5 * (scores[0] + scores[-1])
-    power = np.empty(size, SINGLE)
-    kernel("expf")((scores - middle).astype(SINGLE), power)
+    power = np.empty(size)
+    kernel("expf")((scores - middle).astype(SINGLE).astype(np.float64), power)
+    power = power.astype(SINGLE)
     gradient, hessian = np.zeros((2, size), SINGLE)
     for i in range(size - 1):
         below = slice(i + 1, size)

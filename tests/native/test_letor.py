@@ -24,9 +24,10 @@ def parse(rows: int = 60, blocks: int = 12, at: int = 0, end: int = len(TEXT), l
 
 
 def read(level: str | None = None, **changed: object):
-    _, start, stop, pairs, _, _ = parse(level=level)[0]
+    labels, start, stop, pairs, document, size = parse(level=level)[0]
     arguments = {
-        "text": DATA, "row": 0, "end": 60, "start": start, "stop": stop, "pairs": pairs, "target": np.arange(60),
+        "text": DATA, "row": 0, "end": 60, "labels": labels, "start": start, "stop": stop, "pairs": pairs,
+        "document": document, "document_size": size, "target": np.arange(60),
         "first": 1, "matrix": np.zeros((60, 70), np.float32), "bounds": np.empty(0, np.int64),
         "indices": np.empty(5, np.int32), "values": np.empty(5, np.float32), "open": np.empty((300, 2), np.int64),
         "found": np.empty(5, np.int64),

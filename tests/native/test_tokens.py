@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.io.ids import Tokens
@@ -49,22 +49,6 @@ def test_tokens_are_gathered_on_lines(words):
     out = np.empty(len(joined), np.uint8)
     kernel("gather_tokens")(tokens.text, tokens.start, tokens.length, out)
     assert out.tobytes() == joined
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=40, unique=True), st.data())
-def test_keys_are_found_where_they_are(known, data):
-    wanted = data.draw(st.lists(st.sampled_from(known) | st.integers(0, 2**64 - 1), max_size=60))
-    found = np.empty(len(wanted), np.int64)
-    slots = np.empty(1 << (2 * len(known)).bit_length(), np.int64)
-    arguments = np.array(known, np.uint64), np.array(wanted, np.uint64), slots, found
-    assert kernel("find_keys")(*arguments) == 1
-    assert found.tolist() == [known.index(key) if key in known else -1 for key in wanted]
-
-
-def test_keys_that_occur_twice_are_refused():
-    twice = np.array([7, 7], np.uint64)
-    assert kernel("find_keys")(twice, twice, np.empty(8, np.int64), np.empty(2, np.int64)) == 0
 
 
 def number_text(rng: random.Random) -> str:
@@ -128,7 +112,7 @@ def test_tokens_beyond_the_text_are_refused():
         refused("hash_tokens", text, *where, codes)
         refused("gather_tokens", text, *where, out)
         columns = *where, codes, np.zeros(1)
-        refused("rank_topics", text, np.array([0, 1]), columns, np.empty(1, np.int64), columns)
+        refused("rank_topics", text, np.array([0, 1]), columns, np.empty(1, np.int32), columns)
         found = np.ones(1, np.bool_), np.empty(2, np.int64)
         tokens = Tokens(text, *where, codes)
         refused("index_topics", tokens, np.array([0, 1]), np.array([[0, 8]]), np.empty(8, np.int32), False, *found)

@@ -12,24 +12,17 @@ import numpy.typing as npt
 from surefoot._names import natural_order
 from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.effectiveness.measures import parse_measure
-from surefoot.effectiveness.scoring import RunScorer
+from surefoot.effectiveness.scoring import RunScorer, look_up
 from surefoot.effectiveness.sources import load_qrels, sources_of
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.guard.certificate import Budget
 from surefoot.guard.fitting import GuardFit, fit_judged
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.trial import ALPHA, LabelledPair
-from surefoot.io.document_lists import Qrels, Run
-from surefoot.io.ids import COLLIDING
-from surefoot.native import kernel
+from surefoot.io.document_lists import DocumentLists, Qrels, Run, as_qrels
 
 if TYPE_CHECKING:
     from surefoot.guard.guard import Guard
-
-MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-"""Mixes a topic's number into the hashes of its documents."""
-
-_find_keys = kernel("find_keys")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,20 +62,20 @@ class RunPair:
     @classmethod
     def _join(cls, baseline: Run, candidate: Run, topics: tuple[str, ...]) -> RunPair:
         (c_row, c_topic), (b_row, b_topic) = (run.rows(topics) for run in (candidate, baseline))
-        found = _find(keys(candidate.codes[c_row], c_topic), keys(baseline.codes[b_row], b_topic))
-        alone = found < 0
+        found = _rows_in(baseline, candidate)
+        theirs = np.full(len(candidate), -np.inf)
+        theirs[found[found >= 0]] = baseline.scores[found >= 0]
+        alone = found[b_row] < 0
         topic = np.concatenate([c_topic, b_topic[alone]])
         order = np.argsort(topic, kind="stable")
 
         def joined(of_candidate: Any, of_baseline: Any) -> Any:
             return np.concatenate([of_candidate, of_baseline])[order]
 
-        theirs = np.full(c_row.size, -np.inf)
-        theirs[found[~alone]] = baseline.scores[b_row[~alone]]
         bounds = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(topics)))])
         left = b_row[alone]
         pair = Pair(
-            Scored(joined(theirs, baseline.scores[left]), bounds),
+            Scored(joined(theirs[c_row], baseline.scores[left]), bounds),
             Scored(joined(candidate.scores[c_row], np.full(left.size, -np.inf)), bounds),
             bounds,
         )
@@ -108,12 +101,9 @@ class RunPair:
 
     def labels(self, qrels: Qrels) -> FloatArray:
         """The grade of each document, 0 if it is not judged or its grade is below 0."""
-        row, topic = qrels.rows(self.topics)
-        own = np.repeat(np.arange(len(self.topics)), np.diff(self.pair.bounds))
-        found = _find(keys(self.codes, own), keys(qrels.codes[row], topic))
-        labels = np.zeros(self.codes.size)
-        labels[found[found >= 0]] = np.maximum(qrels.numbers[row[found >= 0]], 0)
-        return labels
+        ids = self.start, self.length, self.codes
+        documents = DocumentLists("", self.text, self.topics, self.pair.bounds, *ids, np.zeros(self.codes.size))
+        return np.maximum(_numbers_in(documents, qrels), 0)
 
     def select(self, topics: Sequence[str]) -> RunPair:
         """The pair of some of its topics."""
@@ -216,12 +206,6 @@ def apply_guard(guard: Guard, baseline: object, candidate: object) -> tuple[Run,
     return guarded, runs.notes(runs.topics)
 
 
-def keys(codes: npt.NDArray[np.uint64], topic: IntArray) -> npt.NDArray[np.uint64]:
-    """One hash for each document of each topic."""
-    mixed = (topic.astype(np.uint64) + np.uint64(1)) * MULTIPLIER
-    return np.asarray((codes ^ mixed) * MULTIPLIER)
-
-
 def _load(run: object, name: str) -> Run:
     (source, *others) = sources_of(run)
     if others:
@@ -229,12 +213,21 @@ def _load(run: object, name: str) -> Run:
     return source.load("file", "error")
 
 
-def _find(known: npt.NDArray[np.uint64], wanted: npt.NDArray[np.uint64]) -> IntArray:
-    """The index of each wanted key among the known ones, -1 if it is not there."""
-    found = np.empty(wanted.size, np.int64)
-    if not _find_keys(known, wanted, np.empty(1 << (2 * known.size).bit_length(), np.int64), found):
-        raise SurefootError(f"the documents of a run have {COLLIDING}")
-    return found
+def _rows_in(run: Run, other: Run) -> IntArray:
+    """The row of each document of a run in another run, negative if it is not there."""
+    ids = other.start, other.length, other.codes
+    rows = DocumentLists(other.path, other.text, other.topics, other.bounds, *ids, np.arange(float(len(other))))
+    indexed = as_qrels(rows, lambda *_: InputError(other.path, "a document occurs twice"))
+    return _numbers_in(run, indexed).astype(np.int64)
+
+
+def _numbers_in(documents: DocumentLists, qrels: Qrels) -> FloatArray:
+    """The number that judgments have for each document, negative if they have none."""
+    number_of = {topic: number for number, topic in enumerate(qrels.topics)}
+    topic_of = np.array([number_of.get(topic, -1) for topic in documents.topics])
+    numbers, first = np.full(len(documents), -1.0), documents.bounds[:-1]
+    look_up(documents, qrels, topic_of, first, len(documents), False, numbers)
+    return numbers
 
 
 def _refuse_without_scores(run: Run) -> None:

@@ -223,7 +223,7 @@ def ranked_lists(
     documents = _by_number(bounds, documents)
     longest = np.diff(bounds).max()
     spare = Documents(*(np.empty(longest, column.dtype) for column in documents))
-    _rank_topics(np.frombuffer(text, np.uint8), bounds, documents, np.empty(longest, np.int64), spare)
+    _rank_topics(np.frombuffer(text, np.uint8), bounds, documents, np.empty(longest, np.int32), spare)
     return DocumentLists(path, text, topics, bounds, *documents)
 
 

@@ -279,7 +279,9 @@ class LetorText:
         """Fill in the features of some rows; returns the lowest and highest column."""
         most = int(lines.pairs[row:end].max(initial=0))
         pairs, open_pairs = target.buffer(most), np.empty((max(most, 1024), 2), np.int64)
-        rows = lines.start, lines.stop, lines.pairs, target.targets
+        rows = (
+            lines.labels, lines.start, lines.stop, lines.pairs, lines.document, lines.document_size, target.targets
+        )  # fmt: skip
         lowest, highest, found = 0, -1, np.empty(5, np.int64)
         while row < end:
             matrix = target.matrix, target.bounds, *pairs

@@ -113,16 +113,9 @@ SF_KERNEL(find_cells) {
 
 /* Whether a cell is empty or one of the words na, n/a, nan, null and none, in any case. */
 SF_INLINE bool is_missing(struct text text, int64_t start, int64_t end) {
-    static const char *words[] = {"", "na", "n/a", "nan", "null", "none"};
-    for (size_t word = 0; word < sizeof words / sizeof *words; word++) {
-        int64_t size = (int64_t)strlen(words[word]), same = 0;
-        if (size != end - start) continue;
-        while (same < size && (text.bytes[start + same] == words[word][same] ||
-                               (words[word][same] != '/' && (text.bytes[start + same] | 32) == words[word][same])))
-            same++;
-        if (same == size) return true;
-    }
-    return false;
+    if (start == end || end - start > 4) return start == end;
+    uint64_t word = small_letters(text, start, end - start);
+    return word == NA || word == NOT_A || word == NULL_ || word == NONE_ || (word == N_A && text.bytes[start + 1] == '/');
 }
 
 /* Fill in the numbers of some columns, which ascend: NaN where one is missing, minus NaN where Python has to parse it. */

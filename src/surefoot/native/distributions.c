@@ -17,8 +17,8 @@ SF_INLINE double sf_logit(double p) {
     return p >= 0.3 && p <= 0.65 ? log1p(distance) - log1p(-distance) : log(p / (1.0 - p));
 }
 
-#define ELEMENTWISE(arguments, name)                                                                                   \
-    SF_KERNEL_OF(arguments, name) {                                                                                    \
+#define ELEMENTWISE(name)                                                                                              \
+    SF_KERNEL_OF(elementwise, name) {                                                                                  \
         for (int64_t index = 0; index < a->size; index++) a->out[index] = sf_##name(a->x[index]);                      \
         return 0;                                                                                                      \
     }
@@ -55,14 +55,14 @@ static double sf_normal_quantile(double p) {
     return sums[0] * factor / sums[1];
 }
 
-ELEMENTWISE(expf, expf)
-ELEMENTWISE(elementwise, exp)
-ELEMENTWISE(elementwise, exp2)
-ELEMENTWISE(elementwise, log2)
-ELEMENTWISE(elementwise, normal_cdf)
-ELEMENTWISE(elementwise, normal_quantile)
-ELEMENTWISE(elementwise, logistic)
-ELEMENTWISE(elementwise, logit)
+ELEMENTWISE(expf)
+ELEMENTWISE(exp)
+ELEMENTWISE(exp2)
+ELEMENTWISE(log2)
+ELEMENTWISE(normal_cdf)
+ELEMENTWISE(normal_quantile)
+ELEMENTWISE(logistic)
+ELEMENTWISE(logit)
 
 /* Gamma(a + 1/2) / Gamma(a): its series for large a (Tricomi and Erdélyi 1951); smaller ones are led up to it. */
 static double gamma_ratio(double a) {

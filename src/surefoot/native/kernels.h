@@ -100,14 +100,6 @@ struct gather_tokens {
     int64_t count, room;
 };
 
-struct find_keys {
-    const uint64_t *known SIZE(keys);
-    const uint64_t *wanted SIZE(items);
-    int64_t *slots SIZE(room);
-    int64_t *found SIZE(items);
-    int64_t keys, items, room;
-};
-
 /* trec.c: documents in the order of the lines, with their scores or grades; runs of lines of one topic. */
 struct documents {
     int64_t *start SIZE(count);
@@ -147,7 +139,7 @@ struct rank_topics {
     struct text text;
     const int64_t *bounds SIZE(topics + 1);
     struct documents documents;
-    int64_t *order SIZE(spare.count);
+    int32_t *order SIZE(spare.count);
     struct documents spare;
     int64_t topics;
 };
@@ -205,17 +197,11 @@ struct parse_letor {
     int64_t *found SIZE(5);
 };
 
-struct feature_rows {
-    const int64_t *start, *stop SIZE(count);
-    const int32_t *pairs SIZE(count);
-    const int64_t *target SIZE(count);
-    int64_t count;
-};
-
 struct read_features {
     struct text text;
     int64_t row, end;
-    struct feature_rows rows;
+    struct rows rows;
+    const int64_t *target SIZE(rows.count);
     int64_t first;
     float *matrix SIZE(matrix_rows, columns);
     const int64_t *bounds SIZE(bounds_size);
@@ -265,18 +251,12 @@ struct measure_topics {
 };
 
 /* distributions.c */
-struct expf {
-    const float *x SIZE(size);
-    float *out SIZE(size);
-    int64_t size;
-};
-
 struct elementwise {
     const double *x SIZE(size);
     double *out SIZE(size);
     int64_t size;
 };
-KERNELS(elementwise, exp, exp2, log2, normal_cdf, normal_quantile, logistic, logit)
+KERNELS(elementwise, expf, exp, exp2, log2, normal_cdf, normal_quantile, logistic, logit)
 
 struct student_p {
     const double *t, *df SIZE(size);
@@ -329,14 +309,6 @@ struct line_dcg {
     int64_t *rows SIZE(ranks);
     double *out SIZE(queries, step_count);
     int64_t items, step_count, ranks, queries, room;
-};
-
-struct discordant_fractions {
-    const double *first, *second SIZE(items);
-    const int64_t *bounds SIZE(queries + 1);
-    int64_t *rows, *spare SIZE(room);
-    double *fractions SIZE(queries);
-    int64_t items, queries, room;
 };
 
 /* lambdas.c, swaps.c */

@@ -19,31 +19,10 @@ typedef int32_t i32x4 __attribute__((vector_size(16))), i32x1 __attribute__((vec
 SF_VECTOR(f32x4, float, i32x4)
 SF_VECTOR(f32x1, float, i32x1)
 
-/* Sort offsets that are gap ranks apart by score, descending, then by offset; false if it gave up after most moves. */
-SF_INLINE bool insertion_sort(const double *scores, int32_t *order, int64_t size, int64_t gap, int64_t most) {
-    int64_t moves = 0;
-    for (int64_t rank = gap; rank < size; rank++) {
-        int32_t offset = order[rank];
-        double score = scores[offset];
-        int64_t at = rank;
-        for (; at >= gap; at -= gap, moves++) {
-            int32_t other = order[at - gap];
-            if (scores[other] > score || (scores[other] == score && other < offset)) break;
-            order[at] = other;
-        }
-        order[at] = offset;
-        if (moves > most) return false;
-    }
-    return true;
-}
-
-/* Sort offsets; cheap if little has changed since the last time, else Shell's sort with Gonnet's gaps. */
-static void sort(const double *scores, int32_t *order, int64_t size) {
-    if (insertion_sort(scores, order, size, 1, 32 * size)) return;
-    for (int64_t gap = size; gap > 1;) {
-        gap = gap < 3 ? 1 : 5 * gap / 11;
-        insertion_sort(scores, order, size, gap, INT64_MAX);
-    }
+/* Higher scores first, ties by offset. */
+SF_INLINE bool is_higher(const void *items, int32_t one, int32_t other) {
+    const double *scores = items;
+    return scores[one] > scores[other] || (scores[one] == scores[other] && one < other);
 }
 
 static double metric_of(const struct query_set *all, const struct query *query) {
@@ -70,7 +49,7 @@ SF_KERNEL(rank_queries) {
     if (a->first < 0 || a->end > a->queries.count) return SF_OUT_OF_RANGE;
     for (int64_t number = a->first; number < a->end; number++) {
         if (!find_query(&a->queries, a->order, number, &query)) return SF_OUT_OF_RANGE;
-        sort(a->scores + query.begin, a->order + query.begin, query.size);
+        sort(a->order + query.begin, query.size, is_higher, a->scores + query.begin);
         a->values[number] = metric_of(&a->queries, &query);
     }
     return 0;
@@ -90,18 +69,22 @@ SF_KERNEL(measure_queries) {
    are each a float and its remainder. below says where the documents begin that the one at a rank is paired with,
    relevant at which ranks those with gain are. */
 struct ranked {
-    float *discount, *discount_rest, *gain, *power, *score, *score_rest, *gradient, *hessian;
+    union {
+        struct {
+            float *discount, *discount_rest, *gain, *power, *score, *score_rest, *gradient, *hessian;
+        };
+        float *column[8];
+    };
     int64_t *below, *relevant, size, count, copies;
 };
 
 static struct ranked documents_in(const struct lambda_gradients *a) {
     int64_t longest = a->queries.longest;
-    float *columns[8];
-    for (int column = 0; column < 8; column++) columns[column] = a->documents + 2 * column * longest;
+    struct ranked d = {.below = a->ranks, .relevant = a->ranks + longest, .copies = longest};
+    for (int column = 0; column < 8; column++) d.column[column] = a->documents + 2 * column * longest;
     for (int column = 0; column < 2; column++)
-        memcpy(columns[column], a->queries.discounts + column * longest, (size_t)longest * sizeof(float));
-    return (struct ranked){columns[0], columns[1], columns[2], columns[3], columns[4], columns[5], columns[6],
-                           columns[7], a->ranks, a->ranks + longest, 0, 0, longest};
+        memcpy(d.column[column], a->queries.discounts + column * longest, (size_t)longest * sizeof(float));
+    return d;
 }
 
 /* Overwrite the columns with the documents of a query; returns the difference of the highest and lowest score. */
@@ -127,19 +110,12 @@ static void copy_relevant(struct ranked *d, int64_t metric) {
         d->count += d->gain[rank] > 0.0f;
         d->below[rank] = metric == metric_ndcg && d->gain[rank] == 0.0f ? d->copies + d->count : rank + 1;
     }
-    for (int64_t index = 0; index < d->count; index++) {
-        int64_t rank = d->relevant[index], at = d->copies + index;
-        d->gain[at] = d->gain[rank];
-        d->power[at] = d->power[rank];
-        d->score[at] = d->score[rank];
-        d->score_rest[at] = d->score_rest[rank];
-        d->discount[at] = d->discount[rank];
-        d->discount_rest[at] = d->discount_rest[rank];
-    }
-    for (int part = 0; part < 2; part++) {
-        size_t bytes = (size_t)(part ? d->count : d->size) * sizeof *d->gradient;
-        memset(d->gradient + part * d->copies, 0, bytes);
-        memset(d->hessian + part * d->copies, 0, bytes);
+    for (int column = 0; column < 6; column++)
+        for (int64_t index = 0; index < d->count; index++)
+            d->column[column][d->copies + index] = d->column[column][d->relevant[index]];
+    for (int column = 6; column < 8; column++) {
+        memset(d->column[column], 0, (size_t)d->size * sizeof(float));
+        memset(d->column[column] + d->copies, 0, (size_t)d->count * sizeof(float));
     }
 }
 

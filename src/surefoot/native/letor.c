@@ -6,8 +6,7 @@
 
 enum { MOST_FEATURES = 10000000, LARGEST_LABEL = 1 << 24, FAST_REACH = 32 }; /* FAST_REACH: bytes short_pair may read */
 
-static const uint64_t LOW_BITS = 0x7F7F7F7F7F7F7F7Fu, SMALL_LETTERS = 0x2020202020202020u;
-static const uint64_t QID = 0x3A646971u, DOCID = 0x6469636F64u, NA = 0x616Eu, NOT_A = 0x6E616Eu, NULL_ = 0x6C6C756Eu;
+static const uint64_t LOW_BITS = 0x7F7F7F7F7F7F7F7Fu, QID = 0x3A646971u, DOCID = 0x6469636F64u;
 
 /* Marks the bytes of a word that equal a byte by their high bits. */
 SF_INLINE uint64_t mark_equal(uint64_t word, uint8_t byte) {
@@ -45,7 +44,7 @@ SF_INLINE int64_t document_of(struct text text, int64_t at, int64_t *end) {
     while (is_at(text, at, '#')) at++;
     int64_t first = at = skip_blanks(text, at);
     while (at < text.size && text.bytes[at] != '\n') {
-        if (at + 5 < text.size && (short_word(text, at, 5) | (SMALL_LETTERS >> 24)) == DOCID) {
+        if (at + 5 < text.size && small_letters(text, at, 5) == DOCID) {
             int64_t sign = skip_blanks(text, at + 5);
             if (is_at(text, sign, '=') || is_at(text, sign, ':')) {
                 first = skip_blanks(text, sign + 1);
@@ -79,9 +78,8 @@ SF_INLINE void widen(struct text text, int64_t at, int64_t end, int64_t *lowest,
 SF_KERNEL(parse_letor) {
     if (a->at < 0 || a->at > a->end || a->end > a->text.size) return SF_OUT_OF_RANGE;
     const struct rows *rows = &a->rows;
-    const struct blocks *blocks = &a->blocks;
     struct text text = {a->text.bytes, a->end};
-    int64_t row = 0, block = 0, query = 0, query_size = -1, lowest = 1, highest = 0, at = a->at, problem = problem_none;
+    int64_t row = 0, block = 0, lowest = 1, highest = 0, at = a->at, problem = problem_none;
     while (!problem && (at = next_line(text, at)) < text.size) {
         if (SF_UNLIKELY(row == rows->count)) return SF_OUT_OF_RANGE;
         int64_t label_end = token_end(text, at), name = skip_blanks(text, label_end) + 4, name_end = name;
@@ -93,12 +91,7 @@ SF_KERNEL(parse_letor) {
         else if (name >= text.size || size == 0 || size > INT32_MAX || short_word(text, name - 4, 4) != QID)
             problem = problem_query, at = name - 4;
         if (problem) break;
-        if (size != query_size || !is_same(text, name, text, query, size)) {
-            if (block == blocks->room) return SF_OUT_OF_RANGE;
-            query = name, query_size = size;
-            blocks->start[block] = query, blocks->length[block] = (int32_t)size, blocks->line[block] = row;
-            block++;
-        }
+        if (SF_UNLIKELY(!add_to_block(&a->blocks, &block, text, name, size, row))) return SF_OUT_OF_RANGE;
         at = features_end(text, start, &pairs);
         if (pairs > 0) widen(text, start, at, &lowest, &highest);
         int64_t document_end, document = document_of(text, at, &document_end);
@@ -177,10 +170,8 @@ static int64_t any_pair(struct text text, int64_t at, int64_t stop, struct pair 
     if (cursor == at || cursor == end || text.bytes[cursor] != ':' || feature > MOST_FEATURES) return problem_feature;
     int64_t size = end - ++cursor;
     if (size == 0) return problem_value;
-    if (size <= 4) {
-        uint64_t word = short_word(text, cursor, size) | (SMALL_LETTERS >> (64 - 8 * size));
-        if (word == NULL_ || word == NOT_A || word == NA) return problem_none;
-    }
+    uint64_t word = size <= 4 ? small_letters(text, cursor, size) : 0;
+    if (word == NULL_ || word == NOT_A || word == NA) return problem_none;
     pair->value = SF_NAME(parse_number)(text, cursor, end);
     if (isnan(pair->value)) return problem_open;
     return isinf((float)pair->value) ? problem_value : problem_none;
@@ -244,11 +235,11 @@ static __attribute__((noinline)) int64_t read_pairs(const struct read_features *
    the matrix. Stops when the open values might not fit, to be continued. found is the row reached, the number of open
    values, the lowest and highest column, and the offset of the problem that is returned. */
 SF_KERNEL(read_features) {
-    const struct feature_rows *rows = &a->rows;
+    const struct rows *rows = &a->rows;
     int64_t row = a->row, opened = 0, lowest = 0, highest = -1, problem = problem_none, where = 0;
     if (row < 0 || a->end > rows->count || a->first < 0 || a->first > INT32_MAX) return SF_OUT_OF_RANGE;
     for (; row < a->end && rows->pairs[row] <= a->open_room - opened; row++) {
-        int64_t target = rows->target[row], base = 0, count;
+        int64_t target = a->target[row], base = 0, count;
         if (rows->start[row] < 0 || rows->stop[row] > a->text.size) return SF_OUT_OF_RANGE;
         if (a->bounds_size && (target < 0 || target >= a->bounds_size)) return SF_OUT_OF_RANGE;
         if (a->bounds_size) base = a->bounds[target];

@@ -1,4 +1,4 @@
-/* Orders of documents by their scores: the best of each query along a line, and how far two orders differ. */
+/* The best documents of each query along a line of scores. */
 #include "surefoot.h"
 
 /* Insert a value at or above a rank, and move smaller ones down. */
@@ -38,46 +38,6 @@ SF_KERNEL(line_dcg) {
                 total += a->discounts[rank] * a->gains[first + a->rows[rank]];
             a->out[query * a->step_count + index] = total;
         }
-    }
-    return 0;
-}
-
-/* Sort rows by descending score, then ascending row, merging runs of doubling length; returns how many pairs were in
-   another order. spare has as much room as rows. */
-static int64_t sort_rows(int64_t *rows, int64_t *spare, int64_t size, const double *scores) {
-    int64_t moved = 0, *from = rows, *into = spare;
-    for (int64_t run = 1; run < size; run *= 2) {
-        for (int64_t low = 0; low < size; low += 2 * run) {
-            int64_t middle = least(low + run, size), high = least(low + 2 * run, size), left = low, right = middle;
-            for (int64_t index = low; index < high; index++) {
-                int64_t one = left < middle ? from[left] : -1, other = right < high ? from[right] : -1;
-                bool is_one = other < 0 || (one >= 0 && (scores[one] > scores[other] ||
-                                                         (scores[one] == scores[other] && one < other)));
-                into[index] = is_one ? one : other;
-                moved += is_one ? 0 : middle - left; /* it passes all that remain in the left run */
-                left += is_one;
-                right += !is_one;
-            }
-        }
-        int64_t *swapped = from;
-        from = into;
-        into = swapped;
-    }
-    if (from != rows) memcpy(rows, from, (size_t)size * sizeof *rows);
-    return moved;
-}
-
-/* Fill in, for each query, the fraction of pairs of documents that two sets of scores order differently; ties are ranked
-   in the order of the rows. rows and spare are scratch space. */
-SF_KERNEL(discordant_fractions) {
-    for (int64_t query = 0; query < a->queries; query++) {
-        int64_t begin = a->bounds[query], end = a->bounds[query + 1];
-        if (!are_bounds(a->items, begin, end) || end - begin > a->room) return SF_OUT_OF_RANGE;
-        int64_t size = end - begin, pairs = size * (size - 1) / 2;
-        for (int64_t row = 0; row < size; row++) a->rows[row] = row;
-        sort_rows(a->rows, a->spare, size, a->first + begin);
-        int64_t differ = sort_rows(a->rows, a->spare, size, a->second + begin);
-        a->fractions[query] = (double)differ / (double)(pairs > 1 ? pairs : 1);
     }
     return 0;
 }

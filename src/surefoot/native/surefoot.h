@@ -69,4 +69,30 @@ SF_INLINE bool are_bounds(int64_t elements, int64_t begin, int64_t end) {
 
 SF_INLINE int64_t least(int64_t one, int64_t other) { return other < one ? other : one; }
 
+/* Whether an item comes before another, or is the same; a constant of the caller, so that it is inlined. */
+typedef bool comes_before(const void *items, int32_t one, int32_t other);
+
+/* Sort items that are gap apart; false if it gave up after most moves. */
+SF_INLINE bool insertion_sort(int32_t *order, int64_t size, int64_t gap, int64_t most, comes_before *before,
+                              const void *items) {
+    int64_t moves = 0;
+    for (int64_t rank = gap; rank < size; rank++) {
+        int32_t item = order[rank];
+        int64_t at = rank;
+        for (; at >= gap && !before(items, order[at - gap], item); at -= gap, moves++) order[at] = order[at - gap];
+        order[at] = item;
+        if (moves > most) return false;
+    }
+    return true;
+}
+
+/* Sort items; cheap if they almost are in order, else Shell's sort with Gonnet's gaps. */
+SF_INLINE void sort(int32_t *order, int64_t size, comes_before *before, const void *items) {
+    if (insertion_sort(order, size, 1, 32 * size, before, items)) return;
+    for (int64_t gap = size; gap > 1;) {
+        gap = gap < 3 ? 1 : 5 * gap / 11;
+        insertion_sort(order, size, gap, INT64_MAX, before, items);
+    }
+}
+
 #endif

@@ -110,29 +110,3 @@ SF_KERNEL(gather_tokens) {
     }
     return 0;
 }
-
-/* The slot of a key, or the empty one where it belongs; CROWDED if neither is within REACH. */
-SF_INLINE int64_t slot_of(const struct find_keys *a, uint64_t key) {
-    int64_t slot = home_slot(key, a->room);
-    for (int step = 0; step < REACH; step++, slot = (slot + 1) & (a->room - 1))
-        if (a->slots[slot] == EMPTY || a->known[a->slots[slot]] == key) return slot;
-    return CROWDED;
-}
-
-/* Fill in the index of each wanted key among the known ones, or EMPTY; returns 0 if known keys collide, else 1.
-
-   The slots are overwritten: a hash table with more of them than there are known keys. */
-SF_KERNEL(find_keys) {
-    if (!is_table(a->room, 0, a->room)) return SF_OUT_OF_RANGE;
-    for (int64_t slot = 0; slot < a->room; slot++) a->slots[slot] = EMPTY;
-    for (int64_t item = 0; item < a->keys; item++) {
-        int64_t slot = slot_of(a, a->known[item]);
-        if (slot == CROWDED || a->slots[slot] != EMPTY) return 0;
-        a->slots[slot] = item;
-    }
-    for (int64_t item = 0; item < a->items; item++) {
-        int64_t slot = slot_of(a, a->wanted[item]);
-        a->found[item] = slot == CROWDED ? EMPTY : a->slots[slot];
-    }
-    return 1;
-}

@@ -4,7 +4,8 @@
    where possible; the platform is little-endian.
 
    The hash has no key: models of unjudged documents draw in the order of the hashes, so that they must be the same in
-   every process. Ids that were made to collide are refused instead (REACH). */
+   every process. A table bounds the work of hostile ids instead: an id is at most REACH slots from its first one, or
+   it is refused, so that n ids take at most n REACH steps. */
 #ifndef SUREFOOT_TOKENS_H
 #define SUREFOOT_TOKENS_H
 
@@ -12,6 +13,7 @@
 
 enum { EMPTY = -1, CROWDED = -1, REACH = 1024 };
 
+static const uint64_t NA = 0x616Eu, NOT_A = 0x6E616Eu, N_A = 0x612F6Eu, NULL_ = 0x6C6C756Eu, NONE_ = 0x656E6F6Eu;
 static const uint64_t MIX = 0x9E3779B97F4A7C15u, EACH_BYTE = 0x0101010101010101u, HIGH_BITS = 0x8080808080808080u;
 
 /* The powers of ten that double represents exactly. */
@@ -88,10 +90,26 @@ SF_INLINE uint64_t hash_of(struct text text, int64_t at, int64_t size) {
     return code ^ (code >> 32);
 }
 
+/* Up to eight letters in lower case. */
+SF_INLINE uint64_t small_letters(struct text text, int64_t at, int64_t size) {
+    return short_word(text, at, size) | (0x2020202020202020u >> (64 - 8 * size));
+}
+
 SF_INLINE bool is_same(struct text text, int64_t at, struct text other, int64_t other_at, int64_t size) {
     for (; size > 8; at += 8, other_at += 8, size -= 8)
         if (word_at(text, at) != word_at(other, other_at)) return false;
     return short_word(text, at, size) == short_word(other, other_at, size);
+}
+
+/* Add a line to the last block, or begin one if that has another name; false if there is no room. */
+SF_INLINE bool add_to_block(const struct blocks *blocks, int64_t *count, struct text text, int64_t name, int64_t size,
+                            int64_t line) {
+    int64_t last = *count - 1;
+    if (last >= 0 && blocks->length[last] == size && is_same(text, name, text, blocks->start[last], size)) return true;
+    if (*count == blocks->room) return false;
+    blocks->start[*count] = name, blocks->length[*count] = (int32_t)size, blocks->line[*count] = line;
+    ++*count;
+    return true;
 }
 
 /* Whether there is such a token, within the text. */

@@ -46,9 +46,8 @@ SF_INLINE struct line split_line(struct text text, int64_t at, bool is_run) {
 /* Parse the lines; is_run is a constant of the caller. */
 SF_INLINE int64_t parse(const struct parse_trec *a, bool is_run) {
     const struct documents *documents = &a->documents;
-    const struct blocks *blocks = &a->blocks;
     struct text text = a->text;
-    int64_t count = 0, block = 0, topic = 0, topic_size = -1, at = a->at, bad = NONE;
+    int64_t count = 0, block = 0, at = a->at, bad = NONE;
     while ((at = next_line(text, at)) < text.size) {
         struct line line = split_line(text, at, is_run);
         int64_t size = line.topic_end - at, length = line.document_end - line.document;
@@ -59,12 +58,7 @@ SF_INLINE int64_t parse(const struct parse_trec *a, bool is_run) {
             break;
         }
         if (SF_UNLIKELY(count == documents->count)) return SF_OUT_OF_RANGE;
-        if (size != topic_size || !is_same(text, at, text, topic, size)) {
-            if (block == blocks->room) return SF_OUT_OF_RANGE;
-            topic = at, topic_size = size;
-            blocks->start[block] = at, blocks->length[block] = (int32_t)size, blocks->line[block] = count;
-            block++;
-        }
+        if (SF_UNLIKELY(!add_to_block(&a->blocks, &block, text, at, size, count))) return SF_OUT_OF_RANGE;
         documents->start[count] = line.document;
         documents->length[count] = (int32_t)length;
         documents->codes[count] = hash_of(text, line.document, length);
@@ -104,29 +98,14 @@ SF_KERNEL(other_tag) {
 }
 
 /* Whether a document ranks before another: higher number, then later in the order of bytes, as in trec_eval. */
-SF_INLINE bool goes_before(struct text text, const struct documents *documents, int64_t one, int64_t two) {
-    const double *numbers = documents->numbers;
-    if (numbers[one] != numbers[two]) return numbers[one] > numbers[two];
+SF_INLINE bool goes_before(const void *items, int32_t one, int32_t two) {
+    const struct documents *documents = &((const struct rank_topics *)items)->documents;
+    const uint8_t *bytes = ((const struct rank_topics *)items)->text.bytes;
     const int32_t *length = documents->length;
-    int difference = memcmp(text.bytes + documents->start[one], text.bytes + documents->start[two],
+    if (documents->numbers[one] != documents->numbers[two]) return documents->numbers[one] > documents->numbers[two];
+    int difference = memcmp(bytes + documents->start[one], bytes + documents->start[two],
                             (size_t)least(length[one], length[two]));
     return difference ? difference > 0 : length[one] >= length[two];
-}
-
-/* Fill in the indices of documents from first on in ranking order; spare is overwritten. */
-static void merge_sort(struct text text, const struct documents *documents, int64_t first, int64_t size, int64_t *order,
-                       int64_t *spare) {
-    for (int64_t index = 0; index < size; index++) order[index] = first + index;
-    for (int64_t width = 1; width < size; width *= 2)
-        for (int64_t left = 0; left < size - width; left += 2 * width) {
-            int64_t middle = left + width, right = least(left + 2 * width, size), one = left, two = middle;
-            if (goes_before(text, documents, order[middle - 1], order[middle])) continue;
-            memcpy(spare + left, order + left, (size_t)width * sizeof *spare);
-            for (int64_t index = left; one < middle; index++) {
-                bool is_first = two == right || goes_before(text, documents, spare[one], order[two]);
-                order[index] = is_first ? spare[one++] : order[two++];
-            }
-        }
 }
 
 SF_INLINE void copy_document(const struct documents *from, int64_t item, const struct documents *to, int64_t index) {
@@ -139,17 +118,19 @@ SF_INLINE void copy_document(const struct documents *from, int64_t item, const s
    order and spare are overwritten; they have room for the largest topic that is not in order. */
 SF_KERNEL(rank_topics) {
     const struct documents *documents = &a->documents, *spare = &a->spare;
-    struct text text = a->text;
+    if (documents->count > INT32_MAX) return SF_OUT_OF_RANGE;
     for (int64_t item = 0; item < documents->count; item++)
-        if (!is_within(text.size, documents->start[item], documents->length[item])) return SF_OUT_OF_RANGE;
+        if (!is_within(a->text.size, documents->start[item], documents->length[item])) return SF_OUT_OF_RANGE;
     for (int64_t topic = 0; topic < a->topics; topic++) {
-        int64_t first = a->bounds[topic], end = a->bounds[topic + 1], item = first + 1;
-        if (first < 0 || end < first || end > documents->count) return SF_OUT_OF_RANGE;
-        while (item < end && goes_before(text, documents, item - 1, item)) item++;
+        int64_t first = a->bounds[topic], end = a->bounds[topic + 1];
+        if (!are_bounds(documents->count, first, end)) return SF_OUT_OF_RANGE;
+        int32_t item = (int32_t)first + 1;
+        while (item < end && goes_before(a, item - 1, item)) item++;
         if (item >= end) continue;
         int64_t size = end - first;
         if (size > spare->count) return SF_OUT_OF_RANGE;
-        merge_sort(text, documents, first, size, a->order, spare->start);
+        for (int64_t index = 0; index < size; index++) a->order[index] = (int32_t)(first + index);
+        sort(a->order, size, goes_before, a);
         for (int64_t index = 0; index < size; index++) copy_document(documents, a->order[index], spare, index);
         for (int64_t index = 0; index < size; index++) copy_document(spare, index, documents, first + index);
     }

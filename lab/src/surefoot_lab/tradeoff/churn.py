@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError
-from surefoot.native import kernel
 from surefoot.risk import compare
 
-discordant_fractions = kernel("discordant_fractions")
-
 BINS = 10
+BLOCK = 256
+"""Rows that are compared with all others at a time."""
 
 
 def kendall_distance(first: npt.ArrayLike, second: npt.ArrayLike, bounds: npt.ArrayLike) -> FloatArray:
@@ -36,9 +35,17 @@ def kendall_distance(first: npt.ArrayLike, second: npt.ArrayLike, bounds: npt.Ar
         raise SurefootError(f"{ends[-1]:,} documents need as many scores; got shapes {a.shape} and {b.shape}")
     if np.isnan(a).any() or np.isnan(b).any():
         raise SurefootError("rankings need scores that are numbers; one is NaN")
-    fractions, longest = np.empty(ends.size - 1), np.diff(ends).max(initial=0)
-    discordant_fractions(a, b, ends, np.empty(longest, np.int64), np.empty(longest, np.int64), fractions)
-    return fractions
+    return np.array([_discordant(a[begin:end], b[begin:end]) for begin, end in pairwise(ends.tolist())])
+
+
+def _discordant(first: FloatArray, second: FloatArray) -> float:
+    """The fraction of the pairs of rows that two sets of scores order differently; a block of rows at a time."""
+    differ = 0
+    for begin in range(0, first.size, BLOCK):
+        rows = slice(begin, begin + BLOCK)
+        is_other = (first[rows, np.newaxis] >= first) != (second[rows, np.newaxis] >= second)
+        differ += np.count_nonzero(np.triu(is_other, begin + 1))
+    return differ / max(1, first.size * (first.size - 1) // 2)
 
 
 def disagreement(rankings: Sequence[npt.ArrayLike], bounds: npt.ArrayLike) -> FloatArray:
