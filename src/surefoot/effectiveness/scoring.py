@@ -17,7 +17,7 @@ from surefoot._typing import FloatArray, IntArray, PathLike, Progress
 from surefoot.effectiveness.measures import ForeignMeasures, Measure, parse_measure
 from surefoot.effectiveness.sources import ScoredRuns, Source, load_judgments, sources_of
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
-from surefoot.io.document_lists import Duplicates, Qrels, Run, Ties
+from surefoot.io.document_lists import DocumentLists, Duplicates, Qrels, Run, Ties
 from surefoot.io.trec import Names
 from surefoot.native import kernel, records
 from surefoot.scores import Scores
@@ -261,7 +261,7 @@ class RunScorer:
 
 
 def look_up(
-    run: Run, qrels: Qrels, topic_of: IntArray, first: IntArray, depth: int, skip: bool, grades: FloatArray
+    run: DocumentLists, qrels: Qrels, topic_of: IntArray, first: IntArray, depth: int, skip: bool, grades: FloatArray
 ) -> IntArray:
     """Fill in the grades of the first documents of each topic of a run, and return how many each has.
 

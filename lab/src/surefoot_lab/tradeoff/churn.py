@@ -44,7 +44,7 @@ def _discordant(first: FloatArray, second: FloatArray) -> float:
     for begin in range(0, first.size, BLOCK):
         rows = slice(begin, begin + BLOCK)
         is_other = (first[rows, np.newaxis] >= first) != (second[rows, np.newaxis] >= second)
-        differ += np.count_nonzero(np.triu(is_other, begin + 1))
+        differ += int(np.count_nonzero(np.triu(is_other, begin + 1)))
     return differ / max(1, first.size * (first.size - 1) // 2)
 
 
