@@ -62,6 +62,8 @@ class Scores:
         topic has fewer trials than another. Its row of ``values`` is then the mean over trials.
     source
         The runs and judgments that the scores come from; None for score tables.
+    noun
+        The word for topics in sentences: ``"queries"``, or ``"items"`` for evaluation logs.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Scores:
     judged: FloatArray | None = None
     trials: Trials = field(default_factory=dict)
     source: ScoredRuns | None = None
+    noun: str = "queries"
 
     def __init__(
         self,
@@ -92,6 +95,7 @@ class Scores:
         judged: npt.ArrayLike | None = None,
         trials: Mapping[str, npt.ArrayLike] = NONE,
         source: ScoredRuns | None = None,
+        noun: str = "queries",
     ) -> None:
         object.__setattr__(self, "values", locked(values))
         object.__setattr__(self, "systems", as_texts("system", systems))
@@ -100,6 +104,7 @@ class Scores:
         object.__setattr__(self, "notes", tuple(notes))
         object.__setattr__(self, "judged", None if judged is None else locked(judged))
         object.__setattr__(self, "source", source)
+        object.__setattr__(self, "noun", noun)
         self._check()
         object.__setattr__(self, "trials", locked_trials(trials, self.systems, self.values) if trials else NONE)
 
@@ -146,7 +151,7 @@ class Scores:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Make copies and pickles by the constructor, so that they are as immutable as the original."""
-        more = (self.notes, self.judged, dict(self.trials), self.source)
+        more = (self.notes, self.judged, dict(self.trials), self.source, self.noun)
         return Scores, (self.values, self.systems, self.topics, self.measure, *more)
 
     def __repr__(self) -> str:
@@ -213,6 +218,7 @@ class Scores:
         measure: str = "score",
         missing: Missing = "error",
         notes: Iterable[str] = (),
+        noun: str = "queries",
     ) -> Scores:
         """Scores of rows ``(system, topics, values)``, each with its own topics in its own order.
 
@@ -223,7 +229,7 @@ class Scores:
         them with 0, ``"drop"`` leaves those topics out; ``notes`` says so.
         """
         names, topics, matrix, trials, done = aligned(rows, missing)
-        return cls(matrix, names, topics, measure, (*notes, *done), trials=trials)
+        return cls(matrix, names, topics, measure, (*notes, *done), trials=trials, noun=noun)
 
     @classmethod
     def concat(cls, parts: Iterable[Scores], missing: Missing = "error") -> Scores:
@@ -244,7 +250,7 @@ class Scores:
             for system, row in zip(part.systems, part.values, strict=True)
         )
         notes = dict.fromkeys(note for part in scores for note in part.notes)
-        return cls.align(rows, measure=measures[0], missing=missing, notes=notes)
+        return cls.align(rows, measures[0], missing, notes, scores[0].noun)
 
     def mean(self) -> dict[str, float]:
         """The mean of each system over all topics.
@@ -269,9 +275,8 @@ class Scores:
         cells = np.ix_(rows, columns)
         judged = None if self.judged is None else self.judged[cells]
         trials = {name: own[:, columns] for name, own in self.trials.items() if name in chosen_systems}
-        return Scores(
-            self.values[cells], chosen_systems, chosen_topics, self.measure, self.notes, judged, trials, self.source
-        )
+        more = (judged, trials, self.source, self.noun)
+        return Scores(self.values[cells], chosen_systems, chosen_topics, self.measure, self.notes, *more)
 
     def by_name(self) -> Scores:
         """The systems in the order of their names: sums over systems, and products by BLAS, round by position.
@@ -333,7 +338,8 @@ class Scores:
         renamed = [names.get(system, system) for system in self.systems]
         trials = {names.get(system, system): own for system, own in self.trials.items()}
         source = None if self.source is None else self.source.rename(names)
-        return Scores(self.values, renamed, self.topics, self.measure, self.notes, self.judged, trials, source)
+        more = (self.judged, trials, source, self.noun)
+        return Scores(self.values, renamed, self.topics, self.measure, self.notes, *more)
 
     def standardise(self, over: Iterable[str] | None = None) -> Scores:
         """Each score as Phi((score - mean) / deviation) of its topic, so that hard and easy topics count alike.
@@ -355,9 +361,8 @@ class Scores:
         alike = known.max(axis=0) == known.min(axis=0)
         values = np.where(alike, 0.5, normal_cdf(gap / np.where(alike, 1, spread)))
         note = f"scores are standardised by topic over {len(known)} systems (Webber and others, SIGIR 2008)"
-        return Scores(
-            values, self.systems, self.topics, f"standardised {self.measure}", (*self.notes, note), self.judged
-        )
+        measure, notes = f"standardised {self.measure}", (*self.notes, note)
+        return Scores(values, self.systems, self.topics, measure, notes, self.judged, noun=self.noun)
 
     def note(self, *notes: str) -> Scores:
         """The same scores with more said about them."""

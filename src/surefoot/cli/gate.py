@@ -21,6 +21,7 @@ from surefoot.cli.options import (
     INPUTS,
     LLM_QRELS,
     MISSING,
+    NOUN,
     QRELS,
     QUERIES,
     SEED,
@@ -65,6 +66,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
     from surefoot.release_gate.render import render_compared
 
     options = replace(read_options(), ratchet=None, sequential=None, holdout=0.0)
+    options = options if arguments.noun is None else replace(options, noun=arguments.noun)
     scores, (baseline, candidate), files = _pair(arguments)
     with progress("Testing the rules", log="none"):
         result = replace(options, baseline=[baseline], candidate=candidate).run([scores]).result
@@ -183,6 +185,7 @@ COMMANDS = {
                    help=f"effectiveness measure (default for runs: {DEFAULT_MEASURE})"),
             MISSING,
             QUERIES.but(help="texts of the queries, shown with those that lost most"),
+            NOUN,
             FORMAT,
         ),
         """examples:
@@ -203,6 +206,7 @@ The verdict is that of surefoot gate with its defaults or those of surefoot.toml
                 "rules",
                 *map(rule_option, fields(Rules)),
                 QUERIES.but(help="texts of the queries, shown with those that lost"),
+                NOUN,
                 ASSESSORS.but(help=ASSESSORS.settings["help"].format(default="none; strict: off")),
                 option("--protected-file", metavar="FILE", help="protected queries, one a line"),
                 *SEGMENTS,

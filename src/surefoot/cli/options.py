@@ -167,6 +167,13 @@ def population(text: str) -> Population:
     return "PAIR" if text == "PAIR" else names(text)
 
 
+def noun(text: str) -> str:
+    """A plural in lower case, such as items."""
+    if not text.isalpha() or not text.islower() or len(text) < 3 or not text.endswith("s"):
+        raise argparse.ArgumentTypeError(f"expected a plural such as items or tasks, got {text!r}")
+    return text
+
+
 QRELS = option(
     "--qrels", metavar="FILE",
     help="judgments for the runs: TREC, BEIR, CSV, JSON, judgment lists; irds:NAME of ir_datasets",
@@ -275,6 +282,10 @@ SEGMENTS = (
     option("--segments", metavar="FILE", help="CSV of topic,segment"),
     option("--segment-by", metavar="COLUMN", help="the column of the segments file, if it has several"),
 )
+NOUN = option(
+    "--noun", type=noun, metavar="WORD",
+    help="the word for queries in sentences, such as tasks (default: queries; items for evaluation logs)",
+)  # fmt: skip
 SEED = option("--seed", type=int, default=0, metavar="S", help="random seed (default: 0)")
 N_RESAMPLES = option(
     "--n-resamples", type=int, default=10_000, metavar="N", help="bootstrap resamples and permutations (default: 10000)"

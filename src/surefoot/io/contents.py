@@ -92,13 +92,15 @@ class Content:
     """A table of scores, or a run or judgments as `surefoot.io.memory` takes them.
 
     ``name`` is the system's name, if the file has it outside of the table; ``summaries`` are ids that stand for all
-    topics; ``notes`` are assumptions. Rankings of several systems are a table with a column ``system``.
+    topics; ``notes`` are assumptions; ``noun`` is the word for topics. Rankings of several systems are a table with a
+    column ``system``.
     """
 
     source: Any
     name: str | None = None
     summaries: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    noun: str = "queries"
 
 
 def read_parquet_table(source: Source) -> Content:

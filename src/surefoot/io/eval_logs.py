@@ -69,7 +69,7 @@ def _content(scores: Sequence[Score]) -> Content:
     if len(set(system)) > 1:
         columns["system"] = system
     name = str(system[0]).rpartition("/")[2] if system[0] else None
-    return Content(Table(columns, [*columns.values()]), name)
+    return Content(Table(columns, [*columns.values()]), name, noun="items")
 
 
 def _number(value: Any) -> float | None:

@@ -42,6 +42,7 @@ class ScoreFile:
     layout: Layout
     system: str
     measure: str | None = None
+    noun: str = "queries"
 
     @property
     def name(self) -> str:
@@ -192,7 +193,7 @@ def parse_score_file(path: PathLike) -> ScoreFile:
         layout = recognise(table.columns)
     if isinstance(layout, Long) and layout.system is None and content.summaries:
         layout = replace(layout, ignored=(), summaries=content.summaries)
-    return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS), measure)
+    return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS), measure, content.noun)
 
 
 def measures_in(path: PathLike) -> tuple[str, ...]:
@@ -252,10 +253,11 @@ def _combine(files: Sequence[ScoreFile], measure: str | None, missing: Missing) 
     if missing == "error" and all(file.leaves_out_topics for file in files):
         missing = "zero"
     scores_of = measure or _common_measure(files, matrices)
+    noun = files[0].noun
     if len(files) > 1:
-        return Scores.align(rows, scores_of, missing, notes)
+        return Scores.align(rows, scores_of, missing, notes, noun)
     with in_file(files[0].path):
-        return Scores.align(rows, scores_of, missing, notes)
+        return Scores.align(rows, scores_of, missing, notes, noun)
 
 
 def _must_be_trusted(file: ScoreFile, measure: str | None) -> bool:

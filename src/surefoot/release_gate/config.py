@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from surefoot.release_gate.verdict import GateResult
 from surefoot.scores import Missing, Scores
 
 CONFIG = "surefoot.toml"
-TEXTS = ("candidate", "segment_by", "undecided", "evidence")
+TEXTS = ("candidate", "segment_by", "undecided", "evidence", "noun")
 PATHS = ("segments", "protected_file", "ratchet", "sequential", "qrels", "queries", "acknowledged")
 RULES = tuple(option.name for option in fields(Rules))
 NUMBERS = (*RULE_NUMBERS, "holdout", "seed")
@@ -51,6 +51,7 @@ class GateOptions:
     assessors: Sequence[str] | None = None
     acknowledged: str | None = None
     seed: int = 0
+    noun: str | None = None
 
     @property
     def losses_file(self) -> str:
@@ -68,6 +69,11 @@ class GateOptions:
         ``accept`` allows a ratchet file that does not exist yet, and keeps a candidate that passes. The file is locked
         while the gate runs.
         """
+        noun = self.noun or scores[0].noun
+        found = self._run([part if part.noun == noun else replace(part, noun=noun) for part in scores], missing, accept)
+        return replace(found, result=replace(found.result, noun=noun))
+
+    def _run(self, scores: Sequence[Scores], missing: Missing, accept: bool) -> Outcome:
         if self.ratchet is None:
             self._refuse_without_ratchet(accept)
         candidate = self.candidate_of(scores[0])

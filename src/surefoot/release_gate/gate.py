@@ -152,6 +152,7 @@ def gate_all(
         worst=tuple(query for one in found for query in _worst(one.expected_pair)),
         resolution=found[0].resolution(),
         needs_repeats=any(one.needs_repeats for one in found),
+        noun=comparisons[0][0].noun,
         notes=tuple(dict.fromkeys([*notes, *_notes(groups[0]), *policy.notes(comparisons, candidate), *own_notes])),
     )
 

@@ -35,7 +35,7 @@ def render_gate(result: GateResult, format: str = "table", *, width: int = 100, 
 def render_text(result: GateResult, *, width: int = 100, color: bool = False) -> str:
     """The verdict in words, what changed, each rule with its sentence, and the queries that lost most."""
     lines = [_colored(one_line(result.headline()), result.verdict, color)]
-    for sentence in (result.reason, result.next_step, str(result.resolution or "")):
+    for sentence in _answers(result):
         lines += _wrapped(one_line(sentence), "  ", width)
     for change in result.changes:
         lines += ["", *_wrapped(one_line(result.sentence(change)), "", width)]
@@ -78,8 +78,7 @@ def render_json(result: GateResult) -> str:
 def render_markdown(result: GateResult) -> str:
     """For a pull-request comment: the verdict in words, what changed, the rules, the worst queries with both scores."""
     parts = [f"### {MARKS[result.verdict]} Surefoot gate: {markdown(result.headline())}\n"]
-    said = (result.reason, result.next_step, str(result.resolution or ""))
-    parts.append("\n".join(markdown(sentence) for sentence in said if sentence) + "\n")
+    parts.append("\n".join(markdown(sentence) for sentence in _answers(result) if sentence) + "\n")
     for change in result.changes:
         parts.append(f"{markdown(result.sentence(change))}\n")
         rows = [
@@ -191,28 +190,35 @@ def _markdown_table(alignment: list[str], header: list[str], rows: list[list[str
 def _markdown_worst(result: GateResult, change: Change) -> str:
     worst = _worst_of(result, change)
     if not worst:
-        return "No query got worse.\n"
+        return f"{result.said('No query got worse.')}\n"
     rows = [
         [markdown(_named(one)), f"{one.baseline_score:.4f}", f"{one.candidate_score:.4f}", f"{one.delta:.4f}"]
         for one in worst
     ]
-    header = ["query", markdown(change.baseline), markdown(result.candidate), "change"]
+    header = [result.said("query"), markdown(change.baseline), markdown(result.candidate), "change"]
     table = _markdown_table([":---", "---:", "---:", "---:"], header, rows)
-    return f"{_worst_title(worst, change)}\n\n{table}"
+    return f"{result.said(_worst_title(worst, change))}\n\n{table}"
 
 
 def _worst_lines(result: GateResult, change: Change, width: int) -> list[str]:
     worst = _worst_of(result, change)
     if not worst:
-        return ["  No query got worse."]
+        return [f"  {result.said('No query got worse.')}"]
     most = max(width - 34, 10)
     topics = [textwrap.shorten(one_line(_named(one)), most, placeholder="…") for one in worst]
-    room = max(len(topic) for topic in (*topics, "query"))
+    head = result.said("query")
+    room = max(len(topic) for topic in (*topics, head))
     rows = [
         f"  {topic:{room}}  {one.baseline_score:8.4f}  {one.candidate_score:9.4f}  {one.delta:8.4f}"
         for topic, one in zip(topics, worst, strict=True)
     ]
-    return [_worst_title(worst, change), f"  {'query':{room}}  {'baseline':>8}  candidate  {'change':>8}", *rows]
+    title = result.said(_worst_title(worst, change))
+    return [title, f"  {head:{room}}  {'baseline':>8}  candidate  {'change':>8}", *rows]
+
+
+def _answers(result: GateResult) -> tuple[str, str, str]:
+    """The reason of the verdict, what to do, and what so many queries can show."""
+    return result.reason, result.next_step, result.said(str(result.resolution or ""))
 
 
 def _worst_of(result: GateResult, change: Change) -> list[WorseQuery]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -123,6 +124,8 @@ class GateResult(Result):
         What so many queries can show.
     needs_repeats
         Whether the scores may be single trials of a random system, whose noise is not known.
+    noun
+        The word for queries in all sentences, such as ``"items"``.
     """
 
     candidate: str
@@ -135,6 +138,25 @@ class GateResult(Result):
     cumulative: tuple[CumulativeChange, ...] = ()
     resolution: Resolution | None = None
     needs_repeats: bool = False
+    noun: str = "queries"
+
+    def __post_init__(self) -> None:
+        if self.noun != "queries":
+            findings = tuple(replace(one, sentence=self.said(one.sentence)) for one in self.findings)
+            changed = {
+                "findings": findings,
+                "notes": tuple(map(self.said, self.notes)),
+                "columns": columns_of(findings),
+            }
+            self.__dict__.update(changed)  # the only sentences that are not made when they are read
+        super().__post_init__()
+
+    def said(self, text: str) -> str:
+        """A sentence with the noun in place of queries."""
+        if self.noun == "queries":
+            return text
+        topics = [*(one.topic for one in self.worst), *(one.where or "" for one in self.findings)]
+        return with_noun(text, self.noun, {self.candidate, *self.baselines, *self.measures, *topics})
 
     @property
     def verdict(self) -> Verdict:
@@ -182,7 +204,7 @@ class GateResult(Result):
         change = change or self._deciding_change
         failed = any(one.rule == "mean" and one.verdict == "fail" for one in self.against(change))
         noise = not failed and (change.p or 0.0) >= LEVEL
-        return f"{self.candidate} {change.words(noise)}; {self._decision(change)}."
+        return self.said(f"{self.candidate} {change.words(noise)}; {self._decision(change)}.")
 
     @property
     def _deciding_change(self) -> Change:
@@ -229,6 +251,9 @@ class GateResult(Result):
     @property
     def next_step(self) -> str:
         """What to do now."""
+        return self.said(self._next_step())
+
+    def _next_step(self) -> str:
         if self.verdict == "pass":
             return "Release it."
         if self.verdict == "undecided":
@@ -280,6 +305,26 @@ class GateResult(Result):
         from surefoot.release_gate.render import render_text
 
         return render_text(self)
+
+
+def with_noun(text: str, noun: str, names: Collection[str] = ()) -> str:
+    """A sentence about queries with another noun in their place, but not within these names.
+
+    >>> with_noun("A query lost: query 7. See --queries.", "items", {"query 7"})
+    'An item lost: query 7. See --queries.'
+    >>> with_noun("2 queries lost, no query won", "stories")
+    '2 stories lost, no story won'
+    """
+    one = f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
+    kept = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if "quer" in name) or "(?!)"
+
+    def word(found: re.Match[str]) -> str:
+        if found["kept"]:
+            return found[0]
+        article = f"{found['a']}{'n' if one[0] in 'aeiou' else ''} " if found["a"] else ""
+        return f"{article}{one if found['word'] == 'query' else noun}"
+
+    return re.sub(rf"(?P<kept>{kept})|(?:\b(?P<a>[Aa]) )?(?<![-\w])(?P<word>query|queries)(?![-\w])", word, text)
 
 
 def deciding(findings: Sequence[Finding]) -> Finding:
