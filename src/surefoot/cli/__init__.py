@@ -36,6 +36,8 @@ COMMANDS = {
     "doctor": (COMPARE, "doctor", "what files hold, what is odd about them, and which commands take them"),
     "collect": (COMPARE, "collect", "send queries to Elasticsearch, OpenSearch or Solr, and write a run"),
     "completion": (COMPARE, "completion", "print the shell's completion script"),
+    "schema": (COMPARE, "agents", "the JSON Schema of what a command prints with --format json"),
+    "mcp": (DECIDE, "agents", "a server of the Model Context Protocol: compare, gate, evaluate, explore for agents"),
     "gate": (
         DECIDE,
         "gate",
