@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -317,3 +318,28 @@ def test_means_of_lm_eval(tmp_path):
     means = json.loads(results.read_text())["results"]["local"]
     for name in ("acc", "acc_norm"):
         assert read_scores(samples, name).values.mean() == pytest.approx(means[f"{name},none"], abs=1e-12)
+
+
+def test_means_of_promptfoo(tmp_path):
+    program = shutil.which("promptfoo")
+    if program is None:
+        pytest.skip("promptfoo is not installed")
+    cases = [
+        {"vars": {"word": f"word {n}"}, "assert": [{"type": "contains", "value": f"word {n}", "weight": 1 + n % 3},
+                                                  {"type": "equals", "value": f"say word {n % 2}"}]}
+        for n in range(8)
+    ]  # fmt: skip
+    config = {"prompts": ["{{word}}", "say {{word}}"], "providers": ["echo"], "tests": cases}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    quiet = ("PROMPTFOO_DISABLE_TELEMETRY", "PROMPTFOO_DISABLE_UPDATE")
+    environment = (
+        os.environ | dict.fromkeys(quiet, "1") | {"PROMPTFOO_CONFIG_DIR": str(tmp_path), "HOME": str(tmp_path)}
+    )
+    command = [program, "eval", "--no-cache", "-c", "config.json", "-o", "out.json"]
+    subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True)  # exits 100, as some cases fail
+    out = json.loads((tmp_path / "out.json").read_text())
+    own = [prompt["metrics"] for prompt in out["results"]["prompts"]]
+    for name, key in (("score", "score"), ("success", "testPassCount")):
+        found = read_scores(tmp_path / "out.json", name)
+        assert found.values.sum(axis=1).tolist() == pytest.approx([one[key] for one in own], abs=1e-12)
+        assert (found.topics[0], len(found.topics), found.noun) == ("word 0", 8, "items")

@@ -138,7 +138,7 @@ def _read_scores(found: Finding) -> None:
     found.systems, found.topics = scores.systems, frozenset(scores.topics)
     found.facts.append(
         f"{counted(len(scores.systems), 'system')} ({listed(scores.systems, 5)}), "
-        f"{counted(len(scores.topics), 'query')}"
+        f"{counted(len(scores.topics), 'item' if scores.noun == 'items' else 'query')}"
     )
     others = f" of {listed(found.measures)}" if len(found.measures) > 1 else ""
     found.facts.append(f"measure {scores.measure}{others}: {scores.values.min():g} to {scores.values.max():g}")
