@@ -13,7 +13,7 @@ from surefoot import cli
 from surefoot.cli.options import Command, option
 from surefoot.effectiveness import Measure, measures
 from surefoot.errors import SurefootError
-from surefoot.io import contents, formats
+from surefoot.io import formats
 from surefoot.risk import Risk, register, unregister
 
 SCORES = sf.Scores([[0.2, 0.5, 0.4, 0.1], [0.3, 0.1, 0.4, 0.6]], ["old", "new"], ["q1", "q2", "q3", "q4"])
@@ -58,8 +58,8 @@ def test_a_measure_without_a_form_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_format_is_read_by_every_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def read(source: contents.Source) -> contents.Content:
-        return contents.Content({"q1": dict.fromkeys(source.data.decode().split()[1:], 1.0)})
+    def read(source: formats.Source) -> formats.Content:
+        return formats.Content({"q1": dict.fromkeys(source.data.decode().split()[1:], 1.0)})
 
     toy = formats.Format("toy run", "run", lambda source: source.first.startswith(b"TOY"), read)
     monkeypatch.setattr(formats, "FORMATS", [toy, *formats.FORMATS])

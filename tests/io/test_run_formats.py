@@ -8,8 +8,7 @@ import pytest
 from surefoot import score_runs
 from surefoot.errors import InputError
 from surefoot.io import formats
-from surefoot.io.contents import Content
-from surefoot.io.formats import Format
+from surefoot.io.formats import Content, Format
 from surefoot.io.trec import read_qrels, read_run
 
 QRELS = [("q 1", "d2", 3), ("q 1", "d1", 0)]

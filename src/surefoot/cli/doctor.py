@@ -169,9 +169,8 @@ _READERS: dict[Kind, Callable[[Finding], None]] = {
 def _format(path: str, holds: Literal["run", "qrels", "scores"]) -> str:
     from pathlib import Path
 
-    from surefoot.io.contents import Source
     from surefoot.io.files import IRDS, read_bytes
-    from surefoot.io.formats import format_of
+    from surefoot.io.formats import Source, format_of
 
     if path.startswith(IRDS) or Path(path).is_dir():
         return "ir_datasets" if path.startswith(IRDS) else "results of MTEB"

@@ -97,7 +97,7 @@ class RunPair:
         topic = np.searchsorted(self.pair.bounds, order, side="right") - 1
         bounds = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(self.topics)))])
         ids = self.start[order], self.length[order], self.codes[order]
-        return Run("", self.text, self.topics, bounds, *ids, scores[order], name)
+        return Run("", self.text, self.topics, bounds, *ids, scores[order], False, name)
 
     def labels(self, qrels: Qrels) -> FloatArray:
         """The grade of each document, 0 if it is not judged or its grade is below 0."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 from surefoot._names import NAMELESS
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
-from surefoot.io.files import BYTE_ORDER_MARK, parse_json
+from surefoot.io.files import BYTE_ORDER_MARK, line_number, parse_json
 from surefoot.io.ids import COLLIDING, Texts
 from surefoot.native import kernel
 
@@ -61,21 +61,18 @@ class Labels:
         return Labels((np.cumsum(occurs) - 1)[codes], tuple(np.array(self.names, dtype=object)[occurs]))
 
 
-def labels_of(texts: Texts, what: str) -> Labels:
-    """Texts that repeat."""
-    numbered = texts.tokens.number()
-    if numbered is None:
-        raise SurefootError(f"the column {what!r} has {COLLIDING}")
-    codes, first = numbered
-    return Labels(codes.astype(np.int64), tuple(texts[first]))
-
-
 class Table:
-    """A table whose cells are Python objects. Other containers override how cells become texts and numbers."""
+    """A table of columns in memory: lists of Python objects, arrays of numbers, `Texts`, or ids as `Labels`."""
 
-    def __init__(self, columns: Iterable[str], cells: Sequence[Sequence[Any]], lines: Sequence[int] = ()) -> None:
+    def __init__(self, columns: Iterable[str], cells: Sequence[Any], lines: Sequence[int] = ()) -> None:
         self.columns, self._cells, self._lines = tuple(columns), cells, lines
-        self.height = len(cells[0]) if cells else 0
+        self.height = len(cells[-1]) if cells else 0
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]], lines: Sequence[int] = ()) -> Table:
+        """A table of records; a cell that a record lacks is None."""
+        names = dict.fromkeys(name for row in rows for name in row)
+        return cls((str(name).strip() for name in names), [[row.get(name) for row in rows] for name in names], lines)
 
     def line(self, row: int) -> int | None:
         """The line number of a row; None if the container has no lines."""
@@ -90,7 +87,15 @@ class Table:
 
     def labels(self, column: int) -> Labels:
         """A column of ids that repeat."""
-        return labels_of(self.texts(column), self.columns[column])
+        if self._cells and isinstance(self._cells[column], Labels):
+            found: Labels = self._cells[column]
+            return found
+        texts = self.texts(column)
+        numbered = texts.tokens.number()
+        if numbered is None:
+            raise SurefootError(f"the column {self.columns[column]!r} has {COLLIDING}")
+        codes, first = numbered
+        return Labels(codes.astype(np.int64), tuple(texts[first]))
 
     def numbers(self, columns: Sequence[int], rows: IntArray | None = None) -> FloatArray:
         """Rows × columns, which ascend; NaN where a number is missing."""
@@ -102,21 +107,25 @@ class Table:
         return values
 
     def _texts(self, column: int) -> Texts:
-        return self._named(self._cells[column], column)
+        cells = self._cells[column]
+        if isinstance(cells, Texts):
+            return cells
+        try:
+            try:
+                return Texts.of(list(cells))
+            except TypeError:  # not all are texts
+                return Texts.of([cell if type(cell) is str else as_text(cell) for cell in cells])
+        except (TypeError, UnicodeEncodeError):
+            raise SurefootError(f"column {self.columns[column]!r}: expected names, as UTF-8 text or numbers") from None
 
     def _numbers(self, columns: Sequence[int], rows: IntArray | None) -> FloatArray:
         return np.column_stack([self._parsed(self._cells[column], column, rows) for column in columns])
 
-    def _named(self, cells: Iterable[Any], column: int) -> Texts:
-        """Cells of any kind as texts."""
-        try:
-            return Texts.of([cell if type(cell) is str else as_text(cell) for cell in cells])
-        except (TypeError, UnicodeEncodeError):
-            raise SurefootError(f"column {self.columns[column]!r}: expected names, as texts or numbers") from None
-
-    def _parsed(self, cells: Sequence[Any], column: int, rows: IntArray | None) -> FloatArray:
-        """Cells of any kind as numbers; ``rows`` are the rows to parse."""
-        chosen = cells if rows is None else [cells[row] for row in rows.tolist()]
+    def _parsed(self, cells: Any, column: int, rows: IntArray | None) -> FloatArray:
+        """The cells of a column as numbers; ``rows`` are the rows to parse."""
+        if isinstance(cells, np.ndarray):
+            return (cells if rows is None else cells[rows]).astype(np.float64, copy=False)
+        chosen = list(cells) if rows is None else [cells[row] for row in rows.tolist()]
         try:
             if set(map(type, chosen)) <= _NUMBERS:
                 return np.array(chosen, np.float64)
@@ -140,15 +149,18 @@ class DelimitedTable(Table):
     """The rows of delimited text at these offsets; cells are parsed when they are asked for."""
 
     def __init__(self, header: Header, data: bytes, rows: IntArray) -> None:
-        self.columns, self.height = header.cells, rows.size
-        self.data, self.rows, self.mark = data, rows, ord(header.separator)
+        super().__init__(header.cells, ())
+        self.height, self.rows, self.data, self.mark = rows.size, rows, data, ord(header.separator)
 
     def line(self, row: int) -> int:
-        return self.data.count(b"\n", 0, int(self.rows[row])) + 1
+        return line_number(self.data, int(self.rows[row]))
 
     def _texts(self, column: int) -> Texts:
-        start, length = np.empty(self.height, np.int64), np.empty(self.height, np.int32)
-        _find_cells(np.frombuffer(self.data, np.uint8), self.rows, self.mark, column, start, length)
+        return self._cells_at(self.rows, column)
+
+    def _cells_at(self, rows: IntArray, column: int) -> Texts:
+        start, length = np.empty(rows.size, np.int64), np.empty(rows.size, np.int32)
+        _find_cells(np.frombuffer(self.data, np.uint8), rows, self.mark, column, start, length)
         return Texts(self.data, start, length)
 
     def _numbers(self, columns: Sequence[int], rows: IntArray | None) -> FloatArray:
@@ -156,10 +168,7 @@ class DelimitedTable(Table):
         values = np.empty((chosen.size, len(columns)))
         _read_cells(np.frombuffer(self.data, np.uint8), chosen, self.mark, np.array(columns, np.int64), values)
         for row, index in np.argwhere(np.isnan(values) & np.signbit(values)).tolist():  # the kernel left them open
-            start, length = np.empty(1, np.int64), np.empty(1, np.int32)
-            data, at = np.frombuffer(self.data, np.uint8), chosen[row : row + 1]
-            _find_cells(data, at, self.mark, columns[index], start, length)
-            text = Texts(self.data, start, length)[0]
+            text = self._cells_at(chosen[row : row + 1], columns[index])[0]
             try:
                 values[row, index] = parse_number(text)
             except ValueError:
@@ -198,8 +207,8 @@ def as_text(cell: Any) -> str:
 
 
 @contextmanager
-def in_file(path: PathLike, table: Table | None = None) -> Iterator[None]:
-    """Add the file, and the line of a cell if it is known, to errors raised inside."""
+def in_file(path: PathLike, table: Table | None = None, line: int | None = None) -> Iterator[None]:
+    """Add the file, and the line or that of a cell if it is known, to errors raised inside."""
     try:
         yield
     except InputError:
@@ -208,7 +217,7 @@ def in_file(path: PathLike, table: Table | None = None) -> Iterator[None]:
         line = None if table is None else table.line(error.row)
         raise InputError(path, str(error) if line is None else error.message, line) from None
     except SurefootError as error:
-        raise InputError(path, str(error)) from None
+        raise InputError(path, str(error), line) from None
 
 
 def validate_text(path: PathLike, data: bytes) -> bytes:
@@ -220,17 +229,18 @@ def validate_text(path: PathLike, data: bytes) -> bytes:
         try:
             data.decode("utf-8")
         except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
+            line = line_number(data, error.start)
             raise InputError(path, "not UTF-8 text; save it with that encoding", line) from None
         if BYTE_ORDER_MARK in data:
-            line = data.count(b"\n", 0, data.index(BYTE_ORDER_MARK)) + 1
+            line = line_number(data, data.index(BYTE_ORDER_MARK))
             raise InputError(path, "a byte order mark, as where files were joined; remove it", line)
     if b"\n" not in data:
         return data.replace(b"\r", b"\n")
     stray = re.search(rb"\r(?!\n)", data) if b"\r" in data else None
     if stray:
-        line = data.count(b"\n", 0, stray.start()) + 1
-        raise InputError(path, "a carriage return inside the line; end all lines alike", line)
+        raise InputError(
+            path, "a carriage return inside the line; end all lines alike", line_number(data, stray.start())
+        )
     return data
 
 
@@ -249,7 +259,7 @@ class Header:
         start = re.search(rb"\S", data).start()  # type: ignore[union-attr]
         stop = data.find(b"\n", start)
         stop = len(data) if stop < 0 else stop
-        line, number = data[start:stop].decode("utf-8").strip("\r"), data.count(b"\n", 0, start) + 1
+        line, number = data[start:stop].decode("utf-8").strip("\r"), line_number(data, start)
         separator = next((mark for mark in "\t,;" if mark in line), ",")
         cells = (cell.strip() for cell in _cells(path, line, separator, number))
         return cls(tuple(cells), separator, number, min(stop + 1, len(data)))
@@ -265,7 +275,7 @@ def read_delimited(path: PathLike, data: bytes, header: Header | None = None) ->
     if problem == _DOUBLED_QUOTE:
         return _read_slowly(path, data, header)
     if problem == _BAD_ROW:
-        begin = data.count(b"\n", 0, stopped) + 1
+        begin = line_number(data, stopped)
         line = data[stopped : data.find(b"\n", stopped) if b"\n" in data[stopped:] else len(data)]
         _refuse_other_width(path, _cells(path, line.decode().rstrip("\r"), header.separator, begin), header, begin)
         raise InputError(path, "can't be read as cells of a table", begin)
@@ -315,8 +325,7 @@ def read_records(path: PathLike, data: bytes) -> Table:
         raise InputError(path, f"damaged JSON ({error})") from None
     if not all(isinstance(row, dict) for row in rows):
         raise InputError(path, 'expected a list of JSON objects such as {"query_id": ...}')
-    names = dict.fromkeys(name for row in rows for name in row)
-    return Table(map(str.strip, names), [[row.get(name) for row in rows] for name in names], lines)
+    return Table.of(rows, lines)
 
 
 def json_lines(path: PathLike, data: bytes) -> tuple[list[dict[str, Any]], list[int]]:
@@ -334,3 +343,12 @@ def json_lines(path: PathLike, data: bytes) -> tuple[list[dict[str, Any]], list[
         rows.append(row)
         lines.append(number)
     return rows, lines
+
+
+def objects_with(content: Any, key: str) -> Iterator[dict[str, Any]]:
+    """The objects that have a key, at any depth of JSON, outermost first."""
+    if isinstance(content, Mapping) and key in content:
+        yield dict(content)
+    elif isinstance(content, Mapping | list):
+        for value in content.values() if isinstance(content, Mapping) else content:
+            yield from objects_with(value, key)

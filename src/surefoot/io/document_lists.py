@@ -5,7 +5,7 @@ Readers of files and of objects in memory fill them alike, so that scoring knows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -17,9 +17,8 @@ from surefoot._lazy import optional
 from surefoot._names import natural_order
 from surefoot._typing import Array, FloatArray, IntArray
 from surefoot.errors import InputError, choose, counted
-from surefoot.io import diagnostics
-from surefoot.io.files import BYTE_ORDER_MARK
-from surefoot.io.ids import COLLIDING, Tokens, table_sizes
+from surefoot.io.files import BYTE_ORDER_MARK, line_number
+from surefoot.io.ids import COLLIDING, Texts, Tokens, table_sizes
 from surefoot.native import kernel
 
 if TYPE_CHECKING:
@@ -30,8 +29,7 @@ DUPLICATES = ("error", "first", "best")
 Ties = Literal["exact", "trec_eval"]
 TIES = ("exact", "trec_eval")
 _rank_topics, _index_topics, _other_tag = kernel("rank_topics"), kernel("index_topics"), kernel("other_tag")
-Refuse = Callable[[int, int], InputError]
-"""Makes the error of a repeated document of the offsets of its two occurrences in the text."""
+LARGEST_GRADE = 1e9
 
 
 class Documents(NamedTuple):
@@ -49,7 +47,7 @@ class DocumentLists:
 
     Topics of a run are in the order in which the file first names them, those of judgments in natural order; the
     documents of topic ``t`` are those from index ``bounds[t]`` to ``bounds[t + 1]``. An id is the ``length`` bytes from
-    ``start`` of the file's content; ``codes`` are hashes of the ids.
+    ``start`` of the file's content; ``codes`` are hashes of the ids. ``is_trec`` says that the content is TREC's text.
     """
 
     path: str
@@ -60,6 +58,7 @@ class DocumentLists:
     length: npt.NDArray[np.int32]
     codes: npt.NDArray[np.uint64]
     numbers: FloatArray
+    is_trec: bool
 
     def __len__(self) -> int:
         return self.start.size
@@ -81,12 +80,11 @@ class DocumentLists:
     @property
     def documents(self) -> list[str]:
         """The ids of the documents."""
-        ends = (self.start + self.length).tolist()
-        return [self.text[start:end].decode() for start, end in zip(self.start.tolist(), ends, strict=True)]
+        return Texts(self.text, self.start, self.length).to_list()
 
     def document(self, index: int) -> str:
         """The id of one document."""
-        return self.text[self.start[index] : self.start[index] + self.length[index]].decode()
+        return Texts(self.text, self.start, self.length)[index]
 
     def by_topic(self) -> Iterator[tuple[str, list[str], FloatArray]]:
         """Each topic with its documents and their numbers."""
@@ -101,8 +99,7 @@ class DocumentLists:
             return {}
         first, end = self.bounds[index : index + 2].tolist()
         end = end if most is None else min(end, first + most)
-        starts, lengths = self.start[first:end].tolist(), self.length[first:end].tolist()
-        ids = [self.text[start : start + length].decode() for start, length in zip(starts, lengths, strict=True)]
+        ids = Texts(self.text, self.start[first:end], self.length[first:end])
         return dict(zip(ids, self.numbers[first:end].tolist(), strict=True))
 
     def rows(self, topics: Sequence[str]) -> tuple[IntArray, IntArray]:
@@ -131,7 +128,6 @@ class Run(DocumentLists):
     """
 
     name: str
-    is_trec: bool = True
     notes: tuple[str, ...] = ()
 
     @property
@@ -152,9 +148,9 @@ class Run(DocumentLists):
             return tag
         raise InputError(
             self.path,
-            f"expected the first line's tag {tag!r}, found {diagnostics.fields_at(self.text, other)[-1].decode()!r}; "
+            f"expected the first line's tag {tag!r}, found {fields_at(self.text, other)[-1].decode()!r}; "
             "give the run one tag or name it after its file",
-            diagnostics.line_number(self.text, other),
+            line_number(self.text, other),
         )
 
     def with_ties(self, ties: Ties) -> Run:
@@ -166,7 +162,8 @@ class Run(DocumentLists):
             return self
         with np.errstate(over="ignore"):
             rounded = self.numbers.astype(np.float32).astype(np.float64)
-        lists = ranked_lists(self.path, self.text, self.topics, self.bounds, _documents(self)._replace(numbers=rounded))
+        columns = _documents(self)._replace(numbers=rounded)
+        lists = ranked_lists(self.path, self.text, self.topics, self.bounds, columns, self.is_trec)
         return replace(self, **_documents(lists)._asdict())
 
     def to_frame(self) -> polars.DataFrame:
@@ -217,14 +214,14 @@ class Qrels(DocumentLists):
 
 
 def ranked_lists(
-    path: str, text: bytes, topics: tuple[str, ...], bounds: IntArray, documents: Documents
+    path: str, text: bytes, topics: tuple[str, ...], bounds: IntArray, documents: Documents, is_trec: bool
 ) -> DocumentLists:
     """The lists with the documents of each topic in ranking order; ``documents`` may be overwritten."""
     documents = _by_number(bounds, documents)
     longest = np.diff(bounds).max()
     spare = Documents(*(np.empty(longest, column.dtype) for column in documents))
     _rank_topics(np.frombuffer(text, np.uint8), bounds, documents, np.empty(longest, np.int32), spare)
-    return DocumentLists(path, text, topics, bounds, *documents)
+    return DocumentLists(path, text, topics, bounds, *documents, is_trec)
 
 
 def _by_number(bounds: IntArray, documents: Documents) -> Documents:
@@ -245,7 +242,7 @@ def _by_number(bounds: IntArray, documents: Documents) -> Documents:
     return Documents(*(column[order] for column in documents))
 
 
-def as_run(lists: DocumentLists, name: str, duplicates: Duplicates, refuse: Refuse, *, is_trec: bool) -> Run:
+def as_run(lists: DocumentLists, name: str, duplicates: Duplicates) -> Run:
     """A run of ranked lists, in which each document of a topic occurs once."""
     choose(duplicates, DUPLICATES, "duplicates")
     sizes = table_sizes(lists.bounds)
@@ -255,21 +252,21 @@ def as_run(lists: DocumentLists, name: str, duplicates: Duplicates, refuse: Refu
     notes: tuple[str, ...] = ()
     if earlier >= 0:
         if duplicates == "error":
-            raise refuse(earlier, again)
+            raise _repeated(lists, earlier, again, ", or say which counts (duplicates: first, best)")
         dropped = counted(int(np.count_nonzero(~kept)), "repeated document")
         lists = _without_repeated(lists, kept)
         notes = (f"{name}: {dropped} left out, the {duplicates} of each kept",)
-    return Run(**vars(lists), name=name, is_trec=is_trec, notes=notes)
+    return Run(**vars(lists), name=name, notes=notes)
 
 
-def as_qrels(lists: DocumentLists, refuse: Refuse) -> Qrels:
+def as_qrels(lists: DocumentLists) -> Qrels:
     """Judgments of ranked lists, topics in natural order, with a hash table of each topic's documents."""
     lists = _in_natural_order(lists)
     sizes = table_sizes(lists.bounds)
     tables, slots = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1), np.empty(sizes.sum(), np.int32)
     _, earlier, again = _fill_tables(lists, tables, slots)
     if earlier >= 0:
-        raise refuse(earlier, again)
+        raise _repeated(lists, earlier, again)
     return Qrels(**vars(lists), tables=tables, slots=slots)
 
 
@@ -291,9 +288,28 @@ def _fill_tables(
     _index_topics(lists.tokens, lists.bounds, tables, slots, best, kept, repeated)
     earlier, again = repeated.tolist()
     if earlier == again:
-        document = lists.document(int(np.flatnonzero(lists.start == again)[0]))
+        document, _ = _named(lists, again)
         raise InputError(lists.path, f"document {document!r} and many others have {COLLIDING}")
     return kept, earlier, again
+
+
+def _named(lists: DocumentLists, offset: int) -> tuple[str, str]:
+    """The document whose id is at an offset of the text, and its topic."""
+    item = int(np.flatnonzero(lists.start == offset)[0])
+    topic = lists.topics[int(np.searchsorted(lists.bounds, item, side="right")) - 1]
+    return lists.document(item), topic
+
+
+def _repeated(lists: DocumentLists, earlier: int, again: int, remedy: str = "") -> InputError:
+    """The error of a document that occurs twice in a topic, at these offsets of the text."""
+    document, topic = _named(lists, again)
+    if not lists.is_trec:
+        return InputError(
+            lists.path, f"document {document!r} occurs more than once in topic {topic!r}; keep one{remedy}"
+        )
+    first, line = line_number(lists.text, earlier), line_number(lists.text, again)
+    message = f"document {document!r} occurs again in topic {topic!r}, first in line {first}; keep one of the lines"
+    return InputError(lists.path, f"{message}{remedy}", line)
 
 
 def _without_repeated(lists: DocumentLists, kept: npt.NDArray[np.bool_]) -> DocumentLists:
@@ -309,3 +325,10 @@ def _documents(lists: DocumentLists) -> Documents:
 def text_begin(text: bytes) -> int:
     """Where a text begins behind its byte order mark, if it has one."""
     return len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
+
+
+def fields_at(text: bytes, offset: int) -> list[bytes]:
+    """The fields of the line at an offset."""
+    begin = text.rfind(b"\n", 0, offset) + 1
+    end = text.find(b"\n", offset)
+    return text[begin : end if end >= 0 else len(text)].removeprefix(BYTE_ORDER_MARK).split()

@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
-from surefoot.io.containers import Table, parse_number, validate_text
-from surefoot.io.contents import Content, Source, is_task_result, known_form, objects_with
+from surefoot.io.containers import Table, objects_with, parse_number, validate_text
 from surefoot.io.files import parse_json, unzip
+
+if TYPE_CHECKING:
+    from surefoot.io.formats import Source
 
 ZIP = b"PK\x03\x04"
 LONGEST_LABEL = 60
@@ -39,37 +41,24 @@ class Score(NamedTuple):
     system: str | None = None
 
 
-def log(find: Callable[[Source], Iterable[Score]]) -> Callable[[Source], Content]:
-    """A reader of logs, made of a function that finds the scores of items in one."""
-
-    def read(source: Source) -> Content:
-        with known_form(source):
-            scores = [
-                score._replace(value=number) for score in find(source) if (number := _number(score.value)) is not None
-            ]
-        if not scores:
-            raise InputError(source.path, "a log of an evaluation without a score of any item")
-        return _content(scores)
-
-    return read
-
-
-def _content(scores: Sequence[Score]) -> Content:
-    """A long table of scores; the only system of a log is its name."""
+def table_of(path: PathLike, scores: Iterable[Score]) -> tuple[Table, str | None]:
+    """A long table of the scores that are numbers; and the name of the log's system, if it has only one."""
+    found = [score._replace(value=number) for score in scores if (number := _number(score.value)) is not None]
+    if not found:
+        raise InputError(path, "a log of an evaluation without a score of any item")
     seen: Counter[Any] = Counter()
     trials = []
-    for score in scores:
+    for score in found:
         key = (score.system, score.item, score.measure)
         seen[key] += 1
         trials.append(score.trial or seen[key])
-    item, measure, value, _, system = zip(*scores, strict=True)
+    item, measure, value, _, system = zip(*found, strict=True)
     columns: dict[str, Any] = {"topic": item, "measure": measure, "value": value}
     if len(set(trials)) > 1:
         columns["trial"] = trials
     if len(set(system)) > 1:
         columns["system"] = system
-    name = str(system[0]).rpartition("/")[2] if system[0] else None
-    return Content(Table(columns, [*columns.values()]), name, noun="items")
+    return Table(columns, [*columns.values()]), str(system[0]).rpartition("/")[2] if system[0] else None
 
 
 def _number(value: Any) -> float | None:
@@ -95,12 +84,6 @@ def _labels(texts: Mapping[Any, Any]) -> dict[Any, str]:
     return labels
 
 
-def is_inspect(source: Source) -> bool:
-    """Whether this is a log of Inspect as JSON."""
-    return source.mentions("eval", "samples", "scores") and source.has("samples") and source.has("eval")
-
-
-@log
 def read_inspect(source: Source) -> Iterator[Score]:
     """A log of Inspect, ``.json`` or ``.eval``; epochs are trials."""
     log = _unpacked(source) if source.data.startswith(ZIP) else source.json
@@ -124,7 +107,6 @@ def _unpacked(source: Source) -> dict[str, Any]:
     return {**parse_json(parts["header.json"]), "samples": samples}
 
 
-@log
 def read_lm_eval(source: Source) -> Iterator[Score]:
     """Samples of lm-evaluation-harness; with several filters a measure is named as there, ``acc,none``."""
     several = len({row.get("filter") for row in source.records}) > 1
@@ -133,7 +115,6 @@ def read_lm_eval(source: Source) -> Iterator[Score]:
             yield Score(row["doc_id"], f"{name},{row['filter']}" if several else name, row.get(name))
 
 
-@log
 def read_promptfoo(source: Source) -> Iterator[Score]:
     """Results of promptfoo: a system is a provider and, if there are several, a prompt."""
     results = sorted(objects_with(source.json, "promptIdx"), key=itemgetter("promptIdx"))
@@ -158,7 +139,6 @@ def _provider(result: Mapping[str, Any]) -> str:
     return str(provider.get("label") or provider["id"]) if isinstance(provider, Mapping) else str(provider)
 
 
-@log
 def read_deepeval(source: Source) -> Iterator[Score]:
     """A test run of deepeval."""
     cases = next(objects_with(source.json, "testCases"))["testCases"]
@@ -168,7 +148,6 @@ def read_deepeval(source: Source) -> Iterator[Score]:
         yield from (Score(labels[key], one["name"], one.get("score")) for one in case.get("metricsData") or ())
 
 
-@log
 def read_helm(source: Source) -> Iterator[Score]:
     """HELM's ``per_instance_stats``; measures of perturbed instances have the perturbation in their names."""
     for one in source.records:
@@ -182,7 +161,6 @@ def _helm_measure(name: Mapping[str, Any]) -> str:
     return f"{name['name']}/{perturbation['name']}" if perturbation else str(name["name"])
 
 
-@log
 def read_openai_evals(source: Source) -> Iterator[Score]:
     """Events of OpenAI evals: matches, and the numbers of metrics."""
     spec: dict[str, Any] = next((row["spec"] for row in source.records if "spec" in row), {})
@@ -193,7 +171,6 @@ def read_openai_evals(source: Source) -> Iterator[Score]:
                 yield Score(row["sample_id"], name, value, system=system)
 
 
-@log
 def read_every_eval_ever(source: Source) -> Iterator[Score]:
     """Instances in the schema of Every Eval Ever."""
     several = len({row["evaluation_name"] for row in source.records}) > 1
@@ -203,7 +180,6 @@ def read_every_eval_ever(source: Source) -> Iterator[Score]:
             yield Score(item, name, row["evaluation"].get(name), system=row["model_id"])
 
 
-@log
 def read_ragas(source: Source) -> Iterator[Score]:
     """The CSV of ragas's results; cells may have several lines, and columns of numbers are measures."""
     text = validate_text(source.path, source.data).decode()
@@ -219,6 +195,11 @@ def read_ragas(source: Source) -> Iterator[Score]:
     measures = [name for name in names if all(_number(row[name]) is not None for row in rows)]
     for key, row in zip(keys, rows, strict=True):
         yield from (Score(labels[key], name, row[name]) for name in measures)
+
+
+def is_task_result(content: Any) -> bool:
+    """Whether parsed JSON is MTEB's result of a task."""
+    return isinstance(content, dict) and {"task_name", "scores"} <= content.keys()
 
 
 def read_mteb(folder: PathLike) -> Table:
@@ -245,7 +226,7 @@ def read_results(folder: PathLike, split: str | None = None) -> dict[tuple[str, 
     """
     found: dict[tuple[str, str], float] = {}
     for path in sorted(Path(folder).rglob("*.json")):
-        content = _parsed(path, path.read_bytes())
+        content = parsed(path, path.read_bytes())
         if not is_task_result(content):
             continue
         key = (path.parent.parent.name, str(content["task_name"]))
@@ -277,7 +258,8 @@ def split_score(scores: object, split: str | None = None) -> float:
     return float(sum(values) / len(values))
 
 
-def _parsed(path: PathLike, data: bytes) -> Any:
+def parsed(path: PathLike, data: bytes) -> Any:
+    """The content of a file of MTEB."""
     try:
         return parse_json(data)
     except ValueError:

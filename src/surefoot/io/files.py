@@ -217,6 +217,11 @@ def files_matching(pattern: str) -> list[str]:
         return []
 
 
+def line_number(text: bytes, offset: int) -> int:
+    """The number of the line at an offset; the first is 1."""
+    return text.count(b"\n", 0, offset) + 1
+
+
 def parse_json(text: str | bytes) -> Any:
     """The content of a JSON text; every error, also of too deep nesting, is a ValueError.
 

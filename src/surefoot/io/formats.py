@@ -1,50 +1,402 @@
-"""The list of formats.
+"""The formats of files of scores, runs and judgments, recognised by what a file holds, never by its name.
 
 To add a format, add a `Format` to `FORMATS`, above those that would take its files for theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal, cast
 
-from surefoot.io import contents, eval_logs
-from surefoot.io.contents import Content, Source
-from surefoot.io.roles import DOCUMENTS, GRADES, NAMES
+from surefoot._typing import PathLike
+from surefoot.errors import InputError, listed
+from surefoot.io import eval_logs
+from surefoot.io.containers import (
+    Header,
+    Table,
+    in_file,
+    objects_with,
+    read_delimited,
+    read_records,
+    records,
+    validate_text,
+)
+from surefoot.io.files import BYTE_ORDER_MARK, parse_json
+from surefoot.io.frames import PARQUET, read_parquet
+from surefoot.io.roles import (
+    DOCUMENTS,
+    GRADES,
+    NAMES,
+    RANKS,
+    RETRIEVED,
+    find_column,
+    looks_like_measure,
+    recognise,
+    role_of,
+)
 
-Sniff = Callable[[Source], bool]
+Holds = Literal["scores", "run", "qrels"]
+SUMMARY = "all"
+MTEB_MODEL = "mteb_model_meta"
+_ANSWERS = {"hits", "error"}
+_LTR_LINE = re.compile(rb"^[ \t]*([^\s#]+)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:docid[ \t]*=[ \t]*)?(\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The content of a file whose format is to be found."""
+
+    path: PathLike
+    data: bytes
+
+    @cached_property
+    def first(self) -> bytes:
+        """The first line that is not blank."""
+        found = re.search(rb"\S[^\n]*", self.data.removeprefix(BYTE_ORDER_MARK))
+        return found.group() if found else b""
+
+    @property
+    def is_json(self) -> bool:
+        return self.first[:1] in (b"{", b"[")
+
+    @cached_property
+    def json(self) -> Any:
+        """The content as JSON, or as a list of the objects of JSON lines."""
+        try:
+            content = parse_json(self.data)
+        except ValueError as whole:
+            try:
+                return [parse_json(line) for line in self.data.splitlines() if line.strip()]
+            except ValueError:
+                raise InputError(self.path, f"damaged JSON ({whole})") from None
+        one_line = isinstance(content, dict) and content and not any(isinstance(x, dict) for x in content.values())
+        return [content] if one_line and find_column([*content], NAMES["topic"]) is not None else content
+
+    @property
+    def records(self) -> list[Any]:
+        """The items of a JSON list or of JSON lines, of which there may be only one."""
+        return self.json if isinstance(self.json, list) else [self.json]
+
+    def has(self, key: str) -> bool:
+        """Whether the content is a JSON object that has a key."""
+        return self.is_json and isinstance(self.json, Mapping) and key in self.json
+
+    def mentions(self, *keys: str) -> bool:
+        """Whether the content is JSON in which all these keys occur, at any depth."""
+        return self.is_json and all(f'"{key}"'.encode() in self.data for key in keys)
+
+    def header(self, *roles: Sequence[str]) -> bool:
+        """Whether the first line is the header of delimited text that has a column for each role."""
+        if not any(mark in self.first for mark in (b"\t", b",", b";")):
+            return False
+        try:
+            names = Header.of(self.path, self.first).cells
+        except (UnicodeDecodeError, InputError):
+            return False
+        return all(find_column(names, known) is not None for known in roles)
+
+
+@dataclass(frozen=True)
+class Content:
+    """A table of scores, or a run or judgments as `surefoot.io.memory` takes them.
+
+    ``name`` is the system's name, if the file has it outside of the table; ``summaries`` are ids that stand for all
+    topics; ``notes`` are assumptions; ``noun`` is the word for topics. Rankings of several systems are a table with a
+    column ``system``.
+    """
+
+    source: Any
+    name: str | None = None
+    summaries: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    noun: str = "queries"
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format of files that hold scores, a run or judgments: whether a file has it, and how it is read."""
+    """A format of files that hold scores, a run or judgments: whether a file has it, and how it is read.
+
+    ``read`` returns a `Content`, or its ``source``; or it yields scores of items, or tuples of query, document, number.
+    """
 
     name: str
-    holds: Literal["scores", "run", "qrels"]
-    sniff: Sniff
-    read: Callable[[Source], Content]
+    holds: Holds
+    sniff: Callable[[Source], bool]
+    read: Callable[[Source], Any]
 
 
-def begins(magic: bytes) -> Sniff:
+def format_of(source: Source, holds: Holds) -> Format | None:
+    """The first format that a file fits; None if there is none."""
+    return next((one for one in FORMATS if one.holds == holds and one.sniff(source)), None)
+
+
+def read_content(source: Source, holds: Holds) -> Content | None:
+    """The content of a file; None if it has no known format.
+
+    >>> read_content(Source("run.json", b'{"q1": {"d1": 2.5}}'), "run").source
+    {'q1': {'d1': 2.5}}
+    """
+    found = format_of(source, holds)
+    if found is None:
+        return None
+    try:
+        content = found.read(source)
+        if isinstance(content, Iterator):
+            if holds != "scores":
+                return Content([*content])
+            return Content(*eval_logs.table_of(source.path, content), noun="items")
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0][:80]
+        message = f"begins like {found.name}, but has not the known form ({reason})"
+        raise InputError(source.path, message) from None
+    return content if isinstance(content, Content) else Content(content)
+
+
+def begins(magic: bytes) -> Callable[[Source], bool]:
     """Whether a file begins with these bytes."""
     return lambda source: source.data.startswith(magic)
 
 
-def keys(*names: str) -> Sniff:
+def keys(*names: str) -> Callable[[Source], bool]:
     """Whether a file is JSON in which all these keys occur."""
     return lambda source: source.mentions(*names)
 
 
-def columns(*roles: Sequence[str]) -> Sniff:
+def columns(*roles: Sequence[str]) -> Callable[[Source], bool]:
     """Whether a file is delimited text that has a column for each role."""
     return lambda source: source.header(*roles)
 
 
+def is_inspect(source: Source) -> bool:
+    """Whether this is a log of Inspect as JSON."""
+    return source.mentions("eval", "samples", "scores") and source.has("samples")
+
+
+def is_single_task(source: Source) -> bool:
+    """Whether this is MTEB's result of a task."""
+    return source.mentions("task_name") and eval_logs.is_task_result(eval_logs.parsed(source.path, source.data))
+
+
+def refuse_single_task(source: Source) -> Content:
+    """Refuse one file of MTEB's results."""
+    raise InputError(source.path, "one result of MTEB; give the folder of its model, above that of the revision")
+
+
+def is_evaluator_line(source: Source) -> bool:
+    """Whether the first line has the three fields that trec_eval and ir_measures print."""
+    fields = source.first.decode().split()
+    if len(fields) != 3:
+        return False
+    return fields[:2] == ["runid", SUMMARY] or (_is_number(fields[2]) and role_of(fields[0]) is None)
+
+
+def read_evaluator_lines(source: Source) -> Content:
+    """Lines of ``measure topic value`` (trec_eval) or ``topic measure value`` (ir_measures)."""
+    rows, lines = [], []
+    for number, line in enumerate(source.data.decode().split("\n"), start=1):
+        fields = line.split()
+        if fields and len(fields) != 3:
+            message = f"expected measure, topic and value, found {len(fields)} columns"
+            raise InputError(source.path, message, number)
+        if fields:
+            rows.append(fields)
+            lines.append(number)
+    cells = [*zip(*rows, strict=True)]
+    tag, names = None, ["topic", "measure", "value"]
+    if _measure_comes_first(set(cells[0]), set(cells[1])):
+        tag = next((row[2] for row in rows if row[:2] == ["runid", SUMMARY]), None)
+        names = ["measure", "topic", "value"]
+    return Content(Table(names, cells, lines), tag, frozenset({SUMMARY}))
+
+
+def _measure_comes_first(first: set[str], second: set[str]) -> bool:
+    """Whether the measure comes first, as in trec_eval; detected by the position of the summary or by the names."""
+    if (SUMMARY in first) != (SUMMARY in second):
+        return SUMMARY in second
+    share_first, share_second = (sum(map(looks_like_measure, words)) / len(words) for words in (first, second))
+    return share_first >= share_second
+
+
+def read_score_table(source: Source) -> Table:
+    """Delimited text; a run, judgments, or summaries only are refused with their name."""
+    header = Header.of(source.path, source.data)
+    fields = source.first.decode().split()
+    if role_of(header.cells[0]) is None:
+        if len(fields) == 2 and looks_like_measure(fields[0]) and _is_number(fields[1]):
+            message = "there are only summary lines; scores per topic are needed (-q in ir_measures)"
+            raise InputError(source.path, message, 1)
+        what = {4: "judgments (qrels)", 6: "a TREC run"}.get(len(fields))
+        if what and _is_number(fields[3]):
+            message = f"looks like {what}, not scores; runs are scored together with judgments"
+            raise InputError(source.path, message, 1)
+    with in_file(source.path, line=header.line):
+        recognise(header.cells)
+    return read_delimited(source.path, source.data, header)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_predictions(source: Source) -> Content:
+    """The predictions of MTEB: by subset and split, beside the name of the model."""
+    parts = {
+        f"{subset}/{split}": run
+        for subset, splits in source.json.items()
+        if subset != MTEB_MODEL
+        for split, run in splits.items()
+    }
+    if len(parts) != 1:
+        message = f"holds predictions of {listed(parts) or 'nothing'}; keep one subset and split in a file"
+        raise InputError(source.path, message)
+    name = str(source.json[MTEB_MODEL].get("model_name") or "").rpartition("/")[2]
+    return Content(next(iter(parts.values())), name or None)
+
+
+Entry = tuple[Any, Any, Any]
+"""A query, a document, and its score or grade."""
+
+
+def read_hits(source: Source) -> Iterator[Entry]:
+    """The hits in the response of ``_rank_eval``."""
+    for query, one in source.json["details"].items():
+        yield from _ranked(query, [hit["hit"] for hit in one["hits"]])
+
+
+def _ranked(query: str, hits: list[dict[str, Any]]) -> Iterator[Entry]:
+    """Hits of Elasticsearch or OpenSearch, which come best first; sorted ones may lack scores."""
+    scores = [hit.get("_score") for hit in hits]
+    if None in scores:
+        scores = [-rank for rank in range(len(hits))]
+    yield from ((query, hit["_id"], score) for hit, score in zip(hits, scores, strict=True))
+
+
+def is_response(source: Source) -> bool:
+    """Whether the content has hits where a response of ``_search`` has them."""
+    if not source.mentions("hits", "_id"):
+        return False
+    responses = _responses(source.json)
+    responses = [*responses.values()] if isinstance(responses, Mapping) else responses
+    first = responses[0] if isinstance(responses, list) and responses else None
+    return isinstance(first, Mapping) and isinstance(first.get("hits", {}), Mapping) and bool({*first} & _ANSWERS)
+
+
+def _responses(content: Any) -> Any:
+    """Responses of ``_search``: one, those of ``_msearch``, a list or lines of them, or ``{query: response}``."""
+    if not isinstance(content, Mapping):
+        return content
+    return [content] if "hits" in content else content.get("responses") or content
+
+
+def read_responses(source: Source) -> Content:
+    """The hits in responses of ``_search``."""
+    responses = _responses(source.json)
+    named = isinstance(responses, Mapping)
+    notes = () if named else ("responses do not name their queries, which are numbered from 1 in their order",)
+    rows: list[Entry] = []
+    for query, response in responses.items() if named else enumerate(responses, start=1):
+        if "hits" not in response:
+            problem = str(response.get("error") or "it has no hits")[:80]
+            raise InputError(source.path, f"the response to query {query} is no answer: {problem}")
+        rows += _ranked(str(query), response["hits"]["hits"])
+    return Content(rows, notes=notes)
+
+
+def read_experiment(source: Source) -> Table:
+    """Rankings of an experiment of OpenSearch's Search Relevance Workbench, by search configuration."""
+    rows = [
+        (one.get("searchConfigurationId") or "search", one["searchText"], document, rank)
+        for one in objects_with(source.json, "documentIds")
+        for rank, document in enumerate(one["documentIds"], start=1)
+    ]
+    return Table(("system", "topic", "document", "rank"), [*zip(*rows, strict=True)])
+
+
+def read_requested_ratings(source: Source) -> Iterator[Entry]:
+    """The ratings in the request of ``_rank_eval``."""
+    for one in source.json["requests"]:
+        yield from ((one["id"], own["_id"], own["rating"]) for own in one.get("ratings", ()))
+
+
+def read_returned_ratings(source: Source) -> Iterator[Entry]:
+    """The ratings in the response of ``_rank_eval``."""
+    hits = ((query, hit) for query, detail in source.json["details"].items() for hit in detail["hits"])
+    yield from ((query, hit["hit"]["_id"], hit["rating"]) for query, hit in hits if hit["rating"] is not None)
+
+
+def read_opensearch(source: Source) -> Iterator[Entry]:
+    """Ratings of OpenSearch's Search Relevance Workbench, at any depth of the export."""
+    for ratings in objects_with(source.json, "judgmentRatings"):
+        for one in ratings["judgmentRatings"]:
+            yield from ((one["query"], own["docId"], own["rating"]) for own in one["ratings"])
+
+
+def read_quepid_case(source: Source) -> Iterator[Entry]:
+    """The ratings of an exported case of Quepid."""
+    for one in source.json["queries"]:
+        yield from ((one["query_text"], own["doc_id"], own["rating"]) for own in one["ratings"])
+
+
+def read_quepid_table(source: Source) -> Table:
+    """The CSV of Quepid, basic or detailed; lines without a rating are queries or documents to be judged."""
+    data = validate_text(source.path, source.data)
+    header = Header.of(source.path, data)
+    rating = cast("int", find_column(header.cells, ("rating",)))
+    lines = data.decode().split("\n")
+    for number, cells in records(source.path, data.decode(), header.separator):
+        if len(cells) == 1 or (len(cells) == len(header.cells) and not cells[rating].strip()):
+            lines[number - 1] = ""
+    return read_delimited(source.path, "\n".join(lines).encode(), header)
+
+
+def is_judgment_list(source: Source) -> bool:
+    """Whether lines look like those of Elasticsearch LTR."""
+    return b"qid:" in source.data[:10_000] and _LTR_LINE.search(source.data) is not None
+
+
+def read_judgment_list(source: Source) -> Iterator[Entry]:
+    """The lines of a judgment list of Elasticsearch LTR, without its comments."""
+    data = validate_text(source.path, source.data)
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip() or line.lstrip().startswith(b"#"):
+            continue
+        found = _LTR_LINE.match(line)
+        if found is None:
+            raise InputError(source.path, "expected grade, qid:QUERY, and the document behind #", number)
+        grade, query, document = (field.decode() for field in found.groups())
+        yield query, document, grade
+
+
+def is_ranking(source: Source) -> bool:
+    """Whether delimited text has topics and documents, and no grades."""
+    judged = source.header(GRADES) and not source.header(RETRIEVED) and not source.header(RANKS)
+    return source.header(NAMES["topic"], DOCUMENTS) and not judged
+
+
+def _table(source: Source) -> Table:
+    return read_delimited(source.path, validate_text(source.path, source.data))
+
+
+def _parquet(source: Source) -> Table:
+    return read_parquet(source.path, source.data)
+
+
+def _score_records(source: Source) -> Content:
+    """JSON lines, as ``ir_measures --output_format jsonl`` prints, or a list of objects; each may name a system."""
+    return Content(read_records(source.path, source.data), summaries=frozenset({SUMMARY}))
+
+
 FORMATS = [
-    Format("Parquet", "scores", begins(contents.PARQUET), contents.read_parquet_table),
+    Format("Parquet", "scores", begins(PARQUET), _parquet),
     Format("log of Inspect", "scores", begins(eval_logs.ZIP), eval_logs.read_inspect),
-    Format("log of Inspect", "scores", eval_logs.is_inspect, eval_logs.read_inspect),
+    Format("log of Inspect", "scores", is_inspect, eval_logs.read_inspect),
     Format("samples of lm-eval", "scores", keys("doc_id", "filtered_resps"), eval_logs.read_lm_eval),
     Format("results of promptfoo", "scores", keys("promptIdx", "testIdx"), eval_logs.read_promptfoo),
     Format("run of deepeval", "scores", keys("testCases", "metricsData"), eval_logs.read_deepeval),
@@ -52,40 +404,25 @@ FORMATS = [
     Format("OpenAI evals", "scores", keys("event_id", "sample_id"), eval_logs.read_openai_evals),
     Format("Every Eval Ever", "scores", keys("evaluation_name", "sample_id"), eval_logs.read_every_eval_ever),
     Format("results of ragas", "scores", columns(("user_input", "contexts")), eval_logs.read_ragas),
-    Format("one result of MTEB", "scores", contents.is_single_task, contents.read_single_task),
-    Format("JSON records", "scores", lambda source: source.is_json, contents.read_score_records),
-    Format("output of trec_eval or ir_measures", "scores", contents.is_evaluator_line, contents.read_evaluator_lines),
-    Format("delimited text", "scores", lambda _: True, contents.read_score_table),
-    Format("Parquet", "run", begins(contents.PARQUET), contents.read_parquet_table),
-    Format("predictions of MTEB", "run", keys(contents.MTEB_MODEL), contents.read_mteb_predictions),
-    Format("response of _rank_eval", "run", lambda source: source.has("details"), contents.read_hits),
-    Format("experiment of OpenSearch", "run", keys("documentIds"), contents.read_experiment),
-    Format("responses of _search", "run", contents.is_response, contents.read_responses),
-    Format("JSON", "run", lambda source: source.is_json, lambda source: Content(source.json)),
-    Format("delimited text", "run", contents.is_ranking, contents.read_plain_table),
-    Format("Parquet", "qrels", begins(contents.PARQUET), contents.read_parquet_table),
-    Format("request of _rank_eval", "qrels", lambda source: source.has("requests"), contents.read_requested_ratings),
-    Format("response of _rank_eval", "qrels", lambda source: source.has("details"), contents.read_returned_ratings),
-    Format("export of OpenSearch", "qrels", keys("judgmentRatings"), contents.read_opensearch),
-    Format("case of Quepid", "qrels", keys("query_text", "ratings"), contents.read_quepid_case),
-    Format("JSON", "qrels", lambda source: source.is_json, lambda source: Content(source.json)),
-    Format("CSV of Quepid", "qrels", columns(contents.QUERY, DOCUMENTS, ("rating",)), contents.read_quepid_table),
-    Format("delimited text", "qrels", columns(NAMES["topic"], DOCUMENTS, GRADES), contents.read_plain_table),
-    Format("judgment list of Elasticsearch LTR", "qrels", contents.is_judgment_list, contents.read_judgment_list),
+    Format("one result of MTEB", "scores", is_single_task, refuse_single_task),
+    Format("JSON records", "scores", lambda source: source.is_json, _score_records),
+    Format("output of trec_eval or ir_measures", "scores", is_evaluator_line, read_evaluator_lines),
+    Format("delimited text", "scores", lambda _: True, read_score_table),
+    Format("Parquet", "run", begins(PARQUET), _parquet),
+    Format("predictions of MTEB", "run", keys(MTEB_MODEL), read_predictions),
+    Format("response of _rank_eval", "run", lambda source: source.has("details"), read_hits),
+    Format("experiment of OpenSearch", "run", keys("documentIds"), read_experiment),
+    Format("responses of _search", "run", is_response, read_responses),
+    Format("JSON", "run", lambda source: source.is_json, lambda source: source.json),
+    Format("delimited text", "run", is_ranking, _table),
+    Format("Parquet", "qrels", begins(PARQUET), _parquet),
+    Format("request of _rank_eval", "qrels", lambda source: source.has("requests"), read_requested_ratings),
+    Format("response of _rank_eval", "qrels", lambda source: source.has("details"), read_returned_ratings),
+    Format("export of OpenSearch", "qrels", keys("judgmentRatings"), read_opensearch),
+    Format("case of Quepid", "qrels", keys("query_text", "ratings"), read_quepid_case),
+    Format("JSON", "qrels", lambda source: source.is_json, lambda source: source.json),
+    Format("CSV of Quepid", "qrels", columns(("query", "query_text"), DOCUMENTS, ("rating",)), read_quepid_table),
+    Format("delimited text", "qrels", columns(NAMES["topic"], DOCUMENTS, GRADES), _table),
+    Format("judgment list of Elasticsearch LTR", "qrels", is_judgment_list, read_judgment_list),
 ]
 """All formats, but for TREC's runs and judgments, which are read where no other fits."""
-
-
-def read_content(source: Source, holds: Literal["scores", "run", "qrels"]) -> Content | None:
-    """The content of a file; None if it has no known format.
-
-    >>> read_content(Source("run.json", b'{"q1": {"d1": 2.5}}'), "run").source
-    {'q1': {'d1': 2.5}}
-    """
-    found = format_of(source, holds)
-    return None if found is None else found.read(source)
-
-
-def format_of(source: Source, holds: Literal["scores", "run", "qrels"]) -> Format | None:
-    """The first format that a file fits; None if there is none."""
-    return next((one for one in FORMATS if one.holds == holds and one.sniff(source)), None)

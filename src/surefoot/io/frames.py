@@ -1,9 +1,9 @@
-"""Tables of pandas, polars and pyarrow, each read by its own methods; and Parquet files, read by polars."""
+"""Frames of pandas, polars and pyarrow as tables, each read by its own methods; and Parquet files, read by polars."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from surefoot._lazy import LazyModule
 from surefoot._process import quiet_failures, uses_threads
-from surefoot._typing import FloatArray, IntArray, PathLike
+from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.containers import Table, as_text
 from surefoot.io.files import parse_json
@@ -24,129 +24,82 @@ else:
     polars = LazyModule("polars")
 
 
+PARQUET = b"PAR1"
+
+
 def is_frame(thing: object) -> bool:
     """Whether `table_of` takes it."""
-    return _library(thing) in _TABLES and hasattr(type(thing), "columns")
+    return library_of(thing) in _TABLES and hasattr(type(thing), "columns")
+
+
+def library_of(thing: object) -> str:
+    """The package that an object is of."""
+    return type(thing).__module__.partition(".")[0]
 
 
 def table_of(frame: Any) -> Table:
     """A frame of pandas or polars, or a table of pyarrow, as a `Table`."""
     if not is_frame(frame):
         raise SurefootError(f"expected a frame of pandas, polars or pyarrow, got {type(frame).__name__}")
-    return _TABLES[_library(frame)](frame)
+    names, cells = _TABLES[library_of(frame)](frame)
+    return Table(map(_label, names), cells)
 
 
-def _library(thing: object) -> str:
-    return type(thing).__module__.partition(".")[0]
+Parts = tuple[Iterable[Any], list[Any]]
+"""The names of columns and their cells, as `Table` takes them."""
 
 
-class _Frame(Table):
-    """A frame whose columns are objects of its library."""
-
-    def __init__(self, names: Iterable[Any], height: int) -> None:
-        super().__init__(map(_label, names), ())
-        self.height = height
-
-    def _cell_list(self, column: int) -> list[Any]:
-        raise NotImplementedError
-
-    def _texts(self, column: int) -> Texts:
-        return self._named(self._cell_list(column), column)
-
-    def _numbers(self, columns: Sequence[int], rows: IntArray | None) -> FloatArray:
-        return np.column_stack([self._parsed(self._cell_list(column), column, rows) for column in columns])
+def _of_polars(frame: Any) -> Parts:
+    uses_threads()
+    whole: polars.DataFrame = frame.collect() if hasattr(frame, "collect") else frame
+    return whole.columns, [_polars_cells(series) for series in whole]
 
 
-class PolarsTable(_Frame):
-    """A frame of polars."""
-
-    def __init__(self, frame: Any) -> None:
-        uses_threads()
-        self.frame: polars.DataFrame = frame.collect() if hasattr(frame, "collect") else frame
-        super().__init__(self.frame.columns, self.frame.height)
-
-    def _cell_list(self, column: int) -> list[Any]:
-        return self.frame.to_series(column).to_list()
-
-    def _texts(self, column: int) -> Texts:
-        series = self.frame.to_series(column)
-        if series.dtype == polars.Object or series.dtype == polars.Binary or series.dtype.is_float():
-            return super()._texts(column)
-        try:
-            text = series.cast(polars.String)
-        except polars.exceptions.PolarsError:
-            return super()._texts(column)
-        lengths = text.str.len_bytes().cast(polars.Int64).fill_null(0)
-        joined: bytes = text.str.join("").cast(polars.Binary).item()
-        return Texts.joined(joined, lengths.to_numpy())
-
-    def _numbers(self, columns: Sequence[int], rows: IntArray | None) -> FloatArray:
-        chosen = self.frame[:, list(columns)]
-        numeric = (polars.Boolean, polars.Null)
-        if not all(dtype.is_numeric() or dtype in numeric for dtype in set(chosen.dtypes)):
-            return super()._numbers(columns, rows)
-        return (chosen if rows is None else chosen[rows]).cast(polars.Float64).to_numpy()
+def _polars_cells(series: polars.Series) -> Any:
+    if series.dtype.is_float() or (series.dtype.is_numeric() and not series.null_count()):
+        return series.to_numpy()
+    if series.dtype != polars.String and series.dtype != polars.Categorical:
+        return series.to_list()
+    text = series.cast(polars.String)
+    lengths = text.str.len_bytes().cast(polars.Int64).fill_null(0)
+    joined: bytes = text.str.join("").cast(polars.Binary).item()
+    return Texts.joined(joined, lengths.to_numpy())
 
 
-class ArrowTable(_Frame):
-    """A table of pyarrow."""
-
-    def __init__(self, frame: Any) -> None:
-        self.frame = frame
-        super().__init__(frame.schema.names, frame.num_rows)
-
-    def _cell_list(self, column: int) -> list[Any]:
-        cells: list[Any] = self.frame.column(column).to_pylist()
-        return cells
-
-    def _texts(self, column: int) -> Texts:
-        return arrow_texts(self.frame.column(column)) or super()._texts(column)
+def _of_pyarrow(frame: Any) -> Parts:
+    return frame.schema.names, [_arrow_texts(column) or column.to_pylist() for column in frame.columns]
 
 
-class PandasTable(_Frame):
-    """A frame of pandas; index levels that name topics or systems become columns."""
-
-    def __init__(self, frame: Any) -> None:
-        if frame.columns.nlevels > 1:
-            raise SurefootError("the frame has columns in several levels; flatten them first")
-        self.frame = _index_into_columns(frame)
-        super().__init__(list(self.frame.columns), len(self.frame))
-
-    def _cell_list(self, column: int) -> list[Any]:
-        cells: list[Any] = self.frame.iloc[:, column].tolist()
-        return cells
-
-    def _texts(self, column: int) -> Texts:
-        array = self.frame.iloc[:, column].array
-        as_arrow = getattr(array.dtype, "storage", None) == "pyarrow"
-        return (arrow_texts(array.__arrow_array__()) if as_arrow else None) or super()._texts(column)
-
-    def _numbers(self, columns: Sequence[int], rows: IntArray | None) -> FloatArray:
-        chosen = self.frame.iloc[slice(None) if rows is None else rows, list(columns)]
-        if all(dtype.kind in "fiub" for dtype in set(chosen.dtypes)):
-            values: FloatArray = chosen.to_numpy(dtype=np.float64, na_value=np.nan)
-            return values
-        return super()._numbers(columns, rows)
-
-
-_TABLES: dict[str, type[PolarsTable] | type[ArrowTable] | type[PandasTable]] = {
-    "polars": PolarsTable,
-    "pyarrow": ArrowTable,
-    "pandas": PandasTable,
-}
-
-
-def arrow_texts(column: Any) -> Texts | None:
-    """The texts of a pyarrow column; None if it holds anything else."""
-    if str(column.type) not in ("string", "large_string"):
+def _arrow_texts(column: Any) -> Texts | None:
+    """The texts of a pyarrow column; None if it holds anything else, or nothing in some row."""
+    if str(column.type) not in ("string", "large_string") or column.null_count:
         return None
     whole = column.cast("large_string")
     whole = whole.combine_chunks() if hasattr(whole, "combine_chunks") else whole
     _, offsets, data = whole.buffers()
-    if data is None or whole.null_count:
-        return Texts.of(text or "" for text in whole.to_pylist())
+    if data is None:
+        return None
     bounds = np.frombuffer(offsets, np.int64)[whole.offset : whole.offset + len(whole) + 1]
     return Texts(data.to_pybytes(), bounds[:-1].copy(), np.diff(bounds).astype(np.int32))
+
+
+def _of_pandas(frame: Any) -> Parts:
+    """A frame of pandas; index levels that name topics or systems become columns."""
+    if frame.columns.nlevels > 1:
+        raise SurefootError("the frame has columns in several levels; flatten them first")
+    whole = _index_into_columns(frame)
+    return list(whole.columns), [_pandas_cells(series) for _, series in whole.items()]
+
+
+def _pandas_cells(series: Any) -> Any:
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "fiub":
+        return series.to_numpy()
+    if getattr(series.dtype, "storage", None) == "pyarrow":
+        return _arrow_texts(series.array.__arrow_array__()) or series.tolist()
+    return series.tolist()
+
+
+_TABLES: dict[str, Callable[[Any], Parts]] = {"polars": _of_polars, "pyarrow": _of_pyarrow, "pandas": _of_pandas}
 
 
 def _label(name: object) -> str:
@@ -178,7 +131,7 @@ def read_parquet(path: PathLike, data: bytes) -> Table:
         raise _damaged(path, "its index of pandas can't be read") from None
     if frame.width and role_of(frame.columns[0]) is None and role_of(frame.columns[-1]) is not None:
         frame = frame.select(frame.columns[-1:] + frame.columns[:-1])
-    return PolarsTable(frame)
+    return table_of(frame)
 
 
 def _with_range_index(frame: polars.DataFrame, pandas_metadata: str) -> polars.DataFrame:

@@ -17,11 +17,10 @@ from typing import Any
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.containers import Table, in_file, validate_text
-from surefoot.io.contents import PARQUET, Content, Source
 from surefoot.io.eval_logs import ZIP, read_mteb
 from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
-from surefoot.io.formats import read_content
-from surefoot.io.frames import table_of
+from surefoot.io.formats import Content, Source, read_content
+from surefoot.io.frames import PARQUET, table_of
 from surefoot.io.roles import Layout, Long, ScoreMatrix, Wide, canonical, find_measure, matrix_of, recognise, role_of
 from surefoot.scores import Missing, Scores
 

@@ -15,9 +15,8 @@ from surefoot._lazy import LazyModule
 from surefoot._process import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, counted, listed
-from surefoot.io.contents import PARQUET
 from surefoot.io.files import BYTE_ORDER_MARK, IRDS, open_bytes, parse_json
-from surefoot.io.frames import reading
+from surefoot.io.frames import PARQUET, reading
 from surefoot.io.roles import DOCUMENTS as DOCUMENT_IDS
 from surefoot.io.roles import NAMES, normalise_name
 

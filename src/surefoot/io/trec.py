@@ -6,8 +6,10 @@ compressed, and ``-`` is standard input.
 
 from __future__ import annotations
 
+import math
+from codecs import getincrementaldecoder
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -19,10 +21,9 @@ import numpy.typing as npt
 from surefoot._process import default_workers
 from surefoot._typing import Array, IntArray, PathLike
 from surefoot.errors import InputError, choose
-from surefoot.io import diagnostics
-from surefoot.io.contents import Content, Source
-from surefoot.io.diagnostics import QRELS, RUN, LineFormat
+from surefoot.io.containers import Table
 from surefoot.io.document_lists import (
+    LARGEST_GRADE,
     DocumentLists,
     Documents,
     Duplicates,
@@ -30,11 +31,12 @@ from surefoot.io.document_lists import (
     Run,
     as_qrels,
     as_run,
+    fields_at,
     ranked_lists,
     text_begin,
 )
-from surefoot.io.files import IRDS, STDIN, name_of, open_bytes, read_bytes
-from surefoot.io.formats import read_content
+from surefoot.io.files import IRDS, STDIN, line_number, name_of, open_bytes, read_bytes
+from surefoot.io.formats import Content, Source, read_content
 from surefoot.io.ids import COLLIDING, Tokens
 from surefoot.io.memory import irds_qrels, qrels_in_memory, run_in_memory, systems_of
 from surefoot.io.roles import DOCUMENTS, NAMES, SYSTEMS
@@ -44,9 +46,30 @@ Names = Literal["file", "tag"]
 LARGE = 1 << 25
 """Bytes from which on a text is parsed in threads."""
 
+CHUNK = 1 << 20
 _DTYPES = (np.int64, np.int32, np.uint64, np.float64)
 _count_lines, _parse_trec = kernel("count_lines"), kernel("parse_trec")
-REMEDY = ", or say which counts (duplicates: first, best)"
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """The format of a file: the fields of a line, and which of them is the number."""
+
+    kind: str
+    fields: str
+    number: str
+
+    def __str__(self) -> str:
+        return f"a {self.kind} has lines of {self.fields}"
+
+    @property
+    def count(self) -> int:
+        """How many fields a line has."""
+        return len(self.fields.split())
+
+
+RUN = LineFormat("run", "topic Q0 document rank score tag", "score")
+QRELS = LineFormat("qrels file", "topic iteration document grade", "grade")
 
 
 def read_run(
@@ -95,8 +118,7 @@ def read_run(
     if isinstance(lists, Content):
         run = run_in_memory(lists.source, str(path), duplicates, system)
         return replace(run, name=system or lists.name or name, notes=(*run.notes, *lists.notes))
-    refuse = partial(diagnostics.repeated, lists.path, lists.text, remedy=REMEDY)
-    run = as_run(lists, name, duplicates, refuse, is_trec=True)
+    run = as_run(lists, name, duplicates)
     return run if names == "file" else replace(run, name=run.tag)
 
 
@@ -109,7 +131,9 @@ def systems_in(path: PathLike) -> tuple[str, ...]:
     if not start.header(SYSTEMS, NAMES["topic"], DOCUMENTS) and not start.mentions("documentIds"):
         return ()
     content = _read(path, RUN)
-    systems = systems_of(content.source, str(path)) if isinstance(content, Content) else None
+    if not isinstance(content, Content) or not isinstance(content.source, Table):
+        return ()
+    systems = systems_of(content.source, str(path))
     return () if systems is None or len(systems.names) == 1 else systems.names
 
 
@@ -143,7 +167,7 @@ def read_qrels(path: PathLike) -> Qrels:
     lists = _read(path, QRELS)
     if isinstance(lists, Content):
         return qrels_in_memory(lists.source, str(path))
-    return as_qrels(lists, partial(diagnostics.repeated, lists.path, lists.text))
+    return as_qrels(lists)
 
 
 def _read(path: PathLike, line_format: LineFormat, workers: int | None = None) -> DocumentLists | Content:
@@ -189,7 +213,7 @@ def _parse_text(path: PathLike, text: bytes, line_format: LineFormat, workers: i
         run = pool.map if len(pieces) > 1 else map
         line_ends, beyond_ascii = zip(*run(lambda piece: _counts(data[piece]), pieces), strict=True)
         if any(beyond_ascii):
-            diagnostics.validate_utf8(path, text, line_format)
+            _validate_utf8(path, text, line_format)
         room = [*line_ends[:-1], line_ends[-1] + 1]
         documents = Documents(*(np.empty(sum(room), dtype) for dtype in _DTYPES))
         begins = [0, *accumulate(room)]
@@ -201,7 +225,7 @@ def _parse_text(path: PathLike, text: bytes, line_format: LineFormat, workers: i
     del blocks  # scattered topics make as many blocks as lines
     if order is not None:
         documents = Documents(*(column[order] for column in documents))
-    return ranked_lists(str(path), text, topics, bounds, documents)
+    return ranked_lists(str(path), text, topics, bounds, documents, is_trec=True)
 
 
 def _pieces(text: bytes, count: int) -> list[slice]:
@@ -274,7 +298,7 @@ def _validate(path: PathLike, text: bytes, documents: Documents, bad: int, line_
     """Parse what the kernel left open, and refuse what can't be read."""
     _parse_open_numbers(path, text, documents, line_format)
     if bad >= 0:
-        raise diagnostics.malformed(path, text, bad, line_format)
+        raise _malformed(path, text, bad, line_format)
     if documents.start.size == 0:
         raise InputError(path, f"holds no lines; {line_format}")
 
@@ -284,9 +308,9 @@ def _parse_open_numbers(path: PathLike, text: bytes, documents: Documents, line_
     numbers = documents.numbers
     doubtful = ~np.isfinite(numbers)
     if line_format is QRELS:
-        doubtful |= np.abs(numbers) > diagnostics.LARGEST_GRADE
+        doubtful |= np.abs(numbers) > LARGEST_GRADE
     for line in np.flatnonzero(doubtful):
-        numbers[line] = diagnostics.number_at(path, text, int(documents.start[line]), line_format)
+        numbers[line] = _number_at(path, text, int(documents.start[line]), line_format)
 
 
 def _group(
@@ -305,3 +329,53 @@ def _group(
     if topic_of.size > first.size:
         order = np.argsort(np.repeat(topic_of, sizes), kind="stable")
     return topics, np.cumsum(bounds), order
+
+
+def _validate_utf8(path: PathLike, text: bytes, line_format: LineFormat) -> None:
+    """Raise at the first byte that is not UTF-8; the text is decoded in chunks, since it may be large."""
+    decoder = getincrementaldecoder("utf-8")()
+    for begin in range(0, len(text), CHUNK):
+        kept = len(decoder.getstate()[0])
+        try:
+            decoder.decode(text[begin : begin + CHUNK], final=begin + CHUNK >= len(text))
+        except UnicodeDecodeError as error:
+            offset = begin - kept + error.start
+            raise InputError(
+                path,
+                f"expected UTF-8 text, found byte 0x{text[offset]:02x}; {line_format}",
+                line_number(text, offset),
+            ) from None
+
+
+def _malformed(path: PathLike, text: bytes, offset: int, line_format: LineFormat) -> InputError:
+    """The error of a line that does not have the fields of the format."""
+    fields, line = fields_at(text, offset), line_number(text, offset)
+    control = next((byte for byte in b"".join(fields) if byte < 32), None)
+    if control is not None:
+        return InputError(
+            path,
+            f"expected text, found byte 0x{control:02x}; {line_format}",
+            line,
+        )
+    other = next((o for o in (RUN, QRELS) if o is not line_format and o.count == len(fields)), None)
+    hint = f"; is it a {other.kind}?" if other else ""
+    return InputError(
+        path, f"expected {line_format.count} fields ({line_format.fields}), found {len(fields)}{hint}", line
+    )
+
+
+def _number_at(path: PathLike, text: bytes, offset: int, line_format: LineFormat) -> float:
+    """The number in the line at an offset, which must be finite, and not too large if it is a grade."""
+    field = fields_at(text, offset)[line_format.fields.split().index(line_format.number)]
+    try:
+        value = float(field) if b"_" not in field else math.nan
+    except ValueError:
+        value = math.nan
+    limit = LARGEST_GRADE if line_format is QRELS else math.inf
+    if math.isfinite(value) and abs(value) <= limit:
+        return value
+    expected = f"a number of at most {limit:g}" if math.isfinite(value) else "a finite number"
+    found = field.decode(errors="replace")
+    raise InputError(
+        path, f"expected {expected} as the {line_format.number}, found {found!r}", line_number(text, offset)
+    )

@@ -19,8 +19,7 @@ import numpy.typing as npt
 from surefoot._process import default_workers, uses_threads
 from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
-from surefoot.io.diagnostics import line_number
-from surefoot.io.files import BYTE_ORDER_MARK, read_bytes
+from surefoot.io.files import BYTE_ORDER_MARK, line_number, read_bytes
 from surefoot.io.ids import COLLIDING, Tokens
 from surefoot.learn.data import RankingData, concat, same_features
 from surefoot.native import kernel
