@@ -160,21 +160,18 @@ def slow_dictionary(thing: Any) -> Pairs:
 
 def slow_documents(thing: Any) -> Pairs:
     """The documents of a run or of judgments, of a dictionary, records or a frame."""
-    if isinstance(thing, dict | list):
-        pairs = slow_dictionary(thing) if isinstance(thing, dict) else slow_records(thing)
-        return single(((plain_name(a.strip()), plain_name(b.strip())), number) for (a, b), number in pairs.items())
-    rows = with_order(rows_of(thing)[1])
+    if isinstance(thing, dict):
+        rows = [[a, b, cell] for a, own in thing.items() for b, cell in own.items()]
+    elif isinstance(thing, list):
+        rows = with_order(list(row.values())[:3] for row in thing)
+    else:
+        rows = with_order(rows_of(thing)[1])
     return single(((slow_name(row[0]), slow_name(row[1])), slow_number(row[2])) for row in rows)
 
 
 def with_order(rows: Iterable[Any]) -> list[list[Any]]:
     """Rows of a query and a document, which come best first, with numbers that say so."""
     return [[*row, -place] if len(row) == 2 else list(row) for place, row in enumerate(rows)]
-
-
-def slow_records(thing: list[Any]) -> Pairs:
-    cells = with_order(list(row.values())[:3] for row in thing)
-    return single(((plain_name(a), plain_name(b)), slow_number(c)) for a, b, c in cells)
 
 
 def read_scores(thing: Any, _: object) -> Pairs:

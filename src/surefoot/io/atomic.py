@@ -28,27 +28,22 @@ PAUSE = 0.02
 
 if sys.platform == "win32":
     import msvcrt
-
-    def _take(lock: int) -> bool:
-        """Lock an open file; False if another handle holds it."""
-        try:
-            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
 else:
     import fcntl
 
-    def _take(lock: int) -> bool:
-        """Lock an open file or folder; False if another handle holds it. True where a file system has no locks."""
-        try:
+
+def _take(lock: int) -> bool:
+    """Lock an open file or folder; False if another handle holds it. True where a file system has no locks."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
+        else:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            pass
-        return True
+    except BlockingIOError:
+        return False
+    except OSError:
+        return sys.platform != "win32"
+    return True
 
 
 def write_text(path: PathLike, text: str) -> None:

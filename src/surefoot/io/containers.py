@@ -110,9 +110,11 @@ class Table:
         cells = self._cells[column]
         if isinstance(cells, Texts):
             return cells
+        if isinstance(cells, np.ndarray):
+            cells = [*map(str, cells)] if cells.dtype.kind in "iu" else cells.tolist()
         try:
             try:
-                return Texts.of(list(cells))
+                return Texts.of(cells)
             except TypeError:  # not all are texts
                 return Texts.of([cell if type(cell) is str else as_text(cell) for cell in cells])
         except (TypeError, UnicodeEncodeError):

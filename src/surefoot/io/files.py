@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from io import BufferedReader, BytesIO
 from pathlib import Path, PurePath
@@ -33,7 +34,7 @@ def read_bytes(path: PathLike) -> bytes:
     if kind is None:
         return data
     try:
-        return _UNPACK[kind](data)
+        return _unpack(kind, data)
     except _damage() as error:
         raise _damaged(path, kind, error) from None
 
@@ -101,46 +102,37 @@ def _damaged(path: PathLike, kind: str, error: BaseException) -> InputError:
     return InputError(path, f"truncated or damaged {kind} archive ({error}); fetch it again")
 
 
-def _unpack_gzip(data: bytes) -> bytes:
-    """By ISA-L, which is faster than zlib, where it is installed and sees nothing wrong."""
-    try:
-        from isal import igzip
-
-        unpack: Callable[[bytes], bytes] = igzip.decompress
-        return unpack(data)
-    except Exception:  # not installed, or an archive that zlib decides about
-        import gzip
-
-        return gzip.decompress(data)
-
-
-def _unpack_bz2(data: bytes) -> bytes:
-    import bz2
-
-    return _unpack_frames(bz2.BZ2Decompressor, data)
-
-
-def _unpack_xz(data: bytes) -> bytes:
-    import lzma
-
-    return _unpack_frames(lzma.LZMADecompressor, data)
+def _unpack(kind: str, data: bytes) -> bytes:
+    """Decompress consecutive frames; the libraries' own functions miss a second frame or a truncated one."""
+    if kind == "gzip":
+        with suppress(Exception):  # ISA-L is faster than zlib, but not installed, or zlib decides about the archive
+            unpacked: bytes = import_module("isal.igzip").decompress(data)
+            return unpacked
+    start, wrong = _decompressor(kind)
+    parts = []
+    while data:
+        frame = start()
+        try:
+            parts.append(frame.decompress(data))
+        except wrong as error:
+            raise ValueError(error) from None
+        if not frame.eof:
+            raise EOFError("the last frame is cut off")
+        data = (frame.unused_data or b"").lstrip(b"\0")  # padding
+    return b"".join(parts)
 
 
-def _unpack_lz4(data: bytes) -> bytes:
-    return _unpack_frames(optional("lz4.frame").LZ4FrameDecompressor, data)
-
-
-def _unpack_zst(data: bytes) -> bytes:
-    if sys.version_info >= (3, 14):
-        zstd = import_module("compression.zstd")
-        start = zstd.ZstdDecompressor
-    else:
-        zstd = optional("zstandard")
-        start = zstd.ZstdDecompressor().decompressobj
-    try:
-        return _unpack_frames(start, data)
-    except zstd.ZstdError as error:
-        raise ValueError(error) from None
+def _decompressor(kind: str) -> tuple[Callable[[], Any], type[Exception]]:
+    """What decompresses one frame, and its own error."""
+    if kind == "gzip":
+        zlib = import_module("zlib")
+        return partial(zlib.decompressobj, 31), zlib.error
+    if kind == "zstd":
+        newer = sys.version_info >= (3, 14)
+        zstd = import_module("compression.zstd") if newer else optional("zstandard")
+        return zstd.ZstdDecompressor if newer else zstd.ZstdDecompressor().decompressobj, zstd.ZstdError
+    module, name = {"bzip2": ("bz2", "BZ2"), "xz": ("lzma", "LZMA"), "lz4": ("lz4.frame", "LZ4Frame")}[kind]
+    return getattr(optional(module), f"{name}Decompressor"), RuntimeError
 
 
 def unzip(path: PathLike, data: bytes, wanted: Callable[[str], bool]) -> dict[str, bytes]:
@@ -156,7 +148,7 @@ def unzip(path: PathLike, data: bytes, wanted: Callable[[str], bool]) -> dict[st
                 continue
             if member.compress_type == ZIP_ZSTD:
                 start = member.header_offset + 30 + sum(struct.unpack_from("<HH", data, member.header_offset + 26))
-                found[member.filename] = _unpack_zst(data[start : start + member.compress_size])
+                found[member.filename] = _unpack("zstd", data[start : start + member.compress_size])
             else:
                 found[member.filename] = archive.read(member)
             if zlib.crc32(found[member.filename]) != member.CRC:
@@ -166,31 +158,12 @@ def unzip(path: PathLike, data: bytes, wanted: Callable[[str], bool]) -> dict[st
     return found
 
 
-def _unpack_frames(start: Callable[[], Any], data: bytes) -> bytes:
-    """Decompress consecutive frames; the libraries' own functions miss a second frame or a truncated one."""
-    parts = []
-    while data:
-        frame = start()
-        parts.append(frame.decompress(data))
-        if not frame.eof:
-            raise EOFError("the last frame is cut off")
-        data = (frame.unused_data or b"").lstrip(b"\0")  # padding
-    return b"".join(parts)
-
-
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bzip2",
     b"\xfd7zXZ\x00": "xz",
     b"\x04\x22\x4d\x18": "lz4",
     b"\x28\xb5\x2f\xfd": "zstd",
-}
-_UNPACK: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": _unpack_gzip,
-    "bzip2": _unpack_bz2,
-    "xz": _unpack_xz,
-    "lz4": _unpack_lz4,
-    "zstd": _unpack_zst,
 }
 _MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}
 

@@ -25,6 +25,7 @@ else:
 
 
 PARQUET = b"PAR1"
+_INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 
 
 def is_frame(thing: object) -> bool:
@@ -56,7 +57,7 @@ def _of_polars(frame: Any) -> Parts:
 
 
 def _polars_cells(series: polars.Series) -> Any:
-    if series.dtype.is_float() or (series.dtype.is_numeric() and not series.null_count()):
+    if series.dtype.is_float() or (str(series.dtype) in _INTEGERS and not series.null_count()):
         return series.to_numpy()
     if series.dtype != polars.String and series.dtype != polars.Categorical:
         return series.to_list()
