@@ -97,7 +97,7 @@ class RunPair:
         topic = np.searchsorted(self.pair.bounds, order, side="right") - 1
         bounds = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(self.topics)))])
         ids = self.start[order], self.length[order], self.codes[order]
-        return Run("", self.text, self.topics, bounds, *ids, scores[order], False, name)
+        return Run("", self.text, self.topics, bounds, *ids, scores[order], name=name)
 
     def labels(self, qrels: Qrels) -> FloatArray:
         """The grade of each document, 0 if it is not judged or its grade is below 0."""
@@ -217,7 +217,7 @@ def _rows_in(run: Run, other: Run) -> IntArray:
     """The row of each document of a run in another run, negative if it is not there."""
     ids = other.start, other.length, other.codes
     rows = DocumentLists(other.path, other.text, other.topics, other.bounds, *ids, np.arange(float(len(other))))
-    indexed = as_qrels(rows, lambda *_: InputError(other.path, "a document occurs twice"))
+    indexed = as_qrels(rows)
     return _numbers_in(run, indexed).astype(np.int64)
 
 

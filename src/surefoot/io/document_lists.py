@@ -58,7 +58,7 @@ class DocumentLists:
     length: npt.NDArray[np.int32]
     codes: npt.NDArray[np.uint64]
     numbers: FloatArray
-    is_trec: bool
+    is_trec: bool = False
 
     def __len__(self) -> int:
         return self.start.size
@@ -120,7 +120,7 @@ class DocumentLists:
         return frame
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Run(DocumentLists):
     """A system's ranking for each topic: score descending, then document id descending by bytes.
 
@@ -171,7 +171,7 @@ class Run(DocumentLists):
         return self._frame(score=self.numbers)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Qrels(DocumentLists):
     """The judged documents of each topic, highest grade first, and a hash table of them for each topic.
 
@@ -214,7 +214,7 @@ class Qrels(DocumentLists):
 
 
 def ranked_lists(
-    path: str, text: bytes, topics: tuple[str, ...], bounds: IntArray, documents: Documents, is_trec: bool
+    path: str, text: bytes, topics: tuple[str, ...], bounds: IntArray, documents: Documents, is_trec: bool = False
 ) -> DocumentLists:
     """The lists with the documents of each topic in ranking order; ``documents`` may be overwritten."""
     documents = _by_number(bounds, documents)

@@ -192,4 +192,4 @@ def _lists(table: Table, name: str, numbers: Sequence[str], rows: IntArray | Non
     sizes = np.bincount(topics.codes, minlength=len(topics.names))
     present = tuple(topic for topic, size in zip(topics.names, sizes.tolist(), strict=True) if size)
     bounds = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])
-    return ranked_lists(name, documents.text, present, bounds, entries, is_trec=False)
+    return ranked_lists(name, documents.text, present, bounds, entries)
