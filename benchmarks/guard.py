@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import medians, show
-from surefoot.guard.guard import Guard
+from surefoot.guard.guard import Guard, fit_second_stage
 from surefoot.guard.pairs import Pair
 from surefoot.guard.runs import apply_guard
-from surefoot.guard.second_stage import fit_second_stage
 from surefoot.io.atomic import write_bytes
 from surefoot.io.trec import read_run
 from surefoot.io.trec_writer import written_run

@@ -20,7 +20,7 @@ from surefoot.learn.bagging import PARTS, BaggedRun
 from surefoot.learn.data import RankingData
 from surefoot.learn.engines.lightgbm import BAGS
 from surefoot.learn.settings import SAFE, Settings
-from surefoot.learn.training_run import TrainingRun
+from surefoot.learn.training import TrainingRun
 
 N_TREES, ROUNDS = 30, 2
 CATBOOST = "CatBoost's YetiRank"

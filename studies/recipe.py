@@ -47,9 +47,8 @@ import numpy as np
 from studies.kept import Arrays, kept
 from studies.objectives import RESAMPLES, SEED
 from studies.splits import FOLDS, Split, names, splits
-from surefoot.guard.guard import FEATURES, Guard, Scale
+from surefoot.guard.guard import FEATURES, Guard, Scale, fit_second_stage
 from surefoot.guard.pairs import Pair
-from surefoot.guard.second_stage import fit_second_stage
 from surefoot.guard.trial import ALPHA, CHOICES, LabelledPair, Trial
 from surefoot.lambdas.metrics import Metric
 from surefoot.learn.bagging import SEED_GAP

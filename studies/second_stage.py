@@ -13,9 +13,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from studies.guard import MEASURE, labelled, written
-from surefoot.guard.guard import FEATURES, Guard
+from surefoot.guard.guard import FEATURES, Guard, fit_second_stage
 from surefoot.guard.runs import RunPair
-from surefoot.guard.second_stage import fit_second_stage
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 

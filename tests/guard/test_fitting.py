@@ -5,9 +5,9 @@ import pytest
 
 from surefoot.errors import SurefootError
 from surefoot.guard.fitting import fit_guard
-from surefoot.guard.guard import FEATURES, Guard, features_of
+from surefoot.guard.guard import FEATURES, Guard, features_of, fit_second_stage
 from surefoot.guard.pairs import Pair
-from surefoot.guard.second_stage import N_TREES, SEEDS, fit_second_stage, trees_of
+from surefoot.guard.second_stage import N_TREES, SEEDS, trees_of
 from surefoot.guard.trial import PEAKS, PRIOR_GAIN, WEIGHTS, Trial, expected_gain, select
 from surefoot.lambdas.metrics import Metric
 
@@ -104,7 +104,7 @@ def test_the_second_stage_equals_lightgbm_and_starts_from_the_candidate():
     booster = lgb.train(
         {"num_leaves": 6, "verbosity": -1, "min_data_in_leaf": 10}, lgb.Dataset(columns.T, labels.astype(float)), 5
     )
-    from surefoot.guard.trees import Forest
+    from surefoot.guard.second_stage import Forest
 
     forest = Forest(tuple(trees_of(booster.model_to_string())))
     assert forest(columns) == pytest.approx(booster.predict(columns.T), abs=1e-12)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from surefoot.errors import InputError, SurefootError
 from surefoot.guard.guard import BLENDS, FEATURES, KINDS, SECOND_STAGE, Guard, Scale, features_of
 from surefoot.guard.pairs import Pair
-from surefoot.guard.trees import Forest, Tree
+from surefoot.guard.second_stage import Forest, Tree
 from surefoot.io.atomic import digest_of
 
 STUMP = Tree((6,), (0.5,), (-1,), (-2,), (-1.0, 2.0))

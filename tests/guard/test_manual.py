@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.guard.guard import Guard, Scale
+from surefoot.guard.guard import Guard, Scale, fit_second_stage
 from surefoot.guard.pairs import Pair
-from surefoot.guard.second_stage import fit_second_stage
 
 MANUAL = Path(__file__).parents[2] / "docs" / "guard.md"
 

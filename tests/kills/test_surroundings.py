@@ -13,13 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from surefoot_lab.tradeoff.store import ModelStore
 
 import surefoot
 from surefoot.cli import main
 from surefoot.errors import SurefootError
 from surefoot.io.atomic import sole_writer
 from surefoot.learn import RankingData, Settings, train
-from surefoot.learn.training import ModelStore, resolve_run
+from surefoot.learn.training import resolve_run
 from tests.learn.small_rankings import BASELINE, TRAINING
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of POSIX")

@@ -12,6 +12,7 @@ import xgboost  # noqa: F401
 from surefoot_lab.datasets import registry as registry_module
 from surefoot_lab.experiments import runner  # noqa: F401
 from surefoot_lab.tradeoff import sweep  # noqa: F401
+from surefoot_lab.tradeoff.store import ModelStore
 
 from surefoot.cli import main
 from surefoot.learn import training
@@ -25,7 +26,7 @@ def victim(folder: str, nth: int, registry: Path, command: list[str]) -> int:
     The last message is how many there were.
     """
     training.train.__kwdefaults__["checkpoint_every"] = 0.0
-    training.ModelStore.__init__.__defaults__ = (0.0,)
+    ModelStore.__init__.__defaults__ = (0.0,)
     registry_module.REGISTRY = registry
     count = 0
 

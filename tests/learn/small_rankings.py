@@ -8,8 +8,7 @@ import numpy as np
 
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
-from surefoot.learn.training import train_run
-from surefoot.learn.training_run import Trained, TrainingRun
+from surefoot.learn.training import Trained, TrainingRun
 
 BASELINE = "feature:0"
 LEAVES = {"num_leaves": 7, "min_child_samples": 5, "seed": 3}
@@ -53,7 +52,7 @@ def checkpointed(chosen, checkpoint=None, resume=False, every=120.0, report=None
                  valid=VALIDATION, **more) -> Trained:  # fmt: skip
     """Train, keeping the checkpoint at the end as ``train`` does not."""
     run = TrainingRun.of(data, baseline, chosen, valid=valid, **more)
-    return train_run(run, report, checkpoint=checkpoint, resume=resume, checkpoint_every=every)
+    return run.train(report, checkpoint=checkpoint, resume=resume, checkpoint_every=every)
 
 
 def trained(kind: str, **more) -> Trained:

@@ -20,8 +20,7 @@ from surefoot.learn.engines.lightgbm import BAGS, fixed_threads
 from surefoot.learn.engines.xgboost import BAGS as XGB_BAGS
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.settings import LARGEST_SEED, SAFE, Settings
-from surefoot.learn.training import resolve_run, train
-from surefoot.learn.training_run import TrainingRun
+from surefoot.learn.training import TrainingRun, resolve_run, train
 from surefoot.learn.validation import Progress, Validation
 from surefoot.scores import FloatArray
 

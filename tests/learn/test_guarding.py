@@ -21,8 +21,7 @@ from surefoot.learn.data import RankingData
 from surefoot.learn.models import Model, load_model
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.settings import SAFE, Settings
-from surefoot.learn.training import resolve_run, train
-from surefoot.learn.training_run import Trained
+from surefoot.learn.training import Trained, resolve_run, train
 from surefoot.learn.validation import Validation
 
 QUERIES, SIZE = 120, 8
@@ -57,7 +56,7 @@ def model(trained: Trained) -> Model:
 def test_the_guard_is_fitted_on_scores_of_queries_that_the_bags_did_not_see(
     data: RankingData, trained: Trained
 ) -> None:
-    from surefoot.guard.second_stage import fit_second_stage
+    from surefoot.guard.guard import fit_second_stage
 
     scores = data.column("1").astype(np.float64)
     expected = fit_second_stage(Pair.of(scores, trained.out_of_bag, data.bounds), data.labels, seed=QUICK.seed)

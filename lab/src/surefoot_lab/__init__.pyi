@@ -23,5 +23,6 @@ from surefoot_lab.tradeoff.files import write_sweep as write_sweep
 from surefoot_lab.tradeoff.models import DataSplit as DataSplit
 from surefoot_lab.tradeoff.search import SearchOptions as SearchOptions
 from surefoot_lab.tradeoff.search import choose_alpha as choose_alpha
+from surefoot_lab.tradeoff.store import ModelStore as ModelStore
 from surefoot_lab.tradeoff.sweep import sweep_alphas as sweep_alphas
 from surefoot_lab.tradeoff.tables import tradeoff_table as tradeoff_table

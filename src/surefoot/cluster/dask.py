@@ -37,7 +37,7 @@ from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.data import RankingData, same_features
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
-from surefoot.learn.training_run import Trained
+from surefoot.learn.training import Trained
 from surefoot.scores import Scores
 
 CONNECT_TIMEOUT = 30

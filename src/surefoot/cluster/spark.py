@@ -29,7 +29,7 @@ from surefoot.errors import SurefootError
 from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
-from surefoot.learn.training_run import Trained
+from surefoot.learn.training import Trained
 from surefoot.scores import Scores
 
 TABLE, SHARD, ROW = "__table", "__shard", "__row"

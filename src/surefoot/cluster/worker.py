@@ -25,8 +25,7 @@ from surefoot.learn.engines import engine_of
 from surefoot.learn.objectives import OBJECTIVES, LambdaMART, register
 from surefoot.learn.objectives.base import Comm
 from surefoot.learn.settings import Settings
-from surefoot.learn.training import engine_message
-from surefoot.learn.training_run import Trained, TrainingRun
+from surefoot.learn.training import Trained, TrainingRun, engine_message
 from surefoot.scores import FloatArray
 
 TIMEOUT = 300

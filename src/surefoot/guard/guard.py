@@ -7,7 +7,7 @@ score for each document to rank by. `Scale` has the units of scores, estimated f
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,49 +18,13 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError, choose
 from surefoot.guard.pairs import Pair, Scored, falling_in_queries, sorted_in_queries
-from surefoot.guard.trees import Forest, Tree
+from surefoot.guard.second_stage import FEATURES, Forest, Scale, Tree, baseline_term, features_of, train_trees
 from surefoot.io.files import parse_json
 
 if TYPE_CHECKING:
     from surefoot.io.document_lists import Run
 
 FORMAT = "surefoot guard 1"
-
-FEATURES = (
-    "score", "gap", "z", "candidate_rank", "baseline_rank", "rank_difference", "baseline_min_max", "lean", "spread",
-    "overlap", "documents",
-)  # fmt: skip
-"""The second stage's features of a document; see `features_of`."""
-
-DECIMALS = 6
-"""Features are rounded to so many decimals, so that trees split alike on machines with another logarithm."""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The units of scores.
-
-    ``spread`` is the standard deviation of the candidate's scores within a query, ``top`` the baseline's highest score
-    above ``floor``, both on average. ``floor`` is the baseline's lowest score, or 0 if that is above 0.
-
-    >>> Scale.of(Pair.of([3.0, 2.0, 0.0], [1.0, 5.0, 3.0]))
-    Scale(spread=1.632993161855452, floor=0.0, top=3.0)
-    """
-
-    spread: float = 1.0
-    floor: float = 0.0
-    top: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not all(np.isfinite(value) for value in asdict(self).values()) or self.spread <= 0 or self.top <= 0:
-            raise SurefootError("the scale of a guard needs finite numbers, spread and top above 0")
-
-    @classmethod
-    def of(cls, pair: Pair) -> Scale:
-        """The scale of these queries."""
-        floor = min(0.0, float(pair.baseline.filled.min()))
-        spread, top = float(pair.candidate.spread.mean()), float((pair.baseline.highest - floor).mean())
-        return cls(spread if spread > 0 else 1.0, floor, top if top > 0 else 1.0)
 
 
 def candidate_only(pair: Pair, weight: float, scale: Scale) -> FloatArray:
@@ -83,14 +47,6 @@ def interpolation(pair: Pair, weight: float, scale: Scale) -> FloatArray:
     return pair.candidate.filled / scale.spread + weight * baseline_term(pair, scale)
 
 
-def baseline_term(pair: Pair, scale: Scale) -> FloatArray:
-    """max(b - floor, 0) / rank, in units of its average for the first document."""
-    above = np.maximum(pair.baseline.filled - scale.floor, 0.0) / scale.top
-    if pair.baseline.is_missing is not None:
-        above = np.where(pair.baseline.is_missing, 0.0, above)
-    return above / pair.baseline.rank
-
-
 BLENDS: dict[str, Callable[[Pair, float, Scale], FloatArray]] = {
     "none": candidate_only,
     "z": z_scores,
@@ -107,30 +63,6 @@ KINDS = (*BLENDS, SECOND_STAGE)
 RENAMED = {"lean": "interpolation", "trees": SECOND_STAGE}
 """Kinds in files of 0.2 by their present names."""
 REMOVED = ("minmax", "ranks", "cap", "fallback")
-
-
-def features_of(pair: Pair, scale: Scale) -> FloatArray:
-    """The eleven features of the second stage (rows) of each document.
-
-    Of the candidate: the score over the usual spread, the gap to the query's first, z in the query, log of the rank.
-    Of the baseline: log of the rank, the difference of the candidate's log rank to it, the score mapped to 0..1,
-    `baseline_term`. Of the query: its spread over the usual, the overlap of the first ten, log of the number of
-    documents.
-    """
-    candidate, baseline = pair.candidate, pair.baseline
-    features = np.empty((len(FEATURES), candidate.scores.size))
-    np.divide(candidate.filled, scale.spread, out=features[0])
-    np.subtract(candidate.to_rows(candidate.highest / scale.spread), features[0], out=features[1])
-    features[2] = candidate.z
-    features[3], features[4] = candidate.rank, baseline.rank
-    np.log(features[3:5], out=features[3:5])
-    np.subtract(features[3], features[4], out=features[5])
-    features[6] = baseline.min_max
-    features[7] = baseline_term(pair, scale)
-    features[8] = candidate.to_rows(candidate.spread / scale.spread)
-    features[9] = candidate.to_rows(pair.overlap)
-    features[10] = candidate.to_rows(np.log(candidate.sizes))
-    return features.round(DECIMALS)
 
 
 @dataclass(frozen=True)
@@ -329,3 +261,26 @@ class Guard:
         if digest != digest_of(json.dumps(content, sort_keys=True), 8):
             raise InputError(path, "was changed after it was fitted, so its certificate no longer holds; fit it again")
         return guard
+
+
+def fit_second_stage(pair: Pair, labels: npt.ArrayLike, *, seed: int = 0, features: Sequence[str] = FEATURES) -> Guard:
+    """Train the second stage by U-CRO, for NDCG, and average several seeds.
+
+    Parameters
+    ----------
+    pair
+        Both rankers' scores of documents of queries that the candidate was not trained on.
+    labels
+        The relevance of each document, 0 or more.
+    seed
+        Random seed of the documents and features that each tree sees.
+    features
+        The features of `FEATURES` that splits may use.
+
+    Returns
+    -------
+    Guard
+        Its kind is ``second-stage``.
+    """
+    scale, trees = train_trees(pair, labels, seed, features)
+    return Guard(SECOND_STAGE, scale=scale, trees=trees)

@@ -1,13 +1,16 @@
-"""The second stage: small trees that learn where to correct a candidate, on queries that it was not trained on.
+"""The second stage: small trees that correct a candidate, over features of the two rankings.
 
 U-CRO weighs queries that lose against the baseline. While a ranker is trained, hardly any do, because the ranker fits
 its training queries well; many new queries lose. So the trees are trained on the candidate's scores of new queries,
-and start from these scores.
+and start from these scores. Trees are kept as plain numbers and evaluated by numpy; only training needs LightGBM.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,12 +18,7 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.guard.guard import FEATURES, SECOND_STAGE, Guard, Scale, features_of
 from surefoot.guard.pairs import Pair
-from surefoot.guard.trees import Tree
-from surefoot.lambdas import PairLoop
-from surefoot.lambdas.gradients import LambdaGradients, Singles, by_line
-from surefoot.lambdas.metrics import Metric
 
 ALPHA = 2.0
 N_TREES = 20
@@ -32,26 +30,190 @@ PARAMS = {
 FEWEST_QUERIES = 100
 """With fewer queries, guards of one parameter do better."""
 
+FEATURES = (
+    "score", "gap", "z", "candidate_rank", "baseline_rank", "rank_difference", "baseline_min_max", "lean", "spread",
+    "overlap", "documents",
+)  # fmt: skip
+"""The second stage's features of a document; see `features_of`."""
 
-def fit_second_stage(pair: Pair, labels: npt.ArrayLike, *, seed: int = 0, features: Sequence[str] = FEATURES) -> Guard:
-    """Train the second stage by U-CRO, for NDCG, and average several seeds.
+DECIMALS = 6
+"""Features are rounded to so many decimals, so that trees split alike on machines with another logarithm."""
 
-    Parameters
-    ----------
-    pair
-        Both rankers' scores of documents of queries that the candidate was not trained on.
-    labels
-        The relevance of each document, 0 or more.
-    seed
-        Random seed of the documents and features that each tree sees.
-    features
-        The features of `FEATURES` that splits may use.
+MOST_SPLITS = 8
+"""The outcomes of a tree's splits are the bits of one byte."""
 
-    Returns
-    -------
-    Guard
-        Its kind is ``second-stage``.
+NEVER = (0, np.inf)
+"""A split that no document passes to the right; it fills up trees with fewer splits."""
+
+AT_ONCE = 1 << 9
+"""Documents whose splits fit into the processor's cache."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The units of scores.
+
+    ``spread`` is the standard deviation of the candidate's scores within a query, ``top`` the baseline's highest score
+    above ``floor``, both on average. ``floor`` is the baseline's lowest score, or 0 if that is above 0.
+
+    >>> Scale.of(Pair.of([3.0, 2.0, 0.0], [1.0, 5.0, 3.0]))
+    Scale(spread=1.632993161855452, floor=0.0, top=3.0)
     """
+
+    spread: float = 1.0
+    floor: float = 0.0
+    top: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not all(np.isfinite(value) for value in asdict(self).values()) or self.spread <= 0 or self.top <= 0:
+            raise SurefootError("the scale of a guard needs finite numbers, spread and top above 0")
+
+    @classmethod
+    def of(cls, pair: Pair) -> Scale:
+        """The scale of these queries."""
+        floor = min(0.0, float(pair.baseline.filled.min()))
+        spread, top = float(pair.candidate.spread.mean()), float((pair.baseline.highest - floor).mean())
+        return cls(spread if spread > 0 else 1.0, floor, top if top > 0 else 1.0)
+
+
+def baseline_term(pair: Pair, scale: Scale) -> FloatArray:
+    """max(b - floor, 0) / rank, in units of its average for the first document."""
+    above = np.maximum(pair.baseline.filled - scale.floor, 0.0) / scale.top
+    if pair.baseline.is_missing is not None:
+        above = np.where(pair.baseline.is_missing, 0.0, above)
+    return above / pair.baseline.rank
+
+
+def features_of(pair: Pair, scale: Scale) -> FloatArray:
+    """The eleven features of the second stage (rows) of each document.
+
+    Of the candidate: the score over the usual spread, the gap to the query's first, z in the query, log of the rank.
+    Of the baseline: log of the rank, the difference of the candidate's log rank to it, the score mapped to 0..1,
+    `baseline_term`. Of the query: its spread over the usual, the overlap of the first ten, log of the number of
+    documents.
+    """
+    candidate, baseline = pair.candidate, pair.baseline
+    features = np.empty((len(FEATURES), candidate.scores.size))
+    np.divide(candidate.filled, scale.spread, out=features[0])
+    np.subtract(candidate.to_rows(candidate.highest / scale.spread), features[0], out=features[1])
+    features[2] = candidate.z
+    features[3], features[4] = candidate.rank, baseline.rank
+    np.log(features[3:5], out=features[3:5])
+    np.subtract(features[3], features[4], out=features[5])
+    features[6] = baseline.min_max
+    features[7] = baseline_term(pair, scale)
+    features[8] = candidate.to_rows(candidate.spread / scale.spread)
+    features[9] = candidate.to_rows(pair.overlap)
+    features[10] = candidate.to_rows(np.log(candidate.sizes))
+    return features.round(DECIMALS)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree: at node i go to ``left[i]`` if the feature is at most the threshold, else to ``right[i]``.
+
+    Node 0 is the root; a child below 0 is leaf -child - 1.
+    """
+
+    feature: tuple[int, ...]
+    threshold: tuple[float, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    value: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        splits = len(self.feature)
+        children = [*self.left, *self.right]
+        if not (splits == len(self.threshold) == len(self.left) == len(self.right) == len(self.value) - 1):
+            raise SurefootError("a tree needs a feature, a threshold and two children a split, and one leaf more")
+        if splits > MOST_SPLITS:
+            raise SurefootError(f"a tree has at most {MOST_SPLITS} splits; got {splits}")
+        # Each leaf and each node but the root has one parent, which comes before it: so every walk ends.
+        if splits and sorted(children) != [*range(-splits - 1, 0), *range(1, splits)]:
+            raise SurefootError("each node of a tree but the root must be the child of one other")
+        if any(0 <= child <= node for sides in (self.left, self.right) for node, child in enumerate(sides)):
+            raise SurefootError("a node of a tree must come after its parent")
+        if not np.isfinite([*self.threshold, *self.value]).all():
+            raise SurefootError("thresholds and leaves of a tree must be finite numbers")
+
+    def leaf(self, outcomes: int) -> float:
+        """The value of the leaf that is reached if bit i of ``outcomes`` is 1 where split i goes to the right."""
+        node = 0 if self.feature else -1
+        while node >= 0:
+            node = (self.right if outcomes >> node & 1 else self.left)[node]
+        return self.value[-node - 1]
+
+    def scaled(self, factor: float) -> Tree:
+        """The tree with its leaves multiplied by a factor."""
+        return replace(self, value=tuple(value * factor for value in self.value))
+
+    @classmethod
+    def from_json(cls, found: Any, features: int) -> Tree:
+        """A tree from its JSON, over this number of features."""
+        if not isinstance(found, Mapping) or set(found) != set(cls.__dataclass_fields__):
+            raise SurefootError(f"a tree has the fields {', '.join(cls.__dataclass_fields__)}")
+        for name, values in found.items():
+            kinds = (int, float) if name in ("threshold", "value") else (int,)
+            if not isinstance(values, list) or any(type(value) not in kinds for value in values):
+                raise SurefootError(f"a tree's {name} must be a list of numbers")
+        if any(not 0 <= feature < features for feature in found["feature"]):
+            raise SurefootError(f"a tree's features are numbered 0 to {features - 1}")
+        return cls(**{name: tuple(values) for name, values in found.items()})
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The sum of trees, evaluated without a branch: all splits at once, then a table of leaves by their outcomes.
+
+    >>> stump = Tree((0,), (0.5,), (-1,), (-2,), (1.0, 3.0))
+    >>> Forest((stump, stump))(np.array([[0.2, 0.9]]))
+    array([2., 6.])
+    """
+
+    trees: tuple[Tree, ...]
+
+    @cached_property
+    def _arrays(self) -> tuple[Any, Any, Any, FloatArray, Any]:
+        """The distinct splits (features, thresholds), those of each tree, leaves by tree and outcomes, their offsets.
+
+        Trees of one training share most of their splits, so each distinct split is evaluated once.
+        """
+        splits = max((len(tree.feature) for tree in self.trees), default=0)
+        numbers: dict[tuple[int, float], int] = {}
+        of_tree = np.zeros((splits, len(self.trees)), np.intp)
+        table = np.empty((len(self.trees), 1 << splits))
+        for column, tree in enumerate(self.trees):
+            own = zip(tree.feature, tree.threshold, strict=True)
+            for row, split in enumerate(itertools.islice(itertools.chain(own, itertools.repeat(NEVER)), splits)):
+                of_tree[row, column] = numbers.setdefault(split, len(numbers))
+            table[column] = [tree.leaf(outcomes) for outcomes in range(table.shape[1])]
+        features = np.array([feature for feature, _ in numbers], np.intp)
+        thresholds = np.array([[threshold] for _, threshold in numbers]).reshape(-1, 1)
+        begin = (np.arange(len(self.trees)) << splits)[:, np.newaxis]
+        return features, thresholds, of_tree, table.ravel(), begin
+
+    def __call__(self, features: FloatArray) -> FloatArray:
+        """The sum of the trees for each column of features (features × documents)."""
+        documents = features.shape[1]
+        if documents <= AT_ONCE:
+            return self._sum(features)
+        parts = (features[:, begin : begin + AT_ONCE] for begin in range(0, documents, AT_ONCE))
+        return np.concatenate([self._sum(part) for part in parts])
+
+    def _sum(self, features: FloatArray) -> FloatArray:
+        of_split, thresholds, of_tree, table, begin = self._arrays
+        outcomes = np.zeros((len(self.trees), features.shape[1]), np.uint8)
+        is_right = (features.take(of_split, axis=0) > thresholds).view(np.uint8)
+        for right in is_right.take(of_tree, axis=0)[::-1]:
+            outcomes += outcomes
+            outcomes += right
+        return np.asarray(table.take(begin + outcomes, mode="clip").sum(axis=0))
+
+
+def train_trees(
+    pair: Pair, labels: npt.ArrayLike, seed: int = 0, features: Sequence[str] = FEATURES
+) -> tuple[Scale, tuple[Tree, ...]]:
+    """Train by U-CRO, for NDCG, and average several seeds; the parameters are those of `fit_second_stage`."""
     try:
         import lightgbm as lgb
     except ModuleNotFoundError:
@@ -69,17 +231,21 @@ def fit_second_stage(pair: Pair, labels: npt.ArrayLike, *, seed: int = 0, featur
     for draw in range(SEEDS):
         booster = lgb.train({**PARAMS, "seed": seed * SEEDS + draw, "objective": objective}, data, N_TREES)
         trees += trees_of(booster.model_to_string())
-    return Guard(SECOND_STAGE, scale=scale, trees=tuple(trees)).at_strength(1 / SEEDS)
+    return scale, tuple(tree.scaled(1 / SEEDS) for tree in trees)
 
 
 def _ucro(pair: Pair, labels: npt.NDArray[np.float32]) -> Any:
     """The objective for LightGBM: from scores to gradients and hessians."""
+    from surefoot.lambdas import PairLoop
+    from surefoot.lambdas.gradients import LambdaGradients, by_line
+    from surefoot.lambdas.metrics import Metric
+
     loop = PairLoop()
     metric = Metric(ideal=loop.truncation).bind(labels, pair.bounds)
     lambdas = LambdaGradients(metric, loop, n_jobs=1)
     baseline = metric(np.maximum(pair.baseline.falling(), 0.0))  # documents that it did not return rank last
 
-    def objective(scores: FloatArray, _: Any) -> tuple[Singles, Singles]:
+    def objective(scores: FloatArray, _: Any) -> tuple[Any, Any]:
         d = lambdas.rank(scores) - baseline
         return lambdas.gradients(by_line(ALPHA, d, -d))
 

@@ -17,9 +17,8 @@ import numpy.typing as npt
 from surefoot._seeds import generator
 from surefoot._typing import BoolArray, FloatArray, IntArray, Progress
 from surefoot.errors import counted
-from surefoot.guard.guard import SECOND_STAGE, Guard
+from surefoot.guard.guard import SECOND_STAGE, Guard, fit_second_stage
 from surefoot.guard.pairs import Pair
-from surefoot.guard.second_stage import fit_second_stage
 from surefoot.risk.values import Linear
 
 ALPHA = 0.5

@@ -8,4 +8,4 @@ from surefoot._lazy import attach
 # It must be set before the first of those libraries is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-__getattr__, __dir__ = attach(__name__)
+__getattr__, __dir__ = attach(__name__, moved=True)

@@ -9,7 +9,7 @@ from surefoot.learn.data import RankingData as RankingData
 from surefoot.learn.data import same_features as same_features
 from surefoot.learn.export import export_model as export_model
 from surefoot.learn.letor import read_letor as read_letor
-from surefoot.learn.letor_writer import write_letor as write_letor
+from surefoot.learn.letor import write_letor as write_letor
 from surefoot.learn.models import Model as Model
 from surefoot.learn.models import load_model as load_model
 from surefoot.learn.objectives import OBJECTIVES as OBJECTIVES
@@ -20,7 +20,6 @@ from surefoot.learn.scorers import risk_scorer as risk_scorer
 from surefoot.learn.settings import SAFE as SAFE
 from surefoot.learn.settings import PairOptions as PairOptions
 from surefoot.learn.settings import Settings as Settings
-from surefoot.learn.training import ModelStore as ModelStore
+from surefoot.learn.training import Trained as Trained
+from surefoot.learn.training import TrainingRun as TrainingRun
 from surefoot.learn.training import train as train
-from surefoot.learn.training_run import Trained as Trained
-from surefoot.learn.training_run import TrainingRun as TrainingRun

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,13 +25,13 @@ from surefoot.guard.second_stage import FEWEST_QUERIES
 from surefoot.guard.trial import ALPHA, CHOSEN, LabelledPair, Trial
 from surefoot.learn.baseline import Baselines, baselines_of, feature_form, form_scores, guard_scores
 from surefoot.learn.boosting import as_weight
-from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage, request_key
+from surefoot.learn.checkpoint import Checkpoint, Stage, request_of
 from surefoot.learn.data import Ints, RankingData, concat
 from surefoot.learn.engines import Engine, engine_of
-from surefoot.learn.models import Model
+from surefoot.learn.models import Model, card_of
 from surefoot.learn.objectives.base import Local
 from surefoot.learn.settings import LARGEST_SEED, Settings
-from surefoot.learn.training_run import Inputs, Trained, TrainingRun, card_of, request_of
+from surefoot.learn.training import Inputs, Run, Trained, TrainingRun
 from surefoot.learn.validation import History, Progress, Report, Validation
 
 PARTS = 4
@@ -121,7 +120,7 @@ class Guarding:
 
 
 @dataclass(eq=False)
-class BaggedRun:
+class BaggedRun(Run):
     """A training of several bags, resolved once; see `BaggedRun.of`.
 
     ``part_of_query`` is the part of each query of ``data``, which are all queries, for training and validation.
@@ -132,11 +131,9 @@ class BaggedRun:
     baselines: Baselines
     part_of_query: Ints
     engine: Engine
+    inputs: Inputs
     guarding: Guarding | None = None
     weight: Any = None
-    init_model: Any = None
-    callbacks: Sequence[Any] = ()
-    categorical_feature: Any = "auto"
 
     @classmethod
     def of(cls, data: RankingData, baseline: Any = None, settings: Settings | None = None, **more: Any) -> BaggedRun:
@@ -169,8 +166,7 @@ class BaggedRun:
         part_of_query = generator(settings.seed).permutation(np.arange(len(data)) % parts)
         guarding = None if settings.guard is None else Guarding.of(settings, data, baseline, baselines)
         run = cls(
-            settings, data, baselines, part_of_query, engine_of(settings.model_engine), guarding, weight,
-            inputs.init_model, inputs.callbacks, inputs.categorical_feature,
+            settings, data, baselines, part_of_query, engine_of(settings.model_engine), inputs, guarding, weight
         )  # fmt: skip
         run.engine.validate_params(run.engine.params(run.bag_settings(0)))
         return run
@@ -178,24 +174,11 @@ class BaggedRun:
     @cached_property
     def request(self) -> dict[str, Any]:
         """Everything that the model depends on, as JSON keeps it."""
-        return request_of(self.settings, self.engine, self.data, self.baselines, self.weight, self)
+        return request_of(self.settings, self.engine, self.data, self.baselines, self.weight, self.inputs)
 
-    @property
-    def key(self) -> str:
-        """A hash of the request."""
-        return request_key(self.request)
-
-    def train(
-        self,
-        report: Report | None = None,
-        *,
-        checkpoint: Path | None = None,
-        resume: bool = False,
-        checkpoint_every: float = EVERY,
-    ) -> Trained:
-        """Train all bags and average them; a checkpoint works as in `TrainingRun.train`."""
-        saved = Checkpoint.begin(checkpoint, self.request if checkpoint else {}, checkpoint_every, resume)
-        bags = list(self._bags(saved, report))
+    def train_from(self, checkpoint: Checkpoint, report: Report | None = None) -> Trained:
+        """Train all bags and average them."""
+        bags = list(self._bags(checkpoint, report))
         model = Model(
             self.settings.model_engine,
             self.engine.average([bag.model for bag in bags]),
@@ -262,9 +245,9 @@ class BaggedRun:
             valid=valid,
             valid_baseline=self.baselines.select(self.data, held_out),
             sample_weight=None if self.weight is None else self.weight[self.data.rows(seen)],
-            init_model=self.init_model,
-            callbacks=self.callbacks,
-            categorical_feature=self.categorical_feature,
+            init_model=self.inputs.init_model,
+            callbacks=self.inputs.callbacks,
+            categorical_feature=self.inputs.categorical_feature,
         )
         return run, valid
 

@@ -11,15 +11,22 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._version import __version__
 from surefoot.errors import InputError
 from surefoot.io.atomic import digest_of, remove, write_text
 from surefoot.io.files import parse_json
 from surefoot.results import plain
+
+if TYPE_CHECKING:
+    from surefoot.learn.baseline import Baselines
+    from surefoot.learn.data import RankingData
+    from surefoot.learn.engines import Engine
+    from surefoot.learn.settings import Settings
 
 Request = Mapping[str, Any]
 KEY_SIZE = 12
@@ -66,6 +73,21 @@ def refuse_other_request(path: object, stored: Request, expected: Request, advic
     other = [name for name in sorted({*expected, *stored}) if expected.get(name) != stored.get(name)]
     if other:
         raise InputError(path, f"belongs to a training with another {', '.join(other)}; {advice}")
+
+
+def request_of(
+    settings: Settings, engine: Engine, data: RankingData, baselines: Baselines, weight: Any, inputs: Any
+) -> dict[str, Any]:
+    """Everything that any training depends on, as JSON keeps it; ``inputs`` has the engine's own."""
+    return normalise_request({
+        **settings.identity(),
+        "version": [__version__, engine.version],
+        "training data": data.fingerprint,
+        "baseline": baselines.fingerprint,
+        "weight": None if weight is None else array_key(weight),
+        "init_model": inputs.init_model is not None,
+        "categorical_feature": str(inputs.categorical_feature),
+    })  # fmt: skip
 
 
 @dataclass(frozen=True)

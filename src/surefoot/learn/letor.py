@@ -6,9 +6,10 @@ the second writes each value directly to its cell, also if the lines of a query 
 
 from __future__ import annotations
 
+import gzip
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,8 +20,10 @@ import numpy.typing as npt
 from surefoot._process import default_workers, uses_threads
 from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
+from surefoot.io.atomic import write_bytes
 from surefoot.io.files import BYTE_ORDER_MARK, line_number, read_bytes
 from surefoot.io.ids import COLLIDING, Tokens
+from surefoot.io.trec_writer import document_ids
 from surefoot.learn.data import RankingData, concat, same_features
 from surefoot.native import kernel
 
@@ -358,3 +361,38 @@ def _number(word: bytes) -> float:
         return float(word) if b"_" not in word else math.nan
     except ValueError:
         return math.nan
+
+
+def write_letor(data: RankingData, path: PathLike) -> None:
+    r"""Write ranking data as LETOR text, which `surefoot train`, LightGBM, XGBoost and RankLib read.
+
+    Parameters
+    ----------
+    data
+        The data. Features are numbered from 1, as the format requires; zeros are left out, missing values (NaN) are
+        written as ``nan``.
+    path
+        The file to write; packed if its name ends in ``.gz``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from surefoot import read_letor
+    >>> from surefoot.learn import RankingData
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "train.txt")
+    >>> write_letor(RankingData.of([[0.5, 0.0], [1.0, 2.0]], [1, 0], qid=["q", "q"], documents=["d1", "d2"]), file)
+    >>> print(file.read_text(), end="")
+    1 qid:q 1:0.5 #docid = d1
+    0 qid:q 1:1 2:2 #docid = d2
+    """
+    text = "".join(_written(data)).encode("utf-8")
+    write_bytes(path, gzip.compress(text, 6, mtime=0) if str(path).endswith(".gz") else text)
+
+
+def _written(data: RankingData) -> Iterator[str]:
+    documents, first = document_ids(data), max(data.first_feature, 1)
+    for row, (label, query) in enumerate(zip(data.labels.tolist(), data.query_of_row.tolist(), strict=True)):
+        values = data.features[row : row + 1]
+        filled = np.ravel(values if isinstance(values, np.ndarray) else values.toarray())
+        cells = [f"{first + column}:{filled[column]:.9g}" for column in np.flatnonzero(filled).tolist()]
+        yield " ".join([f"{label:g} qid:{data.queries[query]}", *cells, f"#docid = {documents[row]}\n"])

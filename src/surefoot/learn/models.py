@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import PathLike
+from surefoot._version import __version__
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import parse_json
@@ -32,6 +34,11 @@ from surefoot.learn.settings import Settings
 from surefoot.results import plain
 from surefoot.scores import FloatArray
 
+if TYPE_CHECKING:
+    from surefoot.learn.baseline import Baselines
+    from surefoot.learn.engines import Engine
+    from surefoot.learn.validation import History
+
 CARD, GUARD = "card.json", "guard.json"
 NEEDS_QUERIES = "the model is guarded by its baseline's ranking, so it must know which documents are of one query"
 INTERPOLATION = "interpolation"
@@ -40,6 +47,33 @@ UNGUARDED = "These trees are of a guarded model and rank without its guard: use 
 """The first line of a guarded model's trees, so that engines refuse the file."""
 
 __all__ = ["CARD", "Model", "load_model"]
+
+
+def card_of(
+    settings: Settings, engine: Engine, data: RankingData, baselines: Baselines, histories: Sequence[History]
+) -> dict[str, Any]:
+    """The card of a model: its settings, baselines, history and data."""
+    return {
+        "surefoot": __version__,
+        "python": platform.python_version(),
+        "engine": {"name": settings.model_engine, "version": engine.version},
+        "settings": settings.identity(),
+        "baselines": list(baselines.names),
+        "notes": list(baselines.notes),
+        "metric": str(settings.reported_metric),
+        "trees": sum(history.best_trees for history in histories),
+        "best_iteration": histories[0].best_iteration,
+        "stopped_on": histories[0].stop_on,
+        "data": {
+            "source": data.source,
+            "fingerprint": data.fingerprint,
+            "queries": len(data),
+            "documents": int(data.labels.size),
+            "features": int(data.features.shape[1]),
+            "first_feature": data.first_feature,
+            "feature_names": data.feature_names,
+        },
+    }
 
 
 class Blend(Protocol):

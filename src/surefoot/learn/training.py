@@ -1,46 +1,295 @@
-"""Training a ranker: data and settings in, a model with its card out. All ways to train go through this module.
+"""Training a ranker: data and settings in, a model with its card out.
 
-A `ModelStore` keeps trainings in a folder. A complete one is not trained again, and a stopped one goes on. The key of a
-training is a hash of its request: settings, data, baselines, versions::
-
-    store = ModelStore("models")
-    run = resolve_run(data, "feature:25", Settings(alpha=2), valid=valid)
-    trained = store.get_or_train(run)                    # models/<key>/
-    trained = store.get_or_train(run, name="alpha-2")    # models/alpha-2/; refused if it holds another training
-
-Each training has a folder of its own with ``request.json``, ``history.csv``, the model and its card, and a checkpoint
-while it runs. All files are written atomically, and the card last, so that a folder with a card is complete.
+A training is resolved once, to a `TrainingRun` or, for several bags, to a `BaggedRun` of `surefoot.learn.bagging`:
+baselines, validation, objective. A single training, each bag, and every worker of a cluster run this code.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
-from surefoot.errors import InputError, SurefootError
-from surefoot.io.atomic import remove, sole_writer, write_text
-from surefoot.io.files import parse_json
-from surefoot.learn.baseline import Missing
-from surefoot.learn.checkpoint import EVERY, refuse_other_request
-from surefoot.learn.data import RankingData
-from surefoot.learn.models import CARD, load_model
+import numpy as np
+
+from surefoot.errors import SurefootError
+from surefoot.io.atomic import remove, sole_writer
+from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
+from surefoot.learn.boosting import LabelRegression, RiskObjective
+from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage, request_key, request_of
+from surefoot.learn.data import RankingData, same_features
+from surefoot.learn.engines import Engine, engine_of
+from surefoot.learn.models import CARD, Model, card_of
+from surefoot.learn.objectives.base import Comm, Local
+from surefoot.learn.query_features import with_query_feature
 from surefoot.learn.settings import Settings
-from surefoot.learn.training_run import Trained, TrainingRun
-from surefoot.learn.validation import Report
+from surefoot.learn.validation import History, Measures, Report, Validation, validate_stopping
+from surefoot.scores import FloatArray
 
-if TYPE_CHECKING:
-    from surefoot.learn.bagging import BaggedRun
+CHECKPOINT = "checkpoint.json"
 
-CHECKPOINT, REQUEST, HISTORY = "checkpoint.json", "request.json", "history.csv"
 
-Run: TypeAlias = "TrainingRun | BaggedRun"
-"""A training of one model, or of several bags."""
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained model and its history.
+
+    Parameters
+    ----------
+    model : Model
+        The model of the best iteration.
+    history : list of dict
+        The measures after each iteration, on the validation queries or, without any, on the training queries; with
+        several bags, those of the first.
+    best_iteration : int
+        The iteration that was kept, counted from 1.
+    out_of_bag : array, optional
+        With several bags, the score of each document, first of the training and then of the validation queries, by
+        the bags that did not see its query.
+
+    Examples
+    --------
+    >>> Trained(Model("lightgbm", "", {}), [{"mean": 0.5, "trees": 1}], 1).best_iteration
+    1
+    """
+
+    model: Model
+    history: list[dict[str, float]]
+    best_iteration: int
+    out_of_bag: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The inputs of a training; `train` describes them."""
+
+    data: RankingData
+    baseline: Any
+    settings: Settings
+    valid: RankingData | None = None
+    valid_baseline: Any = None
+    sample_weight: Any = None
+    init_model: Any = None
+    callbacks: Sequence[Callable[[Any], None]] = ()
+    categorical_feature: Any = "auto"
+    missing: Missing = "error"
+
+    @classmethod
+    def of(cls, data: RankingData, baseline: Any = None, settings: Settings | None = None, **more: Any) -> Inputs:
+        """The inputs, with default settings if there are none."""
+        return cls(data, baseline, settings or Settings(), **more)
+
+    def with_max_label(self, comm: Comm) -> Inputs:
+        """The same inputs with the scale of ERR in the settings: that of the training data, on all workers."""
+        settings = self.settings
+        if "err" not in (settings.metric, settings.risk_metric) or settings.max_label is not None:
+            return self
+        (highest,) = comm.max(np.array([self.data.labels.max(initial=0)], np.float64))
+        return replace(self, settings=replace(settings, max_label=int(highest)))
+
+    def aligned(self) -> tuple[RankingData, RankingData | None]:
+        """Training and validation data, both with the features of both; data with named features stay as they are."""
+        if self.valid is None or self.data.feature_names or self.valid.feature_names:
+            return self.data, self.valid
+        data, valid = same_features([self.data, self.valid])
+        return data, valid
+
+    def valid_baselines(self, valid: RankingData) -> Baselines:
+        """The baselines of the validation data."""
+        return baselines_of(baseline_for("validation", self.valid_baseline, self.baseline), valid, self.missing)
+
+    def objective(self, data: RankingData, comm: Comm) -> RiskObjective:
+        """The objective, bound to the training data."""
+        settings = self.settings
+        kind = LabelRegression if settings.learner == "regression-trees" else RiskObjective
+        objective = kind(
+            settings.objective,
+            settings.alpha,
+            baselines_of(self.baseline, data, self.missing).combine(settings.virtual_baseline),
+            pairs=settings,
+            n_jobs=settings.n_jobs,
+            comm=comm,
+            **settings.objective_options,
+        )
+        objective.bind(data, self.sample_weight)
+        if self.valid is None:
+            objective.report_by(settings.reported_metric.bind(data.labels, data.bounds, settings.empty))
+        return objective
+
+
+class Run(ABC):
+    """A training that is ready to begin: of one model, or of several bags."""
+
+    settings: Settings
+    engine: Engine
+
+    @property
+    @abstractmethod
+    def request(self) -> dict[str, Any]:
+        """Everything that the model depends on, as JSON keeps it."""
+
+    @abstractmethod
+    def train_from(self, checkpoint: Checkpoint, report: Report | None = None) -> Trained:
+        """Train the model, from the state of a checkpoint on."""
+
+    @property
+    def key(self) -> str:
+        """A hash of the request."""
+        return request_key(self.request)
+
+    def train(
+        self,
+        report: Report | None = None,
+        *,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        checkpoint_every: float = EVERY,
+    ) -> Trained:
+        """Train the model; an error of the engine is raised as one line.
+
+        With ``checkpoint`` a killed training can be resumed to the same model; the caller owns the file.
+        """
+        request = self.request if checkpoint else {}
+        try:
+            return self.train_from(Checkpoint.begin(checkpoint, request, checkpoint_every, resume), report)
+        except self.engine.error as error:
+            raise SurefootError(f"{self.settings.model_engine}: {engine_message(error)}") from None
+
+
+@dataclass(eq=False)
+class TrainingRun(Run):
+    """A training with everything that it needs; see `TrainingRun.of`."""
+
+    settings: Settings
+    data: RankingData
+    objective: RiskObjective
+    validation: Validation | None
+    engine: Engine
+    params: Mapping[str, Any]
+    inputs: Inputs
+    history: History = field(default_factory=lambda: History(0))
+    checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None, {}))
+    shared: dict[str, Any] = field(default_factory=dict)
+    """The engine's own data sets, for further trainings with the same data."""
+    _text: Callable[[int], str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        data: RankingData,
+        baseline: Any = None,
+        settings: Settings | None = None,
+        *,
+        comm: Comm | None = None,
+        **more: Any,
+    ) -> TrainingRun:
+        """Resolve a request.
+
+        Parameters
+        ----------
+        data, baseline, settings, **more
+            The inputs, as in `train`.
+        comm : Comm, optional
+            On a cluster, how the worker sums over all queries. If validation fails on one worker, all workers abort.
+
+        Returns
+        -------
+        TrainingRun
+
+        Examples
+        --------
+        >>> data = RankingData.of([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1], qid=[1, 1, 2, 2])
+        >>> run = TrainingRun.of(data, "feature:0", Settings(n_estimators=3, min_child_samples=1))
+        >>> run.train().best_iteration
+        3
+        """
+        comm = comm or Local()
+        inputs = Inputs.of(data, baseline, settings, **more).with_max_label(comm)
+        settings = inputs.settings
+        if settings.n_bags > 1:
+            raise SurefootError("a TrainingRun is of one model; resolve_run takes several bags")
+        with comm.raise_together():
+            engine = engine_of(settings.model_engine)
+            params = engine.validate_params(engine.params(settings))
+            validate_stopping(settings, inputs.valid is not None)
+            data, valid = inputs.aligned()
+            objective = inputs.objective(data, comm)
+            parts = None if valid is None else Validation.parts(settings, valid, inputs.valid_baselines(valid))
+            if settings.query_feature is not None:
+                data = with_query_feature(data, settings.query_feature)
+                if parts is not None:
+                    parts = (with_query_feature(parts[0], settings.query_feature), *parts[1:])
+        validation = None if parts is None else Validation(*parts, comm)
+        return cls(
+            settings, data, objective, validation, engine, params, inputs, History.of(settings, validation)
+        )  # fmt: skip
+
+    @cached_property
+    def request(self) -> dict[str, Any]:
+        """Everything that the model depends on, as JSON keeps it."""
+        validation = self.validation
+        return {
+            **request_of(
+                self.settings, self.engine, self.data, self.objective.baseline, self.objective.weight, self.inputs
+            ),
+            "validation data": None if validation is None else validation.data.fingerprint,
+            "validation baseline": None if validation is None else validation.baselines.fingerprint,
+        }
+
+    def train_from(self, checkpoint: Checkpoint, report: Report | None = None) -> Trained:
+        """Train the model, from the state of a checkpoint on."""
+        self.checkpoint = checkpoint
+        self.history = History.of(self.settings, self.validation, report)
+        self.objective.objective.state = {}
+        text = self.boost()
+        card = card_of(self.settings, self.engine, self.data, self.objective.baseline, [self.history])
+        model = Model(self.settings.model_engine, text, card)
+        if self.validation is not None:
+            card["validation"] = self.validation(model.predict(self.validation.data))
+        return Trained(model, self.history.complete(), self.history.best_iteration)
+
+    def boost(self) -> str:
+        """Run the engine; an interrupt saves a checkpoint."""
+        try:
+            text = self.engine.train(self)
+        except KeyboardInterrupt:
+            self._save()
+            raise
+        self.history.complete()
+        return text
+
+    def resume(self, random: bool) -> str:
+        """Restore the history and the estimates of the checkpoint, and return its model; empty if there is none.
+
+        A random training goes on from the last iteration at which the RNG was reseeded, so the model may have more
+        trees.
+        """
+        saved = self.checkpoint.current
+        self.history.resume(saved.history, random)
+        self.objective.objective.state = saved.state
+        return saved.model
+
+    def after_iteration(
+        self, measures: dict[str, float] | Measures | None, trees: int, text: Callable[[int], str]
+    ) -> bool:
+        """Record an iteration, and save a checkpoint if it is time; returns whether to stop.
+
+        ``measures`` are those of the validation queries, None without any; ``text`` gives the model's first trees.
+        """
+        stop = self.history.append(measures or self.objective.training_measures(), trees)
+        self._text = text
+        if self.checkpoint.due:
+            self._save()
+        return stop
+
+    def _save(self) -> None:
+        if self._text is not None:
+            state = self.objective.objective.state
+            self.checkpoint.save(Stage(self._text(self.history.trees), self.history.complete(), state))
 
 
 def train(
@@ -114,11 +363,11 @@ def train(
         missing=missing, init_model=init_model, callbacks=callbacks, categorical_feature=categorical_feature,
     )  # fmt: skip
     if output is None:
-        return train_run(run, report)
+        return run.train(report)
     folder, checkpoint = Path(output), Path(output) / CHECKPOINT
     folder.mkdir(parents=True, exist_ok=True)
     with sole_writer(folder):
-        trained = train_run(run, report, checkpoint=checkpoint, resume=resume, checkpoint_every=checkpoint_every)
+        trained = run.train(report, checkpoint=checkpoint, resume=resume, checkpoint_every=checkpoint_every)
         trained.model.save(folder)
         remove(checkpoint)
     return trained
@@ -131,14 +380,6 @@ def resolve_run(data: RankingData, baseline: Any = None, settings: Settings | No
     from surefoot.learn.bagging import BaggedRun
 
     return BaggedRun.of(data, baseline, settings, **more)
-
-
-def train_run(run: Run, report: Report | None = None, **more: Any) -> Trained:
-    """Train a run on this machine; an error of the engine is raised as one line."""
-    try:
-        return run.train(report, **more)
-    except run.engine.error as error:
-        raise SurefootError(f"{run.settings.model_engine}: {engine_message(error)}") from None
 
 
 def validate_output(output: str | os.PathLike[str], resume: bool = False) -> None:
@@ -159,101 +400,3 @@ def engine_message(error: Exception) -> str:
     """The first line of an engine's error, without the position in its source."""
     first = next(line for line in str(error).splitlines() if line.strip())
     return re.sub(r"^\[[\d:]+\] \S+: | at /\S+, line \d+ \.$", "", first).strip()
-
-
-class ModelStore:
-    """A folder of trainings.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where trainings are kept; without it every call trains.
-    checkpoint_every : float
-        Seconds between checkpoints.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from surefoot.learn import RankingData, Settings
-    >>> data = RankingData.of([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1], qid=[1, 1, 2, 2])
-    >>> run = resolve_run(data, "feature:0", Settings(n_estimators=3, min_child_samples=1))
-    >>> with TemporaryDirectory() as folder:
-    ...     store = ModelStore(folder)
-    ...     first, again = store.get_or_train(run), store.get_or_train(run)
-    >>> first.model.text == again.model.text, first.history == again.history
-    (True, True)
-    """
-
-    def __init__(self, folder: str | os.PathLike[str] | None, checkpoint_every: float = EVERY) -> None:
-        self.folder = None if folder is None else Path(folder)
-        self.checkpoint_every = checkpoint_every
-
-    def get_or_train(self, run: Run, name: str | None = None, report: Report | None = None) -> Trained:
-        """The training of a run: loaded if it is complete, else trained or resumed.
-
-        Parameters
-        ----------
-        run : TrainingRun or BaggedRun
-            The resolved request.
-        name : str, optional
-            The folder's name; by default a hash of the request. A folder of another request is refused.
-        report : callable, optional
-            Called with a `Progress` after each iteration.
-
-        Returns
-        -------
-        Trained
-        """
-        if self.folder is None:
-            return train_run(run, report)
-        folder = self.folder / (name or run.key)
-        if (folder / REQUEST).exists():
-            refuse_other_request(folder / REQUEST, _read_request(folder / REQUEST), run.request, "name another folder")
-        checkpoint = folder / CHECKPOINT
-        if (folder / CARD).exists():
-            if checkpoint.exists():  # the process was killed before its last step
-                remove(checkpoint)
-            model = load_model(folder)
-            return Trained(model, read_history(folder / HISTORY), model.card["best_iteration"])
-        folder.mkdir(parents=True, exist_ok=True)
-        with sole_writer(folder):
-            write_text(folder / REQUEST, json.dumps(run.request, indent=2) + "\n")
-            trained = train_run(
-                run, report, checkpoint=checkpoint, resume=True, checkpoint_every=self.checkpoint_every
-            )  # fmt: skip
-            write_text(folder / HISTORY, history_csv(trained.history))
-            trained.model.save(folder)
-            remove(checkpoint)
-        return trained
-
-
-def _read_request(path: Path) -> dict[str, Any]:
-    try:
-        return dict(parse_json(path.read_text("utf-8")))
-    except (ValueError, TypeError):
-        raise InputError(path, "is not the request of a training; remove the folder that it is in") from None
-
-
-def history_csv(history: Sequence[Mapping[str, float]]) -> str:
-    r"""A training's history as CSV, one row per iteration.
-
-    >>> history_csv([{"mean": 0.5, "trees": 1}])
-    'iteration,mean,trees\n1,0.5,1\n'
-    """
-    text = io.StringIO()
-    names = list(history[0]) if history else []
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["iteration", *names])
-    writer.writerows([iteration, *(measures[name] for name in names)] for iteration, measures in enumerate(history, 1))
-    return text.getvalue()
-
-
-def read_history(path: Path) -> list[dict[str, float]]:
-    """The history that `history_csv` wrote."""
-    try:
-        rows = list(csv.DictReader(path.read_text("utf-8").splitlines()))
-        return [{name: float(value) for name, value in row.items() if name != "iteration"} for row in rows]
-    except FileNotFoundError:
-        raise InputError(path, "is missing, so the training is not complete; remove the folder that it is in") from None
-    except (ValueError, TypeError):
-        raise InputError(path, "is not the history of a training; remove the folder that it is in") from None

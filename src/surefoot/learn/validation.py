@@ -212,6 +212,19 @@ class Measures(Mapping[str, float]):
         return len(self._names)
 
 
+class LastMeasures:
+    """Keeps the last ``measures`` of a validation, for an engine; they are reported if there are callbacks."""
+
+    def __init__(self, validation: Validation, has_callbacks: bool) -> None:
+        self.validation, self.has_callbacks = validation, has_callbacks
+        self.measures: Measures | None = None
+
+    def update(self, scores: FloatArray) -> Iterable[tuple[str, float]]:
+        """Measure a ranking; returns the measures to report."""
+        self.measures = self.validation.lazily(scores)
+        return self.measures.items() if self.has_callbacks else ()
+
+
 @dataclass(frozen=True)
 class Progress:
     """The progress of a training; ``measures`` are those of the validation queries, or else of the training queries."""

@@ -15,6 +15,7 @@ from surefoot_lab.tradeoff.churn import churn_counts, reward_by_churn
 from surefoot_lab.tradeoff.files import write_choice, write_sweep
 from surefoot_lab.tradeoff.recommendation import pareto_front
 from surefoot_lab.tradeoff.search import Choice
+from surefoot_lab.tradeoff.store import history_csv
 from surefoot_lab.tradeoff.sweep import Sweep
 from surefoot_lab.tradeoff.tables import best_fractions
 
@@ -23,7 +24,6 @@ from surefoot.analysis.explore import change_counts
 from surefoot.cli import main
 from surefoot.cli.figure import FIGURES
 from surefoot.errors import SurefootError
-from surefoot.learn.training import history_csv
 from surefoot.scores import Scores
 
 ALPHAS = [0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0]

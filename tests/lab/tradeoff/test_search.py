@@ -21,10 +21,8 @@ from surefoot_lab.tradeoff.recommendation import (
 from surefoot_lab.tradeoff.search import Choice, SearchOptions, choose_alpha
 
 from surefoot.errors import SurefootError
-from surefoot.learn import training
 from surefoot.learn.settings import Settings
-from surefoot.learn.training import train_run
-from surefoot.learn.training_run import TrainingRun
+from surefoot.learn.training import TrainingRun
 
 TRIALS = 12
 OPTIONS = SearchOptions(TRIALS, [1.0, 5.0], give_up=0.3, n_resamples=100)
@@ -83,9 +81,10 @@ def test_the_same_seed_gives_the_same_search_whether_stopped_or_not(
 
     def counting(run: TrainingRun, *others: object, **words: object) -> object:
         trained.append(run.settings.alpha)
-        return train_run(run, *others, **words)
+        return train_one(run, *others, **words)
 
-    monkeypatch.setattr(training, "train_run", counting)
+    train_one = TrainingRun.train
+    monkeypatch.setattr(TrainingRun, "train", counting)
     again = choose_alpha(few_trees, sets, OPTIONS, folder=place)
     assert len(trained) == 3
     assert again.rows() == choice.rows()

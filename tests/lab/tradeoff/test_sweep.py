@@ -17,10 +17,9 @@ from surefoot import risk
 from surefoot.analysis.intervals import intervals
 from surefoot.errors import SurefootError
 from surefoot.lambdas.metrics import Metric, is_empty
-from surefoot.learn import training, training_run
+from surefoot.learn import checkpoint
 from surefoot.learn.settings import Settings
-from surefoot.learn.training import train, train_run
-from surefoot.learn.training_run import TrainingRun
+from surefoot.learn.training import TrainingRun, train
 from surefoot.stats.bootstrap import BootstrapMethod
 
 ALPHAS = [5.0, 1.0]
@@ -120,9 +119,10 @@ def test_finished_models_are_not_trained_again(
 
     def counting(run: TrainingRun, *others: object, **words: object) -> object:
         trained.append(run.settings.alpha)
-        return train_run(run, *others, **words)
+        return train_one(run, *others, **words)
 
-    monkeypatch.setattr(training, "train_run", counting)
+    train_one = TrainingRun.train
+    monkeypatch.setattr(TrainingRun, "train", counting)
     again = sweep_alphas(few_trees, sets, ALPHAS, select="max:0", folder=place)
     assert trained == [5.0]
     np.testing.assert_array_equal(again.test.values, found.test.values)
@@ -171,7 +171,7 @@ def test_a_model_of_another_version_is_refused(
 ) -> None:
     trainer = Trainer(replace(sets, valid=None), tmp_path)
     trainer.get("one", replace(few_trees, n_estimators=1))
-    monkeypatch.setattr(training_run, "__version__", "0")
+    monkeypatch.setattr(checkpoint, "__version__", "0")
     with pytest.raises(SurefootError, match="another version; name another folder"):
         trainer.get("one", replace(few_trees, n_estimators=1))
 

@@ -13,7 +13,7 @@ from surefoot.errors import SurefootError
 from surefoot.io.atomic import write_bytes
 from surefoot.io.trec_writer import qrels_lines
 from surefoot.learn.data import RankingData
-from surefoot.learn.letor_writer import write_letor
+from surefoot.learn.letor import write_letor
 from surefoot_lab.demo.task import collection
 from surefoot_lab.retrieval.collection import Collection
 from surefoot_lab.retrieval.features import ranking_data

@@ -14,8 +14,6 @@ from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.io.atomic import write_text
 from surefoot.learn.data import RankingData
 from surefoot.learn.query_features import query_feature
-from surefoot.learn.training import HISTORY as HISTORY_FILE
-from surefoot.learn.training import history_csv
 from surefoot.results import Result, signature
 from surefoot.scores import Scores
 from surefoot.stats.bootstrap import BootstrapMethod
@@ -23,6 +21,8 @@ from surefoot_lab.experiments.jobs import CURVE, TEST_SCORES, TRAIN_VALUES, TREE
 from surefoot_lab.experiments.plan import label
 from surefoot_lab.tradeoff.churn import disagreement, kendall_distance
 from surefoot_lab.tradeoff.files import write_sweep
+from surefoot_lab.tradeoff.store import HISTORY as HISTORY_FILE
+from surefoot_lab.tradeoff.store import history_csv
 from surefoot_lab.tradeoff.sweep import QueryScores, Sweep, iterations_to, iterations_to_fraction
 from surefoot_lab.tradeoff.tables import tradeoff_tables
 

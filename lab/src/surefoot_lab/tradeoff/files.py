@@ -14,11 +14,11 @@ from surefoot.errors import InputError
 from surefoot.io.atomic import write_text
 from surefoot.io.files import parse_json
 from surefoot.io.tables import read_scores, scores_csv
-from surefoot.learn.training import HISTORY, read_history
 from surefoot.results import Result
 from surefoot.scores import Scores
 from surefoot.show.tables import render
 from surefoot_lab.tradeoff.search import Choice
+from surefoot_lab.tradeoff.store import HISTORY, read_history
 from surefoot_lab.tradeoff.sweep import QueryScores, Sweep
 
 SEARCH = "search.json"

@@ -14,9 +14,10 @@ from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_
 from surefoot.learn.data import RankingData
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
-from surefoot.learn.training import ModelStore, resolve_run
+from surefoot.learn.training import resolve_run
 from surefoot.learn.validation import Progress, Validation
 from surefoot.scores import Scores
+from surefoot_lab.tradeoff.store import ModelStore
 
 
 @dataclass(frozen=True, eq=False)

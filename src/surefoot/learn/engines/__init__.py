@@ -14,7 +14,7 @@ from surefoot._typing import FloatArray
 from surefoot.learn.settings import ENGINES, Settings
 
 if TYPE_CHECKING:
-    from surefoot.learn.training_run import TrainingRun
+    from surefoot.learn.training import TrainingRun
 
 MODEL_FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
 """The name of a model's file, by engine."""

@@ -19,10 +19,10 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import RESEED_EVERY, Measures, Validation
+from surefoot.learn.validation import RESEED_EVERY, LastMeasures
 
 if TYPE_CHECKING:
-    from surefoot.learn.training_run import TrainingRun
+    from surefoot.learn.training import TrainingRun
 
 DETERMINISTIC = {"deterministic": True, "force_col_wise": True, "feature_pre_filter": False, "verbosity": -1}
 """For the same model with any number of threads, and for data too small to split."""
@@ -69,19 +69,28 @@ class LightGBM:
         return {**BAGS, **own, **seeds}
 
     def average(self, texts: Sequence[str]) -> str:
-        return _average(texts)
+        """All trees of all models over the same features, each leaf divided by the number of models."""
+        if len(texts) == 1:
+            return texts[0]
+        head, *_ = texts[0].partition("Tree=0\n")
+        head = "\n".join(line for line in head.splitlines() if not line.startswith("tree_sizes="))
+        blocks = [block for text in texts for block in _trees(text)]
+        scaled = [f"Tree={index}\n{_divided(block, len(texts))}" for index, block in enumerate(blocks)]
+        tail = "end of trees\n\nfeature_importances:\n" + texts[0].partition("feature_importances:\n")[2]
+        # LightGBM writes it again, with the sizes and importances of all trees.
+        return str(lgb.Booster(model_str=f"{head}\n\n{''.join(scaled)}{tail}").model_to_string())
 
     def train(self, run: TrainingRun) -> str:
         params, history = run.params, run.history
         random = is_random(params)
-        booster = _as_booster(run.init_model)
+        booster = _as_booster(run.inputs.init_model)
         before = 0 if booster is None else booster.num_trees()
         saved = run.resume(random)
         if history.iterations:
             booster = _first_trees(self.load(saved), before + history.trees)
         training, valid = _datasets(run)
         done = before + len(history.iterations)
-        callbacks = [_OfOneTraining(callback, done, before + history.n_iterations) for callback in run.callbacks]
+        callbacks = [_OfOneTraining(callback, done, before + history.n_iterations) for callback in run.inputs.callbacks]
         while not history.finished:
             metric = None if run.validation is None else _Metric(run.validation, bool(callbacks))
             after = _AfterIteration(run, before, random, metric)
@@ -178,7 +187,7 @@ def _datasets(run: TrainingRun) -> tuple[Any, Any]:
             group=data.sizes,
             params=dict(run.params),
             feature_name=list(data.feature_names) if data.feature_names else "auto",
-            categorical_feature=run.categorical_feature,
+            categorical_feature=run.inputs.categorical_feature,
             free_raw_data=False,
             **more,
         )
@@ -251,17 +260,11 @@ class _ScoredDataset(lgb.Dataset):
         return self.set_init_score(self._scores)
 
 
-class _Metric:
-    """A validation as LightGBM calls it; it keeps its last ``measures``, and reports them if there are callbacks."""
-
-    def __init__(self, validation: Validation, has_callbacks: bool) -> None:
-        self.validation, self.has_callbacks = validation, has_callbacks
-        self.measures: Measures | None = None
+class _Metric(LastMeasures):
+    """A validation as LightGBM calls it."""
 
     def __call__(self, scores: Any, dataset: Any) -> list[tuple[str, float, bool]]:
-        self.measures = self.validation.lazily(scores)
-        reported = self.measures.items() if self.has_callbacks else ()
-        return [(name, value, self.validation.higher_is_better(name)) for name, value in reported]
+        return [(name, value, self.validation.higher_is_better(name)) for name, value in self.update(scores)]
 
 
 class _OfOneTraining:
@@ -295,22 +298,6 @@ class _AfterIteration:
         self.ended = over or (self.random and len(run.history.iterations) % RESEED_EVERY == 0)
         if self.ended:
             raise lgb.callback.EarlyStopException(env.iteration, [])
-
-
-def _average(texts: Sequence[str]) -> str:
-    """The mean of LightGBM models over the same features: all their trees, each leaf divided by the number of models.
-
-    One model is returned as it is.
-    """
-    if len(texts) == 1:
-        return texts[0]
-    head, *_ = texts[0].partition("Tree=0\n")
-    head = "\n".join(line for line in head.splitlines() if not line.startswith("tree_sizes="))
-    blocks = [block for text in texts for block in _trees(text)]
-    scaled = [f"Tree={index}\n{_divided(block, len(texts))}" for index, block in enumerate(blocks)]
-    tail = "end of trees\n\nfeature_importances:\n" + texts[0].partition("feature_importances:\n")[2]
-    # LightGBM writes it again, with the sizes and importances of all trees.
-    return str(lgb.Booster(model_str=f"{head}\n\n{''.join(scaled)}{tail}").model_to_string())
 
 
 def _trees(text: str) -> list[str]:

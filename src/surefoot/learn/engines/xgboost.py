@@ -21,10 +21,10 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import RESEED_EVERY, Measures, Validation
+from surefoot.learn.validation import RESEED_EVERY, LastMeasures
 
 if TYPE_CHECKING:
-    from surefoot.learn.training_run import TrainingRun
+    from surefoot.learn.training import TrainingRun
 
 LEAF_WISE = {
     "tree_method": "hist",
@@ -87,14 +87,32 @@ class XGBoost:
         return {**BAGS, **params, **seeds}
 
     def average(self, texts: Sequence[str]) -> str:
-        return _average(texts)
+        """All trees of all models, each leaf divided by the number of models; ``base_score`` is 0."""
+        if len(texts) == 1:
+            return texts[0]
+        first, *others = (json.loads(text) for text in texts)
+        parts = [model["learner"]["gradient_booster"]["model"] for model in (first, *others)]
+        trees = [tree for part in parts for tree in part["trees"]]
+        for number, tree in enumerate(trees):
+            tree["id"] = number
+            for node, left in enumerate(tree["left_children"]):
+                if left == LEAF:  # a leaf's value is where other nodes have their threshold
+                    tree["split_conditions"][node] /= len(texts)
+            tree["base_weights"] = [weight / len(texts) for weight in tree["base_weights"]]
+        merged = parts[0]
+        merged["trees"], merged["tree_info"] = trees, [0] * len(trees)
+        merged["iteration_indptr"] = list(range(len(trees) + 1))
+        merged["gbtree_model_param"]["num_trees"] = str(len(trees))
+        booster = xgboost.Booster()
+        booster.load_model(bytearray(json.dumps(first), "utf-8"))
+        return text_of(booster, len(trees))
 
     def train(self, run: TrainingRun) -> str:
-        if not (isinstance(run.categorical_feature, str) and run.categorical_feature == "auto"):
+        if not (isinstance(run.inputs.categorical_feature, str) and run.inputs.categorical_feature == "auto"):
             raise SurefootError("categorical features are given to XGBoost by params={'feature_types': [...]}")
         params, history = dict(run.params), run.history
         types = params.pop("feature_types", None)
-        booster = _as_booster(run.init_model)
+        booster = _as_booster(run.inputs.init_model)
         before = 0 if booster is None else booster.num_boosted_rounds()
         saved = run.resume(is_random(params))
         if history.iterations:
@@ -129,8 +147,8 @@ def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], 
         run.shared["training"] = matrix_of(run.data, types)
         run.shared["evals"] = [] if validation is None else [(matrix_of(validation.data, types), "valid")]
     training, evals = run.shared["training"], run.shared["evals"]
-    metric = None if validation is None else _Metric(validation, bool(run.callbacks))
-    callbacks = [*run.callbacks, _AfterIteration(run, before, metric)]
+    metric = None if validation is None else _Metric(validation, bool(run.inputs.callbacks))
+    callbacks = [*run.inputs.callbacks, _AfterIteration(run, before, metric)]
     container = xgboost.callback.CallbackContainer(callbacks, metric, output_margin=True)
     done, random = len(history.iterations), is_random(params)
     for iteration in range(done, history.n_iterations):
@@ -180,47 +198,17 @@ def text_of(booster: Any, rounds: int) -> str:
     return str(booster[:rounds].save_raw("json").decode("utf-8"))
 
 
-def _average(texts: Sequence[str]) -> str:
-    """All trees of all models, each leaf divided by the number of models; ``base_score`` is 0."""
-    if len(texts) == 1:
-        return texts[0]
-    first, *others = (json.loads(text) for text in texts)
-    parts = [model["learner"]["gradient_booster"]["model"] for model in (first, *others)]
-    trees = [tree for part in parts for tree in part["trees"]]
-    for number, tree in enumerate(trees):
-        tree["id"] = number
-        for node, left in enumerate(tree["left_children"]):
-            if left == LEAF:  # a leaf's value is where other nodes have their threshold
-                tree["split_conditions"][node] /= len(texts)
-        tree["base_weights"] = [weight / len(texts) for weight in tree["base_weights"]]
-    merged = parts[0]
-    merged["trees"], merged["tree_info"] = trees, [0] * len(trees)
-    merged["iteration_indptr"] = list(range(len(trees) + 1))
-    merged["gbtree_model_param"]["num_trees"] = str(len(trees))
-    booster = xgboost.Booster()
-    booster.load_model(bytearray(json.dumps(first), "utf-8"))
-    return text_of(booster, len(trees))
-
-
 def _as_booster(model: Any) -> Any:
     if model is None or isinstance(model, xgboost.Booster):
         return model
     return xgboost.Booster(model_file=str(model))
 
 
-class _Metric:
-    """A validation as XGBoost calls it; it keeps its last ``measures``, and reports them if there are callbacks.
-
-    XGBoost rounds reported values to six decimals.
-    """
-
-    def __init__(self, validation: Validation, has_callbacks: bool) -> None:
-        self.validation, self.has_callbacks = validation, has_callbacks
-        self.measures: Measures | None = None
+class _Metric(LastMeasures):
+    """A validation as XGBoost calls it; it rounds reported values to six decimals."""
 
     def __call__(self, scores: Any, matrix: Any) -> list[tuple[str, float]]:
-        self.measures = self.validation.lazily(np.ravel(np.asarray(scores, dtype=np.float64)))
-        return list(self.measures.items()) if self.has_callbacks else []
+        return list(self.update(np.ravel(np.asarray(scores, dtype=np.float64))))
 
 
 class _AfterIteration(xgboost.callback.TrainingCallback):

@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from surefoot_lab.tradeoff.store import ModelStore
 
 from surefoot.errors import InputError
-from surefoot.learn.training import ModelStore, resolve_run, train
+from surefoot.learn.training import resolve_run, train
 from tests.learn.small_rankings import BASELINE, TRAINING, VALIDATION, ranking_data, settings
 
 
