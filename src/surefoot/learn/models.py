@@ -300,7 +300,8 @@ def _guard_of(card: Mapping[str, Any], path: Path | None) -> Blend | None:
     """The guard of this file; a model of version 0.1 has it in its card."""
     if path is None and INTERPOLATION not in card:
         return None
-    from surefoot.guard.guard import Guard, Scale
+    from surefoot.guard.guard import Guard
+    from surefoot.guard.second_stage import Scale
 
     if path is not None:
         return Guard.load(path)

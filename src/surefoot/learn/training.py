@@ -74,7 +74,7 @@ class Inputs:
     valid_baseline: Any = None
     sample_weight: Any = None
     init_model: Any = None
-    callbacks: Sequence[Callable[[Any], None]] = ()
+    callbacks: Sequence[Any] = ()
     categorical_feature: Any = "auto"
     missing: Missing = "error"
 
