@@ -1,14 +1,18 @@
-"""The process as native libraries use it: the number of threads, forks that end them, and standard error."""
+"""The process: random generators, the number of threads, forks that end them, and standard error."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from surefoot.errors import SurefootError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_WORKERS = 8
 """The most threads of a pool: each holds a file or a block of resamples in memory."""
@@ -126,3 +130,27 @@ class _KeptOutput:
 
 
 _kept = _KeptOutput()
+
+
+def generator(seed: int) -> np.random.Generator:
+    """A random generator.
+
+    >>> int(generator(0).integers(100))
+    85
+    """
+    from numpy.random import default_rng
+
+    return default_rng(validate_seed(seed))
+
+
+def validate_seed(seed: int, largest: float = math.inf) -> int:
+    """Return the seed if it is a whole number within the range, else raise.
+
+    >>> validate_seed(7)
+    7
+    """
+    if not hasattr(seed, "__index__") or seed < 0:
+        raise SurefootError(f"seed must be a whole number of 0 or more; got {seed!r}")
+    if seed > largest:
+        raise SurefootError(f"seed must be at most {largest}; got {seed}")
+    return int(seed)

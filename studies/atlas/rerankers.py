@@ -10,7 +10,7 @@ import numpy as np
 
 from studies.atlas.collections import AtlasCollection
 from studies.atlas.risk import RESAMPLES, SEED, compared, drawn_frisk, table_of, topic_draws
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.analysis.agreement import partial_correlation
 from surefoot.analysis.explanation import FEWEST_QUERIES, explain

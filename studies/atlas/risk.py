@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from studies.atlas.collections import FAMILIES, MEASURE, AtlasCollection
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.analysis.evaluate import evaluate
 from surefoot.results import Result, signature

@@ -14,11 +14,10 @@ from surefoot.analysis.design import Design
 from surefoot.analysis.evaluate import evaluate
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
-from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.distributions import chi_square_p
 from surefoot.risk.measures import GEOMINUS_PUBLISHED, GEORISK, URISK, ZRISK, get_risk, usual
 from surefoot.risk.population import g_squared, zscores
-from surefoot.risk.values import Family
+from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.agreement import correlation, kendall
 from surefoot.stats.agreement.rbo import RBO, Ranking, ranking, rbo

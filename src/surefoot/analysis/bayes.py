@@ -10,8 +10,8 @@ import numpy.typing as npt
 from surefoot._typing import Columns
 from surefoot.errors import SurefootError
 from surefoot.results import Result, signature
-from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.functions import urisk
+from surefoot.risk.values import normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bayes import Posterior, posterior
 from surefoot.stats.inference import LEVEL, validate_level

@@ -23,9 +23,8 @@ from surefoot.analysis.design import (
 )
 from surefoot.analysis.evaluation import JUDGED, Evaluation
 from surefoot.errors import SurefootError, choose, listed
-from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evaluated, tail_risk
-from surefoot.risk.values import Family
+from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import METHODS, BootstrapMethod
 from surefoot.stats.corrections import correct as corrected

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surefoot import risk
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.analysis.query_features import (
     FEWEST,

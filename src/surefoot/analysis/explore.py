@@ -14,9 +14,8 @@ from surefoot.analysis.design import Design, Population, signature_of
 from surefoot.analysis.evaluate import unequally_judged
 from surefoot.errors import SurefootError, choose, counted, listed
 from surefoot.results import Result, plain
-from surefoot.risk.alphas import validate_alpha
 from surefoot.risk.population import zscores
-from surefoot.risk.values import Family
+from surefoot.risk.values import Family, validate_alpha
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.inference import LEVEL, TInference, t_inference, topic_inference
 from surefoot.stats.repeats import standard_errors

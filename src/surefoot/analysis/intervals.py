@@ -18,10 +18,9 @@ from surefoot._typing import BoolArray, Columns, FloatArray, Progress
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result
-from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import Risk, compute_all, get_risk, usual
 from surefoot.risk.moments import Statistic
-from surefoot.risk.values import Family
+from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import BootstrapMethod, Bounds
 from surefoot.stats.inference import LEVEL

@@ -15,8 +15,7 @@ from surefoot.analysis.evaluate import EvaluateOptions, evaluate
 from surefoot.analysis.evaluation import Evaluation, brief_columns
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.results import Result
-from surefoot.risk.alphas import normalise_alphas
-from surefoot.risk.values import Family
+from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.corrections import correct as corrected
 

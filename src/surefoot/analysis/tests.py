@@ -15,9 +15,8 @@ from surefoot._typing import Columns, FloatArray, Progress
 from surefoot.analysis.design import Baseline, Design, Population, signature_of
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result, signature
-from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import TRISK, URISK
-from surefoot.risk.values import Family, Linear
+from surefoot.risk.values import Family, Linear, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import bootstrap_test
 from surefoot.stats.corrections import correct as corrected

@@ -112,7 +112,7 @@ def sources_of(runs: object, repeats: Mapping[str, object] = NONE) -> list[Sourc
     """
     if isinstance(runs, Mapping) and not _is_run(runs):
         sources = [Source(run, str(name)) for name, run in runs.items()]
-    elif isinstance(runs, str | os.PathLike) or _is_run(runs):
+    elif isinstance(runs, str | os.PathLike) or (not isinstance(runs, list) and _is_run(runs)):
         sources = _sources(runs)
     elif isinstance(runs, Iterable):
         sources = [source for run in runs for source in _sources(run)]

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.results import Result, signature

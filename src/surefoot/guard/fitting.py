@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.analysis.intervals import difference_intervals
 from surefoot.errors import SurefootError, choose, counted

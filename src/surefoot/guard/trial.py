@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import BoolArray, FloatArray, IntArray, Progress
 from surefoot.errors import counted
 from surefoot.guard.guard import SECOND_STAGE, Guard, fit_second_stage

@@ -24,16 +24,15 @@ from surefoot.io.containers import CellError, Labels, Table
 
 Role = Literal["topic", "system", "measure", "value", "trial"]
 
+_RUNS = ("system", "systems", "system_id", "run", "runs", "runid", "run_id", "run_name")
+_MODELS = ("snapshot_name", "model", "model_name")
 # Where a table has two names of one role (qid beside the text of the query), the earlier in the list is taken.
 NAMES: dict[Role, tuple[str, ...]] = {
     "topic": (
         *("topic", "topics", "topic_id", "topicid", "qid", "q_id", "query_id", "queryid", "query", "query_text"),
         *("item", "item_id", "example", "example_id", "sample", "sample_id", "instance_id", "question_id", "task_id"),
     ),
-    "system": (
-        *("system", "systems", "system_id", "run", "runs", "runid", "run_id", "run_name", "name", "tag"),
-        *("snapshot_name", "model", "model_name"),
-    ),
+    "system": (*_RUNS, "name", "tag", *_MODELS),
     "measure": ("measure", "measures", "metric", "metrics"),
     "value": ("value", "score"),
     "trial": ("trial", "epoch", "seed", "repeat", "replicate"),
@@ -42,7 +41,7 @@ DOCUMENTS = ("document", "docno", "doc_id", "corpus_id", "document_id", "docid",
 RETRIEVED = ("score", "similarity", "value")
 RANKS = ("rank", "position", "doc_position")
 # Columns that give the rows of a table of rankings to several systems; "name" and "tag" may be those of documents.
-SYSTEMS = tuple(name for name in NAMES["system"] if name not in ("name", "tag"))
+SYSTEMS = _RUNS + _MODELS
 GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement", "score", "value")
 KNOWN = frozenset(
     "ap ndcg p r rr err rbp success rprec bpref judged infap gm_map compat setp setr setf set_map iprec 11pt_avg "
@@ -56,7 +55,6 @@ MOST_MARGINS = 8
 SUMMARIES = frozenset({"mean", "amean", "average", "avg", "total", "sum", "all"})
 PRINTED_ROUNDING = 1e-3
 """How far a printed mean may lie from that of the printed scores."""
-_ROLES = {name: role for role, names in NAMES.items() for name in names}
 
 
 def role_of(name: str) -> Role | None:
@@ -65,7 +63,8 @@ def role_of(name: str) -> Role | None:
     >>> role_of("Query ID"), role_of("runid"), role_of("bm25")
     ('topic', 'system', None)
     """
-    return _ROLES.get(normalise_name(name))
+    known = normalise_name(name)
+    return next((role for role, names in NAMES.items() if known in names), None)
 
 
 def find_column(columns: Sequence[str], known: Sequence[str]) -> int | None:

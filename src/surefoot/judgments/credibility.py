@@ -19,8 +19,7 @@ from surefoot.judgments.assessors import SHIPPED, Disagreement, DrawnAssessors, 
 from surefoot.judgments.judged_runs import Codes, JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
-from surefoot.risk.alphas import validate_alpha
-from surefoot.risk.values import Linear
+from surefoot.risk.values import Linear, validate_alpha
 from surefoot.scores import VIRTUAL
 from surefoot.stats.inference import validate_level
 

@@ -18,9 +18,8 @@ from surefoot.judgments.credibility import NO_CHANGE, digests_of
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
-from surefoot.risk.alphas import validate_alpha
 from surefoot.risk.moments import Moments
-from surefoot.risk.values import Linear
+from surefoot.risk.values import Linear, validate_alpha
 from surefoot.stats.inference import LEVEL, critical_value
 
 VERDICTS = ("worse", "undecided", "better")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from surefoot._seeds import validate_seed
+from surefoot._process import validate_seed
 from surefoot.errors import SurefootError, choose
 from surefoot.lambdas import EMPTY, METRICS, Empty, MetricName, PairLoop
 

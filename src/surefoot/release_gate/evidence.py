@@ -14,7 +14,7 @@ from math import comb, sqrt
 import numpy as np
 
 from surefoot import risk
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.release_gate.finding import SLACK, ScoredPair
 from surefoot.risk.distributions import normal_cdf, normal_quantile, student_p

@@ -1,9 +1,5 @@
 """The public names of `surefoot.risk`; see `surefoot._lazy`."""
 
-from surefoot.risk.alphas import LARGEST_ALPHA as LARGEST_ALPHA
-from surefoot.risk.alphas import normalise_alphas as normalise_alphas
-from surefoot.risk.alphas import validate_alpha as validate_alpha
-from surefoot.risk.alphas import validate_alphas as validate_alphas
 from surefoot.risk.functions import compare as compare
 from surefoot.risk.functions import freward as freward
 from surefoot.risk.functions import frisk as frisk
@@ -30,7 +26,11 @@ from surefoot.risk.population import zscores as zscores
 from surefoot.risk.statistics import Comparison as Comparison
 from surefoot.risk.statistics import Expectation as Expectation
 from surefoot.risk.statistics import tail_count as tail_count
+from surefoot.risk.values import LARGEST_ALPHA as LARGEST_ALPHA
 from surefoot.risk.values import Custom as Custom
 from surefoot.risk.values import Linear as Linear
 from surefoot.risk.values import Monotone as Monotone
 from surefoot.risk.values import Smooth as Smooth
+from surefoot.risk.values import normalise_alphas as normalise_alphas
+from surefoot.risk.values import validate_alpha as validate_alpha
+from surefoot.risk.values import validate_alphas as validate_alphas

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.risk.alphas import validate_alphas
 from surefoot.risk.measures import (
     GMEAN,
     GMEAN_FLOOR,
@@ -23,7 +22,7 @@ from surefoot.risk.measures import (
 )
 from surefoot.risk.moments import Moments, WeightedMoments
 from surefoot.risk.statistics import Comparison, Mean, Tail
-from surefoot.risk.values import Family, Linear, value_functions
+from surefoot.risk.values import Family, Linear, validate_alphas, value_functions
 
 
 def frisk(system: npt.ArrayLike, baseline: npt.ArrayLike) -> FloatArray:

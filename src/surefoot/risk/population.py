@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.risk.alphas import validate_alphas
 from surefoot.risk.measures import GEOMINUS_PUBLISHED, GEORISK, ZRISK, Risk
 from surefoot.risk.moments import chunks
 from surefoot.risk.statistics import Expectation, shares_of, zscores_of
-from surefoot.risk.values import Family, Linear, value_functions
+from surefoot.risk.values import Family, Linear, validate_alphas, value_functions
 
 
 def zscores(matrix: npt.ArrayLike) -> FloatArray:

@@ -14,7 +14,7 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 

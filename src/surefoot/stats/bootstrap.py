@@ -16,16 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.errors import SurefootError, choose
 from surefoot.native import kernel
-from surefoot.risk.alphas import validate_alphas
 from surefoot.risk.distributions import normal_cdf, normal_quantile, probit
 from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.statistics import Comparison
-from surefoot.risk.values import Family, Linear, value_functions
+from surefoot.risk.values import Family, Linear, validate_alphas, value_functions
 from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value, validate_level
 from surefoot.stats.progress import reported
 

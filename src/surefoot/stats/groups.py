@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import BoolArray, FloatArray
 
 CHUNK = 4_000_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.risk.distributions import probit

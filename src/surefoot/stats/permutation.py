@@ -14,13 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import FloatArray, Progress
 from surefoot.errors import SurefootError, choose
-from surefoot.risk.alphas import validate_alphas
 from surefoot.risk.measures import GEORISK, Risk
 from surefoot.risk.moments import CHUNK
-from surefoot.risk.values import Family, Linear, Value, value_functions
+from surefoot.risk.values import Family, Linear, Value, validate_alphas, value_functions
 from surefoot.stats.inference import ALTERNATIVES, t_inference
 from surefoot.stats.progress import reported
 from surefoot.stats.ranks import signed_rank_p

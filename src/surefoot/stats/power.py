@@ -11,11 +11,10 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.results import Result, signature
-from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.distributions import beta_quantile, normal_cdf, normal_quantile, probit
 from surefoot.risk.moments import CHUNK, Moments, WeightedMoments
 from surefoot.risk.statistics import Comparison
-from surefoot.risk.values import Linear
+from surefoot.risk.values import Linear, normalise_alphas
 from surefoot.scores import VIRTUAL, Scores
 from surefoot.stats.inference import LEVEL, critical_value
 from surefoot.stats.simulator import TYPICAL_CORRELATION, Simulator

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.risk.distributions import beta_quantile, normal_cdf, probit

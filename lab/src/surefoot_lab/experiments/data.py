@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import IntArray
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.learn.data import RankingData, concat

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from surefoot._seeds import generator
+from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot_lab.learners.inputs import EvalSet, prediction_data, training_data, validate_count
 from surefoot_lab.learners.line_search import (

@@ -18,9 +18,9 @@ from surefoot.analysis.streaming.files import Dataset, Header, find_files
 from surefoot.analysis.streaming.statistics import FirstPass, Seen, first_pass, occurrences, second_pass
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.results import signature
-from surefoot.risk.alphas import normalise_alphas
 from surefoot.risk.measures import evaluated
 from surefoot.risk.statistics import Comparison, Expectation, Mean
+from surefoot.risk.values import normalise_alphas
 from surefoot.scores import VIRTUAL, Missing
 
 Fold = Callable[[Sequence[str], Callable[[str], Any]], Any]
