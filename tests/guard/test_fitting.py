@@ -1,5 +1,7 @@
 """Fitting a guard: the second stage, the choice, and that nothing is measured on queries that chose it."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from surefoot.guard.fitting import fit_guard
 from surefoot.guard.guard import FEATURES, Guard, features_of, fit_second_stage
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import N_TREES, SEEDS, trees_of
+from surefoot.guard.switch import Switch
 from surefoot.guard.trial import PEAKS, PRIOR_GAIN, WEIGHTS, Trial, expected_gain, select
 from surefoot.lambdas.metrics import Metric
 
@@ -175,3 +178,31 @@ def test_bad_input(change, message):
 def test_folds_are_even():
     trial = Trial(None, np.arange(23), (), 0.5, 0)
     assert np.bincount(trial.fold).tolist() == [5, 5, 5, 4, 4]
+
+
+def test_switches_are_fitted_without_the_queries_that_they_are_measured_on():
+    """The candidate is lost where the baseline's best score is high; a threshold finds that, a coin can't."""
+    rng = np.random.default_rng(0)
+    queries, is_sure = 300, np.tile([False, True, False], 100)
+    truth = rng.normal(size=(queries, SIZE))
+    b = truth + np.where(is_sure, 0.2, 1.5)[:, None] * rng.normal(size=truth.shape) + np.where(is_sure, 9, 0)[:, None]
+    c = truth + np.where(is_sure, 2.0, 0.3)[:, None] * rng.normal(size=truth.shape)
+    labels, bounds = np.searchsorted([0.8, 1.6], truth.ravel()), np.arange(0, truth.size + 1, SIZE)
+    fit = fit_guard(b.ravel(), c.ravel(), labels, bounds, kinds=["threshold", "selector", "coin"])
+    rows = {row["guard"]: row for row in fit.rows()}
+    assert fit.guard.kind == "threshold"
+    assert fit.guard.switch.rankers == (1, 0)
+    assert 4 < fit.guard.switch.edges[0] < 10
+    assert rows["threshold"]["frisk"] < 0.2 * rows["none"]["frisk"]
+    assert rows["threshold"]["mean"] > rows["none"]["mean"]
+    assert rows["coin"]["mean"] <= rows["threshold"]["mean"]
+    assert Guard.from_json(json.loads(json.dumps(fit.guard.to_json()))) == fit.guard
+
+
+def test_the_best_threshold_is_that_of_all():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        gains, numbers = rng.normal(size=12), rng.integers(0, 6, 12).astype(float)
+        found = Switch.threshold(gains, numbers)
+        reached = gains[found.pick(numbers) == 1].sum()
+        assert reached == pytest.approx(max(gains[numbers < edge].sum() for edge in [*numbers, np.inf]))

@@ -16,7 +16,7 @@ from surefoot.errors import SurefootError, choose, counted
 from surefoot.guard.certificate import PATH, Budget, Certificate, certify
 from surefoot.guard.guard import SECOND_STAGE, Guard
 from surefoot.guard.pairs import Pair
-from surefoot.guard.trial import ALPHA, CHOICES, LEFT_ALONE, SECOND_STAGE_PAYS, LabelledPair, PerQuery, Trial
+from surefoot.guard.trial import ALPHA, CHOICES, LEFT_ALONE, SECOND_STAGE_PAYS, USUAL, LabelledPair, PerQuery, Trial
 from surefoot.lambdas.metrics import Metric
 from surefoot.results import Column, Result, signature
 from surefoot.risk.statistics import Comparison
@@ -142,6 +142,7 @@ def fit_guard(
         The name of the metric.
     kinds
         The kinds of guards to choose from; by default ``log-rank``, ``z`` and, from 400 queries on, ``second-stage``.
+        ``threshold``, ``selector`` and ``coin`` rank a whole query by one of the two rankers.
     alpha
         How many points of the mean a point of F_Risk is worth.
     budget
@@ -261,7 +262,7 @@ def _changes(scores: Scores, name: str) -> FloatArray:
 
 def _kinds(kinds: Sequence[str] | None, queries: int) -> Iterator[str]:
     if kinds is None:
-        yield from (kind for kind in CHOICES if kind != SECOND_STAGE or queries >= SECOND_STAGE_PAYS)
+        yield from (kind for kind in USUAL if kind != SECOND_STAGE or queries >= SECOND_STAGE_PAYS)
         return
     for kind in kinds:
         yield choose(kind, CHOICES, "the kind of a guard")

@@ -19,6 +19,7 @@ from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError, choose
 from surefoot.guard.pairs import Pair, Scored, falling_in_queries, sorted_in_queries
 from surefoot.guard.second_stage import FEATURES, Forest, Scale, Tree, baseline_term, features_of, train_trees
+from surefoot.guard.switch import SWITCHES, Switch, coin, switched
 from surefoot.io.files import parse_json
 
 if TYPE_CHECKING:
@@ -47,18 +48,24 @@ def interpolation(pair: Pair, weight: float, scale: Scale) -> FloatArray:
     return pair.candidate.filled / scale.spread + weight * baseline_term(pair, scale)
 
 
+def toss(pair: Pair, weight: float, scale: Scale) -> FloatArray:
+    """The baseline's ranking for a share ``weight`` of the queries, by `coin`; the candidate's for the others."""
+    return switched(pair, (coin(pair) >= weight).astype(np.int64))
+
+
 BLENDS: dict[str, Callable[[Pair, float, Scale], FloatArray]] = {
     "none": candidate_only,
     "z": z_scores,
     "log-rank": log_ranks,
     "interpolation": interpolation,
+    "coin": toss,
 }
 """The guards that a weight determines, by their names in files."""
 
 SECOND_STAGE = "second-stage"
 """The guard that is learned."""
 
-KINDS = (*BLENDS, SECOND_STAGE)
+KINDS = (*BLENDS, *SWITCHES, SECOND_STAGE)
 
 RENAMED = {"lean": "interpolation", "trees": SECOND_STAGE}
 """Kinds in files of 0.2 by their present names."""
@@ -72,13 +79,16 @@ class Guard:
     Parameters
     ----------
     kind : str
-        ``none``, ``z``, ``log-rank``, ``second-stage`` or ``interpolation``; docs/guard.md has the formulas.
+        ``none``, ``z``, ``log-rank``, ``second-stage``, ``threshold``, ``selector``, ``coin`` or ``interpolation``;
+        docs/guard.md has the formulas.
     weight : float
         The weight of the baseline.
     scale : Scale
         The units of scores.
     trees : tuple of Tree
         The trees of the second stage.
+    switch : Switch, optional
+        Which ranker ranks which queries, for ``threshold`` and ``selector``.
     safety : float
         How far the result is moved towards the baseline's ranking, by interpolation of z scores: 0 not at all, 1
         gives the baseline's ranking. A certificate chooses it.
@@ -98,6 +108,7 @@ class Guard:
     trees: tuple[Tree, ...] = ()
     safety: float = 0.0
     card: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    switch: Switch | None = None
 
     def __post_init__(self) -> None:
         choose(self.kind, KINDS, "the kind of a guard")
@@ -107,9 +118,11 @@ class Guard:
             raise SurefootError(f"the safety of a guard must lie from 0 to 1; got {self.safety:g}")
         if (self.kind == SECOND_STAGE) != bool(self.trees):
             raise SurefootError(f"a guard has trees if its kind is {SECOND_STAGE}, and only then")
+        if (self.kind in SWITCHES) != (self.switch is not None):
+            raise SurefootError(f"a guard has a switch if its kind is {' or '.join(SWITCHES)}, and only then")
 
     def __str__(self) -> str:
-        own = self.kind if self.kind in ("none", SECOND_STAGE) else f"{self.kind} {self.weight:g}"
+        own = self.kind if self.kind == "none" or self.kind not in BLENDS else f"{self.kind} {self.weight:g}"
         return f"{own}, {self.safety:g} towards the baseline" if self.safety else own
 
     def rank(self, baseline_scores: npt.ArrayLike, candidate_scores: npt.ArrayLike) -> IntArray:
@@ -140,7 +153,7 @@ class Guard:
         """The blended score of each document of one or many queries."""
         if self.safety == 1:
             return pair.baseline.scores
-        own = self._second_stage(pair) if self.trees else BLENDS[self.kind](pair, self.weight, self.scale)
+        own = self._own_scores(pair)
         if not self.safety:
             return own
         return (1 - self.safety) * Scored(own, pair.bounds).z + self.safety * pair.baseline.z
@@ -179,9 +192,13 @@ class Guard:
         """The same second stage with its corrections multiplied by ``strength``."""
         return replace(self, trees=tuple(tree.scaled(strength) for tree in self.trees))
 
-    def _second_stage(self, pair: Pair) -> FloatArray:
-        """The candidate's score over the usual spread, corrected by trees over `features_of`."""
-        return np.asarray(pair.candidate.filled / self.scale.spread + self._forest(features_of(pair, self.scale)))
+    def _own_scores(self, pair: Pair) -> FloatArray:
+        """The score by the kind. The second stage: candidate's over the usual spread, plus trees over `features_of`."""
+        if self.switch is not None:
+            return switched(pair, self.switch.pick(SWITCHES[self.kind][0](pair)))
+        if self.trees:
+            return np.asarray(pair.candidate.filled / self.scale.spread + self._forest(features_of(pair, self.scale)))
+        return BLENDS[self.kind](pair, self.weight, self.scale)
 
     @cached_property
     def _forest(self) -> Forest:
@@ -198,6 +215,7 @@ class Guard:
             "features": list(FEATURES) if self.trees else [],
             "trees": [asdict(tree) for tree in self.trees],
             "card": dict(self.card),
+            **({} if self.switch is None else {"switch": asdict(self.switch)}),
         }
 
     @classmethod
@@ -208,8 +226,8 @@ class Guard:
         if found["format"] != FORMAT:
             raise SurefootError(f"its format is {found['format']!r}, this version reads {FORMAT!r}; fit it again")
         expected = set(Guard().to_json())
-        if set(found) != expected:
-            different = ", ".join(sorted(set(found) ^ expected))
+        different = ", ".join(sorted((set(found) - {"switch"}) ^ expected))
+        if different:
             raise SurefootError(f"damaged guard: missing or unknown {different}")
         for name, kind in (("scale", Mapping), ("trees", list), ("card", Mapping), ("features", list)):
             if not isinstance(found[name], kind):
@@ -224,7 +242,8 @@ class Guard:
             raise SurefootError(f"guards of kind {found['kind']} are no longer served; fit it again")
         own = RENAMED.get(str(found["kind"]), str(found["kind"]))
         trees = tuple(Tree.from_json(tree, len(FEATURES)) for tree in found["trees"])
-        return cls(own, found["weight"], Scale(**found["scale"]), trees, found["safety"], dict(found["card"]))
+        switch = Switch.from_json(found["switch"]) if "switch" in found else None
+        return cls(own, found["weight"], Scale(**found["scale"]), trees, found["safety"], dict(found["card"]), switch)
 
     def save(self, path: PathLike) -> None:
         """Write it as JSON, atomically.

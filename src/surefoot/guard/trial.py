@@ -19,6 +19,7 @@ from surefoot._typing import BoolArray, FloatArray, IntArray, Progress
 from surefoot.errors import counted
 from surefoot.guard.guard import SECOND_STAGE, Guard, fit_second_stage
 from surefoot.guard.pairs import Pair
+from surefoot.guard.switch import SWITCHES
 from surefoot.risk.values import Linear
 
 ALPHA = 0.5
@@ -50,7 +51,11 @@ PEAKS = {"log-rank": 0.35, "z": 0.3}
 PRIOR_GAIN, PRIOR_QUERIES = 0.3, 80
 """The prior: so large a gain of U_Risk at the peak, in units of the candidate's F_Risk, seen on so many queries."""
 
-CHOICES = (*PEAKS, SECOND_STAGE)
+LEARNED = (SECOND_STAGE, *SWITCHES)
+"""The kinds that are fitted to judged queries."""
+USUAL = (*PEAKS, SECOND_STAGE)
+"""The kinds to choose from by default; the second stage from `SECOND_STAGE_PAYS` queries on."""
+CHOICES = (*PEAKS, "coin", *LEARNED)
 SECOND_STAGE_PAYS = 400
 """The number of queries from which the second stage was better than the others."""
 
@@ -83,7 +88,7 @@ class LabelledPair:
 class Trial:
     """All guards on some queries, cut into folds.
 
-    The second stage is learned. For each query it is fitted without that query's fold, and for a choice that leaves out
+    Some kinds are learned. For each query they are fitted without that query's fold, and for a choice that leaves out
     another fold also without that one. The other guards do not depend on labels.
     """
 
@@ -93,8 +98,8 @@ class Trial:
     alpha: float
     seed: int
     progress: Progress | None = None
-    _fitted: dict[frozenset[int], Guard] = field(default_factory=dict)
-    _measured: dict[frozenset[int], FloatArray] = field(default_factory=dict)
+    _fitted: dict[tuple[str, frozenset[int]], Guard] = field(default_factory=dict)
+    _measured: dict[tuple[str, frozenset[int]], FloatArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.queries.size
@@ -107,18 +112,24 @@ class Trial:
     @cached_property
     def designs(self) -> list[Guard]:
         """The guards that need no labels; the candidate is the first."""
-        return [Guard(), *(Guard(kind, weight) for kind in PEAKS if kind in self.kinds for weight in WEIGHTS)]
+        weighted = [kind for kind in self.kinds if kind not in LEARNED]
+        return [Guard(), *(Guard(kind, weight) for kind in weighted for weight in WEIGHTS)]
+
+    @cached_property
+    def learned(self) -> list[str]:
+        """The kinds that are fitted to judged queries."""
+        return [kind for kind in self.kinds if kind in LEARNED]
 
     @cached_property
     def names(self) -> npt.NDArray[np.str_]:
         """The kind of each row of `values`."""
-        return np.array([guard.kind for guard in self.designs] + [SECOND_STAGE] * (SECOND_STAGE in self.kinds))
+        return np.array([*(guard.kind for guard in self.designs), *self.learned])
 
     @cached_property
     def prior(self) -> FloatArray:
-        """The expected gain of each row of `values`, in units of the candidate's F_Risk."""
+        """The expected gain of each row of `values`, in units of the candidate's F_Risk; 0 without a study."""
         gains = [expected_gain(guard) for guard in self.designs]
-        return np.array(gains + [PRIOR_GAIN] * (SECOND_STAGE in self.kinds))
+        return np.array(gains + [PRIOR_GAIN if kind == SECOND_STAGE else 0.0 for kind in self.learned])
 
     @cached_property
     def designed(self) -> FloatArray:
@@ -136,28 +147,36 @@ class Trial:
 
     def values(self, without: int | None = None) -> FloatArray:
         """The metric of all guards on each query, learned ones fitted without the query's fold and without this one."""
-        if SECOND_STAGE not in self.kinds:
-            return self.designed
-        learned = np.empty(len(self))
+        learned = np.empty((len(self.learned), len(self)))
         for fold in range(FOLDS):
             left_out = frozenset({fold} if without is None else {fold, without})
             inside = self.fold == fold
-            learned[inside] = self.second_stage(left_out)[inside]
+            for row, kind in zip(learned, self.learned, strict=True):
+                row[inside] = self.measured_without(kind, left_out)[inside]
         return np.vstack([self.designed, learned])
 
-    def second_stage(self, left_out: frozenset[int]) -> FloatArray:
-        """The metric of each query under the second stage that was fitted without these folds."""
-        if left_out not in self._measured:
-            self._measured[left_out] = self.of(self.fitted_without(left_out))
-        return self._measured[left_out]
+    def measured_without(self, kind: str, left_out: frozenset[int]) -> FloatArray:
+        """The metric of each query under the guard of this kind that was fitted without these folds."""
+        if (kind, left_out) not in self._measured:
+            self._measured[kind, left_out] = self.of(self.fitted_without(left_out, kind))
+        return self._measured[kind, left_out]
 
-    def fitted_without(self, left_out: frozenset[int]) -> Guard:
-        """The second stage of the queries of all folds but these."""
-        if left_out not in self._fitted:
-            self._fitted[left_out] = self.fit_trees(self.queries[~np.isin(self.fold, list(left_out))])
+    def fitted_without(self, left_out: frozenset[int], kind: str = SECOND_STAGE) -> Guard:
+        """The guard of this kind, fitted to the queries of all folds but these."""
+        if (kind, left_out) not in self._fitted:
+            self._fitted[kind, left_out] = self.fit(kind, ~np.isin(self.fold, list(left_out)))
+            done, fits = len(self._fitted), FITS * len(self.learned)
             if self.progress is not None:
-                self.progress(len(self._fitted), FITS, f"Fitting guards: second stage {len(self._fitted)} of {FITS}")
-        return self._fitted[left_out]
+                self.progress(done, fits, f"Fitting guards: {kind}, {done} of {fits}")
+        return self._fitted[kind, left_out]
+
+    def fit(self, kind: str, inside: BoolArray | slice = slice(None)) -> Guard:
+        """The guard of this kind, fitted to these queries."""
+        if kind == SECOND_STAGE:
+            return self.fit_trees(self.queries[inside])
+        number, fit = SWITCHES[kind]
+        gains = Linear(self.alpha)(self.designed[0] - self.baseline)
+        return Guard(kind, switch=fit(gains[inside], number(self.judged.pair)[self.queries][inside]))
 
     def priced(self) -> tuple[Guard, FloatArray]:
         """The strongest second stage whose cost in the mean is acceptable, and its metric on unseen queries.
@@ -212,7 +231,7 @@ class Trial:
         row, selection = self.choose(self.values(), slice(None), np.arange(self.names.size))
         if row == 0:
             return Guard(), "no guard raises U_Risk, so none is taken"
-        guard = self.fit_trees(self.queries) if row == len(self.designs) else self.designs[row]
+        guard = self.designs[row] if row < len(self.designs) else self.fit(str(self.names[row]))
         return guard, (
             f"it has the largest U_Risk at alpha {self.alpha:g} after shrinkage; before shrinkage, on the queries that "
             f"chose it: {selection.gain:+.4f} ± {selection.error:.4f} (standard error) over the candidate"
@@ -234,7 +253,7 @@ def expected_gain(guard: Guard) -> float:
     >>> expected_gain(Guard("z", 0.3)), expected_gain(Guard())
     (0.3, 0.0)
     """
-    share = guard.weight / PEAKS[guard.kind] if guard.weight else 0.0
+    share = guard.weight / PEAKS[guard.kind] if guard.kind in PEAKS else 0.0
     return PRIOR_GAIN * share * (2 - share)
 
 

@@ -25,7 +25,7 @@ VIRTUAL_BASELINES = ("MEAN", "MEDIAN", "MAX")
 LARGEST_SEED = 2**31 - 1
 """The largest seed that engines take."""
 
-GUARDS = ("second-stage", "log-rank", "z", "any")
+GUARDS = ("second-stage", "log-rank", "z", "threshold", "selector", "coin", "any")
 GUARD_ALIASES = {"none": None, "trees": "second-stage"}
 
 
@@ -154,8 +154,8 @@ class Settings(PairOptions):
         queries, of training and validation, and keeps the iteration that is best on them.
     guard : str, optional
         Fit a guard on the out-of-bag scores of several bags, which blends the model with its only baseline:
-        "second-stage", "log-rank", "z", or "any": the best kind. It is left out if it does not help; with fewer than
-        100 queries "second-stage" means any of the others.
+        "second-stage", "log-rank", "z", "threshold", "selector", "coin", or "any": the best of the first three. It is
+        left out if it does not help; with fewer than 100 queries "second-stage" means "log-rank" or "z".
     max_loss : float, optional
         The largest F_Risk of the guard, with 90 % confidence; the guard is moved towards the baseline until it holds.
     params : mapping
@@ -236,7 +236,7 @@ class Settings(PairOptions):
         metavar="N",
     )
     guard: str | None = option(
-        None, "guard the model by its baseline: second-stage, log-rank, z, any or none; needs bags",
+        None, "guard by the baseline: second-stage, log-rank, z, threshold, selector, coin, any or none; needs bags",
         "--guard", metavar="KIND",
     )  # fmt: skip
     max_loss: float | None = option(

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from surefoot_lab.tradeoff.churn import disagreement, kendall_distance
-from surefoot_lab.tradeoff.plane import choose_threshold, selective_curve
+from surefoot_lab.tradeoff.plane import selective_curve
 from surefoot_lab.tradeoff.sweep import QueryScores, Sweep
 from surefoot_lab.tradeoff.tables import (
-    AgreementSelector,
     churn_table,
     selector_table,
     threshold_table,
@@ -17,6 +16,7 @@ from surefoot_lab.tradeoff.tables import (
 
 from surefoot import risk
 from surefoot.errors import SurefootError
+from surefoot.guard.switch import Switch
 from surefoot.learn.data import RankingData
 from surefoot.learn.models import load_model
 from surefoot.learn.query_features import query_feature, with_query_feature
@@ -61,8 +61,8 @@ def test_the_selector_finds_where_risk_pays() -> None:
     found = sweep()
     assert found.valid is not None
     assert found.valid.disagreement is not None
-    selector = AgreementSelector.fit(found.valid.scores.values, found.valid.disagreement.values[0])
-    assert selector.rankers.tolist() == [1, 1, 2, 2]
+    selector = Switch.of_bins(found.valid.scores.values, found.valid.disagreement.values[0])
+    assert selector.rankers == (1, 1, 2, 2)
     table = selector_table([found, sweep(1)], FEW)
     single, picked, oracle = table["mean"]
     assert single < picked < oracle
@@ -80,7 +80,10 @@ def test_the_best_threshold_is_that_of_the_validation_queries() -> None:
     assert found.feature is not None
     x, b, feature = found.valid.scores["alpha=0"], found.valid.scores["old"], found.valid.feature.values[0]
     for alpha in (0.0, 5.0):
-        threshold = choose_threshold(selective_curve(x, b, feature), alpha)
+        switch = Switch.threshold(risk.Linear(alpha)(x - b), feature)
+        threshold = (switch.edges or (np.inf,))[0]
+        curve = selective_curve(x, b, feature)
+        assert threshold in curve.thresholds
         worth = {at: float(risk.urisk(np.where(feature < at, x, b), b, alpha)) for at in [*feature, np.inf]}
         assert worth[threshold] == pytest.approx(max(worth.values()))
         table = {row["alpha"]: row for row in threshold_table([found], FEW).rows()}

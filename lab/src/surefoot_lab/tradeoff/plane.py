@@ -228,13 +228,3 @@ def selective_curve(gain_only: npt.ArrayLike, baseline: npt.ArrayLike, feature: 
     below = np.append(first, x.size)
     lost, gained = (np.concatenate([[0.0], np.cumsum(part)])[below] / x.size for part in (np.maximum(-d, 0), d))
     return Selective(np.append(values, np.inf), below / x.size, Points(lost, gained))
-
-
-def choose_threshold(curve: Selective, alpha: float) -> float:
-    """The threshold of the largest U_Risk at alpha, the first of equal ones: to be taken on validation queries.
-
-    >>> curve = selective_curve([0.2, 0.5, 0.4], [0.4, 0.1, 0.4], feature=[9.0, 3.0, 5.0])
-    >>> choose_threshold(curve, alpha=1.0)
-    5.0
-    """
-    return float(curve.thresholds[np.argmax(curve.points.gain - validate_alpha(alpha) * curve.points.risk)])

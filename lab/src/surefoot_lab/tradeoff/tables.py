@@ -8,12 +8,14 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray, IntArray
+from surefoot._typing import FloatArray
 from surefoot.analysis.design import Design
 from surefoot.analysis.intervals import difference_intervals, interval_columns
 from surefoot.errors import SurefootError
+from surefoot.guard.switch import CANDIDATE, Switch
 from surefoot.results import Column, Result, signature
 from surefoot.risk import compare, get_risk, urisk
+from surefoot.risk.values import Linear
 from surefoot.scores import Scores
 from surefoot.stats.bootstrap import BootstrapMethod
 from surefoot_lab.tradeoff.churn import BINS, churn_counts
@@ -21,10 +23,8 @@ from surefoot_lab.tradeoff.plane import (
     ORIGIN,
     Points,
     area_between,
-    choose_threshold,
     concatenate,
     nearest_alpha,
-    selective_curve,
 )
 from surefoot_lab.tradeoff.sweep import Sweep
 
@@ -204,10 +204,10 @@ def _selected(fold: Sweep, alpha: float) -> tuple[float, FloatArray, FloatArray]
     valid = fold.valid
     if valid is None or valid.feature is None or fold.feature is None:
         raise SurefootError("a threshold is chosen on validation queries by a selecting feature; give both")
-    curve = selective_curve(valid.scores.values[1], valid.scores.values[0], valid.feature.values[0])
-    threshold = choose_threshold(curve, alpha)
-    below = fold.feature.values[0] < threshold
-    return threshold, below, np.where(below, fold.test.values[1], fold.test.values[0])
+    gains = Linear(alpha)(valid.scores.values[1] - valid.scores.values[0])
+    switch = Switch.threshold(gains, valid.feature.values[0])
+    below = switch.pick(fold.feature.values[0]) == CANDIDATE
+    return (switch.edges or (np.inf,))[0], below, np.where(below, fold.test.values[1], fold.test.values[0])
 
 
 def _range(thresholds: Sequence[float]) -> str:
@@ -215,40 +215,7 @@ def _range(thresholds: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-SELECTOR_BINS = 4
 SINGLE, PICKED, ORACLE = "best ranker of validation", "picked by agreement", "oracle"
-
-
-@dataclass(frozen=True, eq=False)
-class AgreementSelector:
-    """Bins of disagreement by their inner edges, and the ranker that is picked in each."""
-
-    edges: FloatArray
-    rankers: IntArray
-
-    @classmethod
-    def fit(cls, scores: npt.ArrayLike, disagreement: npt.ArrayLike, bins: int = SELECTOR_BINS) -> AgreementSelector:
-        """In each of some bins of as many validation queries, the ranker (row of scores) with the best mean there.
-
-        >>> found = AgreementSelector.fit([[0.9, 0.8, 0.1, 0.2], [0.5, 0.5, 0.5, 0.5]], [0.0, 0.1, 0.3, 0.4], bins=2)
-        >>> found.pick([0.05, 0.35])
-        array([0, 1])
-        """
-        x, apart = np.asarray(scores, dtype=np.float64), np.asarray(disagreement, dtype=np.float64)
-        if x.ndim != 2 or x.shape[1:] != apart.shape or not apart.size:
-            raise SurefootError(f"a selector needs a disagreement for each query; got shapes {x.shape}, {apart.shape}")
-        edges = np.quantile(apart, np.linspace(0, 1, bins + 1)[1:-1])
-        bin_of_query = np.searchsorted(edges, apart, side="right")
-        best = int(np.argmax(x.mean(axis=1)))
-        chosen = [
-            int(np.argmax(x[:, bin_of_query == index].mean(axis=1))) if (bin_of_query == index).any() else best
-            for index in range(bins)
-        ]
-        return cls(edges, np.array(chosen))
-
-    def pick(self, disagreement: npt.ArrayLike) -> IntArray:
-        """The ranker of each query."""
-        return np.asarray(self.rankers[np.searchsorted(self.edges, disagreement, side="right")])
 
 
 def selector_table(folds: Sequence[Sweep], bootstrap: BootstrapMethod | None = None) -> Result:
@@ -297,7 +264,7 @@ def _chosen(fold: Sweep) -> FloatArray:
     if fold.valid is None or fold.valid.disagreement is None or fold.disagreement is None:
         raise SurefootError("a selector is chosen on validation queries; give some")
     known, tested = fold.valid.scores.values, fold.test.values
-    selector = AgreementSelector.fit(known, fold.valid.disagreement.values[0])
+    selector = Switch.of_bins(known, fold.valid.disagreement.values[0])
     picked = selector.pick(fold.disagreement.values[0])
     queries = np.arange(tested.shape[1])
     single = tested[np.argmax(known.mean(axis=1))]
