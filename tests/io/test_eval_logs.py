@@ -343,3 +343,65 @@ def test_means_of_promptfoo(tmp_path):
         found = read_scores(tmp_path / "out.json", name)
         assert found.values.sum(axis=1).tolist() == pytest.approx([one[key] for one in own], abs=1e-12)
         assert (found.topics[0], len(found.topics), found.noun) == ("word 0", 8, "items")
+
+
+def test_means_of_helm(tmp_path):
+    metric = pytest.importorskip("helm.benchmark.metrics.metric", reason="HELM is not installed")
+    from helm.benchmark.metrics.metric_name import MetricName
+    from helm.benchmark.metrics.statistic import Stat
+    from helm.common.general import asdict_without_nones
+
+    values = [number % 3 / 2 for number in range(20)]
+    rows = [
+        metric.PerInstanceStats(f"id{number}", None, 0, [Stat(MetricName("exact_match", split="test")).add(value)])
+        for number, value in enumerate(values)
+    ]
+    file = tmp_path / "per_instance_stats.json"
+    file.write_text(json.dumps([asdict_without_nones(row) for row in rows], indent=2))
+    assert read_scores(file).values.mean() == pytest.approx(sum(values) / len(values), abs=1e-12)
+
+
+def test_means_of_openai_evals(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")  # asked for at import; nothing is sent
+    record = pytest.importorskip("evals.record", reason="OpenAI evals is not installed")
+    from evals.base import RunSpec
+
+    spec = RunSpec(
+        completion_fns=["dummy"], eval_name="t.dev.v0", base_eval="t", split="dev", run_config={}, created_by="x"
+    )
+    recorder = record.LocalRecorder(str(tmp_path / "log.jsonl"), spec)
+    matches, values = [number % 3 == 0 for number in range(20)], [number % 5 / 4 for number in range(20)]
+    for number, (match, value) in enumerate(zip(matches, values, strict=True)):
+        with recorder.as_default_recorder(f"t.dev.{number}"):
+            record.record_match(match, expected="a", picked="b")
+            record.record_metrics(f1=value)
+    recorder.record_final_report({"accuracy": sum(matches) / len(matches)})
+    recorder.flush_events()
+    for name, own in (("correct", matches), ("f1", values)):
+        found = read_scores(tmp_path / "log.jsonl", name)
+        assert found.values.mean() == pytest.approx(sum(own) / len(own), abs=1e-12)
+        assert found.systems == ("dummy",)
+
+
+def test_means_of_every_eval_ever(tmp_path):
+    types = pytest.importorskip("every_eval_ever.instance_level_types", reason="every_eval_ever is not installed")
+    values = [number % 3 / 2 for number in range(20)]
+    answer = {
+        "turn_idx": 0,
+        "source": "output.raw",
+        "extracted_value": "b",
+        "extraction_method": "m",
+        "is_terminal": True,
+    }
+    rows = [
+        types.InstanceLevelEvaluationLog(
+            schema_version="0.3.0", evaluation_id="e", model_id="org/model", evaluation_name="t", sample_id=str(number),
+            interaction_type="single_turn", input={"raw": "q", "reference": ["a"]}, output={"raw": ["b"]},
+            answer_attribution=[answer], evaluation={"score": value, "is_correct": value == 1},
+        )
+        for number, value in enumerate(values)
+    ]  # fmt: skip
+    file = tmp_path / "instances.jsonl"
+    file.write_text("".join(row.model_dump_json(exclude_none=True) + "\n" for row in rows))
+    assert read_scores(file, "score").mean() == {"model": pytest.approx(sum(values) / len(values), abs=1e-12)}
+    assert read_scores(file, "is_correct").values.sum() == values.count(1)
