@@ -146,15 +146,8 @@ COMMANDS = {
     "schema": Command(
         run_schema,
         (option("of", nargs="*", metavar="COMMAND", help="such as gate, or agreement pca (default: all)"),),
-        """examples:
-  surefoot schema gate
-  surefoot schema agreement pca""",
     ),
     "mcp": Command(
         run_mcp,
-        examples="""example, for a client of the Model Context Protocol:
-  {"mcpServers": {"surefoot": {"command": "surefoot", "args": ["mcp"]}}}
-
-The tools compare, gate, evaluate and explore take the commands' options, read files and write none.""",
     ),
 }  # fmt: skip

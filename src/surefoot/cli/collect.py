@@ -207,11 +207,5 @@ COMMANDS = {
             option("--timeout", type=number, default=30.0, metavar="S", help="seconds for one answer (default: 30)"),
             option("--total", type=number, default=3600.0, metavar="S", help="seconds for all answers (default: 3600)"),
         ),
-        f"""examples:
-  surefoot collect --url http://localhost:9200/shop/_search --template body.json --queries queries.tsv -o new.run
-  surefoot collect --url 'http://localhost:8983/solr/shop/select?q={{{{query}}}}&fl=id,score' --queries q.csv -o new.run
-
-Credentials: the environment variable {AUTHORIZATION} has the value of the header Authorization.
-Answers are kept beside the run until it is complete; the same command goes on after them.""",
     ),
 }  # fmt: skip

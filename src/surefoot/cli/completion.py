@@ -71,8 +71,5 @@ COMMANDS = {
     "completion": Command(
         run,
         [option("shell", choices=tuple(SCRIPTS))],
-        """examples:
-  surefoot completion bash > ~/.local/share/bash-completion/completions/surefoot
-  surefoot completion zsh > ~/.zfunc/_surefoot""",
     ),
 }

@@ -235,10 +235,5 @@ COMMANDS = {
     "doctor": Command(
         run_doctor,
         (option("files", nargs="+", metavar="FILE", help="runs, judgments, scores, logs, texts of queries"),),
-        """examples:
-  surefoot doctor old.run new.run qrels.txt queries.tsv
-  surefoot doctor logs/*.eval
-
-The exit code is 2 if some file can't be read.""",
     ),
 }

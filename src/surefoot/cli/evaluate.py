@@ -3,38 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
-from surefoot.cli.options import (
-    ALPHA,
-    ALPHAS,
-    BASELINE,
-    BASELINES,
-    DEFAULT_MEASURE,
-    INPUTS,
-    LLM_QRELS,
-    N_RESAMPLES,
-    NAMES,
-    OUTPUT,
-    POPULATION,
-    RESAMPLING,
-    SEED,
-    SEGMENTS,
-    SYSTEM,
-    SYSTEMS,
-    TABLE_FILE,
-    UNJUDGED,
-    VALUE,
-    Command,
-    names,
-    number,
-    numbers,
-    option,
-)  # fmt: skip
+from surefoot.cli import options as opt
+from surefoot.cli.options import Command, Option, names, number, numbers, option
 from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
@@ -44,6 +20,8 @@ if TYPE_CHECKING:
     from surefoot.results import Result
     from surefoot.scores import Scores
 
+PARAMETERS = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
+"""The options that are parameters of `surefoot.evaluate`."""
 MANY_TOPICS = 10_000
 """From here on the progress of intervals and tests is shown."""
 
@@ -65,8 +43,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         from surefoot.io.small_files import read_map
 
         chosen = read_map(arguments.baseline_map, "baseline")
-    given = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
-    options = {name: getattr(arguments, name) for name in given} | {"value": inputs.value_function(arguments)}
+    options = inputs.given(arguments, *PARAMETERS) | {"value": inputs.value_function(arguments)}
     options["extra"] = [name for name in arguments.columns or () if is_extra(name)]
     if arguments.segments:
         return _segments(arguments, chosen, options)
@@ -76,10 +53,8 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
             scores, chosen, arguments.alpha, correct=arguments.correct, letters=arguments.letters, progress=report,
             **options,
         )  # fmt: skip
-    if arguments.unjudged == "bounds":
-        result = _with_bounds(result, scores, arguments)
-    if arguments.llm_qrels:
-        result = _with_expected(result, scores, arguments)
+    if arguments.unjudged == "bounds" or arguments.llm_qrels:
+        result = _with_doubts(result, scores, arguments)
     inputs.show(_arranged(result, arguments), arguments)
     return 0
 
@@ -132,13 +107,17 @@ def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
     return side_by_side(result, columns)
 
 
-def _with_bounds(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
-    """The rows with the least and the largest U_Risk over all grades of unjudged documents."""
+def _with_doubts(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
+    """The rows with bounds over the grades of unjudged documents, and with what language models let one expect."""
     from surefoot.judgments.bounds import with_urisk_bounds
+    from surefoot.judgments.expected import with_expected
 
+    flag = "--unjudged bounds" if arguments.unjudged == "bounds" else "--llm-qrels"
     if not arguments.baseline or arguments.value != "linear":
-        raise SurefootError("--unjudged bounds needs a run as the --baseline, and linear values")
-    return with_urisk_bounds(result, {one.measure: inputs.judged_runs(one) for one in scores})
+        raise SurefootError(f"{flag} needs a run as the --baseline, and linear values")
+    runs = {one.measure: inputs.judged_runs(one) for one in scores}
+    result = with_urisk_bounds(result, runs) if arguments.unjudged == "bounds" else result
+    return with_expected(result, runs, arguments.seed) if arguments.llm_qrels else result
 
 
 def _bayes(arguments: argparse.Namespace) -> int:
@@ -146,25 +125,18 @@ def _bayes(arguments: argparse.Namespace) -> int:
     from surefoot.analysis.bayes import bayes
 
     refused = "baseline_map population tail geometric minus ci tests segments correct letters side_by_side"
-    given = [name for name in refused.split() if getattr(arguments, name)]
-    if given or arguments.value != "linear" or not arguments.baseline:
-        hint = f"; leave out --{given[0].replace('_', '-')}" if given else ""
-        raise SurefootError(f"--bayes takes scores or runs, a system as the --baseline and linear values{hint}")
-    found = bayes(
-        inputs.load_one(arguments), arguments.baseline, arguments.alpha, systems=arguments.systems,
-        loses_on=arguments.loses_on / 100, seed=arguments.seed, level=arguments.level,
-    )  # fmt: skip
-    inputs.show(found, arguments)
+    _refuse(arguments, refused, not arguments.baseline,
+            "--bayes takes scores or runs, a system as the --baseline and linear values")  # fmt: skip
+    given = inputs.given(arguments, "baseline", "alpha", "systems", "seed", "level")
+    inputs.show(bayes(inputs.load_one(arguments), loses_on=arguments.loses_on / 100, **given), arguments)
     return 0
 
 
-def _with_expected(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
-    """The rows with what is expected where language models graded documents that nobody judged."""
-    from surefoot.judgments.expected import with_expected
-
-    if not arguments.baseline or arguments.value != "linear":
-        raise SurefootError("--llm-qrels needs a --baseline, and linear values")
-    return with_expected(result, {one.measure: inputs.judged_runs(one) for one in scores}, arguments.seed)
+def _refuse(arguments: argparse.Namespace, refused: str, otherwise: bool, message: str) -> None:
+    """Raise if one of the options that a mode does not take is given, or values are not linear."""
+    given = [name for name in refused.split() if getattr(arguments, name)]
+    if given or otherwise or arguments.value != "linear":
+        raise SurefootError(message + (f"; leave out --{given[0].replace('_', '-')}" if given else ""))
 
 
 def _stream(arguments: argparse.Namespace) -> int:
@@ -175,31 +147,20 @@ def _stream(arguments: argparse.Namespace) -> int:
         "runs repeats qrels baseline_map systems population tail geometric minus ci tests fences segments segment_by "
         "correct llm_qrels"
     )
-    given = [name for name in refused.split() if getattr(arguments, name)]
-    if given or arguments.value != "linear" or not arguments.scores or len(arguments.measure or []) > 1:
-        hint = f"; leave out --{given[0].replace('_', '-')}" if given else ""
-        raise SurefootError(f"--stream takes --scores, --baseline, --alpha, one --measure and --missing{hint}")
-    measure = (arguments.measure or [None])[0]
-    found = evaluate_parquet(
-        arguments.scores, arguments.baseline, arguments.alpha, measure=measure, missing=arguments.missing
-    )
-    inputs.show(found, arguments)
+    _refuse(arguments, refused, not arguments.scores or len(arguments.measure or []) > 1,
+            "--stream takes --scores, --baseline, --alpha, one --measure and --missing")  # fmt: skip
+    given = inputs.given(arguments, "baseline", "alpha", "missing")
+    inputs.show(evaluate_parquet(arguments.scores, measure=(arguments.measure or [None])[0], **given), arguments)
     return 0
 
 
 def run_scores(arguments: argparse.Namespace) -> int:
     """The effectiveness of runs, topic by topic."""
-    from surefoot.io.atomic import write_text
     from surefoot.io.tables import scores_csv
 
     found = inputs.load(arguments)
-    for note in dict.fromkeys(note for one in found for note in one.all_notes):
-        print(f"note: {note}", file=sys.stderr)
-    text = scores_csv(*found)
-    if arguments.output:
-        write_text(arguments.output, text)
-    else:
-        sys.stdout.write(text)
+    inputs.print_notes(dict.fromkeys(note for one in found for note in one.all_notes))
+    inputs.write(scores_csv(*found), arguments.output)
     return 0
 
 
@@ -207,42 +168,27 @@ def run_cross(arguments: argparse.Namespace) -> int:
     """Every system as the baseline in turn."""
     from surefoot.analysis.cross import baseline_choice, cross
 
-    scores = inputs.load_one(arguments)
-    which = {"systems": arguments.systems, "value": inputs.value_function(arguments)}
-    if arguments.by_baseline:
-        drawn = {"n_resamples": arguments.n_resamples, "seed": arguments.seed}
-        inputs.show(baseline_choice(scores, arguments.alpha, **which, **drawn), arguments)
-    else:
-        inputs.show(cross(scores, arguments.alpha, **which), arguments)
+    scores, drawn = inputs.load_one(arguments), inputs.given(arguments, "n_resamples", "seed")
+    which = inputs.given(arguments, "alpha", "systems") | {"value": inputs.value_function(arguments)}
+    inputs.show(
+        baseline_choice(scores, **which, **drawn) if arguments.by_baseline else cross(scores, **which), arguments
+    )
     return 0
 
 
-def run_agreement(arguments: argparse.Namespace) -> int:
-    """How far rankings, systems and assumptions agree."""
-    inputs.show(_agreement(inputs.load_one(arguments), arguments), arguments)
-    return 0
+def _kind(function: str, summary: str, *options: Option) -> Command:
+    """A kind of agreement: a function of the library on scores, whose keyword arguments are the options."""
 
+    def run(arguments: argparse.Namespace) -> int:
+        module, _, name = function.rpartition(".")
+        given = inputs.given(arguments, *(each.name for each in options if each.name != "fences"))
+        if "value" in given:
+            given["value"] = inputs.value_function(arguments)
+        found = getattr(import_module(f"surefoot.{module}"), name)(inputs.load_one(arguments), **given)
+        inputs.show(found, arguments)
+        return 0
 
-def _agreement(scores: Scores, arguments: argparse.Namespace) -> Result:
-    import surefoot
-
-    kind = arguments.kind
-    if kind == "pca":
-        wanted = {"include": arguments.include, "centred": arguments.centred, "axes": arguments.axes}
-        return surefoot.stats.pca(scores, systems=arguments.systems, **wanted)
-    if kind == "g2":
-        return surefoot.analysis.independence(scores, systems=arguments.systems)
-    baseline, alpha = arguments.baseline, arguments.alpha
-    if kind == "measures":
-        return surefoot.analysis.rank_agreement(scores, baseline, alpha, measures=arguments.of)
-    if kind == "values":
-        return surefoot.analysis.value_agreement(scores, baseline, alpha, value=inputs.value_function(arguments))
-    if kind == "correlation":
-        return surefoot.analysis.baseline_bias(
-            scores, baseline, alpha, systems=arguments.systems, method=arguments.method
-        )
-    drawn = (arguments.n_resamples, arguments.seed)
-    return surefoot.analysis.normality(scores, arguments.system, baseline, alpha, *drawn)
+    return Command(run, (*opt.INPUTS, *options, *opt.TABLE_FILE), summary=summary)
 
 
 def run_judges(arguments: argparse.Namespace) -> int:
@@ -252,57 +198,51 @@ def run_judges(arguments: argparse.Namespace) -> int:
     if len(arguments.files) < 2:
         raise SurefootError("name the qrels of two judges, then runs: agreement judges people.qrels my-llm.qrels *.run")
     first, second, *runs = arguments.files
-    drawn = {"n_resamples": arguments.n_resamples, "seed": arguments.seed, "names": arguments.names}
-    found = judge_agreement(first, second, runs or None, arguments.measure or [DEFAULT_MEASURE], **drawn)
+    drawn = inputs.given(arguments, "n_resamples", "seed", "names")
+    found = judge_agreement(first, second, runs or None, arguments.measure or [opt.DEFAULT_MEASURE], **drawn)
     inputs.show(found, arguments)
     return 0
 
 
+NEEDED = opt.BASELINE.but(required=True)
 KINDS = {
-    "measures": Command(
-        run_agreement,
-        (*INPUTS, BASELINE, *ALPHA,
-         option("--of", type=names, default=[], metavar="LIST",
-                help="measures (default: mean,urisk,trisk,zrisk,georisk)"), *TABLE_FILE),
-        summary="Kendall's tau and RBO between the orders by each two measures",
+    "measures": _kind(
+        "analysis.rank_agreement", "Kendall's tau and RBO between the orders by each two measures",
+        opt.BASELINE, *opt.ALPHA,
+        option("--of", dest="measures", type=names, default=[], metavar="LIST",
+               help="measures (default: mean,urisk,trisk,zrisk,georisk)"),
     ),
-    "values": Command(
-        run_agreement,
-        (*INPUTS, BASELINE.but(required=True), *ALPHA,
-         VALUE[0].but(choices=("smooth", "monotone"), default="smooth", help="(default: smooth)"), VALUE[1],
-         *TABLE_FILE),
-        summary="RBO between the orders by linear and by smooth or monotone values (ECIR 2020, figure 4)",
+    "values": _kind(
+        "analysis.value_agreement",
+        "RBO between the orders by linear and by smooth or monotone values (ECIR 2020, figure 4)",
+        NEEDED, *opt.ALPHA,
+        opt.VALUE[0].but(choices=("smooth", "monotone"), default="smooth", help="(default: smooth)"), opt.VALUE[1],
     ),
-    "correlation": Command(
-        run_agreement,
-        (*INPUTS, SYSTEMS, BASELINE.but(required=True), *ALPHA,
-         option("--method", choices=("pearson", "spearman"), default="pearson", help="(default: pearson)"),
-         *TABLE_FILE),
-        summary="each system's correlation with the baseline, and its effect on U_Risk (ECIR 2014)",
+    "correlation": _kind(
+        "analysis.baseline_bias", "each system's correlation with the baseline, and its effect on U_Risk (ECIR 2014)",
+        opt.SYSTEMS, NEEDED, *opt.ALPHA,
+        option("--method", choices=("pearson", "spearman"), default="pearson", help="(default: pearson)"),
     ),
-    "pca": Command(
-        run_agreement,
-        (*INPUTS, SYSTEMS,
-         option("--include", action="store_true", help="MEAN, MEDIAN and MAX take part in the analysis"),
-         option("--centred", action="store_true", help="subtract each topic's mean first"),
-         option("--axes", type=int, default=2, metavar="N", help="number of axes (default: 2)"), *TABLE_FILE),
-        summary="the systems on principal axes, with virtual baselines (ECIR 2014, figures 1, 2)",
+    "pca": _kind(
+        "stats.pca", "the systems on principal axes, with virtual baselines (ECIR 2014, figures 1, 2)", opt.SYSTEMS,
+        option("--include", action="store_true", help="MEAN, MEDIAN and MAX take part in the analysis"),
+        option("--centred", action="store_true", help="subtract each topic's mean first"),
+        option("--axes", type=int, default=2, metavar="N", help="number of axes (default: 2)"),
     ),
-    "normality": Command(
-        run_agreement,
-        (*INPUTS, SYSTEM.but(required=True), BASELINE.but(required=True), *ALPHA, *RESAMPLING, *TABLE_FILE),
-        summary="is the mean close to normal? (ECIR 2020, figure 3)",
+    "normality": _kind(
+        "analysis.normality", "is the mean close to normal? (ECIR 2020, figure 3)",
+        opt.SYSTEM.but(required=True), NEEDED, *opt.ALPHA, *opt.RESAMPLING,
     ),
-    "g2": Command(
-        run_agreement,
-        (*INPUTS, SYSTEMS, *TABLE_FILE),
-        summary="do systems and topics interact? G², its degrees of freedom and p (SIGIR 2016)",
+    "g2": _kind(
+        "analysis.independence", "do systems and topics interact? G², its degrees of freedom and p (SIGIR 2016)",
+        opt.SYSTEMS,
     ),
     "judges": Command(
         run_judges,
         (option("files", nargs="*", metavar="FILE", help="qrels of two judges, the first as the truth; then runs"),
-         option("--measure", action="append", metavar="NAME", help=f"of the runs (default: {DEFAULT_MEASURE})"),
-         NAMES, N_RESAMPLES.but(default=1000, help="bootstrap resamples of topics (default: 1000)"), SEED, *TABLE_FILE),
+         option("--measure", action="append", metavar="NAME", help=f"of the runs (default: {opt.DEFAULT_MEASURE})"),
+         opt.NAMES, opt.N_RESAMPLES.but(default=1000, help="bootstrap resamples of topics (default: 1000)"), opt.SEED,
+         *opt.TABLE_FILE),
         summary="two judges: kappa, confusion, tau of means, losing queries found, ratio of F_Risk",
     ),
 }  # fmt: skip
@@ -312,15 +252,15 @@ COMMANDS = {
     "evaluate": Command(
         run_evaluate,
         (
-            *INPUTS,
-            BASELINES,
+            *opt.INPUTS,
+            opt.BASELINES,
             option("--baseline-map", metavar="FILE", help="CSV of system,baseline: a baseline for each system"),
-            *ALPHAS,
-            SYSTEMS.but(help="rows to show, by comma (default: all)"),
-            *VALUE,
-            POPULATION,
-            UNJUDGED,
-            LLM_QRELS,
+            *opt.ALPHAS,
+            opt.SYSTEMS.but(help="rows to show, by comma (default: all)"),
+            *opt.VALUE,
+            opt.POPULATION,
+            opt.UNJUDGED,
+            opt.LLM_QRELS,
             option("--tail", type=numbers, default=[], metavar="LIST",
                    help="mean difference over the worst share of topics, such as 0.05,0.1"),
             option("--geometric", action="store_true", help="add the geometric mean (as GMAP)"),
@@ -335,9 +275,9 @@ COMMANDS = {
                    help="with --bayes: P(loses on more than this share of the topics) (default: 50)"),
             option("--tests", type=names, default=[], metavar="LIST",
                    help="add p of bootstrap, t, wilcoxon, flip, max, swap, or of all"),
-            *RESAMPLING,
-            SEGMENTS[0].but(help="CSV of topic,segment: every measure for each segment"),
-            SEGMENTS[1],
+            *opt.RESAMPLING,
+            opt.SEGMENTS[0].but(help="CSV of topic,segment: every measure for each segment"),
+            opt.SEGMENTS[1],
             option("--level", type=number, default=0.05, metavar="P", help="significance level (default: 0.05)"),
             option("--letters", action="store_true",
                    help="mark each mean with the letters of the systems that it is better than"),
@@ -345,47 +285,24 @@ COMMANDS = {
             option("--correct", choices=("holm", "bh", "bonferroni"), help="adjust p over all rows"),
             option("--stream", action="store_true",
                    help="--scores are the Parquet files of one large log, read in pieces: any size in bounded memory"),
-            *TABLE_FILE,
+            *opt.TABLE_FILE,
         ),
-        """examples:
-  surefoot evaluate runs/*.run.gz --qrels qrels.txt --measure ERR@20 --baseline bm25 --alpha 0,1,5,10
-  surefoot evaluate --scores err20.csv --baseline indriCASP --alpha 5 --correct holm --ci
-  surefoot evaluate --scores err20.csv --baseline MEAN --columns system,mean,urisk,trisk --letters -o table.tex
-  surefoot evaluate --scores err20.csv --baseline bm25,dense --correct holm     (a row for each baseline)
-  surefoot evaluate --scores err20.csv --format json            (no baseline: only Z_Risk and GeoRisk)""",
     ),
     "scores": Command(
         run_scores,
-        (*INPUTS, OUTPUT),
-        """examples:
-  surefoot scores runs/*.run --qrels qrels.txt --measure nDCG@10 -o scores.csv
-  surefoot scores bm25.json dense.parquet --qrels qrels.tsv --measure nDCG@10 --measure RR -o scores.csv
-  surefoot evaluate --scores scores.csv --baseline bm25
-
-One measure is written with a column for each run, several with a column for each measure.""",
+        (*opt.INPUTS, opt.OUTPUT),
     ),
     "cross": Command(
         run_cross,
         (
-            *INPUTS, *ALPHA, SYSTEMS, *VALUE,
+            *opt.INPUTS, *opt.ALPHA, opt.SYSTEMS, *opt.VALUE,
             option("--by-baseline", action="store_true",
                    help="a row for each baseline: how far its order agrees with those of the others, and which rank "
                    "differences a bootstrap over topics confirms"),
-            *RESAMPLING, *TABLE_FILE,
+            *opt.RESAMPLING, *opt.TABLE_FILE,
         ),
-        """examples:
-  surefoot cross --scores err20.csv --alpha 10
-  surefoot cross runs/*.run --qrels qrels.txt --systems bm25,rm3,bert --format csv
-  surefoot cross --scores err20.csv --alpha 10 --by-baseline    (does the choice of the baseline change the order?)""",
     ),
     "agreement": Command(
-        examples="""examples:
-  surefoot agreement measures --scores err20.csv --baseline indriCASP --alpha 5
-  surefoot agreement correlation --scores err20.csv --baseline indriCASP --alpha 10
-  surefoot agreement pca --scores err20.csv --systems a,b,c --include
-  surefoot agreement normality --scores err20.csv --candidate new --baseline old
-
-`surefoot agreement KIND --help` has the options of each.""",
         kinds=lambda: KINDS,
     ),
 }  # fmt: skip

@@ -9,31 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
-from surefoot.cli.options import (
-    ALPHA,
-    BASELINE,
-    CANDIDATE,
-    CREDIBLE,
-    DEFAULT_MEASURE,
-    INPUTS,
-    LLM_QRELS,
-    OUTPUT,
-    PAIR,
-    POPULATION,
-    RESAMPLING,
-    SEGMENTS,
-    TABLE,
-    TABLE_FILE,
-    TEXTS,
-    UNJUDGED,
-    VALUE,
-    Command,
-    names,
-    number,
-    option,
-)  # fmt: skip
+from surefoot.cli import options as opt
+from surefoot.cli.options import Command, names, number, option
 from surefoot.cli.progress import progress
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, counted
 
 if TYPE_CHECKING:
     from surefoot.analysis.explore import Exploration
@@ -50,14 +29,8 @@ def run_explore(arguments: argparse.Namespace) -> int:
     from surefoot.analysis.explore import explore
 
     scores = inputs.load_one(arguments)
-    result = explore(
-        scores,
-        arguments.candidate,
-        arguments.baseline,
-        arguments.alpha,
-        population=arguments.population,
-        value=inputs.value_function(arguments),
-    )
+    given = inputs.given(arguments, "baseline", "alpha", "population")
+    result = explore(scores, arguments.candidate, value=inputs.value_function(arguments), **given)
     topics = _topics(result, arguments)
     doubted = _with_doubts(result, scores, arguments).select(topics)
     if arguments.documents:
@@ -123,18 +96,11 @@ def _show_documents(topics: list[str], doubts: dict[str, dict[str, Any]], argume
         wanted = {document for run in runs.values() for topic in topics for document in run.of_topic(topic)}
         with progress("Reading the documents' texts", log="none"):
             texts = read_documents(arguments.documents_text, wanted)
-    measure = (arguments.measure or [DEFAULT_MEASURE])[0]
-    system, baseline = runs[arguments.candidate], runs[arguments.baseline]
+    measure = (arguments.measure or [opt.DEFAULT_MEASURE])[0]
     found = document_moves(
-        system,
-        baseline,
-        arguments.qrels,
-        measure,
-        topics=topics,
-        unjudged="skip" if arguments.unjudged == "skip" else "zero",
-        queries=queries,
-        texts=texts,
-    ).with_topics(doubts)
+        runs[arguments.candidate], runs[arguments.baseline], arguments.qrels, measure, topics=topics,
+        unjudged="skip" if arguments.unjudged == "skip" else "zero", queries=queries, texts=texts,
+    ).with_topics(doubts)  # fmt: skip
     if arguments.format == "table":
         width = shutil.get_terminal_size((100, 24)).columns
         sys.stdout.write(side_by_side(found, queries, texts, width, doubts))
@@ -152,19 +118,14 @@ def run_explain(arguments: argparse.Namespace) -> int:
     scores = inputs.load_one(arguments)
     with progress("Looking for groups", log="none"):
         found = explain(
-            scores,
-            arguments.candidate,
-            arguments.baseline,
-            queries=inputs.load_queries(arguments),
+            scores, arguments.candidate, queries=inputs.load_queries(arguments),
             runs=_pair_of_runs(arguments, scores.systems),
             documents=document_texts(arguments.documents_text) if arguments.documents_text else None,
-            level=arguments.level,
-            n_resamples=arguments.n_resamples,
-            seed=arguments.seed,
-        )
+            **inputs.given(arguments, "baseline", "level", "n_resamples", "seed"),
+        )  # fmt: skip
     inputs.show(found, argparse.Namespace(**{**vars(arguments), "output": None}))
     if arguments.output:
-        _write_segments(found.segments(), arguments.output)
+        inputs.write_csv(("topic", "segment"), found.segments().items(), arguments.output)
     return 0
 
 
@@ -178,22 +139,8 @@ def _pair_of_runs(arguments: argparse.Namespace, systems: tuple[str, ...]) -> di
     return inputs.load_runs(arguments, pair)
 
 
-def _write_segments(segments: dict[str, str], path: str) -> None:
-    import csv
-    import io
-
-    from surefoot.io.atomic import write_text
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("topic", "segment"))
-    writer.writerows(segments.items())
-    write_text(path, out.getvalue())
-
-
 def run_report(arguments: argparse.Namespace) -> int:
     """Write an interactive page."""
-    from surefoot.io.atomic import write_text
     from surefoot.io.small_files import read_segments
     from surefoot.release_gate.config import read_options
     from surefoot.show.report import report
@@ -201,17 +148,13 @@ def run_report(arguments: argparse.Namespace) -> int:
     segments = read_segments(arguments.segments, arguments.segment_by) if arguments.segments else None
     scores = inputs.load(arguments)
     page = report(
-        scores,
-        arguments.baseline,
-        arguments.alpha,
-        candidate=arguments.candidate,
-        segments=segments,
-        queries=inputs.load_queries(arguments),
-        rankings=_rankings(arguments),
-        credible=_credible(arguments, scores),
-        rules=read_options().rules,
-    )
-    write_text(arguments.output, page)
+        scores, segments=segments, queries=inputs.load_queries(arguments), rankings=_rankings(arguments),
+        credible=_credible(arguments, scores), rules=read_options().rules,
+        **inputs.given(arguments, "baseline", "alpha", "candidate"),
+    )  # fmt: skip
+    inputs.write(page, arguments.output)
+    if arguments.output != "-":
+        print(f"{arguments.output}: {counted(len(scores[0].systems), 'system')}; open it in a browser")
     return 0
 
 
@@ -250,47 +193,34 @@ COMMANDS = {
     "explore": Command(
         run_explore,
         (
-            *INPUTS, *PAIR, *ALPHA, *VALUE, POPULATION,
+            *opt.INPUTS, *opt.PAIR, *opt.ALPHA, *opt.VALUE, opt.POPULATION,
             option("--top", type=int, metavar="N",
                    help=f"the N worst topics (default: all; {TOPICS_WITH_DOCUMENTS} with --documents)"),
             option("--topics", type=names, metavar="LIST", help="these topics, by comma"),
             option("--documents", action="store_true",
                    help="show both rankings of each topic, and the cost of each document's move; needs runs"),
-            UNJUDGED, LLM_QRELS, *CREDIBLE, *TEXTS, *TABLE_FILE,
+            opt.UNJUDGED, opt.LLM_QRELS, *opt.CREDIBLE, *opt.TEXTS, *opt.TABLE_FILE,
         ),
-        """examples:
-  surefoot explore runs/*.run --qrels qrels.txt --measure nDCG@10 --candidate new --baseline old
-  surefoot explore old.run new.run --qrels qrels.txt --candidate new --baseline old --documents --queries queries.tsv
-  surefoot explore --scores err20.csv --candidate uogTrA44xi --baseline indriCASP --alpha 0 --format csv""",
     ),
     "explain": Command(
         run_explain,
         (
-            *INPUTS, *PAIR, *TEXTS,
+            *opt.INPUTS, *opt.PAIR, *opt.TEXTS,
             option("--level", type=number, default=0.1, metavar="P",
                    help="the probability at which any group may be confirmed by chance (default: 0.1)"),
-            *RESAMPLING, *TABLE, OUTPUT.but(help="write the segment of each topic as CSV, for --segments"),
+            *opt.RESAMPLING, *opt.TABLE, opt.OUTPUT.but(help="write the segment of each topic as CSV, for --segments"),
         ),
-        """examples:
-  surefoot explain runs/*.run --qrels qrels.txt --candidate new --baseline old --queries queries.tsv
-  surefoot explain old.run new.run --qrels qrels.txt --candidate new --baseline old -o segments.csv
-  surefoot gate old.run new.run --qrels qrels.txt --candidate new --baseline old --segments segments.csv
-  surefoot explain --scores err20.csv --candidate new --baseline old --queries queries.tsv""",
     ),
     "report": Command(
         run_report,
         (
-            *INPUTS,
-            BASELINE.but(help="the first baseline: a system, or MEAN (default), MEDIAN, MAX"),
-            CANDIDATE.but(help="the system to open with (default: the best mean)"),
-            *ALPHA, *SEGMENTS, LLM_QRELS, *CREDIBLE, *TEXTS,
+            *opt.INPUTS,
+            opt.BASELINE.but(help="the first baseline: a system, or MEAN (default), MEDIAN, MAX"),
+            opt.CANDIDATE.but(help="the system to open with (default: the best mean)"),
+            *opt.ALPHA, *opt.SEGMENTS, opt.LLM_QRELS, *opt.CREDIBLE, *opt.TEXTS,
             option("--size-limit", type=number, default=2.0, metavar="MB",
                    help="room for documents in the page; the page says what is left out (default: 2; 0: no documents)"),
-            OUTPUT.but(required=True, help="the page to write, such as report.html"),
+            opt.OUTPUT.but(required=True, help="the page to write, such as report.html"),
         ),
-        """examples:
-  surefoot report old.run new.run --qrels qrels.txt --baseline old --candidate new -o report.html
-  surefoot report runs/*.run --qrels qrels.txt --queries queries.tsv --documents-text corpus.jsonl.gz -o report.html
-  surefoot report --scores err20.csv --baseline indriCASP --segments segments.csv -o report.html""",
     ),
 }  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,21 +10,8 @@ from typing import TYPE_CHECKING, Any
 import surefoot
 from surefoot._lazy import plugins
 from surefoot.cli import inputs
-from surefoot.cli.options import (
-    BASELINE,
-    INPUTS,
-    N_RESAMPLES,
-    OUTPUT,
-    SEED,
-    SYSTEM,
-    SYSTEMS,
-    Command,
-    Option,
-    names,
-    number,
-    numbers,
-    option,
-)  # fmt: skip
+from surefoot.cli import options as opt
+from surefoot.cli.options import Command, Option, names, number, numbers, option
 from surefoot.errors import SurefootError, listed
 
 if TYPE_CHECKING:
@@ -44,16 +30,16 @@ class Figure:
 
     def command(self) -> Command:
         """The command that draws the figure."""
-        file = OUTPUT.but(required=True, help="ends in .svg, .png or .pdf")
+        file = opt.OUTPUT.but(required=True, help="ends in .svg, .png or .pdf")
         return Command(self._run, (*self.inputs, file, *self.options), summary=self.summary)
 
     def _run(self, arguments: argparse.Namespace) -> int:
         from surefoot.plots.style import ending_of, save_plot
 
         ending_of(arguments.output)  # an unknown ending is refused before the work, not after it
-        given = {each.flags[0][2:].replace("-", "_"): None for each in self.options}
-        options = {name: getattr(arguments, name) for name in given if getattr(arguments, name) is not None}
-        save_plot(self.draw(self.read(arguments), **options), arguments.output)
+        options = inputs.given(arguments, *(each.name for each in self.options))
+        chosen = {name: value for name, value in options.items() if value is not None}
+        save_plot(self.draw(self.read(arguments), **chosen), arguments.output)
         return 0
 
 
@@ -63,8 +49,7 @@ def _scores(arguments: argparse.Namespace) -> Scores | None:
     if arguments.kind == "values" and not given:
         return None
     scores = inputs.load_one(arguments)
-    for note in scores.all_notes:
-        print(f"note: {note}", file=sys.stderr)
+    inputs.print_notes(scores.all_notes)
     return scores if arguments.population is None else _population(scores, arguments)
 
 
@@ -88,19 +73,19 @@ def _figure(function: str, summary: str, *options: Option) -> Figure:
 
 
 SCORES = (
-    *INPUTS,
+    *opt.INPUTS,
     option("--population", type=names, metavar="LIST",
            help="systems behind Z_Risk, GeoRisk, fences and virtual baselines, by comma (default: all read)"),
 )  # fmt: skip
-NEEDED = BASELINE.but(required=True)
-ONE = SYSTEM.but(required=True)
+NEEDED = opt.BASELINE.but(required=True)
+ONE = opt.SYSTEM.but(required=True)
 ALPHA = option("--alpha", type=number, metavar="A", help="risk sensitivity: a loss weighs 1 + alpha (default: 1)")
 ALPHAS = ALPHA.but(type=numbers, metavar="LIST")
-DRAWN = SYSTEMS.but(help="systems to draw, by comma (default: all)")
+DRAWN = opt.SYSTEMS.but(help="systems to draw, by comma (default: all)")
 LABEL = option("--label", type=names, metavar="LIST", help="systems to name (default: all if few, else extremes)")
 RESAMPLING = (
-    N_RESAMPLES.but(default=None, help="bootstrap resamples (default: 10000)"),
-    SEED.but(default=None),
+    opt.N_RESAMPLES.but(default=None, help="bootstrap resamples (default: 10000)"),
+    opt.SEED.but(default=None),
 )
 
 FIGURES = {
@@ -111,7 +96,7 @@ FIGURES = {
     "profile": _figure("profile", "how many topics reach each score", DRAWN, LABEL),
     "alpha": _figure(
         "alpha_curves", "a measure against alpha, with critical values (SIGIR 2014, fig. 1; 2016, figs. 2, 3)",
-        BASELINE, option("--of", metavar="MEASURE", help="trisk, urisk, zrisk, georisk … (default: trisk)"),
+        opt.BASELINE, option("--of", metavar="MEASURE", help="trisk, urisk, zrisk, georisk … (default: trisk)"),
         ALPHAS.but(help="the ends of the range (default: 0,10)"), DRAWN, LABEL,
     ),
     "topics": _figure(
@@ -141,7 +126,8 @@ FIGURES = {
         "difference_boxes", "score differences with their fences (ECIR 2020, figure 1)", NEEDED, DRAWN
     ),
     "values": _figure(
-        "value_functions", "the value of a difference: linear, smooth, monotone (ECIR 2020, figure 2)", BASELINE, ALPHA
+        "value_functions", "the value of a difference: linear, smooth, monotone (ECIR 2020, figure 2)", opt.BASELINE,
+        ALPHA,
     ),
     "qq": _figure(
         "qq_lines", "is the mean close to normal? Q-Q of bootstrap means (ECIR 2020, figure 3)", ONE, NEEDED, ALPHA,
@@ -161,7 +147,7 @@ FIGURES = {
         "risk_reward", "risk and reward of every system, with intervals", NEEDED, ALPHA, DRAWN, LABEL, *RESAMPLING
     ),
     "forest": _figure(
-        "forest", "a measure of every system with its interval", BASELINE,
+        "forest", "a measure of every system with its interval", opt.BASELINE,
         option("--of", metavar="MEASURE", help="mean, urisk, trisk, zrisk, georisk, tail_0.1 … (default: georisk)"),
         ALPHA, DRAWN,
         option("--method", choices=("studentised", "bca", "percentile", "jackknife"),
@@ -182,12 +168,6 @@ def _kinds() -> dict[str, Command]:
 
 COMMANDS = {
     "figure": Command(
-        examples="""examples:
-  surefoot figure alpha runs/*.run --qrels qrels.txt --measure nDCG@10 --baseline bm25 --of trisk -o alpha.svg
-  surefoot figure topics --scores err20.csv --candidate uogTrA44xi --baseline indriCASP --alpha 0,1,5 -o topics.pdf
-  surefoot figure cross --scores err20.csv --alpha 10 -o cross.png
-
-`surefoot figure KIND --help` has the options of each.""",
         kinds=_kinds,
     ),
 }

@@ -12,29 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
-from surefoot.cli.options import (
-    ASSESSORS,
-    BASELINE,
-    BASELINES,
-    CANDIDATE,
-    DEFAULT_MEASURE,
-    INPUTS,
-    LLM_QRELS,
-    MISSING,
-    NOUN,
-    QRELS,
-    QUERIES,
-    SEED,
-    SEGMENTS,
-    Command,
-    NewFile,
-    Once,
-    Option,
-    grouped,
-    names,
-    number,
-    option,
-)  # fmt: skip
+from surefoot.cli import options as opt
+from surefoot.cli.options import Command, NewFile, Once, Option, grouped, names, number, option
 from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 from surefoot.release_gate.rules import TIERS, UNDECIDED, Rules
@@ -85,7 +64,7 @@ def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple
         if len(arguments.runs) != 2 or not arguments.qrels or arguments.baseline or arguments.candidate:
             raise SurefootError("give two runs and judgments: compare OLD NEW --qrels Q; or a table with --scores")
         old, new = arguments.runs
-        return score_pair(old, new, arguments.qrels, arguments.measure or DEFAULT_MEASURE)
+        return score_pair(old, new, arguments.qrels, arguments.measure or opt.DEFAULT_MEASURE)
     named = [*arguments.runs, *filter(None, (arguments.baseline, arguments.candidate))]
     if len(named) != 2 or arguments.qrels:
         raise SurefootError("name two systems of the table: compare OLD NEW --scores TABLE")
@@ -177,41 +156,35 @@ COMMANDS = {
         run_compare,
         (
             option("runs", nargs="*", metavar="OLD NEW", help="two runs; with --scores two systems of the table"),
-            QRELS,
+            opt.QRELS,
             option("--scores", nargs="+", metavar="FILE", help="score tables instead of runs"),
-            CANDIDATE.but(help="with --scores: the new system"),
-            BASELINE.but(help="with --scores: the old system"),
+            opt.CANDIDATE.but(help="with --scores: the new system"),
+            opt.BASELINE.but(help="with --scores: the old system"),
             option("--measure", "--metric", action=Once, metavar="NAME",
-                   help=f"effectiveness measure (default for runs: {DEFAULT_MEASURE})"),
-            MISSING,
-            QUERIES.but(help="texts of the queries, shown with those that lost most"),
-            NOUN,
+                   help=f"effectiveness measure (default for runs: {opt.DEFAULT_MEASURE})"),
+            opt.MISSING,
+            opt.QUERIES.but(help="texts of the queries, shown with those that lost most"),
+            opt.NOUN,
             FORMAT,
         ),
-        """examples:
-  surefoot compare old.run new.run --qrels qrels.txt
-  surefoot compare old.run new.run --qrels qrels.txt --measure RR@10 --queries queries.tsv
-  surefoot compare old new --scores err20.csv --format json
-
-The verdict is that of surefoot gate with its defaults or those of surefoot.toml; the exit code is 0.""",
     ),
     "gate": Command(
         run_gate,
         (
-            *INPUTS,
-            LLM_QRELS,
-            CANDIDATE.but(help="the system to judge (default: the only one that is left)"),
-            BASELINES,
+            *opt.INPUTS,
+            opt.LLM_QRELS,
+            opt.CANDIDATE.but(help="the system to judge (default: the only one that is left)"),
+            opt.BASELINES,
             *grouped(
                 "rules",
                 *map(rule_option, fields(Rules)),
-                QUERIES.but(help="texts of the queries, shown with those that lost"),
-                NOUN,
-                ASSESSORS.but(help=ASSESSORS.settings["help"].format(default="none; strict: off")),
+                opt.QUERIES.but(help="texts of the queries, shown with those that lost"),
+                opt.NOUN,
+                opt.ASSESSORS.but(help=opt.ASSESSORS.settings["help"].format(default="none; strict: off")),
                 option("--protected-file", metavar="FILE", help="protected queries, one a line"),
-                *SEGMENTS,
+                *opt.SEGMENTS,
                 option("--config", metavar="FILE", help="options (default: surefoot.toml, if there is one)"),
-                SEED.but(default=None),
+                opt.SEED.but(default=None),
                 option("--aa", action="store_true", help="gate the candidate against itself: half of its trials each"),
             ),
             *grouped(
@@ -241,17 +214,5 @@ The verdict is that of surefoot gate with its defaults or those of surefoot.toml
                 option("--markdown", type=NewFile, metavar="FILE", help="write Markdown for a pull-request comment"),
             ),
         ),
-        """examples:
-  surefoot gate old.run new.run --qrels qrels.txt --measure nDCG@10 --candidate new --baseline old
-  surefoot gate --scores err20.csv --candidate new --baseline old,bm25 --markdown comment.md --junit gate.xml
-  surefoot gate new.run --qrels qrels.txt --ratchet accepted.json             (against what was accepted last)
-  surefoot gate new.run --qrels qrels.txt --ratchet accepted.json --accept    (and keep it if it passes)
-  surefoot gate old.run new.run --qrels qrels.txt --candidate new --baseline old --acknowledge q17 --why "moved away"
-  surefoot gate --scores trials.csv --candidate agent --aa                    (a system against itself)
-  surefoot gate --scores batch7.csv --candidate new --baseline old --sequential state.json   (look at any time)
-
-Exit code 0: ship; 1: don't ship; 2: wrong use or bad input. If the evidence is not enough it is 0, unless --undecided
-says otherwise: hold gives 1 if it leans against the candidate, fail 1, exit3 3. Options may stand in surefoot.toml, in
-the table [gate], under their names without the dashes; flags win.""",
     ),
 }  # fmt: skip

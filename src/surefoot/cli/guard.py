@@ -7,20 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
-from surefoot.cli.options import (
-    BASELINE,
-    CANDIDATE,
-    DEFAULT_MEASURE,
-    OUTPUT,
-    SEED,
-    TABLE,
-    Command,
-    NewFile,
-    grouped,
-    names,
-    number,
-    option,
-)  # fmt: skip
+from surefoot.cli import options as opt
+from surefoot.cli.options import Command, NewFile, grouped, names, number, option
 from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
@@ -37,12 +25,10 @@ def run_fit(arguments: argparse.Namespace) -> int:
         from surefoot.plots.style import ending_of
 
         ending_of(arguments.plot)  # an unknown ending is refused before the work, not after it
-    alpha = ALPHA if arguments.alpha is None else arguments.alpha
+    given = inputs.given(arguments, "baseline", "candidate", "qrels", "measure", "kinds", "anyway", "seed")
+    given["alpha"] = ALPHA if arguments.alpha is None else arguments.alpha
     with progress("Fitting guards") as report:
-        fit = fit_guard_to_runs(
-            arguments.baseline, arguments.candidate, arguments.qrels, measure=arguments.measure, kinds=arguments.kinds,
-            alpha=alpha, budget=_budget(arguments), anyway=arguments.anyway, seed=arguments.seed, progress=report,
-        )  # fmt: skip
+        fit = fit_guard_to_runs(**given, budget=_budget(arguments), progress=report)
     fit.guard.save(arguments.guard)
     if arguments.plot:
         from surefoot.plots.planes import guard_path
@@ -82,15 +68,14 @@ def run_apply(arguments: argparse.Namespace) -> int:
         validate_measure(guard, arguments.measure)
     guarded, notes = apply_guard(guard, arguments.baseline, arguments.candidate)
     write_bytes(arguments.output, written_run(guarded))
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+    inputs.print_notes(notes)
     print(f"{arguments.output}: {guard}, {len(guarded):,} documents in {len(guarded.topics):,} topics")
     return 0
 
 
 RUNS = (
-    BASELINE.but(required=True, metavar="RUN", help="what is served now: a TREC run"),
-    CANDIDATE.but(required=True, metavar="RUN", help="what may replace it: a TREC run"),
+    opt.BASELINE.but(required=True, metavar="RUN", help="what is served now: a TREC run"),
+    opt.CANDIDATE.but(required=True, metavar="RUN", help="what may replace it: a TREC run"),
 )
 KINDS = {
     "fit": Command(
@@ -98,7 +83,7 @@ KINDS = {
         (
             *RUNS,
             option("--qrels", required=True, metavar="FILE", help="relevance judgments"),
-            option("--measure", default=DEFAULT_MEASURE, metavar="NAME", help=f"(default: {DEFAULT_MEASURE})"),
+            option("--measure", default=opt.DEFAULT_MEASURE, metavar="NAME", help=f"(default: {opt.DEFAULT_MEASURE})"),
             option("--kinds", type=names, metavar="LIST",
                    help="kinds to choose from (default: log-rank,z,second-stage)"),
             option("--alpha", type=number, metavar="A", help="weight of F_Risk against the mean (default: 0.5)"),
@@ -113,9 +98,9 @@ KINDS = {
                 option("--approximate", action="store_true",
                        help="assume that no query loses more than the largest loss seen, to need fewer queries"),
             ),
-            SEED,
+            opt.SEED,
             option("--plot", type=NewFile, metavar="FILE", help="draw the path from the baseline to the candidate"),
-            *TABLE,
+            *opt.TABLE,
             option("-o", dest="guard", type=NewFile, required=True, metavar="FILE", help="where to write the guard"),
         ),
         summary="choose a guard on judged queries, and show the effect of each",
@@ -126,7 +111,7 @@ KINDS = {
             option("guard", metavar="GUARD", help="the file that `surefoot guard fit` wrote"),
             *RUNS,
             option("--measure", metavar="NAME", help="refuse a guard that was fitted for another measure"),
-            OUTPUT.but(required=True, help="where to write the run"),
+            opt.OUTPUT.but(required=True, help="where to write the run"),
         ),
         summary="blend two runs into a safe one",
     ),
@@ -134,12 +119,6 @@ KINDS = {
 
 COMMANDS = {
     "guard": Command(
-        examples="""examples:
-  surefoot guard fit --baseline bm25.run --candidate rerank.run --qrels dev.qrels --measure nDCG@10 -o guard.json
-  surefoot guard fit --baseline bm25.run --candidate rerank.run --qrels dev.qrels --budget 0.01 -o guard.json
-  surefoot guard apply guard.json --baseline bm25.run --candidate rerank.run -o safe.run
-
-The candidate must not have been trained on the judgments. In a service: Guard.load("guard.json").rank(...).""",
         kinds=lambda: KINDS,
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli.options import DEFAULT_MEASURE, TABLE_OF_VALUES, NewFile
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 ENDINGS = {"csv": "csv", "json": "json", "md": "md", "tex": "latex"}
 """The format of a file by its ending."""
+
+
+def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Options under their own names, as keyword arguments of the library."""
+    return {name: getattr(arguments, name) for name in names}
 
 
 def value_function(arguments: argparse.Namespace) -> str | Family:
@@ -88,20 +93,11 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
         raise SurefootError("runs need judgments: give them with --qrels FILE")
     from surefoot.effectiveness import score_runs_by
 
-    measures: Sequence[str] = arguments.measure or [DEFAULT_MEASURE]
+    more = given(arguments, "names", "duplicates", "ties") | {"repeats": groups, "llm_qrels": llm_qrels(arguments)}
+    more["unjudged"] = "skip" if getattr(arguments, "unjudged", "zero") == "skip" else "zero"
     with progress("Scoring runs", log="none") as report:
-        found = score_runs_by(
-            arguments.runs,
-            arguments.qrels,
-            measures,
-            names=arguments.names,
-            progress=report,
-            duplicates=arguments.duplicates,
-            unjudged="skip" if getattr(arguments, "unjudged", "zero") == "skip" else "zero",
-            repeats=groups,
-            llm_qrels=llm_qrels(arguments),
-            ties=arguments.ties,
-        )
+        measures = arguments.measure or [DEFAULT_MEASURE]
+        found = score_runs_by(arguments.runs, arguments.qrels, measures, progress=report, **more)
     return list(found.values())
 
 
@@ -185,6 +181,32 @@ def load_queries(arguments: argparse.Namespace) -> dict[str, str] | None:
     return read_queries(arguments.queries) if arguments.queries else None
 
 
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes to standard error, a line each."""
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+
+
+def write(text: str, output: str | None) -> None:
+    """Write a text to a file, or to standard output."""
+    from surefoot.io.atomic import write_text
+
+    if output:
+        write_text(output, text)
+    else:
+        sys.stdout.write(text)
+
+
+def write_csv(header: Iterable[object], rows: Iterable[Iterable[object]], output: str | None) -> None:
+    """Write a table as CSV."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *rows])
+    write(out.getvalue(), output)
+
+
 def load_one(arguments: argparse.Namespace) -> Scores:
     """The scores of the one measure that the command can show."""
     if arguments.measure and len(arguments.measure) > 1:
@@ -203,11 +225,7 @@ def show(result: Result, arguments: argparse.Namespace) -> None:
         raise SurefootError("--caption and --label are for LaTeX: add --format latex, or write to -o FILE.tex")
     result = result if kind in ("csv", "json") else result.readable()
     if output:
-        from surefoot.io.atomic import write_text
-
-        write_text(output, render(result, kind, **options))
+        write(render(result, kind, **options), output)
     else:
         print_result(result, kind, **options)
-    if kind == "csv":
-        for note in result.notes:
-            print(f"note: {note}", file=sys.stderr)
+    print_notes(result.notes if kind == "csv" else ())

@@ -31,6 +31,11 @@ class Option:
     settings: Mapping[str, Any]
     group: str = ""
 
+    @property
+    def name(self) -> str:
+        """The name under which its value is found."""
+        return str(self.settings.get("dest") or self.flags[0].lstrip("-").replace("-", "_"))
+
     def but(self, **settings: Any) -> Option:
         """The option with other settings."""
         return replace(self, settings={**self.settings, **settings})
@@ -48,7 +53,7 @@ class Command:
 
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Add the options, or a parser for each kind, to a parser."""
-        parser.epilog = self.examples
+        parser.epilog = self.examples or _examples(parser.prog.removeprefix("surefoot "))
         if self.kinds is None:
             parser.set_defaults(run=self.run)
             add_options(parser, self.options)
@@ -58,6 +63,12 @@ class Command:
         parsers = parser.add_subparsers(dest="kind", metavar=metavar, title="kinds", required=True)
         for name, kind in kinds.items():
             kind.add_to(parsers.add_parser(name, help=kind.summary, description=sentence(kind.summary)))
+
+
+def _examples(command: str) -> str | None:
+    """The examples of a command in ``examples.txt``, if it has any."""
+    with open(f"{os.path.dirname(__file__)}/examples.txt", encoding="utf-8") as file:  # noqa: PTH120, PTH123
+        return file.read().partition(f"\n[{command}]\n")[2].partition("\n\n[")[0].rstrip("\n") or None
 
 
 def add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> None:

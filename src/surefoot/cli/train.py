@@ -10,6 +10,7 @@ from dataclasses import MISSING, Field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from surefoot.cli import inputs
 from surefoot.cli.options import BASELINE, OUTPUT, Command, NewFile, NewModel, Option, grouped, number, option
 from surefoot.cli.progress import progress, time_left
 from surefoot.errors import SurefootError, counted
@@ -180,8 +181,7 @@ def _print(card: Mapping[str, Any], output: Path) -> None:
     from surefoot.learn.validation import describe
 
     settings, data = card["settings"], card["data"]
-    for note in card["notes"]:
-        print(f"note: {note}", file=sys.stderr)
+    inputs.print_notes(card["notes"])
     size = ", ".join(counted(data[key], noun) for key, noun in SIZES.items())
     is_registered = card["engine"]["name"] != settings["engine"]
     steps = f"{settings['learner']} in {counted(card['trees'], 'step')}"
@@ -240,7 +240,7 @@ def run_predict(arguments: argparse.Namespace) -> int:
     data = read_letor(arguments.data)
     data, scores = _rank(ranker, data, arguments.baseline)
     if data.documents is None:
-        print("note: the data has no document ids; documents are named by query and place", file=sys.stderr)
+        inputs.print_notes(["the data has no document ids; documents are named by query and place"])
     tag = "-".join(name_of(Path(arguments.output)).split())
     write_text(arguments.output, "".join(run_lines(ranked_documents(data, scores), tag)))
     if arguments.write_qrels:
@@ -266,9 +266,8 @@ def _rank(ranker: Model | str, data: RankingData, baseline: str | None) -> tuple
         return data, baselines_of(ranker, data).ranking("predict")
     aligned = ranker.align(data)
     if ranker.card["data"]["first_feature"] is None and aligned is not data:
-        print(
-            f"note: the model knows features by place; the first is taken to be number {aligned.first_feature}",
-            file=sys.stderr,
+        inputs.print_notes(
+            [f"the model knows features by place; the first is taken to be number {aligned.first_feature}"]
         )
     return aligned, ranker.predict(aligned, baseline=baseline)
 
@@ -317,15 +316,6 @@ COMMANDS = {
                    help="train on the Dask cluster of this scheduler, as tcp://10.0.0.1:8786; needs --engine xgboost"),
             OUTPUT.but(type=NewModel, required=True, metavar="DIR", help="folder for the model and its card"),
         ),
-        """examples:
-  surefoot train --train train.txt --valid vali.txt --objective ucro --alpha 2 --baseline feature:110 -o model/
-  surefoot train --train train.txt.gz --valid vali.txt.gz --objective georisk --baseline run:bm25.run \\
-      --baseline model:old/ --early-stopping 50 -o model/
-  surefoot train --train train.txt --learner afs --objective georisk --baseline feature:110 --baseline order -o linear/
-  surefoot train --safe --train train.txt vali.txt --baseline feature:110 -o model/             (a recipe to begin with)
-  surefoot train ... -o model/ --resume          (after Ctrl-C or a crash: reaches the same model)
-
-The model is a plain LightGBM or XGBoost file, or one of weights, with a card. Rank with `surefoot predict`.""",
     ),
     "predict": Command(
         run_predict,
@@ -340,10 +330,6 @@ The model is a plain LightGBM or XGBoost file, or one of weights, with a card. R
                    help="also write the labels, as judgments of the run"),
             OUTPUT.but(required=True, help="where to write the TREC run"),
         ),
-        """examples:
-  surefoot predict model/ test.txt -o new.run --write-qrels test.qrels
-  surefoot predict feature:110 test.txt -o bm25.run                      (the baseline's own ranking)
-  surefoot evaluate new.run bm25.run --qrels test.qrels --measure "nDCG(dcg='exp-log2')@10" --baseline bm25""",
     ),
     "export": Command(
         run_export,
@@ -352,8 +338,5 @@ The model is a plain LightGBM or XGBoost file, or one of weights, with a card. R
             option("--to", choices=("json", "treelite", "onnx"), default="json", help="format (default: json)"),
             OUTPUT.but(required=True, help="the file to write"),
         ),
-        """examples:
-  surefoot export model/ --to json -o ranker.json          (trees and guard; the manual has code that reads it)
-  surefoot export model/ --to onnx -o ranker.onnx          (the trees; a guarded model's guard lies beside them)""",
     ),
 }  # fmt: skip
