@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from surefoot_lab.datasets import download as download_module
 from surefoot_lab.datasets import fetch, locate
 
 from surefoot.errors import SurefootError
@@ -367,6 +368,72 @@ class TestArchives:
         with pytest.raises(SurefootError, match=r"would unpack to 157,286,400 bytes, as no collection does; refused"):
             fetch("thing")
         assert locate("thing") is None
+
+
+def refused(site: Any) -> str:
+    """The one line that a download from a hostile server ends with."""
+    with pytest.raises(SurefootError) as caught:
+        fetch("thing")
+    message = str(caught.value)
+    assert message.startswith(f"{site.address}/thing/")
+    assert "\n" not in message
+    assert locate("thing") is None
+    return message
+
+
+class TestHostileServers:
+    def test_a_slow_drip_is_given_up_and_continued(self, shelf: Any, site: Any, store: Path, monkeypatch: Any) -> None:
+        shelf.add("thing", {"a.bin": CONTENT[:400]})
+        site.piece, site.pause = 1, 0.01
+        monkeypatch.setattr(download_module, "WINDOW", 0.1)
+        assert "the server sends less than 1,000 bytes a second" in refused(site)
+        part = (store / "downloads/thing/a.bin.part").stat().st_size
+        assert 0 < part < 400
+        site.pause = 0.0
+        assert (fetch("thing") / "a.bin").read_bytes() == CONTENT[:400]
+        assert site.log[-1].range == f"bytes={part}-"
+
+    def test_the_total_time_is_limited(self, shelf: Any, site: Any, store: Path, monkeypatch: Any) -> None:
+        shelf.add("thing", {"a.bin": CONTENT})
+        monkeypatch.setattr(download_module, "LONGEST", 0.0)
+        assert "0 hours have passed" in refused(site)
+
+    def test_an_endless_body_is_cut_off(self, shelf: Any, site: Any, store: Path, monkeypatch: Any) -> None:
+        shelf.add("thing", {"a.bin": CONTENT})
+        site.endless, site.has_length = True, False
+        monkeypatch.setattr(download_module, "LARGEST", 3_000_000)
+        assert "the server sends more than the 3,000,000 bytes expected; nothing was kept" in refused(site)
+        assert files_in(store / "downloads") == []
+
+    def test_a_redirect_loop_ends(self, shelf: Any, site: Any, store: Path) -> None:
+        shelf.add("thing", {"a.bin": CONTENT})
+        site.redirect = f"{site.address}/thing/a.bin"
+        assert "the server said 302" in refused(site)
+
+    @pytest.mark.parametrize("length", ["2000000", "-5", "many", "9" * 30])
+    def test_a_wrong_length_is_no_whole_file(self, length: str, shelf: Any, site: Any, store: Path) -> None:
+        """A body without a usable length ends with the connection; then the hash decides."""
+        shelf.add("thing", {"a.bin": CONTENT})
+        site.length = length
+        if length.isdecimal():
+            assert f"broke off after 1,000,000 of {int(length):,} bytes" in refused(site)
+        else:
+            assert (fetch("thing") / "a.bin").read_bytes() == CONTENT
+
+    def test_a_length_that_is_too_short_is_no_whole_file(self, shelf: Any, site: Any, store: Path) -> None:
+        shelf.add("thing", {"a.bin": CONTENT})
+        site.length = "999"
+        assert "it was refused and deleted" in refused(site)
+        assert files_in(store / "downloads") == []
+
+    @pytest.mark.parametrize("cut", [slice(0, -9), slice(5, None), slice(0, 0)])
+    def test_bad_gzip_from_a_mirror_is_refused(
+        self, cut: slice, shelf: Any, site: Any, store: Path, monkeypatch: Any
+    ) -> None:
+        shelf.add("thing", {"a.run.gz": b"1 Q0 d 1 1 x\n"}, renamed=".gz")
+        site.files["/thing/a.run.gz"] = gzip.compress(b"1 Q0 d 1 1 x\n")[cut]
+        monkeypatch.setenv("SUREFOOT_MIRROR", site.address)
+        assert "it was refused and deleted" in refused(site)
 
 
 @pytest.mark.parametrize("target", ["file:///etc/hostname", "ftp://127.0.0.1/a.bin"])

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from surefoot_lab.datasets import registry as registry_module
 
-PIECE = 1 << 16
-
 
 @dataclass
 class Exchange:
@@ -45,6 +43,11 @@ class Site:
     """Where to send every request instead."""
     pause: float = 0.0
     """Seconds between two pieces of a body."""
+    piece: int = 1 << 16
+    length: str = ""
+    """What to say of the length of every body, in place of the truth."""
+    endless: bool = False
+    """Send the body again and again."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, exchange: Exchange) -> None:
@@ -89,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
         if start is not None:
             self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         if self.site.has_length:
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", self.site.length or str(len(body)))
         if self.site.tag:
             self.send_header("ETag", self.site.tag)
         self.end_headers()
@@ -98,8 +101,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.site.note(Exchange(self.path, self.headers["Range"], 200 if start is None else 206, len(body)))
         pause = len(body) if self.site.hang_after is None else self.site.hang_after
         try:
-            for begin in range(0, pause, PIECE):
-                self.wfile.write(body[begin : min(begin + PIECE, pause)])
+            while self.site.endless:
+                self.wfile.write(body)
+            for begin in range(0, pause, self.site.piece):
+                self.wfile.write(body[begin : min(begin + self.site.piece, pause)])
                 self.wfile.flush()
                 time.sleep(self.site.pause)
             if pause < len(body):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
+import time
 import zlib
 from collections.abc import Iterator
 from http.client import HTTPException
@@ -13,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from surefoot._names import one_line
 from surefoot._version import __version__
 from surefoot.errors import SurefootError
 from surefoot_lab.datasets.registry import Source
@@ -26,7 +28,11 @@ LARGEST = 20 << 30
 """Bytes of a file whose size the registry does not know."""
 
 TIMEOUT = 60
-"""The timeout in seconds."""
+"""Seconds until a server that sends nothing is given up."""
+LEAST_RATE, WINDOW = 1000, 60.0
+"""Bytes a second that must come, on average over so many seconds."""
+LONGEST = 12 * 3600.0
+"""Seconds for one file; the same command continues it."""
 
 
 def download(source: Source, folder: Path, mirror: str | None = None, progress: Progress | None = None) -> Path:
@@ -151,7 +157,7 @@ class _Fetcher:
                 self._part.drop()
                 self._complete(url)
                 return
-            said = f"the server said {error.code} {error.reason}"
+            said = f"the server said {error.code} {one_line(str(error.reason))}"
             raise SurefootError(f"{url}: {said}; {_other_ways(error.code)}") from None
         except (URLError, HTTPException, OSError) as error:
             reason = error.reason if isinstance(error, URLError) else error
@@ -164,8 +170,8 @@ class _Fetcher:
         if start not in (0, self._part.size):
             self._part.drop()
             raise SurefootError(f"{url}: the server sent another part than it was asked for; run it again")
-        length = answer.headers.get("Content-Length")
-        total = start + int(length) if length else None
+        length = answer.headers.get("Content-Length") or ""
+        total = start + int(length) if length.isdecimal() else None
         self._refuse_other_sizes(url, total)
         here = start
         with self._part.open(url, _version_of(answer), start) as file:
@@ -179,14 +185,24 @@ class _Fetcher:
         self._refuse_other_sizes(url, here)
 
     def _chunks(self, url: str, answer: Any, total: int | None) -> Iterator[bytes]:
+        begin = last = time.monotonic()
+        came = 0
         while True:
             try:
-                chunk = answer.read(CHUNK)
+                chunk = answer.read1(CHUNK)  # what has come, so that a slow server can't hold it until a chunk is full
             except (HTTPException, OSError) as error:
                 raise SurefootError(_broken_off(url, self._part.size, total, str(error))) from None
             if not chunk:
                 return
             yield chunk
+            now, came = time.monotonic(), came + len(chunk)
+            if now - begin > LONGEST:
+                raise SurefootError(_broken_off(url, self._part.size, total, f"{LONGEST / 3600:g} hours have passed"))
+            if now - last > WINDOW:
+                if came < LEAST_RATE * (now - last):
+                    slow = f"the server sends less than {LEAST_RATE:,} bytes a second"
+                    raise SurefootError(_broken_off(url, self._part.size, total, slow))
+                last, came = now, 0
 
     def _refuse_endless(self, url: str, here: int) -> None:
         """A server that does not say how much it sends must not fill the disk."""
