@@ -1,11 +1,15 @@
-"""Kill commands with SIGKILL at random moments and run them again: the same bytes, and no file more.
+"""Kill commands with SIGKILL at random moments, or fill their disk, and run them again: the same bytes, no file more.
 
-Half of the kills come at random times of the work, half just before a random file operation in the output folder,
-where a write could be torn. The tests kill a few; the manual's table is that of ``python -m tests.kills.killer 50``.
+Half of the kills come at random times of the work, half just before a random file operation in the output folder, where
+a write could be torn. A full disk is a limit on the size of files, which fails after a part was written; it must be one
+line and exit code 2. Commands that change a file are run again only if the file still has its old bytes. The tests kill
+a few; the manual's table is that of ``python -m tests.kills.killer 20``.
 """
 
+import json
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -16,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 
@@ -24,17 +29,43 @@ from tests.lab.datasets.web_site import Shelf, served
 
 TRAIN = "train --train train.txt --baseline feature:1 --trees 60 --leaves 4 --docs-per-leaf 5 -o {output}"
 VALID = "--valid valid.txt --resume"
+RUNS = "old.run new.run --qrels qrels.txt"
+GATE = f"gate {RUNS} --baseline old --candidate new"
+PAIR = "--baseline old.run --candidate new.run"
 COMMANDS = {
     "train, LightGBM": f"{TRAIN} {VALID} --param bagging_fraction=0.5 --param bagging_freq=1",
     "train, XGBoost": f"{TRAIN} {VALID} --engine xgboost --param subsample=0.5",
     "train, bags and a guard": f"{TRAIN} --resume --bags 4 --early-stopping 20 --guard z",
-    "guard fit": "guard fit --baseline old.run --candidate new.run --qrels qrels.txt --anyway "
-    "-o {output}/guard.json --force",
+    "predict": "predict model test.txt -o {output}/out.run --force",
+    "export": "export model -o {output}/model.json --force",
+    "guard fit": f"guard fit {PAIR} --qrels qrels.txt --anyway -o {{output}}/guard.json --force",
+    "guard apply": f"guard apply guard.json {PAIR} -o {{output}}/safe.run --force",
     "tradeoff": f"tradeoff{TRAIN[5:]} --valid valid.txt --test test.txt --alpha 1,5 --n-resamples 50 --trees 15",
     "experiment": "experiment plan.toml -o {output}",
-    "report": "report old.run new.run --qrels qrels.txt --measure nDCG@10 -o {output}/report.html --force",
+    "evaluate": f"evaluate {RUNS} --baseline old -o {{output}}/table.csv --force",
+    "scores": f"scores {RUNS} -o {{output}}/scores.csv --force",
+    "explore": f"explore {RUNS} --baseline old --candidate new -o {{output}}/topics.csv --force",
+    "figure": f"figure plane {RUNS} --baseline old --n-resamples 50 -o {{output}}/plane.svg --force",
+    "report": f"report {RUNS} --measure nDCG@10 -o {{output}}/report.html --force",
+    "judge": f"judge {RUNS} --baseline old --candidate new -o {{output}}/list.csv --page {{output}}/page.html --force",
+    "gate, JUnit and Markdown": f"{GATE} --junit {{output}}/gate.xml --markdown {{output}}/gate.md --force",
+    "collect": "collect --url {address}/search?q={{{{query}}}} --queries queries.tsv --rate 0 -o {output}/engine.run",
     "data get": "data get thing",
 }
+CHANGES = {
+    "gate, ratchet": (
+        "gate old.run --qrels qrels.txt --candidate old --ratchet {output}/accepted.json --accept",
+        "gate new.run --qrels qrels.txt --candidate new --ratchet {output}/accepted.json --accept",
+    ),
+    "gate, accepted losses": tuple(
+        f"{GATE} --acknowledge {topic} --why known --acknowledged {{output}}/losses.toml" for topic in (4, 8)
+    ),
+    "gate, sequential": (
+        f"{GATE.replace('old.run new.run', 'first/old.run first/new.run')} --sequential {{output}}/state.json",
+        f"{GATE} --sequential {{output}}/state.json",
+    ),
+}
+"""Commands that change a file: the one that makes it, and the one that is killed."""
 PLAN = """data = ["train.txt", "valid.txt"]
 baseline = "feature:1"
 alphas = [1, 5]
@@ -52,14 +83,17 @@ LIMIT = 120
 
 @dataclass(frozen=True)
 class Bench:
-    """A folder with small inputs, and a registry whose one collection a server on this machine has."""
+    """A folder with small inputs, and a server on this machine with a collection and a search engine."""
 
     folder: Path
     registry: Path
+    address: str
 
-    def run(self, command: str, output: Path, nth: int = 0, delay: float | None = None) -> tuple[int, str, float]:
+    def run(
+        self, command: str, output: Path, nth: int = 0, delay: float | None = None, largest: int | None = None
+    ) -> tuple[int, str, float]:
         """Run a command, killed before its n-th file operation or after a delay: exit code, messages, seconds."""
-        words = command.format(output=output).split()
+        words = command.format(output=output, address=self.address).split()
         output.mkdir(exist_ok=True)
         receiver, sender = os.pipe()
         begin = time.monotonic()
@@ -70,6 +104,9 @@ class Bench:
             os.dup2(sender, 2)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.environ["SUREFOOT_CACHE"] = str(output if words[0] == "data" else self.folder / "cache")
+            if largest is not None:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
             os._exit(victim(str(output), nth, self.registry, words))
         os.close(sender)
         if delay is not None:
@@ -94,9 +131,21 @@ def bench() -> Iterator[Bench]:
         grades = (f"{q} 0 d{d} {int(scores[2, q, d] > 0.5)}\n" for q in range(40) for d in range(10))
         (folder / "qrels.txt").write_text("".join(grades))
         (folder / "plan.toml").write_text(PLAN)
+        (folder / "first").mkdir()
+        for system in ("old", "new"):  # the first half of the queries
+            lines = (folder / f"{system}.run").read_text().splitlines(keepends=True)
+            (folder / "first" / f"{system}.run").write_text("".join(lines[:200]))
+        (folder / "queries.tsv").write_text("".join(f"{q}\tword{q}\n" for q in range(20)))
+        for q in range(20):
+            hits = [{"_id": f"d{d}", "_score": 9.0 - d} for d in range(5)]
+            site.files[f"/search?q={quote(f'word{q}')}"] = json.dumps({"hits": {"hits": hits}}).encode()
         site.pause = PAUSE
         Shelf(folder / "collections.toml", site).add("thing", {"a.bin": rng.bytes(2 << 20), "b/c.bin": rng.bytes(9)})
-        yield Bench(folder, folder / "collections.toml")
+        here = Bench(folder, folder / "collections.toml", site.address)
+        for command in (TRAIN.replace("{output}", "model"), COMMANDS["guard fit"].replace("{output}/", "")):
+            code, said, _ = here.run(command, folder / "made")
+            assert code == 0, said
+        yield here
 
 
 def _letor(query: int, rng: np.random.Generator) -> str:
@@ -110,55 +159,100 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def kill(bench: Bench, name: str, kills: int, seed: int = 0) -> Iterator[tuple[str, str]]:
-    """For each kill when it came, and what the next run made of it: ``the same bytes``, or what is wrong."""
-    command, rng = COMMANDS[name], random.Random(f"{name} {seed}")
-    whole = bench.folder / "whole"
-    for _ in range(2):  # the first run may have to compile: the second tells how long the work takes
+@dataclass(frozen=True)
+class Moment:
+    """When a command ends: before its n-th file operation, after a delay, or at the first file beyond a size."""
+
+    nth: int = 0
+    delay: float | None = None
+    largest: int | None = None
+
+    def __str__(self) -> str:
+        if self.largest is not None:
+            return f"disk full after {self.largest} bytes"
+        return f"operation {self.nth}" if self.nth else f"after {self.delay:.2f} s"
+
+
+def attack(bench: Bench, name: str, kills: int, seed: int = 0) -> Iterator[tuple[Moment, str]]:
+    """For each kill and each full disk when it came, and what the next run made of it: ``SAME``, or what is wrong."""
+    first, command = CHANGES[name] if name in CHANGES else (None, COMMANDS[name])
+    rng = random.Random(f"{name} {seed}")
+    begin, whole, output = (bench.folder / part for part in ("begin", "whole", "attacked"))
+    begin.mkdir()
+    if first is not None:
+        said = bench.run(first, begin)[1]
+        assert contents(begin), said
+    for _ in range(2):  # the first run warms up: the second says how long the work takes
         shutil.rmtree(whole, ignore_errors=True)
-        code, said, seconds = bench.run(command, whole)
-        assert code == 0, said
+        shutil.copytree(begin, whole)
+        usual, said, seconds = bench.run(command, whole)
+        assert usual == 0 or first is not None or name.startswith("gate"), said
     expected, operations = contents(whole), int(said.split()[-1])
-    done = 0
-    while done < kills:
-        output = bench.folder / "killed"
-        nth, delay = (rng.randrange(1, operations + 1), None) if done % 2 else (0, rng.uniform(0, seconds))
-        code, said, _ = bench.run(command, output, nth, delay)
-        if code:  # else it ended before
+    largest = max(map(len, expected.values()))
+    done = full = 0
+    while done < kills or full < kills // 2:
+        if done < kills:
+            moment = Moment(rng.randrange(1, operations + 1)) if done % 2 else Moment(delay=rng.uniform(0, seconds))
+        else:
+            moment = Moment(largest=rng.randrange(largest))
+        shutil.copytree(begin, output)
+        code, said, _ = bench.run(command, output, moment.nth, moment.delay, moment.largest)
+        if moment.largest is not None:
+            full += 1
+            yield moment, _refusal(code, said) or _again(bench, command, output, contents(begin), expected, usual)
+        elif code != usual:  # else it ended before
             done += 1
-            killed = code == -signal.SIGKILL
-            outcome = _again(bench, command, output, expected) if killed else f"exit {code}: {said}"
-            yield f"operation {nth}" if nth else f"after {delay:.2f} s", outcome
+            wrong = "" if code == -signal.SIGKILL else f"exit {code}: {said}"
+            yield moment, wrong or _again(bench, command, output, contents(begin), expected, usual)
         shutil.rmtree(output)
     shutil.rmtree(whole)
+    shutil.rmtree(begin)
 
 
-def _again(bench: Bench, command: str, output: Path, expected: dict[str, bytes]) -> str:
+SAME = "the same bytes"
+
+
+def _refusal(code: int, said: str) -> str:
+    """What is wrong with the end of a command whose disk is full."""
+    lines = [line for line in said.splitlines() if line.startswith("surefoot ")]
+    return "" if code == 2 and len(lines) == 1 and "Traceback" not in said else f"exit {code}: {said}"
+
+
+def _again(
+    bench: Bench, command: str, output: Path, begin: dict[str, bytes], expected: dict[str, bytes], usual: int
+) -> str:
+    """Run a command again, unless it changes a file and has done so."""
+    if begin and contents(output) == expected:
+        return SAME
+    if begin and not begin.items() <= contents(output).items():
+        return "neither the old file nor the new one"
     code, said, _ = bench.run(command, output)
-    if code != 0 and FINISHED not in said:
+    if code != usual and FINISHED not in said:
         return f"exit {code}: {said}"
     found = contents(output)
     if more := found.keys() ^ expected.keys():
         return f"files differ: {sorted(more)}"
     changed = [path for path in expected if found[path] != expected[path]]
-    return f"other bytes: {changed}" if changed else "the same bytes"
+    return f"other bytes: {changed}" if changed else SAME
 
 
 def main(kills: int, names: list[str]) -> int:
     wrong = 0
-    print("| command | kills | the same bytes, no file more | anything else |\n| --- | ---: | ---: | ---: |")
+    print("| command | kills | full disks | the same bytes, no file more | anything else |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     with bench() as here:
-        for name in names or COMMANDS:
-            outcomes = Counter[str]()
-            for moment, outcome in kill(here, name, kills):
-                outcomes[outcome] += 1
-                if outcome != "the same bytes":
+        for name in names or [*COMMANDS, *CHANGES]:
+            ended, right = Counter[bool](), 0
+            for moment, outcome in attack(here, name, kills):
+                ended[moment.largest is None] += 1
+                right += outcome == SAME
+                if outcome != SAME:
                     print(f"{name}, {moment}: {outcome}", file=sys.stderr)
-            right = outcomes["the same bytes"]
-            wrong += kills - right
-            print(f"| {name} | {kills} | {right} | {kills - right} |", flush=True)
+            bad = ended.total() - right
+            wrong += bad
+            print(f"| {name} | {ended[True]} | {ended[False]} | {right} | {bad} |", flush=True)
     return int(wrong > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 50, sys.argv[2:]))
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 20, sys.argv[2:]))

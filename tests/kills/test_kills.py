@@ -1,4 +1,4 @@
-"""What was killed goes on to the same bytes; a second process in one folder is told so."""
+"""A command that was killed, or whose disk was full, ends with the same bytes when it is run again."""
 
 import os
 import subprocess
@@ -9,9 +9,11 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 
-def test_killed_trainings_go_on_to_the_same_bytes():
+def test_attacked_commands_go_on_to_the_same_bytes():
     """In a process of its own: the tests' has threads, which a fork does not copy."""
-    command = [sys.executable, "-W", "ignore", "-m", "tests.kills.killer", "4", "train, LightGBM"]
+    names = ["train, LightGBM", "evaluate", "collect", "gate, ratchet", "gate, accepted losses"]
+    command = [sys.executable, "-W", "ignore", "-m", "tests.kills.killer", "2", *names]
     found = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert found.returncode == 0, found.stderr
-    assert "| train, LightGBM | 4 | 4 | 0 |" in found.stdout
+    for name in names:
+        assert f"| {name} | 2 | 1 | 3 | 0 |" in found.stdout
