@@ -1,22 +1,29 @@
-"""Do tests, intervals, certificates and gate rules keep their word? On populations that this file alone makes.
+"""Are tests, intervals, certificates, gate rules and the Bayesian model calibrated? On populations made only here.
 
 A population is a finite set of 200,000 topics on which five systems score, so that every true value is known; topics
 are drawn from it with replacement. `additive`: a difficulty of each topic plus noise, a seventh of the scores 0.
 `lists`: nDCG@10 of simulated lists of 30 documents, three of them relevant on average, so that many scores are tied at
-0 or 1. Without an effect all systems are exchangeable. With one, system 1 gains a little on most topics and loses much
-on a tenth of them; for power, it loses half of its score on a fifth of the topics. Formulas are written out here;
-nothing but what is examined comes from the package.
+0 or 1. `ranks`: reciprocal ranks that 70 % of the topics share between systems, so that most differences are 0.
+`zeros`: difficulty plus noise, with two thirds of the topics 0 for every system. Without an effect all systems are
+exchangeable. With one, system 1 gains a little on most topics and loses much on a tenth of them; for power, it loses
+half of its score on a fifth of the topics. Formulas are written out here; only what is examined comes from the package.
+
+The tables of the gate (its tiers, repeats) and of language models as judges, which need the public collections, come
+last.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from scipy.special import ndtr
 
+from studies import gate as gate_study
+from studies import llm_judges
 from studies.collections import nominal_bounds
 from studies.coverage import STUDENTISED
 from studies.kept import Arrays, kept
@@ -26,6 +33,7 @@ from surefoot.analysis.design import Design
 from surefoot.analysis.intervals import interval_columns
 from surefoot.guard.certificate import PROMISES, Budget
 from surefoot.results import Column, Result, signature
+from surefoot.stats.bayes import Posterior, posterior
 from surefoot.stats.bootstrap import METHODS, BootstrapMethod, bootstrap_test
 from surefoot.stats.corrections import correct
 from surefoot.stats.inference import t_inference
@@ -33,7 +41,7 @@ from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_te
 
 SIZES = (25, 50, 200, 2000)
 COUNTS = {25: 1000, 50: 1000, 200: 1000, 2000: 400}
-TOPICS, SYSTEMS, RESAMPLES, LEVEL = 200_000, 5, 999, 0.05
+TOPICS, SYSTEMS, RESAMPLES, DRAWS, LEVEL = 200_000, 5, 999, 1000, 0.05
 ALPHAS = np.array([1.0, 5.0, 10.0])
 EXTREMES = ALPHAS[[0, -1]]
 """The alphas of intervals."""
@@ -89,7 +97,21 @@ def weakened(scores: FloatArray) -> FloatArray:
     return np.vstack([scores[0], scores[1] * kept, scores[2:]])
 
 
-POPULATIONS = {"additive": additive, "lists": lists}
+def ranks() -> FloatArray:
+    random = np.random.default_rng(15)
+    values = np.append(1 / np.arange(1, 11), 0.0)
+    weights = np.append(0.5 ** np.arange(1, 11), 0.25)
+    drawn = random.choice(values, (SYSTEMS + 1, TOPICS), p=weights / weights.sum())
+    return np.where(random.random(TOPICS) < 0.7, drawn[-1], drawn[:-1])
+
+
+def zeros() -> FloatArray:
+    random = np.random.default_rng(16)
+    scores = np.clip(random.beta(1.2, 2, TOPICS) + random.normal(0, 0.15, (SYSTEMS, TOPICS)), 0, 1)
+    return scores * (random.random(TOPICS) > 2 / 3)
+
+
+POPULATIONS = {"additive": additive, "lists": lists, "ranks": ranks, "zeros": zeros}
 
 
 def value(d: FloatArray, alpha: float) -> FloatArray:
@@ -225,6 +247,31 @@ def gate_rules(scores: FloatArray, random: np.random.Generator, size: int, count
     return {name: float(np.mean(own)) for name, own in wrong.items()}
 
 
+def bayesian(scores: FloatArray, random: np.random.Generator, size: int, count: int) -> Rates:
+    """How often intervals hold the truth: a mean, a difference, U_Risk of as many new topics."""
+    held: dict[str, list[bool]] = {}
+    means = scores.mean(axis=1)
+    for seed, (x, new) in enumerate(zip(*(_draws(scores, random, size, count) for _ in range(2)), strict=True)):
+        drawn = posterior(x, DRAWS, seed)
+        differences = drawn.systems[:, 1] - drawn.systems[:, 0]
+        found = {"mean": (drawn.systems[:, 1], means[1]), "difference": (differences, means[1] - means[0])}
+        predicted = Posterior(*(part[::5] for part in astuple(drawn))).differences(0, size, random)[:, 1]
+        for alpha in EXTREMES:
+            true = value(new[1] - new[0], alpha).mean()
+            found[f"U_Risk of new topics, alpha {alpha:g}"] = (value(predicted, alpha).mean(axis=1), true)
+        for name, (own, true) in found.items():
+            low, high = np.quantile(own, [LEVEL / 2, 1 - LEVEL / 2])
+            held.setdefault(name, []).append(bool(low <= true <= high))
+    return {name: float(np.mean(own)) for name, own in held.items()}
+
+
+def certain(scores: FloatArray, random: np.random.Generator, size: int, count: int) -> Rates:
+    """How often P(better) is above 97.5 or below 2.5 % although there is no difference."""
+    drawn = [posterior(x, DRAWS, seed).systems for seed, x in enumerate(_draws(scores, random, size, count))]
+    better = np.array([(own[:, 1] > own[:, 0]).mean() for own in drawn])
+    return {"P(better) beyond 2.5 %": float(np.mean(np.minimum(better, 1 - better) < LEVEL / 2))}
+
+
 def _draws(scores: FloatArray, random: np.random.Generator, size: int, count: int) -> Iterator[FloatArray]:
     for _ in range(count):
         yield scores[:, random.integers(scores.shape[1], size=size)]
@@ -235,6 +282,8 @@ STUDIES = (
     Study("Coverage of 95 % intervals, in percent", risky, coverage, 1 - LEVEL),
     Study("Promises broken, in percent (10 % are allowed)", risky, certificates, 0.1),
     Study("Gate rules whose limit is the truth, in percent (5 % are allowed)", risky, gate_rules, LEVEL),
+    Study("Coverage of 95 % intervals of the Bayesian model, in percent", risky, bayesian, 1 - LEVEL),
+    Study("False certainty of the Bayesian model, in percent (5 % are allowed)", lambda scores: scores, certain, LEVEL),
     Study("Power: how often a loss is found, in percent (2.5 % is chance)", weakened, power, None),
 )
 
@@ -244,6 +293,11 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     for study in STUDIES:
         changed = {name: study.change(scores) for name, scores in populations.items()}
         yield f"{study.title}: {' / '.join(populations)}", _table(study, changed, less)
+    if "SUREFOOT_DATA" not in os.environ:
+        print("the gate and language models as judges are left out: SUREFOOT_DATA names no folder", file=sys.stderr)
+        return
+    yield from gate_study.tables(less)
+    yield from llm_judges.tables(less)
 
 
 def _table(study: Study, populations: dict[str, FloatArray], less: int) -> Result:
