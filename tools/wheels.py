@@ -1,22 +1,38 @@
-"""Build the wheels of every platform into a folder, and check each library: ``python -m tools.wheels FOLDER``."""
+"""Build the wheels of every platform into a folder, and check each library: ``python -m tools.wheels FOLDER``.
+
+zig, of the package ziglang, compiles for all of them.
+"""
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 from surefoot.native import FOLDER
-from surefoot.native.build import LEVELS, TARGETS
+from surefoot.native.build import levels
 
+TARGETS = {
+    "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
+    "manylinux_2_17_aarch64": "aarch64-linux-gnu.2.17",
+    "musllinux_1_2_x86_64": "x86_64-linux-musl",
+    "musllinux_1_2_aarch64": "aarch64-linux-musl",
+    "macosx_11_0_x86_64": "x86_64-macos.11.0",
+    "macosx_11_0_arm64": "aarch64-macos.11.0",
+    "win_amd64": "x86_64-windows-gnu",
+}
+"""The platforms of wheels, and their names in zig."""
 MAGIC = {"linux": b"\x7fELF", "macos": b"\xcf\xfa\xed\xfe", "windows": b"MZ"}
 
 
-def build(tag: str, folder: Path) -> Path:
+def build(tag: str, target: str, folder: Path) -> Path:
     """The wheel of a platform."""
+    compiler = shlex.join([sys.executable, "-m", "ziglang", "cc", "-target", target])
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--wheel-dir", folder, "."], env={**os.environ, "SUREFOOT_WHEEL": tag}, check=True)
+    environment = {**os.environ, "CC": compiler, "SUREFOOT_WHEEL": tag}
+    subprocess.run([*command, "--wheel-dir", folder, "."], env=environment, check=True)
     return next(folder.glob(f"*-py3-none-{tag}.whl"))
 
 
@@ -27,8 +43,7 @@ def check(wheel: Path, target: str) -> None:
         library = archive.read("surefoot/native/libsurefoot.so")
     sources = "".join(file.read_text() for file in FOLDER.glob("*.c"))
     kernels = re.findall(r"^(?:SF_KERNEL|SF_KERNEL_OF|ELEMENTWISE)\((?:\w+, )?(\w+)\)", sources, re.MULTILINE)
-    levels = LEVELS if target.startswith("x86_64") else ["base"]
-    missing = [name for name in kernels for level in levels if f"sf_{name}_{level}\0".encode() not in library]
+    missing = [name for name in kernels for level in levels(target) if f"sf_{name}_{level}\0".encode() not in library]
     if missing or any(name.endswith(".c") for name in names):
         sys.exit(f"{wheel.name}: lacks {missing}, has {names}")
     if not library.startswith(MAGIC[target.split("-")[1].split(".")[0]]):
@@ -38,4 +53,4 @@ def check(wheel: Path, target: str) -> None:
 
 if __name__ == "__main__":
     for tag, target in TARGETS.items():
-        check(build(tag, Path(sys.argv[1])), target)
+        check(build(tag, target, Path(sys.argv[1])), target)
