@@ -2,7 +2,7 @@
 
 The tests (by default those of the kernels) run here, and each kernel's first calls are recorded. zig compiles kernels
 for ARM and for the oldest x86-64; qemu replays the calls, and every bit that a kernel fills in or returns is compared.
-Calls whose arrays hold pointers are left out. Needs qemu-user, and ziglang and pytest by pip.
+Calls whose arrays hold pointers are left out. Needs qemu-user-static, and ziglang and pytest by pip.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from surefoot.native.build import FLAGS
 
 MOST_CALLS, MOST_BYTES = 200, 1_000_000
 PROCESSORS = {
-    "aarch64-linux-musl": (["qemu-aarch64"], []),
-    "x86_64-linux-musl": (["qemu-x86_64", "-cpu", "core2duo"], ["-mcpu=x86_64"]),
+    "aarch64-linux-musl": (["qemu-aarch64-static"], []),
+    "x86_64-linux-musl": (["qemu-x86_64-static", "-cpu", "core2duo"], ["-mcpu=x86_64"]),
 }
 recorded: dict[str, list[bytes]] = {}
 
