@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -80,7 +80,7 @@ class Risk:
     label: str = ""
     _: KW_ONLY
     needs: Needs
-    higher_is_better: bool | None
+    higher_is_better: bool | None = True
     compute: Callable[[Any, FloatArray], FloatArray]
     statistic: Callable[..., Statistic] | None = None
     uses_alpha: bool = True
@@ -133,107 +133,66 @@ def compute_all(
     }
 
 
+_of_baseline, _of_population = partial(Risk, needs="baseline"), partial(Risk, needs="population")
 _AVERAGE: dict[str, Any] = {"uses_alpha": False, "has_interval": False}
-_PART: dict[str, Any] = _AVERAGE | {"usual": False}
-
-
-def _of_baseline(
-    name: str, compute: Callable[[Comparison, FloatArray], FloatArray], label: str = "", **more: Any
-) -> Risk:
-    return Risk(name, label, needs="baseline", compute=compute, **more)
-
-
-def _count(
-    name: str, compute: Callable[[Comparison, FloatArray], FloatArray], higher: bool | None, in_training: bool = False
-) -> Risk:
-    return _of_baseline(name, compute, higher_is_better=higher, is_count=True, in_training=in_training, **_PART)
-
-
+_PART: dict[str, Any] = {**_AVERAGE, "usual": False}
+_COUNT: dict[str, Any] = {**_PART, "is_count": True}
 _TEST: dict[str, Any] = {"higher_is_better": None, "has_interval": False, "usual": False, "in_training": False}
 _EXTRA: dict[str, Any] = {"higher_is_better": None, "in_evaluate": False}
 
-MEAN = Risk("mean", needs=None, higher_is_better=True, compute=lambda mean, _: mean.value, **_AVERAGE)
+MEAN = Risk("mean", needs=None, compute=lambda mean, _: mean.value, **_AVERAGE)
 GMEAN = Risk(
     "gmean",
     "geometric mean",
     needs=None,
-    higher_is_better=True,
     statistic=lambda system, weights=None: Mean.of(np.log(np.maximum(system, GMEAN_FLOOR)), weights),
     compute=lambda logs, _: np.exp(logs.value),
     in_evaluate=False,
     **_AVERAGE,
 )
 URISK = _of_baseline(
-    "urisk",
-    lambda c, alpha: c.at(alpha).mean,
-    "U_Risk",
-    higher_is_better=True,
-    reference=0.0,
-    error=lambda c, alpha: c.at(alpha).se,
+    "urisk", "U_Risk", compute=lambda c, alpha: c.at(alpha).mean, error=lambda c, alpha: c.at(alpha).se, reference=0.0
 )
-FRISK = _of_baseline("frisk", lambda c, _: c.frisk, "F_Risk", higher_is_better=False, **_PART)
-FREWARD = _of_baseline("freward", lambda c, _: c.freward, "F_Reward", higher_is_better=True, **_PART)
-TRISK = _of_baseline("trisk", lambda c, alpha: c.at(alpha).t, "T_Risk", higher_is_better=True, reference=0.0)
-SE = _of_baseline("se", lambda c, alpha: c.at(alpha).se, **_TEST)
-P = _of_baseline("p", lambda c, alpha: c.at(alpha).p, **_TEST)
-ZRISK = Risk(
-    "zrisk",
-    "Z_Risk",
-    needs="population",
-    higher_is_better=True,
-    compute=lambda expected, alpha: expected.zrisk(alpha),
-    reference=0.0,
-    in_training=False,
-)
-GEORISK = Risk(
-    "georisk",
-    "GeoRisk",
-    needs="population",
-    higher_is_better=True,
-    compute=lambda expected, alpha: expected.georisk(expected.zrisk(alpha)),
-)
-WINS = _count("wins", lambda c, _: c.wins, higher=True)
-LOSSES = _count("losses", lambda c, _: c.losses.n, higher=False, in_training=True)
-TIES = _count("ties", lambda c, _: c.ties, higher=None)
-LOSS20 = _count("loss20", lambda c, _: c.loss20, higher=False, in_training=True)
+FRISK = _of_baseline("frisk", "F_Risk", compute=lambda c, _: c.frisk, higher_is_better=False, **_PART)
+FREWARD = _of_baseline("freward", "F_Reward", compute=lambda c, _: c.freward, **_PART)
+TRISK = _of_baseline("trisk", "T_Risk", compute=lambda c, alpha: c.at(alpha).t, reference=0.0)
+SE = _of_baseline("se", compute=lambda c, alpha: c.at(alpha).se, **_TEST)
+P = _of_baseline("p", compute=lambda c, alpha: c.at(alpha).p, **_TEST)
+ZRISK = _of_population("zrisk", "Z_Risk", compute=lambda e, alpha: e.zrisk(alpha), reference=0.0, in_training=False)
+GEORISK = _of_population("georisk", "GeoRisk", compute=lambda e, alpha: e.georisk(e.zrisk(alpha)))
+WINS = _of_baseline("wins", compute=lambda c, _: c.wins, in_training=False, **_COUNT)
+LOSSES = _of_baseline("losses", compute=lambda c, _: c.losses.n, higher_is_better=False, **_COUNT)
+TIES = _of_baseline("ties", compute=lambda c, _: c.ties, higher_is_better=None, in_training=False, **_COUNT)
+LOSS20 = _of_baseline("loss20", compute=lambda c, _: c.loss20, higher_is_better=False, **_COUNT)
 
 EFFECT = _of_baseline(
     "effect",
-    lambda c, alpha: c.at(alpha).t / np.sqrt(c.topics),
     "T_Risk / √c",
-    higher_is_better=True,
+    compute=lambda c, alpha: c.at(alpha).t / np.sqrt(c.topics),
     reference=0.0,
     in_evaluate=False,
 )
 ROBUSTNESS = _of_baseline(
     "robustness",
-    lambda c, _: (c.wins - c.losses.n) / c.topics,
     "robustness index",
-    higher_is_better=True,
+    compute=lambda c, _: (c.wins - c.losses.n) / c.topics,
     uses_alpha=False,
     reference=0.0,
     in_evaluate=False,
 )
 """Wins minus losses, as a share of the topics (Collins-Thompson, 2009; Sakai, Manabe and Koyama, 2005)."""
 
-CORRELATION = Risk(
+CORRELATION = _of_baseline(
     "correlation",
     "correlation with the baseline",
-    needs="baseline",
-    higher_is_better=None,
     statistic=Correlation.of,
     compute=lambda found, _: found.value,
     uses_alpha=False,
     reference=0.0,
-    in_evaluate=False,
-)
-
-GEOMINUS_PUBLISHED = Risk(
-    "geominus_published",
-    "Geo− as printed",
-    needs="population",
-    compute=lambda expected, alpha: -expected.georisk(-expected.zrisk(alpha)),
     **_EXTRA,
+)
+GEOMINUS_PUBLISHED = _of_population(
+    "geominus_published", "Geo− as printed", compute=lambda e, alpha: -e.georisk(-e.zrisk(alpha)), **_EXTRA
 )
 
 
@@ -264,11 +223,9 @@ def tail_risk(fraction: float) -> Risk:
     'tail_0.1'
     """
     validate_fraction(fraction)
-    return Risk(
+    return _of_baseline(
         f"tail_{fraction:g}",
         f"tail risk, worst {100 * fraction:g} %",
-        needs="baseline",
-        higher_is_better=True,
         statistic=lambda system, baseline, weights=None, values=None: Tail.of(system, baseline, weights, fraction),
         compute=lambda tail, _: tail.value,
         error=lambda tail, _: tail.se,

@@ -95,7 +95,26 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Smooth:
+class Fenced:
+    """A value function between fences; the defaults are those of the TREC 2012 runs in ECIR 2020."""
+
+    alpha: float = 1.0
+    lower: float = -0.241
+    upper: float = 0.292
+
+    @classmethod
+    def fitted(cls, differences: npt.ArrayLike) -> Family:
+        """The family whose fences are those of these score differences.
+
+        >>> Smooth.fitted([-0.3, -0.05, 0.0, 0.05, 0.4])(alpha=1.0)
+        Smooth(alpha=1.0, lower=-0.2, upper=0.2)
+        """
+        lower, upper = fences(differences)
+        return partial(cls, lower=lower, upper=upper)
+
+
+@dataclass(frozen=True)
+class Smooth(Fenced):
     """A cubic without the kink at 0: small differences count for little, large losses for 1 + alpha.
 
     The least-squares cubic through (-1, -(1 + alpha)), (lower, -0.05), (0, 0), (upper, 0.05) and (1, 1), its
@@ -117,10 +136,6 @@ class Smooth:
 
     """
 
-    alpha: float = 1.0
-    lower: float = -0.241
-    upper: float = 0.292
-
     def __post_init__(self) -> None:
         validate_alpha(self.alpha)
         if not -1 < self.lower < 0 < self.upper < 1:
@@ -134,16 +149,6 @@ class Smooth:
                 f"the smooth value function of alpha={self.alpha:g} and fences {self.lower:g}, {self.upper:g} does "
                 "not increase everywhere on [-1, 1]; choose a smaller alpha, or the monotone or the linear one"
             )
-
-    @classmethod
-    def fitted(cls, differences: npt.ArrayLike) -> Family:
-        """The family whose fences are those of these score differences.
-
-        >>> Smooth.fitted([-0.3, -0.05, 0.0, 0.05, 0.4])(alpha=1.0)
-        Smooth(alpha=1.0, lower=-0.2, upper=0.2)
-        """
-        lower, upper = fences(differences)
-        return partial(cls, lower=lower, upper=upper)
 
     @cached_property
     def coefficients(self) -> tuple[float, float, float]:
@@ -170,7 +175,7 @@ class Smooth:
 
 
 @dataclass(frozen=True)
-class Monotone:
+class Monotone(Fenced):
     """The smooth idea for any alpha and any fences: a monotone piecewise cubic *through* the five points of `Smooth`.
 
     The cubic of ECIR 2020 passes near its five points and increases only for small alpha and some fences. Five points
@@ -195,24 +200,10 @@ class Monotone:
 
     """
 
-    alpha: float = 1.0
-    lower: float = -0.241
-    upper: float = 0.292
-
     def __post_init__(self) -> None:
         validate_alpha(self.alpha)
         if not (np.isfinite(self.lower) and np.isfinite(self.upper)):
             raise SurefootError(f"fences must be finite numbers; got {self.lower:g} and {self.upper:g}")
-
-    @classmethod
-    def fitted(cls, differences: npt.ArrayLike) -> Family:
-        """The family whose fences are those of these score differences.
-
-        >>> Monotone.fitted([-0.3, -0.05, 0.0, 0.05, 0.4])(alpha=5.0)
-        Monotone(alpha=5.0, lower=-0.2, upper=0.2)
-        """
-        lower, upper = fences(differences)
-        return partial(cls, lower=lower, upper=upper)
 
     @cached_property
     def _interpolant(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -313,7 +304,7 @@ def _increasing_slopes(x: FloatArray, y: FloatArray) -> FloatArray:
     return np.concatenate([chord[:1], inner, chord[-1:]])
 
 
-FITTED: dict[str, type[Smooth] | type[Monotone]] = {"smooth": Smooth, "monotone": Monotone}
+FITTED: dict[str, type[Fenced]] = {"smooth": Smooth, "monotone": Monotone}
 """The families that are fitted to the fences of the differences at hand, by name."""
 
 VALUES = ("linear", *FITTED)
