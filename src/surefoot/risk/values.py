@@ -112,6 +112,9 @@ class Fenced:
         lower, upper = fences(differences)
         return partial(cls, lower=lower, upper=upper)
 
+    def __call__(self, d: FloatArray) -> FloatArray:
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Smooth(Fenced):
