@@ -11,7 +11,7 @@ lambdas differently. NDCG is similar.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +57,9 @@ RANDOM = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynod
 
 LEAF = -1
 """The child of a node that has none."""
+
+VALUES_AT_ONCE = 1 << 22
+"""Values of features that XGBoost gets at once; it never has a copy of all of them."""
 
 
 class XGBoost:
@@ -129,7 +132,9 @@ class XGBoost:
         return booster
 
     def predict(self, booster: Any, features: Any) -> Any:
-        return np.ravel(booster.predict(_matrix(features, booster.feature_names, booster.feature_types)))
+        kinds = {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
+        parts = [booster.predict(_matrix(part, kinds)) for part in _parts(features)]
+        return np.ravel(np.concatenate(parts)) if parts else np.zeros(0, np.float32)
 
     def importances(self, booster: Any, features: int) -> FloatArray:
         names = booster.feature_names or [f"f{index}" for index in range(features)]
@@ -144,8 +149,10 @@ def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], 
     """As `xgboost.train`, but iterations are counted from those that are done."""
     history, validation = run.history, run.validation
     if not run.shared:
-        run.shared["training"] = matrix_of(run.data, types)
-        run.shared["evals"] = [] if validation is None else [(matrix_of(validation.data, types), "valid")]
+        bins = None if before else {name: params[name] for name in ("max_bin", "nthread") if name in params}
+        run.shared["training"] = matrix_of(run.data, types, bins)
+        held_out = [] if validation is None else [validation.data]
+        run.shared["evals"] = [(matrix_of(data, types, bins, run.shared["training"]), "valid") for data in held_out]
     training, evals = run.shared["training"], run.shared["evals"]
     metric = None if validation is None else _Metric(validation, bool(run.inputs.callbacks))
     callbacks = [*run.inputs.callbacks, _AfterIteration(run, before, metric)]
@@ -180,17 +187,54 @@ def is_random(params: Mapping[str, Any]) -> bool:
     return any(params.get(name, 1) != 1 for name in RANDOM)
 
 
-def matrix_of(data: RankingData, types: Any = None) -> Any:
-    """A DMatrix with labels, and queries as groups."""
-    matrix = _matrix(data.features, list(data.feature_names) if data.feature_names else None, types)
+def matrix_of(data: RankingData, types: Any = None, bins: Mapping[str, Any] | None = None, ref: Any = None) -> Any:
+    """The data as XGBoost trains on them, with labels, and queries as groups.
+
+    With ``bins``, the parameters of a QuantileDMatrix, XGBoost only keeps the bin of each value: those of ``ref``, or
+    of its own quantiles. An initial model has thresholds between these bins, so its data are kept as they are.
+    """
+    kinds = {"feature_names": list(data.feature_names) if data.feature_names else None, "feature_types": types}
+    if bins is None:
+        matrix = _matrix(data.features, kinds)
+    else:
+        rows = _Parts(data.features, kinds)
+        matrix = xgboost.QuantileDMatrix(rows, ref=ref, enable_categorical=types is not None, **bins)
     matrix.set_info(label=data.labels, group=data.sizes)
     return matrix
 
 
-def _matrix(features: Any, names: Any, types: Any) -> Any:
+def _matrix(features: Any, kinds: Mapping[str, Any]) -> Any:
     """A dense DMatrix: XGBoost would take the zeros of a sparse matrix as missing."""
-    dense = features if isinstance(features, np.ndarray) else features.toarray()
-    return xgboost.DMatrix(dense, feature_names=names, feature_types=types, enable_categorical=types is not None)
+    return xgboost.DMatrix(_dense(features), enable_categorical=kinds["feature_types"] is not None, **kinds)
+
+
+def _dense(features: Any) -> Any:
+    return features if isinstance(features, np.ndarray) else features.toarray()
+
+
+def _parts(features: Any) -> Iterator[Any]:
+    """Some rows at a time, dense."""
+    step = max(1, VALUES_AT_ONCE // max(1, features.shape[1]))
+    for begin in range(0, features.shape[0], step):
+        yield _dense(features[begin : begin + step])
+
+
+class _Parts(xgboost.DataIter):
+    """Passes rows to XGBoost part by part; a worker without rows passes one empty part."""
+
+    def __init__(self, features: Any, kinds: Mapping[str, Any]) -> None:
+        self.features, self.kinds = features, kinds
+        self.reset()
+        super().__init__()
+
+    def reset(self) -> None:
+        self.parts = _parts(self.features) if self.features.shape[0] else iter([_dense(self.features)])
+
+    def next(self, input_data: Any) -> bool:
+        part = next(self.parts, None)
+        if part is not None:
+            input_data(data=part, **self.kinds)
+        return part is not None
 
 
 def text_of(booster: Any, rounds: int) -> str:
