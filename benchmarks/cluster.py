@@ -24,6 +24,9 @@ import numpy as np
 import xgboost
 
 from surefoot.cluster import dask
+from surefoot.cluster.shards import split_data
+from surefoot.cluster.worker import WorkerRequest, train_worker
+from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import train
@@ -92,12 +95,11 @@ def slope(work: Any) -> tuple[float, float]:
 def traffic(client: Any, data: RankingData) -> float:
     """Megabytes that a worker sends for a tree: what its sockets say, the median over workers and trees."""
     with tempfile.TemporaryDirectory() as folder:
-        workers = dask._workers(client)
-        pieces = dask.partition_queries(np.arange(len(data)), data.sizes, len(workers))
-        shards = dask.split_data(data, dask.baselines_of("feature:0", data), pieces)
-        held = [client.scatter(shard, workers=[worker]) for shard, worker in zip(shards, workers, strict=True)]
-        request = dask.WorkerRequest(settings(6), pieces, callbacks=[Listener(folder)])
-        dask.train_shards(client, request, workers, held)
+        cluster = dask.DaskCluster(client)
+        shards = split_data(data, baselines_of("feature:0", data), len(cluster.workers))
+        held = [client.scatter(shard, [worker]) for shard, worker in zip(shards, cluster.workers, strict=True)]
+        request = WorkerRequest(settings(6), callbacks=[Listener(folder)])
+        cluster.run_placed(partial(train_worker, request), [held], together=True)
         rows = [np.loadtxt(file) for file in sorted(Path(folder).iterdir())]
     return float(np.median(np.diff(rows, axis=1)) / 1e6)
 

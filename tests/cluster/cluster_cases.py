@@ -15,7 +15,7 @@ from surefoot.learn.training import train
 
 FEATURES = [f"f{place}" for place in range(6)]
 BOUND = 1e-5
-"""How far a prediction may be from one machine's. What only looks at its own partition is off by 0.01 and more."""
+"""How far a prediction may be from one machine's. What only looks at its own partition is off by 100 times as much."""
 
 
 def table(queries=60, documents=12, seed=1):

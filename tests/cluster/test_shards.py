@@ -10,43 +10,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import SurefootError
-from surefoot.cluster.dask import split_data
-from surefoot.cluster.shards import Columns, Shard, evaluate_shard, features_of, partition_queries, validate_by_row
+from surefoot.cluster.shards import (
+    ROW,
+    Columns,
+    Shard,
+    evaluate_shard,
+    features_of,
+    shard_of,
+    split_data,
+    validate_by_row,
+)
 from surefoot.cluster.worker import WorkerRequest
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import RiskObjective
+from surefoot.learn.data import RankingData, query_keys
 from surefoot.learn.objectives import OBJECTIVES
-from surefoot.learn.objectives.base import Local
+from surefoot.learn.objectives.base import Local, QueryMetrics
 from surefoot.learn.settings import PairOptions
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
 from tests.cluster.cluster_cases import data_of, settings, table
 
-sizes_of_queries = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 50)), min_size=1, max_size=40)
+
+@given(st.lists(st.text(max_size=5), max_size=60, unique=True), st.integers(1, 9))
+def test_shards_in_their_order_have_all_queries_by_key(queries, parts) -> None:
+    """However many there are, so that what is gathered from workers comes in the same order."""
+    data = RankingData.of(np.zeros((len(queries), 1)), np.zeros(len(queries)), np.array(queries, dtype=np.str_))
+    found = list(split_data(data, baselines_of(None, data), parts))
+    assert len(found) == parts
+    assert [query for shard in found for query in shard.data.queries] == sorted(
+        data.queries, key=lambda query: query_keys([query])[0]
+    )
+    for place, shard in enumerate(found):
+        assert set(shard_of(shard.data.keys, parts).tolist()) <= {place}
 
 
-@given(sizes_of_queries, st.integers(1, 9))
-def test_shards_are_ranges_of_whole_queries_of_about_the_same_size(found, parts) -> None:
-    queries, sizes = (np.array(column) for column in zip(*found, strict=True))
-    made = partition_queries(queries, sizes, parts)
-    names, codes = np.unique(queries, return_inverse=True)
-    documents = np.bincount(codes, weights=sizes)
-    places = made.shard_of(names)
-    assert np.all(np.diff(places) >= 0)
-    assert places.min() >= 0
-    assert places.max() < parts
-    assert (made.queries, made.documents) == (names.size, documents.sum())
-    share = np.bincount(places, weights=documents, minlength=parts)
-    assert share.max() < documents.sum() / parts + documents.max() + 1e-9
-    texts = [f"{name:05}" for name in queries]
-    np.testing.assert_array_equal(partition_queries(texts, sizes, parts).shard_of(np.unique(texts)), places)
-
-
-def test_nothing_to_partition() -> None:
-    with pytest.raises(SurefootError, match="no rows"):
-        partition_queries([], [], 2)
-    with pytest.raises(SurefootError, match="1 worker or more; got 0"):
-        partition_queries([1], [1], 0)
+def test_shards_have_about_the_same_number_of_queries() -> None:
+    shards = np.bincount(shard_of(query_keys(range(100_000)), 7), minlength=7)
+    assert np.abs(shards - 100_000 / 7).max() < 5 * np.sqrt(100_000 / 7)
 
 
 def test_columns_by_what_they_are() -> None:
@@ -73,12 +74,15 @@ def test_a_shard_has_queries_sorted_and_rows_in_order() -> None:
         {"qid": ["b", "a", "b", "a"], "label": [0, 1, 2, 0], "x": [1.0, None, 3.0, 4.0], "v": [0.5, 0.25, 0.5, 0.25]}
     )
     part = Columns.among(list(frame.columns), baseline=["feature:x", "values:v"]).shard(frame)
-    assert part.data.queries == ("a", "b")
-    np.testing.assert_array_equal(part.data.features[:, 0], [np.nan, 4, 1, 3])
-    np.testing.assert_array_equal(part.data.labels, [1, 0, 0, 2])
+    assert np.all(np.diff(query_keys(["b", "a"])) > 0)
+    assert part.data.queries == ("b", "a")
+    np.testing.assert_array_equal(part.data.features[:, 0], [1, 3, np.nan, 4])
+    np.testing.assert_array_equal(part.data.labels, [0, 2, 1, 0])
     assert part.baselines.names == ("feature:x", "v")
-    np.testing.assert_array_equal(part.baselines.rows[0], [-1e300, 4, 1, 3])
-    np.testing.assert_array_equal(part.baselines.reached[1], [0.25, 0.5])
+    np.testing.assert_array_equal(part.baselines.rows[0], [1, 3, -1e300, 4])
+    np.testing.assert_array_equal(part.baselines.reached[1], [0.5, 0.25])
+    again = Columns.among(list(frame.columns), features=["x"]).shard(frame[::-1].assign(**{ROW: [3, 2, 1, 0]}))
+    np.testing.assert_array_equal(again.data.features, part.data.features)
     empty = Columns.among(list(frame.columns), baseline="values:v").shard(frame[:0])
     assert (len(empty.data), empty.data.features.shape) == (0, (0, 1))
 
@@ -102,13 +106,10 @@ def test_rows_that_cannot_be_learnt_from(column, values, message) -> None:
 
 
 def test_what_clusters_do_not_train() -> None:
-    whole = partition_queries([1], [1], 1)
-    with pytest.raises(SurefootError, match="objective tail sorts all queries"):
-        WorkerRequest(settings("tail"), whole)
     with pytest.raises(SurefootError, match="a cluster trains one XGBoost model"):
-        WorkerRequest(settings("ucro", n_bags=2, guard="z"), whole)
+        WorkerRequest(settings("ucro", n_bags=2, guard="z"))
     with pytest.raises(SurefootError, match="a cluster trains one XGBoost model; set engine to xgboost"):
-        WorkerRequest(settings(engine="lightgbm"), whole)
+        WorkerRequest(settings(engine="lightgbm"))
 
 
 def test_a_guarded_model_sees_queries_whole() -> None:
@@ -143,16 +144,18 @@ class Sums:
         return Comm()
 
 
-@pytest.mark.parametrize("name", [name for name, kind in OBJECTIVES.items() if not kind.ranks_queries])
+@pytest.mark.parametrize("name", list(OBJECTIVES))
 @pytest.mark.parametrize("empty", ["zero", "drop"])
 def test_gradients_of_shards_are_those_of_the_whole(name, empty) -> None:
     """Three workers: one has no rows, and one has documents that all score the same when the others' differ."""
     data, old = data_of(table(queries=9))
-    baselines = baselines_of(old, data)
+    by_key = np.argsort(data.keys)
+    baselines = baselines_of(old, data).select(data, by_key)
+    data = data.select(by_key)
     data.labels[: data.bounds[1]] = 0
     whole = RiskObjective(name, 1, baselines, pairs=PairOptions(empty=empty), n_jobs=1)
     whole.bind(data)
-    halves = list(split_data(data, baselines, partition_queries(np.arange(9), data.sizes, 2)))
+    halves = list(split_data(data, baselines, 2))
     nothing = data.select([])
     parts = [halves[0], Shard(nothing, baselines_of(np.zeros(0), nothing)), halves[1]]
     sums = Sums(3)
@@ -173,6 +176,21 @@ def test_gradients_of_shards_are_those_of_the_whole(name, empty) -> None:
             np.testing.assert_allclose(np.concatenate(part), expected, rtol=2e-5, atol=1e-8)
         assert {str(objective.objective.state) for objective in objectives} == {str(objectives[0].objective.state)}
     assert len(set(sums.calls)) == 1
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40), st.integers(1, 3), st.randoms())
+def test_order_statistics_of_all_workers(values, workers, random) -> None:
+    """Exact for any numbers, by as many sums as a number has bytes."""
+    everyone = np.array(values)
+    parts = [everyone[place::workers] for place in range(workers)]
+    rank, sums = random.randint(1, everyone.size), Sums(workers)
+
+    def found(place):
+        return QueryMetrics(parts[place], parts[place][None], comm=sums.of(place)).smallest(parts[place], rank)
+
+    with ThreadPoolExecutor(workers) as pool:
+        assert set(pool.map(found, range(workers))) == {np.sort(everyone)[rank - 1]}
+    assert sums.calls == [8] * workers
 
 
 def test_before_the_first_tree_is_the_same_everywhere() -> None:

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from surefoot import SurefootError
-from surefoot.cluster import spark
+from surefoot.cluster import spark, training
 from surefoot.cluster.shards import Columns
 from surefoot.cluster.worker import WorkerRequest
 from surefoot.learn.models import load_model
 from surefoot.learn.objectives.base import Local
 from surefoot.learn.validation import Validation
 from tests.cluster.cluster_cases import (
+    BOUND,
     FEATURES,
     assert_same,
-    data_of,
     furthest,
     killer,
     on_one_machine,
@@ -70,8 +70,7 @@ def rows(session, frame):
     return session.createDataFrame(frame).persist()
 
 
-@pytest.mark.parametrize("workers", [2, 4])
-@pytest.mark.parametrize("objective", ["ucro", "faro", "georisk"])
+@pytest.mark.parametrize(("workers", "objective"), [(2, "ucro"), (4, "faro"), (2, "georisk"), (2, "tail")])
 def test_the_model_is_that_of_one_machine(rows, frame, workers, objective) -> None:
     trained = spark.train(rows, "scores:old", settings(objective), workers=workers)
     one = on_one_machine(frame, settings(objective))
@@ -85,9 +84,9 @@ def test_the_model_is_that_of_one_machine(rows, frame, workers, objective) -> No
 
 @pytest.mark.parametrize("objective", ["faro", "georisk"])
 def test_tasks_that_look_at_their_own_queries_only_train_another_model(rows, frame, objective, monkeypatch) -> None:
-    monkeypatch.setattr(spark, "WorkerRequest", lambda *given: WorkerRequest(*given, comm=Local()))
+    monkeypatch.setattr(training, "WorkerRequest", lambda *given: WorkerRequest(*given, comm=Local()))
     trained = spark.train(rows, "scores:old", settings(objective), workers=2)
-    assert furthest(trained, on_one_machine(frame, settings(objective)), frame) > 1e-2
+    assert furthest(trained, on_one_machine(frame, settings(objective)), frame) > 100 * BOUND
 
 
 def test_validation_early_stopping_and_a_task_without_rows(session, frame, rows) -> None:
@@ -109,11 +108,10 @@ def test_ranking_and_evaluating_where_the_rows_are(session, rows, frame) -> None
     assert ranked.column_names == [*frame.columns, "score"]
     features = np.column_stack([ranked[name].to_numpy() for name in FEATURES]).astype(np.float32)
     np.testing.assert_array_equal(ranked["score"].to_numpy(), model.predict(features))
-    data, _ = data_of(frame)
     baseline = ["scores:old", "feature:f0"]
     found = spark.scores(model, rows, baseline, workers=3)
-    baselines = Columns.among(list(frame.columns), baseline=baseline).shard(frame).baselines
-    expected = Validation.of(settings(), data, baselines).scores("ranker", model.predict(data))
+    shard = Columns.among(list(frame.columns), baseline=baseline).shard(frame)
+    expected = Validation.of(settings(), shard.data, shard.baselines).scores("ranker", model.predict(shard.data))
     assert (found.systems, found.topics, found.measure) == (expected.systems, expected.topics, expected.measure)
     np.testing.assert_array_equal(found.values, expected.values)
 
@@ -146,12 +144,10 @@ def test_a_mistake_of_one_task_is_told_in_one_line(session, frame, column, value
     assert "\n" not in str(told.value)
 
 
-def test_queries_without_names_and_objectives_that_need_all_at_once_are_refused(session, rows) -> None:
+def test_queries_without_names_are_refused(session) -> None:
     nameless = session.createDataFrame([(None, 1, 2.0), ("a", 0, 1.0)], "qid string, label int, x double")
     with pytest.raises(SurefootError, match="column 'qid' of queries has missing values"):
         spark.train(nameless, None, settings("lambdamart"), workers=2)
-    with pytest.raises(SurefootError, match="objective tail sorts all queries"):
-        spark.train(rows, "scores:old", settings("tail"), workers=2)
 
 
 def test_a_task_that_dies_is_started_again_with_all_others(rows, frame, tmp_path) -> None:

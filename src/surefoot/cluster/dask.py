@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from operator import getitem
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from surefoot._lazy import optional
 from surefoot._typing import PathLike
+from surefoot.cluster import training
 from surefoot.cluster.dask_futures import gather, wait
 from surefoot.cluster.shards import (
+    ROW,
     Columns,
-    Partitioning,
     Shard,
-    concat_scores,
-    evaluate_shard,
     features_of,
-    partition_queries,
     predict_rows,
     query_ids,
+    shard_of,
+    split_data,
     validate_by_row,
 )
-from surefoot.cluster.worker import (
-    WorkerRequest,
-    WorkerResult,
-    combine,
-    start_tracker,
-    train_worker,
-)
+from surefoot.cluster.training import Found, Work
+from surefoot.cluster.worker import Member, WorkerRequest, combine, start_tracker, train_worker
 from surefoot.errors import SurefootError
-from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_of
-from surefoot.learn.checkpoint import EVERY
-from surefoot.learn.data import RankingData, same_features
+from surefoot.learn.baseline import Missing, baseline_for, baselines_of
+from surefoot.learn.data import RankingData, query_keys, same_features
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import Trained
@@ -42,6 +37,12 @@ from surefoot.scores import Scores
 
 CONNECT_TIMEOUT = 30
 """Seconds that a scheduler has to answer."""
+
+LABEL = "__label"
+"""A column that is added to tables: a number that Dask's shuffle sends to the row's shard."""
+
+ROWS_OF_PARTITION = 1 << 40
+"""A partition has fewer rows, so rows are numbered through all partitions without counting them."""
 
 
 @contextmanager
@@ -72,52 +73,17 @@ def connect(address: str) -> Iterator[Any]:
         yield client
 
 
-def train(
-    client: Any,
-    frame: Any,
-    baseline: str | Sequence[str] | None = None,
-    settings: Settings | None = None,
-    *,
-    valid: Any = None,
-    query: str = "qid",
-    label: str = "label",
-    features: Sequence[str] | None = None,
-    init_model: Model | None = None,
-    callbacks: Sequence[Any] = (),
-    checkpoint: PathLike | None = None,
-    checkpoint_every: float = EVERY,
-) -> Trained:
-    """Train a ranker on all workers of a Dask cluster, as `surefoot.learn.train` does on one machine.
-
-    Rows may come in any order. The rows of a query go to one worker, in the order of the frame; missing rows are an
-    error. The frame is read twice; persist it if that is slow.
+def train(client: Any, frame: Any, *arguments: Any, **options: Any) -> Trained:
+    """Train a ranker on all workers of a Dask cluster.
 
     Parameters
     ----------
     client : distributed.Client
         The cluster.
-    frame : dask.dataframe.DataFrame
+    frame : dask.dataframe.DataFrame, or path
         One row per document.
-    baseline : str or list of str, optional
-        ``feature:NAME``, ``scores:NAME`` or ``values:NAME``; see `surefoot.cluster.shards.Columns`.
-    settings : Settings, optional
-        The settings of the training; the engine is XGBoost.
-    valid : dask.dataframe.DataFrame, optional
-        Queries to choose the best iteration on.
-    query, label : str
-        The columns of query ids and labels.
-    features : list of str, optional
-        The columns of features; by default all other columns.
-    init_model : Model, optional
-        A model to which trees are added.
-    callbacks : sequence
-        Callbacks of XGBoost, run on each worker.
-    checkpoint : path, optional
-        A file in a folder that all workers see. The first worker saves the state of the training there, and the same
-        training resumes from it to the same model; one with other rows, settings or workers is refused. Remove the
-        file when the model is saved.
-    checkpoint_every : float
-        Seconds between checkpoints.
+    *arguments, **options
+        As in `surefoot.cluster.training.train`, from ``baseline`` on.
 
     Returns
     -------
@@ -128,20 +94,7 @@ def train(
     >>> trained = train(client, frame, "feature:bm25", Settings(alpha=2, engine="xgboost"))  # doctest: +SKIP
     >>> trained.model.save("model")  # doctest: +SKIP
     """
-    columns = Columns.among(list(frame.columns), query, label, features, baseline)
-    workers = _workers(client)
-    request = WorkerRequest(
-        settings or Settings(engine="xgboost"),
-        _partition(client, frame, columns, len(workers)),
-        None if valid is None else _partition(client, valid, columns, len(workers)),
-        None if init_model is None else init_model.text,
-        callbacks,
-        checkpoint,
-        checkpoint_every,
-    )
-    shards = _shards(client, frame, columns, request.partitioning, workers)
-    held_out = None if request.valid is None else _shards(client, valid, columns, request.valid, workers)
-    return combine(train_shards(client, request, workers, shards, held_out), "a Dask table")
+    return training.train(DaskCluster(client), frame, *arguments, **options)
 
 
 def train_data(
@@ -174,22 +127,18 @@ def train_data(
     --------
     >>> trained = train_data(client, data, "feature:25", Settings(engine="xgboost"))  # doctest: +SKIP
     """
-    workers = _workers(client)
-    sets = [data] if valid is None else same_features([data, valid])
-    partitionings = [partition_queries(np.arange(len(one)), one.sizes, len(workers)) for one in sets]
-    request = WorkerRequest(
-        settings or Settings(engine="xgboost"),
-        partitionings[0],
-        None if valid is None else partitionings[1],
-        checkpoint=checkpoint,
-    )
+    cluster, sets = DaskCluster(client), [data] if valid is None else same_features([data, valid])
     given = [baseline] if valid is None else [baseline, baseline_for("validation", valid_baseline, baseline)]
-    shards = []
-    for one, own, partitioning in zip(sets, given, partitionings, strict=True):
-        parts = split_data(one, baselines_of(own, one, missing), partitioning)
+    request = WorkerRequest(settings or Settings(engine="xgboost"), checkpoint=checkpoint)
+    placed = []
+    for one, own in zip(sets, given, strict=True):
+        parts = split_data(one, baselines_of(own, one, missing), len(cluster.workers))
         # hash=False: under its hash, the same data of an earlier training may be released at any moment.
-        shards.append([client.scatter(part, [worker], hash=False) for part, worker in zip(parts, workers, strict=True)])
-    return combine(train_shards(client, request, workers, *shards), data.source, sets[0].fingerprint)
+        placed.append(
+            [client.scatter(part, [worker], hash=False) for part, worker in zip(parts, cluster.workers, strict=True)]
+        )
+    results = cluster.run_placed(partial(train_worker, request), placed, together=True)
+    return combine(results, data.source, sets[0].fingerprint)
 
 
 def predict(model: Model, frame: Any) -> Any:
@@ -213,32 +162,15 @@ def predict(model: Model, frame: Any) -> Any:
     return frame[features_of(validate_by_row(model))].map_partitions(_predict, model, meta=("score", np.float64))
 
 
-def scores(
-    client: Any,
-    model: Model,
-    frame: Any,
-    baseline: str | Sequence[str] | None = None,
-    name: str = "ranker",
-    *,
-    query: str = "qid",
-    label: str = "label",
-) -> Scores:
-    """The model beside its baselines, query by query. Only this matrix leaves the workers.
+def scores(client: Any, model: Model, frame: Any, *arguments: Any, **options: Any) -> Scores:
+    """The model beside its baselines, query by query.
 
     Parameters
     ----------
     client : distributed.Client
         The cluster.
-    model : Model
-        The model to evaluate.
-    frame : dask.dataframe.DataFrame
-        One row per document.
-    baseline : str or list of str, optional
-        As in `train`.
-    name : str
-        The model's name among the systems.
-    query, label : str
-        The columns of query ids and labels.
+    model, frame, *arguments, **options
+        As in `surefoot.cluster.training.scores`.
 
     Returns
     -------
@@ -248,94 +180,97 @@ def scores(
     --------
     >>> surefoot.evaluate(scores(client, model, frame, "feature:bm25"), "feature:bm25")  # doctest: +SKIP
     """
-    columns = Columns.among(list(frame.columns), query, label, features_of(model), baseline)
-    workers = _workers(client)
-    shards = _shards(client, frame, columns, _partition(client, frame, columns, len(workers)), workers)
-    found = client.map(evaluate_shard, shards, model=model, name=name, pure=False)
-    return concat_scores(gather(client, found, workers))
+    return training.scores(DaskCluster(client), model, frame, *arguments, **options)
 
 
-def train_shards(
-    client: Any,
-    request: WorkerRequest,
-    workers: Sequence[str],
-    shards: Sequence[Any],
-    valid: Sequence[Any] | None = None,
-) -> list[WorkerResult]:
-    """Train, with shard i on worker i. The workers are locked, since two trainings that share some would deadlock."""
-    from distributed import MultiLock
+@dataclass(frozen=True)
+class DaskCluster:
+    """All workers of a client's cluster; see `surefoot.cluster.training.Cluster`."""
 
-    with MultiLock(list(workers)):
-        # On the scheduler: a tracker that dies with its worker could not stop the others.
-        tracker = client.run_on_scheduler(_start_tracker, len(workers))
-        futures = [
-            client.submit(
-                _train_worker, request, tracker, rank, shards[rank], None if valid is None else valid[rank],
-                workers=[worker], allow_other_workers=False, pure=False,
-            )
-            for rank, worker in enumerate(workers)
-        ]  # fmt: skip
-        return gather(client, futures, workers)
+    client: Any
+    source = "a Dask table"
 
+    def read(self, path: str) -> Any:
+        return optional("dask.dataframe").read_parquet(path)
 
-def _workers(client: Any) -> list[str]:
-    workers = sorted(client.nthreads())
-    if not workers:
-        raise SurefootError("the Dask cluster has no workers; start some, or wait for them")
-    return workers
+    def columns(self, table: Any) -> list[str]:
+        return list(table.columns)
 
+    @property
+    def workers(self) -> list[str]:
+        """The addresses of the workers."""
+        workers = sorted(self.client.nthreads())
+        if not workers:
+            raise SurefootError("the Dask cluster has no workers; start some, or wait for them")
+        return workers
 
-def _partition(client: Any, frame: Any, columns: Columns, n_shards: int) -> Partitioning:
-    from dask.delayed import delayed
+    def run(self, work: Work[Found], tables: Sequence[Any], columns: Columns, together: bool) -> list[Found]:
+        return self.run_placed(work, [self.place(table, columns) for table in tables], together)
 
-    sizes = [delayed(_sizes)(partition) for partition in frame[[columns.query]].to_delayed()]
-    found = [pair for pair in gather(client, client.compute(sizes), _workers(client)) if pair[0].size]
-    if not found:
-        raise SurefootError("the table has no rows")
-    queries, counts = (np.concatenate(column) for column in zip(*found, strict=True))
-    return partition_queries(queries, counts, n_shards)
+    def place(self, table: Any, columns: Columns) -> list[Any]:
+        """The shards of a table, as futures."""
+        from dask.delayed import delayed
 
+        workers = self.workers
+        parts = shuffled(table, columns, len(workers)).to_delayed()
+        shards = self.client.compute([delayed(columns.shard)(part) for part in parts])
+        wait(self.client, shards, workers)
+        return list(shards)
 
-def _sizes(partition: Any) -> tuple[Any, Any]:
-    return np.unique(query_ids(partition.iloc[:, 0]), return_counts=True)
+    def run_placed(self, work: Work[Found], placed: Sequence[Sequence[Any]], together: bool) -> list[Found]:
+        """Run the function on a worker for each shard. Two trainings that share workers would deadlock: they wait."""
+        from distributed import MultiLock
 
+        client, shards = self.client, list(zip(*placed, strict=True))
+        with MultiLock(self.workers):
+            hosts = self._hosts(placed[0])
+            # On the scheduler: a tracker that dies with its worker could not stop the others.
+            tracker = client.run_on_scheduler(_start_tracker, len(shards)) if together else {}
+            futures = [
+                client.submit(
+                    _work, work, rank, len(shards), tracker, *own, workers=[host], allow_other_workers=False, pure=False
+                )
+                for rank, (own, host) in enumerate(zip(shards, hosts, strict=True))
+            ]
+            return gather(client, futures, hosts)
 
-def _shards(
-    client: Any, frame: Any, columns: Columns, partitioning: Partitioning, workers: Sequence[str]
-) -> list[Any]:  # fmt: skip
-    """Bring each query's rows to its worker, in the order of the frame."""
-    from dask.delayed import delayed
-
-    partitions = frame[columns.needed].to_delayed()
-    pieces = client.compute([delayed(_split)(partition, columns, partitioning) for partition in partitions])
-    shards = [
-        client.submit(
-            _assemble, columns, [client.submit(getitem, piece, shard, pure=False) for piece in pieces],
-            workers=[worker], allow_other_workers=False, pure=False,
-        )
-        for shard, worker in enumerate(workers)
-    ]  # fmt: skip
-    wait(client, shards, workers)
-    return shards
+    def _hosts(self, shards: Sequence[Any]) -> list[str]:
+        """A worker for each shard: the one that holds it, if that has no other shard."""
+        free, holders = self.workers, self.client.who_has(list(shards))
+        hosts: list[str | None] = []
+        for shard in shards:
+            hosts.append(next((one for one in holders.get(shard.key, ()) if one in free), None))
+            free = [one for one in free if one != hosts[-1]]
+        return [host or free.pop() for host in hosts]
 
 
-def _split(partition: Any, columns: Columns, partitioning: Partitioning) -> list[Any]:
-    shard_of_row = partitioning.shard_of(query_ids(partition[columns.query]))
-    return [partition[shard_of_row == shard] for shard in range(partitioning.n_shards)]
+def shuffled(table: Any, columns: Columns, n_shards: int) -> Any:
+    """The table in as many partitions as there are shards, by Dask's own shuffle."""
+    labels = _labels(n_shards)
+    numbered = table[columns.needed].map_partitions(_numbered, columns.query, labels)
+    return numbered.shuffle(LABEL, npartitions=n_shards, force=True)
 
 
-def _assemble(columns: Columns, pieces: Sequence[Any]) -> Shard:
+def _labels(n_shards: int) -> Any:
+    """A number for each shard that Dask's hash sends to the partition of the shard."""
     import pandas  # type: ignore[import-untyped]
 
-    return columns.shard(pandas.concat(pieces))
+    partitioning_index: Any = optional("dask.dataframe.shuffle").partitioning_index
+    candidates, labels = np.arange(64.0 * n_shards), np.full(n_shards, -1.0)  # Dask takes numbers as float64
+    while (labels < 0).any():
+        labels[partitioning_index(pandas.DataFrame({LABEL: candidates}), n_shards)] = candidates
+        candidates += candidates.size
+    return labels
 
 
-def split_data(data: RankingData, baselines: Baselines, partitioning: Partitioning) -> Iterator[Shard]:
-    """The shards of data that one process holds."""
-    shard_of_query = partitioning.shard_of(np.arange(len(data)))
-    for shard in range(partitioning.n_shards):
-        queries = np.flatnonzero(shard_of_query == shard)
-        yield Shard(data.select(queries), baselines.select(data, queries))
+def _numbered(partition: Any, query: str, labels: Any, partition_info: Any = None) -> Any:
+    """The rows with their numbers and the labels of their shards."""
+    from pandas import factorize
+
+    codes, ids = factorize(query_ids(partition[query]))
+    first = (partition_info or {"number": 0})["number"] * ROWS_OF_PARTITION
+    numbers = {ROW: first + np.arange(len(partition)), LABEL: labels[shard_of(query_keys(ids), labels.size)][codes]}
+    return partition.assign(**numbers)
 
 
 def _start_tracker(workers: int, dask_scheduler: Any) -> dict[str, Any]:
@@ -344,12 +279,10 @@ def _start_tracker(workers: int, dask_scheduler: Any) -> dict[str, Any]:
     return start_tracker(workers, get_address_host(dask_scheduler.address))
 
 
-def _train_worker(
-    request: WorkerRequest, tracker: Any, rank: int, shard: Shard, valid: Shard | None
-) -> WorkerResult:  # fmt: skip
+def _work(work: Callable[..., Any], rank: int, workers: int, tracker: Any, *shards: Shard) -> Any:
     from distributed import get_worker
 
-    return train_worker(request, tracker, rank, shard, valid, get_worker().state.nthreads)
+    return work(Member(rank, workers, get_worker().state.nthreads, tracker), lambda: shards)
 
 
 def _predict(frame: Any, model: Model) -> Any:

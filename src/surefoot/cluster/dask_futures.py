@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any
 
-from surefoot.cluster.worker import ELSEWHERE, failure_reason
+from surefoot.cluster.worker import failure_reason, is_secondary
 from surefoot.errors import SurefootError, listed
 
 POLL_EVERY = 2.0
@@ -41,7 +41,7 @@ def wait(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
         return
     client.cancel(list(futures))
     _restart_waiting(client, futures, workers)
-    mistakes = sorted((e for e in errors if isinstance(e, SurefootError)), key=_is_secondary)
+    mistakes = sorted((e for e in errors if isinstance(e, SurefootError)), key=is_secondary)
     if mistakes:
         raise mistakes[0]
     reason = f"lost {listed(sorted(lost))}" if lost else f"failed on a worker ({failure_reason(errors)})"
@@ -72,17 +72,13 @@ def _wait_for_reason(futures: Sequence[Any]) -> None:
     """The worker that failed first may report a little later than those that stopped because of it."""
     end = time.monotonic() + REASON_TIMEOUT
     while time.monotonic() < end and any(future.status == "pending" for future in futures):
-        if any(isinstance(error, SurefootError) and not _is_secondary(error) for error in _errors(futures)):
+        if any(isinstance(error, SurefootError) and not is_secondary(error) for error in _errors(futures)):
             return
         _poll(futures)
 
 
 def _errors(futures: Sequence[Any]) -> list[Any]:
     return [future.exception() for future in futures if future.status == "error"]
-
-
-def _is_secondary(error: Any) -> bool:
-    return str(error) == ELSEWHERE
 
 
 def _poll(futures: Sequence[Any]) -> None:

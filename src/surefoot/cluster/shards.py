@@ -1,8 +1,12 @@
-"""Shards of a table: its columns, whole queries partitioned among workers, and models applied to one worker's rows."""
+"""Shards of a table: its columns, the queries of each worker, and models applied to one worker's rows.
+
+A query belongs to the worker that the hash of its id names. So the frameworks' own shuffles move the rows, and no
+process has a list of all queries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,13 +16,18 @@ import numpy.typing as npt
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.lambdas.metrics import is_empty
 from surefoot.learn.baseline import BELOW_ALL, Baselines
-from surefoot.learn.data import ROLES, RankingData
+from surefoot.learn.data import KEY_BITS, ROLES, RankingData, query_keys
 from surefoot.learn.models import NEEDS_QUERIES, Model
 from surefoot.learn.settings import Settings
 from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray, Scores
 
 FEATURE, SCORES, VALUES = "feature", "scores", "values"
+ROW = "__row"
+"""A column that is added to tables: the order of their rows, which shuffles lose."""
+
+ROWS_AT_ONCE = 1 << 16
+"""Rows whose features are converted at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +53,8 @@ class Columns:
     label: str
     features: tuple[str, ...]
     baselines: tuple[tuple[str, str], ...]
+    vector: str | None = None
+    """The column whose cells have all features, if they have no columns of their own."""
 
     @classmethod
     def among(
@@ -73,23 +84,70 @@ class Columns:
     @property
     def needed(self) -> list[str]:
         """All columns, each once."""
-        return list(dict.fromkeys([self.query, self.label, *self.features, *(name for _, name in self.baselines)]))
+        features = self.features if self.vector is None else [self.vector]
+        baselines = [name for kind, name in self.baselines if kind != FEATURE or self.vector is None]
+        return list(dict.fromkeys([self.query, self.label, *features, *baselines]))
 
     def shard(self, frame: Any, source: str = "data") -> Shard:
-        """The rows of a pandas frame as data: queries sorted, each query's rows in the frame's order."""
-        queries = query_ids(frame[self.query], source)
-        order = np.argsort(queries, kind="stable")
-        data = RankingData.of(
-            _numbers(frame, self.features, np.float32, source)[order],
+        """The rows of a pandas frame as data: queries by key, each query's rows in the order of the table."""
+        from pandas import factorize  # type: ignore[import-untyped]
+
+        codes, ids = factorize(query_ids(frame[self.query], source))
+        by_key = np.argsort(query_keys(ids), kind="stable")
+        rank = np.empty_like(by_key)
+        rank[by_key] = np.arange(by_key.size)
+        queries = rank[codes]
+        order = np.lexsort((frame[ROW].to_numpy(), queries)) if ROW in frame else np.argsort(queries, kind="stable")
+        data = RankingData(
+            self._matrix(frame, order, source),
             _numbers(frame, [self.label], np.float32, source)[order, 0],
-            queries[order],
-            feature_names=self.features,
-            source=source,
+            np.concatenate([[0], np.cumsum(np.bincount(queries, minlength=ids.size))]),
+            tuple(str(name) for name in np.asarray(ids)[by_key].tolist()),
+            None,
+            self.features,
+            0,
+            source,
         )
-        found = [(*_baseline(kind, _numbers(frame, [name], np.float64, source)[order, 0], name, data),)
-                 for kind, name in self.baselines]  # fmt: skip
+        found = [self._baseline(kind, name, frame, order, data) for kind, name in self.baselines]
         names = tuple(f"{kind}:{name}" if kind == FEATURE else name for kind, name in self.baselines)
         return Shard(data, Baselines(names, tuple(rows for rows, _ in found), tuple(known for _, known in found)))
+
+    def _matrix(self, frame: Any, order: npt.NDArray[np.intp], source: str) -> npt.NDArray[np.float32]:
+        """The features of the rows in this order, some rows at a time, so that no second copy of all is made."""
+        matrix = np.empty((order.size, len(self.features)), np.float32)
+        for begin in range(0, order.size, ROWS_AT_ONCE):
+            rows = slice(begin, begin + ROWS_AT_ONCE)
+            matrix[rows] = self.matrix(frame.iloc[order[rows]], source)
+        return matrix
+
+    def matrix(self, frame: Any, source: str = "data") -> npt.NDArray[np.float32]:
+        """The features of all rows."""
+        if self.vector is None:
+            return _numbers(frame, self.features, np.float32, source)
+        return np.asarray(np.stack(frame[self.vector].to_list()), np.float32)
+
+    def _baseline(
+        self, kind: str, name: str, frame: Any, order: npt.NDArray[np.intp], data: RankingData
+    ) -> tuple[FloatArray | None, FloatArray | None]:
+        """A baseline's scores of the documents, or its metric on the queries."""
+        if kind == FEATURE and name in self.features:
+            column = data.column(name).astype(np.float64)
+        else:
+            column = _numbers(frame, [name], np.float64, data.source)[order, 0]
+        if kind == FEATURE:
+            return np.where(np.isnan(column), BELOW_ALL, column), None
+        if not np.isfinite(column).all():
+            raise SurefootError(f"{data.source}: column {name!r} of a baseline must have finite numbers")
+        if kind == SCORES:
+            return column, None
+        reached = column[data.bounds[:-1]]
+        differ = np.flatnonzero(column != reached[data.query_of_row])
+        if differ.size:
+            query = data.queries[data.query_of_row[differ[0]]]
+            raise SurefootError(
+                f"{data.source}: column {name!r} must have one value per query; query {query} has several"
+            )
+        return None, reached
 
 
 def query_ids(column: Any, source: str = "data") -> npt.NDArray[Any]:
@@ -118,58 +176,22 @@ def _numbers(frame: Any, names: Sequence[str], kind: type, source: str) -> npt.N
         raise SurefootError(f"{source}: columns {listed(names)} must be numbers ({error})") from None
 
 
-def _baseline(
-    kind: str, column: FloatArray, name: str, data: RankingData
-) -> tuple[FloatArray | None, FloatArray | None]:
-    """A baseline's scores of the documents, or its metric on the queries."""
-    if kind == FEATURE:
-        return np.where(np.isnan(column), BELOW_ALL, column), None
-    if not np.isfinite(column).all():
-        raise SurefootError(f"{data.source}: column {name!r} of a baseline must have finite numbers")
-    if kind == SCORES:
-        return column, None
-    reached = column[data.bounds[:-1]]
-    differ = np.flatnonzero(column != reached[data.query_of_row])
-    if differ.size:
-        query = data.queries[data.query_of_row[differ[0]]]
-        raise SurefootError(f"{data.source}: column {name!r} must have one value per query; query {query} has several")
-    return None, reached
+def shard_of(keys: npt.NDArray[np.int64], n_shards: int) -> npt.NDArray[np.int64]:
+    """The shard of each query: ranges of keys, so that the shards in their order have all queries by key.
 
-
-@dataclass(frozen=True, eq=False)
-class Partitioning:
-    """The borders of shards: ``borders[i]`` is the first query of shard i + 1. The totals serve as a check."""
-
-    n_shards: int
-    borders: npt.NDArray[Any]
-    queries: int
-    documents: int
-
-    def shard_of(self, queries: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-        """The shard of each query."""
-        return np.asarray(np.searchsorted(self.borders, queries, side="right"))
-
-
-def partition_queries(
-    queries: Sequence[Any] | npt.NDArray[Any], sizes: npt.ArrayLike, n_shards: int
-) -> Partitioning:  # fmt: skip
-    """Partition queries, in any order and possibly repeated, with these numbers of documents.
-
-    A query goes to the shard of its middle document. With fewer queries than shards some shards are empty.
-
-    >>> partition_queries(["b", "a", "c", "a"], [3, 2, 1, 2], 2)
-    Partitioning(n_shards=2, borders=array(['b'], dtype='<U1'), queries=3, documents=8)
+    >>> shard_of(query_keys(["a", "b", "c"]), 2).tolist()
+    [1, 0, 0]
     """
-    if n_shards < 1:
-        raise SurefootError(f"training needs 1 worker or more; got {n_shards}")
-    names, codes = np.unique(np.asarray(queries), return_inverse=True)
-    documents = np.bincount(codes, weights=np.asarray(sizes), minlength=names.size)
-    ends = np.cumsum(documents)
-    if not names.size:
-        raise SurefootError("the table has no rows to learn from")
-    shard = ((ends - documents / 2) * n_shards / ends[-1]).astype(np.int64)
-    first = np.searchsorted(shard, np.arange(1, n_shards))
-    return Partitioning(n_shards, names[first[first < names.size]], names.size, int(ends[-1]))
+    return np.asarray((keys >> (KEY_BITS - 32)) * n_shards >> 32)
+
+
+def split_data(data: RankingData, baselines: Baselines, n_shards: int) -> Iterator[Shard]:
+    """The shards of data that one process holds."""
+    by_key = np.argsort(data.keys, kind="stable")
+    shards = shard_of(data.keys[by_key], n_shards)
+    for shard in range(n_shards):
+        queries = by_key[shards == shard]
+        yield Shard(data.select(queries), baselines.select(data, queries))
 
 
 def features_of(model: Model) -> list[str]:

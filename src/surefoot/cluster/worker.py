@@ -7,7 +7,7 @@ even without rows, so the number of calls does not depend on the shard.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from surefoot._typing import PathLike
-from surefoot.cluster.shards import Partitioning, Shard
-from surefoot.errors import SurefootError, choose, counted
+from surefoot.cluster.shards import Shard, shard_of
+from surefoot.errors import SurefootError, choose
 from surefoot.io.atomic import digest_of
 from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
 from surefoot.learn.engines import engine_of
@@ -81,22 +81,14 @@ def validate_cluster_settings(settings: Settings) -> type[LambdaMART]:
     """The class of the objective, if a cluster can train these settings."""
     if settings.model_engine != "xgboost" or settings.n_bags > 1:
         raise SurefootError("a cluster trains one XGBoost model; set engine to xgboost, and n_bags to 1")
-    kind = OBJECTIVES[choose(settings.objective, OBJECTIVES, "objective")]
-    if kind.ranks_queries:
-        raise SurefootError(
-            f"objective {kind.name} sorts all queries, which a cluster does not; train on one machine, or take ucro "
-            "or saro"
-        )
-    return kind
+    return OBJECTIVES[choose(settings.objective, OBJECTIVES, "objective")]
 
 
 @dataclass(frozen=True, eq=False)
 class WorkerRequest:
-    """The request that all workers get: the settings, the class of the objective, the borders of the shards, ..."""
+    """The request that all workers get: the settings, the class of the objective, the initial model, ..."""
 
     settings: Settings
-    partitioning: Partitioning
-    valid: Partitioning | None = None
     init_model: str | None = None
     callbacks: Sequence[Any] = ()
     checkpoint: PathLike | None = None
@@ -108,6 +100,16 @@ class WorkerRequest:
         object.__setattr__(self, "objective", validate_cluster_settings(self.settings))
         if self.checkpoint is not None:  # workers may run in other folders
             object.__setattr__(self, "checkpoint", Path(self.checkpoint).absolute())
+
+
+@dataclass(frozen=True)
+class Member:
+    """A worker among all: its rank, their number, its threads, and the arguments that connect it with the others."""
+
+    rank: int
+    workers: int
+    n_jobs: int
+    tracker: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +141,17 @@ def _keep_alive(tracker: Any) -> None:
             step()
 
 
-def train_worker(
-    request: WorkerRequest, tracker: Mapping[str, Any], rank: int, shard: Shard, valid: Shard | None, n_jobs: int
-) -> WorkerResult:
-    """Train together with the other workers."""
+def train_worker(request: WorkerRequest, member: Member, load: Callable[[], Sequence[Shard]]) -> WorkerResult:
+    """Train together with the other workers, on the shards of the training and validation queries that are loaded."""
     register(request.objective)  # a user's objective is only known to the process that started the training
-    settings = replace(request.settings, n_jobs=request.settings.n_jobs or n_jobs)
-    with _joined(tracker, rank):
+    settings = replace(request.settings, n_jobs=request.settings.n_jobs or member.n_jobs)
+    with _joined(member):
+        with Collective().raise_together():
+            shards = [_validated(shard, member) for shard in load()]
+        shard, valid = shards[0], shards[1] if len(shards) > 1 else None
+        totals = Collective().sum(np.array([len(shard.data), shard.data.labels.size]))
+        if not totals.any():
+            raise SurefootError("the table has no rows to learn from")
         run = TrainingRun.of(
             shard.data,
             shard.baselines,
@@ -156,12 +162,10 @@ def train_worker(
             init_model=None if request.init_model is None else engine_of("xgboost").load(request.init_model),
             callbacks=request.callbacks,
         )
-        _validate_totals(request.partitioning, shard)
-        if request.valid is not None and valid is not None:
-            _validate_totals(request.valid, valid)
-        trained = run.train_from(_checkpoint(request, run, rank))
+        trained = run.train_from(_checkpoint(request, run, member.rank))
+    known = dict(zip(("queries", "documents"), totals.astype(int).tolist(), strict=True))
     digest = digest_of(trained.model.text)
-    return WorkerResult(digest, shard.data.fingerprint, None if rank else _with_totals(trained, request.partitioning))
+    return WorkerResult(digest, shard.data.fingerprint, None if member.rank else _with_data(trained, known))
 
 
 def _checkpoint(request: WorkerRequest, run: TrainingRun, rank: int) -> Checkpoint:
@@ -182,12 +186,12 @@ def _checkpoint(request: WorkerRequest, run: TrainingRun, rank: int) -> Checkpoi
 
 
 @contextmanager
-def _joined(tracker: Mapping[str, Any], rank: int) -> Iterator[None]:
+def _joined(member: Member) -> Iterator[None]:
     """Join the collective. Leaving it after an error must not hide that error."""
     from xgboost import collective
     from xgboost.core import XGBoostError
 
-    collective.init(**tracker, dmlc_task_id=f"{rank:06}")
+    collective.init(**member.tracker, dmlc_task_id=f"{member.rank:06}")
     try:
         yield
     except BaseException:
@@ -197,20 +201,15 @@ def _joined(tracker: Mapping[str, Any], rank: int) -> Iterator[None]:
     collective.finalize()
 
 
-def _validate_totals(partitioning: Partitioning, shard: Shard) -> None:
-    """Check that the workers hold each query once and whole: the sums must equal the table's totals."""
-    queries, documents = Collective().sum(np.array([len(shard.data), shard.data.labels.size]))
-    if (queries, documents) != (partitioning.queries, partitioning.documents):
+def _validated(shard: Shard, member: Member) -> Shard:
+    """The shard, if all its queries belong to this worker: a query on two workers would count as two."""
+    strangers = np.flatnonzero(shard_of(shard.data.keys, member.workers) != member.rank)
+    if strangers.size:
         raise SurefootError(
-            f"the workers hold {counted(int(queries), 'query')} and {counted(int(documents), 'document')}, but the "
-            f"table has {partitioning.queries:,} and {partitioning.documents:,}; it changes while it is read, or "
-            "queries were split"
+            f"query {shard.data.queries[strangers[0]]} is on worker {member.rank + 1} of {member.workers}, where its "
+            "hash does not put it; use the same version of Surefoot everywhere"
         )
-
-
-def _with_totals(trained: Trained, partitioning: Partitioning) -> Trained:
-    totals = {"queries": partitioning.queries, "documents": partitioning.documents}
-    return _with_data(trained, totals)
+    return shard
 
 
 def _with_data(trained: Trained, changes: Mapping[str, Any], **more: Any) -> Trained:
@@ -235,3 +234,24 @@ def failure_reason(errors: Sequence[BaseException | None]) -> str:
         return "the workers lost touch with each other"
     message = engine_message(causes[0]) if str(causes[0]).strip() else ""
     return f"{type(causes[0]).__name__}: {message}".removesuffix(": ")
+
+
+def attempt(work: Callable[[], Any]) -> Any:
+    """The result of a worker, or the user's mistake as a value: raised, it would arrive in a page of traceback."""
+    try:
+        return work()
+    except SurefootError as error:
+        return error
+
+
+def without_mistakes(results: Sequence[Any]) -> Sequence[Any]:
+    """The results of `attempt` on all workers; a mistake is raised, that of the worker that found it."""
+    mistakes = [one for one in results if isinstance(one, SurefootError)]
+    if mistakes:
+        raise min(mistakes, key=is_secondary)
+    return results
+
+
+def is_secondary(error: Exception) -> bool:
+    """Whether a worker only stopped because another did."""
+    return str(error) == ELSEWHERE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
+
+KEY_BITS = 60
+"""The bits of a query's key."""
 
 ROLES: dict[str, tuple[str, ...]] = {
     "topic": ("qid", *(name for name in NAMES["topic"] if name != "qid")),
@@ -211,6 +214,11 @@ class RankingData:
         """The index of each row's query."""
         return np.repeat(np.arange(len(self)), self.sizes)
 
+    @cached_property
+    def keys(self) -> Ints:
+        """The key of each query; see `query_keys`."""
+        return query_keys(self.queries)
+
     def column_index(self, feature: int | str) -> int:
         """The column of a feature, counted from 0, by its number in the file or its name."""
         names = self.feature_names or ()
@@ -266,6 +274,19 @@ class RankingData:
             digest.update(np.ascontiguousarray(part).view(np.uint8).data)
         digest.update("\n".join(self.queries).encode())
         return digest.hexdigest()
+
+
+def query_keys(ids: Iterable[object]) -> Ints:
+    """A hash of each query id, by which queries are spread over workers and drawn alike on any number of them.
+
+    It is the beginning of SHA-256, which databases have too.
+
+    >>> query_keys(["7", 7]).tolist()
+    [544977996675729576, 544977996675729576]
+    """
+    hexadecimal = KEY_BITS // 4
+    found = (int(sha256(str(one).encode()).hexdigest()[:hexadecimal], 16) for one in ids)
+    return np.fromiter(found, np.int64)
 
 
 def concat(parts: Sequence[RankingData]) -> RankingData:

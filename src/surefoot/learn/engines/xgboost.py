@@ -132,9 +132,9 @@ class XGBoost:
         return booster
 
     def predict(self, booster: Any, features: Any) -> Any:
-        kinds = {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
-        parts = [booster.predict(_matrix(part, kinds)) for part in _parts(features)]
-        return np.ravel(np.concatenate(parts)) if parts else np.zeros(0, np.float32)
+        """Predict part by part, without a DMatrix: on a cluster its constructor waits for all workers."""
+        parts = [np.ravel(booster.inplace_predict(part)) for part in _parts(features)]
+        return np.concatenate([np.zeros(0, np.float32), *parts])
 
     def importances(self, booster: Any, features: int) -> FloatArray:
         names = booster.feature_names or [f"f{index}" for index in range(features)]
@@ -149,7 +149,7 @@ def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], 
     """As `xgboost.train`, but iterations are counted from those that are done."""
     history, validation = run.history, run.validation
     if not run.shared:
-        bins = None if before else {name: params[name] for name in ("max_bin", "nthread") if name in params}
+        bins = None if before else {name: value for name, value in params.items() if name in ("max_bin", "nthread")}
         run.shared["training"] = matrix_of(run.data, types, bins)
         held_out = [] if validation is None else [validation.data]
         run.shared["evals"] = [(matrix_of(data, types, bins, run.shared["training"]), "valid") for data in held_out]
@@ -195,7 +195,7 @@ def matrix_of(data: RankingData, types: Any = None, bins: Mapping[str, Any] | No
     """
     kinds = {"feature_names": list(data.feature_names) if data.feature_names else None, "feature_types": types}
     if bins is None:
-        matrix = _matrix(data.features, kinds)
+        matrix = xgboost.DMatrix(_dense(data.features), enable_categorical=types is not None, **kinds)
     else:
         rows = _Parts(data.features, kinds)
         matrix = xgboost.QuantileDMatrix(rows, ref=ref, enable_categorical=types is not None, **bins)
@@ -203,12 +203,8 @@ def matrix_of(data: RankingData, types: Any = None, bins: Mapping[str, Any] | No
     return matrix
 
 
-def _matrix(features: Any, kinds: Mapping[str, Any]) -> Any:
-    """A dense DMatrix: XGBoost would take the zeros of a sparse matrix as missing."""
-    return xgboost.DMatrix(_dense(features), enable_categorical=kinds["feature_types"] is not None, **kinds)
-
-
 def _dense(features: Any) -> Any:
+    """A dense matrix: XGBoost would take the zeros of a sparse one as missing."""
     return features if isinstance(features, np.ndarray) else features.toarray()
 
 

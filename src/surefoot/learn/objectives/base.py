@@ -73,6 +73,26 @@ class QueryMetrics:
         """The sum of each column over the queries of all workers."""
         return [float(total) for total in self.comm.sum(np.array([column.sum() for column in columns]))]
 
+    def smallest(self, values: FloatArray, rank: int) -> float:
+        """The value of this rank, counted from 1, among the values of all workers' queries.
+
+        It is found byte by byte, from sums of how many values have each byte: eight sums for any number of queries.
+
+        >>> QueryMetrics(np.zeros(3), np.zeros((1, 3))).smallest(np.array([0.5, -0.25, -1.0]), 2)
+        -0.25
+        """
+        bits = (values + 0.0).view(np.int64)  # 0.0 in place of -0.0
+        keys = np.where(bits < 0, ~bits, bits | np.int64(-(2**63))).view(np.uint64)  # in the order of the values
+        found = 0
+        for shift in range(56, -8, -8):
+            digits = (keys >> np.uint64(shift) & np.uint64(255)).astype(np.int64)
+            counts = self.comm.sum(np.bincount(digits, minlength=256).astype(np.float64))
+            digit = int(np.searchsorted(np.cumsum(counts), rank))
+            rank -= int(counts[:digit].sum())
+            keys, found = keys[digits == digit], found << 8 | digit
+        bits_found = found ^ 2**63 if found >= 2**63 else found ^ (2**64 - 1)
+        return float(np.array(bits_found, np.uint64).view(np.float64))
+
     @property
     def b(self) -> FloatArray:
         """The only baseline."""
@@ -105,8 +125,6 @@ class LambdaMART:
     name: ClassVar[str] = "lambdamart"
     fewest_baselines: ClassVar[int] = 0
     takes_negative: ClassVar[bool] = True
-    ranks_queries: ClassVar[bool] = False
-    """Whether it sorts all queries, which sums over workers can't do."""
 
     def __post_init__(self) -> None:
         Linear(self.alpha)  # validates it

@@ -135,7 +135,6 @@ class Tail(UCRO):
 
     share: float = 0.1
     name: ClassVar[str] = "tail"
-    ranks_queries: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -144,14 +143,13 @@ class Tail(UCRO):
 
     def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
         d = metrics.x - metrics.b
-        if d.size == 0:
+        (queries,) = metrics.sum(np.ones_like(d))
+        if not queries:
             return by_line(self.alpha, d, -d)
-        count = int(tail_count(d.size, self.share))
-        order = np.argsort(d, kind="stable")
-        last_in = d[order[count - 1]]
-        first_out = d[order[count]] if count < d.size else np.inf
-        inside = np.zeros(d.size, np.bool_)
-        inside[order[:count]] = True
+        count = int(tail_count(queries, self.share))
+        last_in = metrics.smallest(d, count)
+        first_out = metrics.smallest(d, count + 1) if count < queries else np.inf
+        inside = d <= last_in  # where values tie across the border, both sides have the same weights
         return by_line(self.alpha, np.where(inside, 0, d - last_in), np.where(inside, first_out - d, 0))
 
     def own_measure(self) -> Risk:
@@ -167,16 +165,16 @@ class MinimaxRegret(UCRO):
     """
 
     name: ClassVar[str] = "minimax-regret"
-    ranks_queries: ClassVar[bool] = True
 
     def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
         d = metrics.x - metrics.b
-        if d.size == 0:
+        (queries,) = metrics.sum(np.ones_like(d))
+        if not queries:
             return by_line(self.alpha, d, -d)
-        worst, second = (*np.sort(d)[:2], np.inf)[:2]
-        is_worst = np.arange(d.size) == np.argmin(d)
-        kink = np.minimum(np.where(is_worst, second, worst), 0)  # where the largest regret begins to follow the query
-        return by_line(self.alpha * d.size, d - kink, kink - d)
+        worst = metrics.smallest(d, 1)
+        second = metrics.smallest(d, 2) if queries > 1 else np.inf
+        kink = np.minimum(np.where(d == worst, second, worst), 0)  # where the largest regret begins to follow the query
+        return by_line(self.alpha * queries, d - kink, kink - d)
 
     def own_measure(self) -> Risk:
         """U_Gain - alpha × the largest regret."""
