@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.analysis.bayes import bayes
+from surefoot.analysis.tests import bayes
 from surefoot.cli import main
 from surefoot.errors import SurefootError
 from surefoot.scores import Scores

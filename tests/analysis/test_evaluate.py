@@ -4,7 +4,7 @@ from scipy import stats
 
 from surefoot import Scores, SurefootError, evaluate, explore, risk
 from surefoot.analysis.cross import cross
-from surefoot.analysis.evaluation import Evaluation
+from surefoot.analysis.evaluate import Evaluation
 from surefoot.risk.values import Linear, Smooth
 from surefoot.show.tables import render
 

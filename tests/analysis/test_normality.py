@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot.analysis.normal import normality
+from surefoot.analysis.tests import normality
 from surefoot.io.tables import read_scores
 from surefoot.risk.values import Linear, Smooth
 from surefoot.scores import Scores

@@ -16,7 +16,7 @@ from surefoot.analysis.agreement import value_agreement
 from surefoot.analysis.cross import cross
 from surefoot.analysis.evaluate import evaluate
 from surefoot.analysis.intervals import intervals
-from surefoot.analysis.normal import normality
+from surefoot.analysis.tests import normality
 from surefoot.cli.figure import FIGURES
 from surefoot.errors import SurefootError
 from surefoot.plots.style import ENDINGS, label_points, label_text, spread, to_name

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from surefoot._typing import Columns, FloatArray
 from surefoot.analysis.design import Baseline, Design, Population, signature_of
-from surefoot.analysis.evaluate import EvaluateOptions, evaluate
-from surefoot.analysis.evaluation import Evaluation, brief_columns
+from surefoot.analysis.evaluate import EvaluateOptions, Evaluation, brief_columns, evaluate
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.results import Result
 from surefoot.risk.values import Family, normalise_alphas

@@ -1,11 +1,10 @@
-"""Every system against its baseline by several tests."""
+"""Every system against its baseline by several tests and by a Bayesian model; and whether means are normal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from string import ascii_lowercase
 from typing import TypedDict
 
 import numpy as np
@@ -14,16 +13,26 @@ import numpy.typing as npt
 from surefoot._typing import Columns, FloatArray, Progress
 from surefoot.analysis.design import Baseline, Design, Population, signature_of
 from surefoot.errors import SurefootError, choose
-from surefoot.results import Result, signature
+from surefoot.results import Column, Result, signature
+from surefoot.risk.functions import urisk
 from surefoot.risk.measures import TRISK, URISK
 from surefoot.risk.values import Family, Linear, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
+from surefoot.stats.bayes import Posterior, posterior
 from surefoot.stats.bootstrap import bootstrap_test
 from surefoot.stats.corrections import correct as corrected
-from surefoot.stats.inference import LEVEL
+from surefoot.stats.inference import LEVEL, validate_level
+from surefoot.stats.normality import LEAST_PPCC, MOST_KURTOSIS, MOST_SKEWNESS, QQ, bootstrap_means, qq
 from surefoot.stats.permutation import flip_centre, flip_test, swap_test, t_test, wilcoxon_test
 
 TESTS = ("trisk", "bootstrap", "t", "wilcoxon", "flip", "max", "swap")
+PREDICTED = 1000
+"""Draws of whole tables of predicted scores."""
+
+NOTE = (
+    "the model adds effects of systems and topics and one Gaussian noise for all systems: means are shrunken towards "
+    "each other, and predictions know neither the bounds of a measure nor how far a single system is from the baseline"
+)
 
 
 def run_tests(
@@ -189,81 +198,205 @@ def _notes(design: Design, alphas: FloatArray, tests: Sequence[str]) -> list[str
     return notes
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs(Result):
-    """A row for each two systems, the better one first; see `compare_pairs` for the columns."""
-
-    legend: str = ""
-
-    def better_than(self, system: str) -> set[str]:
-        """The systems that a system is significantly better than."""
-        rows = zip(self["system"].tolist(), self["other"].tolist(), self["significant"].tolist(), strict=True)
-        return {other for one, other, significant in rows if one == system and significant}
-
-
-def compare_pairs(
-    scores: ScoresLike, systems: Sequence[str] | None = None, *, correct: str = "holm", level: float = LEVEL
-) -> Pairs:
-    """Compare the means of every two systems by the paired t test, corrected over all pairs.
+def bayes(
+    scores: ScoresLike,
+    baseline: str,
+    alpha: npt.ArrayLike = 1.0,
+    *,
+    systems: Sequence[str] | None = None,
+    loses_on: float = 0.5,
+    n_draws: int = 24_000,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> Result:
+    """Is a system better than the baseline, given all systems? By the Gaussian model of Benham and others (SIGIR 2020).
 
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure; anything that `Scores.of` takes.
+        Systems × topics; whatever `Scores.of` takes.
+    baseline
+        A system.
+    alpha
+        The additional weight of losses, of the predicted U_Risk; one or several.
     systems
-        The systems to compare; all by default.
-    correct
-        ``"holm"``, ``"bonferroni"`` or ``"bh"``.
+        The rows to show; all by default. The model is of all systems.
+    loses_on
+        The share of the topics of ``p_loses``.
+    n_draws, seed
+        Of the Gibbs sampler.
     level
-        The significance level of the corrected p.
+        One minus the mass of intervals.
 
     Returns
     -------
-    Pairs
-        Columns ``system, other, difference, p``, the corrected p such as ``p_holm``, and ``significant``.
+    Result
+        For each system and alpha: ``mean``, its shrunken mean with an interval, ``p_better`` (the probability that its
+        shrunken mean is above the baseline's), ``p_loses`` (that it loses on more than the share of the topics, if all
+        were scored again) and the predicted U_Risk with its interval. Both probabilities of the baseline are NaN.
 
     Examples
     --------
-    >>> scores = Scores([[0.2, 0.4, 0.3, 0.1], [0.3, 0.5, 0.4, 0.3]], ["old", "new"], ["q1", "q2", "q3", "q4"])
-    >>> compare_pairs(scores).better_than("new")
-    {'old'}
+    >>> scores = Scores([[0.2, 0.4, 0.4], [0.5, 0.6, 0.7]], ["old", "new"], ["q1", "q2", "q3"])
+    >>> bool(bayes(scores, "old", n_draws=2000).rows()[1]["p_better"] > 0.8)
+    True
+
+    """
+    given, alphas = Scores.of(scores), normalise_alphas(alpha)
+    own = given.by_name()
+    shown = [own.row(name) for name in given.select(systems).systems]
+    if not 0 <= loses_on < 1:
+        raise SurefootError(f"the share of topics that p_loses is about lies from 0 to below 1; got {loses_on:g}")
+    drawn, row = posterior(own.values, n_draws, seed), own.row(baseline)
+    ends = [validate_level(level) / 2, 1 - level / 2]
+    shrunken = np.quantile(drawn.systems, ends, axis=0)
+    thin = Posterior(*(part[:: max(1, n_draws // PREDICTED)] for part in (
+        drawn.systems, drawn.topic_sd, drawn.system_sd, drawn.noise_sd)))  # fmt: skip
+    differences = thin.differences(row, len(own.topics), np.random.default_rng([seed, 1]))
+    predicted = urisk(differences, np.zeros(len(own.topics)), alphas)
+    others = np.where(np.arange(len(own.systems)) == row, np.nan, 1.0)
+    low, middle, high = np.quantile(predicted, [ends[0], 0.5, ends[1]], axis=1)
+    table: Columns = {
+        "system": np.array(own.systems),
+        "baseline": np.array([baseline] * len(own.systems)),
+        "alpha": alphas[:, None],
+        "mean": own.values.mean(axis=1),
+        "shrunken": drawn.systems.mean(axis=0),
+        "shrunken_low": shrunken[0],
+        "shrunken_high": shrunken[1],
+        "p_better": others * (drawn.systems > drawn.systems[:, row, None]).mean(axis=0),
+        "p_loses": others * ((differences < 0).mean(axis=2) > loses_on).mean(axis=0),
+        "urisk_predicted": middle,
+        "urisk_low": low,
+        "urisk_high": high,
+    }
+    shape = (len(alphas), len(own.systems))
+    columns = {name: np.broadcast_to(column, shape).T[shown].ravel() for name, column in table.items()}
+    text = signature(
+        "bayes", own, baseline=baseline, alpha=alphas.tolist(), loses_on=loses_on, level=level,
+        n_draws=n_draws, seed=seed, systems=len(own.systems), topics=len(own.topics),
+    )  # fmt: skip
+    return Result(text, columns, (*own.all_notes, NOTE))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Normality(Result):
+    """A row for each kind of value; ``plots`` holds the Q-Q plot of each, ``holds`` whether T_Risk can rely on it."""
+
+    plots: Mapping[str, QQ]
+
+    @property
+    def holds(self) -> dict[str, bool | None]:
+        """For each kind of value: is the mean close to normal? None where it does not vary."""
+        return {kind: plot.close for kind, plot in self.plots.items()}
+
+    def points(self) -> Result:
+        """The points of the Q-Q plots: the normal quantiles, and the ordered replicates of each kind of value."""
+        theoretical = next(iter(self.plots.values())).theoretical
+        columns: dict[str, Column] = {kind: plot.ordered for kind, plot in self.plots.items()}
+        return Result(self.signature, {"theoretical": theoretical, **columns}, self.notes)
+
+
+def normality(
+    scores: ScoresLike,
+    system: str,
+    baseline: str,
+    alpha: float = 1.0,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    *,
+    smooth: Family | None = None,
+) -> Normality:
+    """Bootstrap replicates of U_Risk by plain differences, linear and smooth values, and whether they look normal.
+
+    T_Risk takes the mean of x = v(d) to be close to normally distributed. Here the topics are resampled, the same draws
+    for all three values, and the means are compared with a normal distribution. A statistic near its bound may fall on
+    either side with another seed: skewness has a standard error of about sqrt(6 / n_resamples).
+
+    Benham, Moffat and Culpepper, *On the pluses and minuses of risk*, ECIR 2020, figure 3 (their alpha-hat is
+    1 + alpha).
+
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure.
+    system, baseline
+        The system, and a system or MEAN, MEDIAN or MAX of each topic to compare it with.
+    alpha
+        The additional weight of losses.
+    n_resamples, seed
+        Of the bootstrap.
+    smooth
+        The family of smooth values; fitted to the differences of all systems from the baseline by default.
+
+    Returns
+    -------
+    Normality
+        Rows ``none`` (alpha = 0), ``linear`` and ``smooth``; columns ``value, alpha, urisk`` (of the topics as they
+        are), ``mean`` and ``sd`` of the replicates, ``ppcc, skewness, kurtosis, close`` (see `qq`). The notes say what
+        they mean.
+
+    Examples
+    --------
+    >>> scores = Scores(np.random.default_rng(1).random((2, 40)) ** 3, ["old", "new"], range(40))
+    >>> found = normality(scores, "new", "old", n_resamples=2000)
+    >>> found.holds["linear"], round(found.plots["linear"].skewness, 2)
+    (True, -0.15)
 
     """
     scores = Scores.of(scores)
-    chosen = scores if systems is None else scores.select(systems)
-    if len(chosen.systems) < 2:
-        raise SurefootError("pairs need at least two systems")
-    means = chosen.values.mean(axis=1)
-    order = np.argsort(-means, kind="stable")
-    one, other = np.triu_indices(len(order), k=1)
-    better, worse = order[one], order[other]
-    p = np.array([t_test(chosen.values[i], chosen.values[j]) for i, j in zip(better, worse, strict=True)], np.float64)
-    adjusted = corrected(p, correct)
-    names = np.array(chosen.systems)
-    columns = {
-        "system": names[better],
-        "other": names[worse],
-        "difference": means[better] - means[worse],
-        "p": p,
-        f"p_{correct}": adjusted,
-        "significant": adjusted < level,
-    }
-    size = {"systems": len(names), "topics": len(chosen.topics)}
-    made = signature("pairs", scores, test="t", correct=correct, level=level, **size)
-    legend = (
-        f"letters: the systems with a significantly lower mean (paired t test, {correct} over all pairs, p < {level:g})"
+    design = Design.of(scores, baseline, value=smooth or "smooth")
+    values, left_out = _values(scores[system] - scores.baseline(baseline), alpha, design.family)
+    x = np.stack(list(values.values()))
+    replicates = bootstrap_means(x, n_resamples, seed)
+    plots = {kind: qq(row) for kind, row in zip(values, replicates, strict=True)}
+    return Normality(
+        signature=signature(
+            "normality",
+            scores,
+            system=system,
+            baseline=baseline,
+            alpha=alpha,
+            value=None if left_out else design.value,
+            topics=len(scores.topics),
+            n_resamples=n_resamples,
+            seed=seed,
+        ),
+        columns={
+            "value": list(values),
+            "alpha": [0.0 if kind == "none" else float(alpha) for kind in values],
+            "urisk": x.mean(axis=-1),
+            "mean": replicates.mean(axis=-1),
+            "sd": replicates.std(axis=-1, ddof=1),
+            "ppcc": [plot.ppcc for plot in plots.values()],
+            "skewness": [plot.skewness for plot in plots.values()],
+            "kurtosis": [plot.kurtosis for plot in plots.values()],
+            "close": [plot.close for plot in plots.values()],
+        },
+        notes=(*scores.all_notes, *left_out, *(_verdict(kind, plot) for kind, plot in plots.items())),
+        plots=plots,
     )
-    return Pairs(made, columns, scores.all_notes, legend)
 
 
-ALPHABET = len(ascii_lowercase)
+def _values(d: FloatArray, alpha: float, smooth: Family) -> tuple[dict[str, FloatArray], list[str]]:
+    """The differences, valued in each way, and a note if these scores have no smooth values."""
+    values = {"none": d, "linear": Linear(alpha)(d)}
+    try:
+        values["smooth"] = smooth(alpha)(d)
+    except SurefootError as refusal:
+        return values, [f"smooth values are left out: {refusal}"]
+    return values, []
 
 
-def letter_of(index: int) -> str:
-    """A letter for a system; beyond the alphabet, two.
-
-    >>> letter_of(0), letter_of(25), letter_of(26), letter_of(53)
-    ('a', 'z', 'aa', 'bb')
-    """
-    rounds, place = divmod(index, ALPHABET)
-    return (letter_of(rounds - 1) if rounds else "") + ascii_lowercase[place]
+def _verdict(kind: str, plot: QQ) -> str:
+    if plot.close is None:
+        return f"{kind}: all topics have the same value, so there is nothing to test"
+    statistics = [
+        (f"PPCC {plot.ppcc:.4f}", f"below {LEAST_PPCC:g}", plot.ppcc < LEAST_PPCC),
+        (f"skewness {plot.skewness:.2f}", f"beyond ±{MOST_SKEWNESS:g}", abs(plot.skewness) > MOST_SKEWNESS),
+        (f"excess kurtosis {plot.kurtosis:.2f}", f"beyond ±{MOST_KURTOSIS:g}", abs(plot.kurtosis) > MOST_KURTOSIS),
+    ]
+    stated = ", ".join(f"{found} ({bound})" if fails else found for found, bound, fails in statistics)
+    if plot.close:
+        return f"{kind}: the mean is close to normal, as T_Risk assumes: {stated}"
+    return f"{kind}: the mean is not close to normal, so T_Risk and its p are rough: {stated}"

@@ -16,7 +16,7 @@ from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot._typing import Progress
-    from surefoot.analysis.evaluation import Evaluation
+    from surefoot.analysis.evaluate import Evaluation
     from surefoot.results import Result
     from surefoot.scores import Scores
 
@@ -96,12 +96,12 @@ def _resampling_progress(scores: list[Scores], arguments: argparse.Namespace) ->
 def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
     """The result with the columns of letters, and side by side, if that was asked for."""
     if arguments.letters and arguments.columns and arguments.columns != ["all"]:
-        from surefoot.analysis.evaluation import letter_columns
+        from surefoot.analysis.paper_tables import letter_columns
 
         arguments.columns = letter_columns(arguments.columns)
     if not arguments.side_by_side:
         return result
-    from surefoot.analysis.evaluation import side_by_side
+    from surefoot.analysis.paper_tables import side_by_side
 
     columns, arguments.columns = arguments.columns, None
     return side_by_side(result, columns)
@@ -122,7 +122,7 @@ def _with_doubts(result: Evaluation, scores: list[Scores], arguments: argparse.N
 
 def _bayes(arguments: argparse.Namespace) -> int:
     """The Bayesian model of all systems, in place of the measures."""
-    from surefoot.analysis.bayes import bayes
+    from surefoot.analysis.tests import bayes
 
     refused = "baseline_map population tail geometric minus ci tests segments correct letters side_by_side"
     _refuse(arguments, refused, not arguments.baseline,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pyterrier as pt
 
-from surefoot.analysis.evaluate import evaluate
-from surefoot.analysis.evaluation import Evaluation
+from surefoot.analysis.evaluate import Evaluation, evaluate
 from surefoot.effectiveness import score_runs
 from surefoot.errors import SurefootError, listed
 from surefoot.guard.guard import Guard

@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 
 from surefoot._typing import BoolArray, FloatArray, IntArray
-from surefoot.analysis.evaluation import Evaluation
+from surefoot.analysis.evaluate import Evaluation
 from surefoot.errors import counted
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.results import Result, signature

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from surefoot.analysis.evaluation import Evaluation
+from surefoot.analysis.evaluate import Evaluation
 from surefoot.judgments.bounds import with_pair_columns
 from surefoot.judgments.credibility import Credibility, credibility, digests_of
 from surefoot.judgments.judged_runs import JudgedRuns

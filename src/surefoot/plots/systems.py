@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from surefoot._typing import FloatArray
-from surefoot.analysis.evaluate import evaluate
-from surefoot.analysis.evaluation import Evaluation
+from surefoot.analysis.evaluate import Evaluation, evaluate
 from surefoot.errors import SurefootError, choose
 from surefoot.plots.style import (
     BLACK,

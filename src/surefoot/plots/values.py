@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from surefoot._typing import FloatArray
 from surefoot.analysis.design import Design
-from surefoot.analysis.normal import Normality, normality
+from surefoot.analysis.tests import Normality, normality
 from surefoot.errors import SurefootError
 from surefoot.plots.style import (
     BLACK,

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from surefoot import Scores, SurefootError, evaluate
-from surefoot.analysis.evaluation import Evaluation
+from surefoot.analysis.evaluate import Evaluation
 from surefoot.analysis.streaming import evaluate_parquet, files
 from surefoot.analysis.streaming.statistics import Seen
 

@@ -1,0 +1,218 @@
+"""Evaluations as papers arrange them: letters of significant differences, measures side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+
+from surefoot._typing import BoolArray
+from surefoot.analysis.evaluate import Evaluation
+from surefoot.errors import SurefootError
+from surefoot.results import Arranged, Column, Highlights, Result, signature
+from surefoot.scores import Scores, ScoresLike
+from surefoot.stats.corrections import correct as corrected
+from surefoot.stats.inference import LEVEL
+from surefoot.stats.permutation import t_test
+
+ALPHABET = len(ascii_lowercase)
+LABELS = ("letter", "system", "baseline", "alpha")
+"""The columns that identify a row of an evaluation, for every measure."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Result):
+    """A row for each two systems, the better one first; see `compare_pairs` for the columns."""
+
+    legend: str = ""
+
+    def better_than(self, system: str) -> set[str]:
+        """The systems that a system is significantly better than."""
+        rows = zip(self["system"].tolist(), self["other"].tolist(), self["significant"].tolist(), strict=True)
+        return {other for one, other, significant in rows if one == system and significant}
+
+
+def compare_pairs(
+    scores: ScoresLike, systems: Sequence[str] | None = None, *, correct: str = "holm", level: float = LEVEL
+) -> Pairs:
+    """Compare the means of every two systems by the paired t test, corrected over all pairs.
+
+    Parameters
+    ----------
+    scores
+        Systems × topics of one effectiveness measure; anything that `Scores.of` takes.
+    systems
+        The systems to compare; all by default.
+    correct
+        ``"holm"``, ``"bonferroni"`` or ``"bh"``.
+    level
+        The significance level of the corrected p.
+
+    Returns
+    -------
+    Pairs
+        Columns ``system, other, difference, p``, the corrected p such as ``p_holm``, and ``significant``.
+
+    Examples
+    --------
+    >>> scores = Scores([[0.2, 0.4, 0.3, 0.1], [0.3, 0.5, 0.4, 0.3]], ["old", "new"], ["q1", "q2", "q3", "q4"])
+    >>> compare_pairs(scores).better_than("new")
+    {'old'}
+
+    """
+    scores = Scores.of(scores)
+    chosen = scores if systems is None else scores.select(systems)
+    if len(chosen.systems) < 2:
+        raise SurefootError("pairs need at least two systems")
+    means = chosen.values.mean(axis=1)
+    order = np.argsort(-means, kind="stable")
+    one, other = np.triu_indices(len(order), k=1)
+    better, worse = order[one], order[other]
+    p = np.array([t_test(chosen.values[i], chosen.values[j]) for i, j in zip(better, worse, strict=True)], np.float64)
+    adjusted = corrected(p, correct)
+    names = np.array(chosen.systems)
+    columns = {
+        "system": names[better],
+        "other": names[worse],
+        "difference": means[better] - means[worse],
+        "p": p,
+        f"p_{correct}": adjusted,
+        "significant": adjusted < level,
+    }
+    size = {"systems": len(names), "topics": len(chosen.topics)}
+    made = signature("pairs", scores, test="t", correct=correct, level=level, **size)
+    legend = (
+        f"letters: the systems with a significantly lower mean (paired t test, {correct} over all pairs, p < {level:g})"
+    )
+    return Pairs(made, columns, scores.all_notes, legend)
+
+
+def letter_of(index: int) -> str:
+    """A letter for a system; beyond the alphabet, two.
+
+    >>> letter_of(0), letter_of(25), letter_of(26), letter_of(53)
+    ('a', 'z', 'aa', 'bb')
+    """
+    rounds, place = divmod(index, ALPHABET)
+    return (letter_of(rounds - 1) if rounds else "") + ascii_lowercase[place]
+
+
+def letter_columns(columns: Sequence[str]) -> list[str]:
+    """The columns with the letters among them.
+
+    >>> letter_columns(["system", "mean", "p"])
+    ['letter', 'system', 'mean', 'better_than', 'p']
+    """
+    return ["letter", *(kept for one in columns for kept in ((one, "better_than") if one == "mean" else (one,)))]
+
+
+def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Evaluation:
+    """Add the letter of each system, and those of the systems that it is significantly better than.
+
+    Letters are in the order in which tables show the systems. Beyond the alphabet they are two, and commas part them.
+
+    Parameters
+    ----------
+    result
+        What `surefoot.evaluate` found.
+    pairs
+        What `surefoot.analysis.compare_pairs` found, by measure if the evaluation has several.
+
+    Returns
+    -------
+    Evaluation
+        Columns ``letter`` and ``better_than`` more; LaTeX prints the latter as superscripts of the means.
+
+    Examples
+    --------
+    >>> from surefoot import evaluate, Scores
+    >>> from surefoot.analysis import compare_pairs
+    >>> scores = Scores([[0.2, 0.4, 0.3, 0.1], [0.3, 0.5, 0.4, 0.3]], ["old", "new"], ["q1", "q2", "q3", "q4"])
+    >>> with_letters(evaluate(scores), compare_pairs(scores))["better_than"].tolist()
+    ['', 'b']
+
+    """
+    names: list[str] = result["system"].tolist()
+    order = dict.fromkeys(result.readable()["system"].tolist())
+    letters = {system: letter_of(index) for index, system in enumerate(order)}
+    found, between = [], "" if len(order) <= ALPHABET else ","
+    for system, measure in zip(names, result.columns.get("measure", [""] * len(names)), strict=True):
+        better = (pairs if isinstance(pairs, Pairs) else pairs[str(measure)]).better_than(system)
+        found.append(between.join(letter for other, letter in letters.items() if other in better))
+    columns: dict[str, Column] = {"letter": [letters[system] for system in names]}
+    for name, column in result.columns.items():
+        columns |= {name: column, "better_than": found} if name == "mean" else {name: column}
+    legend = (pairs if isinstance(pairs, Pairs) else next(iter(pairs.values()))).legend
+    return replace(result, columns=columns, notes=(*result.notes, legend))
+
+
+def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Arranged:
+    """The measures beside each other: a row for each system and alpha, a group of columns for each measure.
+
+    Parameters
+    ----------
+    result
+        What `surefoot.evaluate` found for several measures.
+    columns
+        The columns to show of each measure; all by default.
+
+    Returns
+    -------
+    Arranged
+        Columns such as ``urisk (nDCG@10)``; the rows in the order of the first measure's means.
+
+    Examples
+    --------
+    >>> from surefoot import evaluate, Scores
+    >>> both = [Scores([[0.2], [0.4]], ["old", "new"], ["q1"], measure) for measure in ("AP", "RR")]
+    >>> print(*side_by_side(evaluate(both), ["system", "mean"]).columns, sep=", ")
+    system, mean (AP), mean (RR)
+
+    """
+    whole = result.readable()
+    chosen = list(columns or whole.columns)
+    labels = [name for name in LABELS if name in whole.columns]
+    rows = _rows_by_measure(whole, labels)
+    first = next(iter(rows.values()))
+    made: dict[str, Column] = {name: whole[name][list(first.values())] for name in labels if name in chosen}
+    marks, heads = whole.highlights(), whole.headings()
+    best: dict[str, BoolArray] = {}
+    significant: dict[str, BoolArray] = {}
+    names, groups = {}, {}
+    for measure, by_key in rows.items():
+        index = np.array([by_key[key] for key in first])
+        for name in (name for name in chosen if name not in (*labels, "measure")):
+            column = f"{name} ({measure})"
+            made[column], groups[column] = whole[name][index], measure
+            names[column] = heads.get(name, name.replace("_", " "))
+            best |= {column: marks.best[name][index]} if name in marks.best else {}
+            significant |= {column: marks.significant[name][index]} if name in marks.significant else {}
+    return Arranged(
+        whole.signature,
+        made,
+        whole.notes,
+        stressed=Highlights(best, significant, marks.legend),
+        heads={**heads, **names},
+        raised=_raised(whole, made, list(rows)),
+        grouped=groups,
+    )
+
+
+def _rows_by_measure(result: Evaluation, labels: Sequence[str]) -> dict[str, dict[tuple[Any, ...], int]]:
+    """The row of each system and alpha, by measure."""
+    found: dict[str, dict[tuple[Any, ...], int]] = {}
+    for row, values in enumerate(result):
+        found.setdefault(str(values.get("measure", "")), {})[tuple(values[name] for name in labels)] = row
+    return found
+
+
+def _raised(result: Evaluation, made: Mapping[str, Column], measures: Sequence[str]) -> dict[str, str]:
+    pairs = [
+        (f"{one} ({measure})", f"{other} ({measure})")
+        for one, other in result.superscripts().items()
+        for measure in measures
+    ]
+    return {one: other for one, other in pairs if one in made and other in made}
