@@ -47,16 +47,20 @@ from surefoot.risk.values import Linear
 POOLS, MORE_POOLS, PAIRS, LEFT_OUT, DRAWS, SEED = 2, 8, 8, 12, 300, 17
 DEPTH, HEAD, FEW = 3, 10, (0, 1, 3, 8)
 U_RISK = "U_Risk, alpha 1"
-MEASURES = {"TREC-COVID round 1": "nDCG@10", "TREC DL 2019": "nDCG@10", "TREC Web 2012": "ERR@20", "CODEC": "nDCG@10"}
+COLLECTIONS = ("TREC-COVID round 1", "TREC DL 2019", "TREC Web 2012", "CODEC")
+MEASURES = {"TREC Web 2012": "ERR@20"}
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     together: dict[str, list[bool]] = {}
-    for name in FILES:
+    for name in COLLECTIONS:
         collection = Collection.read(name)
-        for kind, holes in (("shallower pool", collection.shallow), ("left-out group", collection.without_group)):
+        for kind, holes, number in (
+            ("shallower pool", collection.shallow, max(POOLS // less, 2)),
+            ("left-out group", collection.without_group, LEFT_OUT // less),
+        ):
             losses, inside = Calibration([], []), {"delta": [], U_RISK: []}
-            for case in holes(np.random.default_rng(SEED), less):
+            for case in holes(np.random.default_rng(SEED), number):
                 _compare(case, losses, inside)
             note = "topics with unjudged documents; bounds of a right rate, 99 %"
             yield f"p_loss, {kind}: {name}, {collection.measure}", losses.table("holes", note)
@@ -72,7 +76,7 @@ def _few_voters(less: int) -> Iterator[tuple[str, Result]]:
     for others in FEW:
         random, losses = np.random.default_rng(SEED), Calibration([], [])
         held: dict[str, list[bool]] = {"delta": [], U_RISK: []}
-        for case in collection.shallow(random, less, others):
+        for case in collection.shallow(random, max(MORE_POOLS // less, 2), others):
             _compare(case, losses, held)
         inside |= {f"{interval}, {others} other runs": own for interval, own in held.items()}
         title = f"p_loss, shallower pool: TREC DL 2019, {collection.measure}, {others} other runs vote"
@@ -115,18 +119,22 @@ class Collection:
     @classmethod
     def read(cls, name: str, most: int | None = None) -> Collection:
         """A collection, with at most so many of its runs, chosen at random."""
-        qrels, folder, pattern = FILES[name]
-        grades = read_grades(data() / qrels)
+        return cls.of(read_grades(data() / FILES[name][0]), name, most)
+
+    @classmethod
+    def of(cls, grades: Grades, name: str, most: int | None = None) -> Collection:
+        """The runs of a collection with some grades."""
+        _, folder, pattern = FILES[name]
         rankings = read_rankings(data() / folder, pattern, grades)
         if most is not None and most < len(rankings):
             chosen = np.random.default_rng(SEED).choice(list(rankings), most, replace=False).tolist()
             rankings = {name: rankings[name] for name in sorted(chosen)}
-        runs = as_runs(rankings, list(rankings))
-        return cls(MEASURES[name], grades, rankings, runs, JudgedRuns.read(runs, as_qrels(grades), MEASURES[name]))
+        runs, measure = as_runs(rankings, list(rankings)), MEASURES.get(name, "nDCG@10")
+        return cls(measure, grades, rankings, runs, JudgedRuns.read(runs, as_qrels(grades), measure))
 
-    def shallow(self, random: np.random.Generator, less: int, voters: int | None = None) -> Iterator[Case]:
-        """Pairs of runs with the judgments of a shallower pool; all other runs vote, or only so many."""
-        for _ in range(max((POOLS if voters is None else MORE_POOLS) // less, 2)):
+    def shallow(self, random: np.random.Generator, pools: int, voters: int | None = None) -> Iterator[Case]:
+        """Pairs of runs with the judgments of some shallower pools; all other runs vote, or only so many."""
+        for _ in range(pools):
             members = random.choice(list(self.runs), max(len(self.runs) // 4, 2), replace=False).tolist()
             kept = self.pooled(members)
             others = random.permutation([name for name in self.runs if name not in members]).tolist()
@@ -138,10 +146,10 @@ class Collection:
                 rest = [name for name in self.runs if name not in pair]
                 yield from self.cases(kept, [pair], [*pair, *random.choice(rest, voters, replace=False).tolist()])
 
-    def without_group(self, random: np.random.Generator, less: int) -> Iterator[Case]:
+    def without_group(self, random: np.random.Generator, candidates: int) -> Iterator[Case]:
         """Pairs of runs without the judgments of documents that only the candidate's group found."""
         names = list(self.runs)
-        for candidate in random.permutation(names)[: LEFT_OUT // less].tolist():
+        for candidate in random.permutation(names)[:candidates].tolist():
             others = [name for name in names if group_of(name) != group_of(candidate)] or [
                 name for name in names if name != candidate
             ]

@@ -25,6 +25,7 @@ FILES = {
     "TREC DL 2019": ("trec-dl-2019/qrels.txt", "trec-dl-2019/runs", "*.gz"),
     "TREC Web 2012": ("trec-web-2012/qrels.adhoc.txt", "trec-web-2012", "*.run.gz"),
     "CODEC": ("codec/qrels.txt", "codec", "*.run.gz"),
+    "DL-Hard": ("dl-hard/doc.qrels.txt", "dl-hard/doc", "*.run.gz"),
 }
 
 

@@ -1,31 +1,36 @@
 """What do a hundred judgments and a language model show of a candidate's risk? TREC DL 2019, half of the topics.
 
-Protocol. Runs are reduced to the documents that NIST judged; truth is nDCG@10 by NIST's grades. Each of SPLITS random
+Protocol. The target is NIST's grades, or those of one of the two further assessors. Runs, and what language models
+graded, are reduced to the documents that the target judged; truth is nDCG@10 by its grades. Each of SPLITS random
 splits halves the 43 topics, and each half serves once to calibrate: CALIBRATION documents are drawn at random from the
 first ten of all runs there. On the other half nothing is judged at first. For each of PAIRS random ordered pairs of
 runs, whose means differ by less than 0.1 on all topics, some share of the pair's documents (first ten of both) on the
 other half is then judged, the largest difference of discounts first. The rest is drawn. Language models: GPT-4,
 DeepSeek-V3, Llama-3-8B, or *none*: one that gives every document the same grade, so that only votes are left
-and the best ranking is drawn from the same documents.
+and the best ranking is drawn from the same documents. With the further assessors as targets: GPT-4, Llama-3-8B and
+none, with 0 and 20 % of the documents.
 
-Reported: how often 90 % intervals hold the difference of a topic, its U_Risk (alpha 1) and F_Risk; the root mean square
-error of U_Risk, beside that of the model's own grades (judged ones replaced); bins of p_loss; and the ratio of the
-errors of each model and of *none*. Intervals of these figures are bootstraps over splits. Priors were chosen on these
-43 topics before, by others, among about 25 settings; here one setting was computed, and is shown.
+Reported: how often 90 % intervals hold the difference of a topic, and U_Risk (alpha 1), F_Risk and T_Risk (alpha 1) of
+the pair; the root mean square error of U_Risk, beside that of the model's own grades (judged ones replaced); bins of
+p_loss; and the ratio of the errors of each model and of *none*. Intervals of these figures are bootstraps over topics
+and runs: both are drawn with replacement, a topic counts in the values of each pair as often as it is drawn, and a pair
+as often as both its runs are. Priors were chosen on these 43 topics before, by others, among about 25 settings; here
+one setting was computed, and is shown. T_Risk and the further assessors were not looked at before.
 
 The verdict on the mean (95 % t interval) is *decided* where at least 90 % of the draws have the same verdict, and it is
-better or worse; *wrong* of those are the ones that NIST's grades do not give.
+better or worse; *wrong* of those are the ones that the target's grades do not give.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from studies.holes import Collection
 from studies.judged_collections import Calibration, Grades, as_qrels, data, read_grades
+from studies.kept import kept
 from surefoot._typing import FloatArray
 from surefoot.effectiveness.sources import load_qrels
 from surefoot.judgments.credibility import NO_CHANGE, draw_deltas
@@ -36,52 +41,44 @@ from surefoot.release_gate.comparison import HELD
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 
-SPLITS, PAIRS, CALIBRATION, SHARES = 3, 8, 100, (0.0, 0.1, 0.2, 0.5)
-DRAWS, RESAMPLES, SEED, HEAD = 300, 2000, 41, 10
-MODELS = {"GPT-4": ["gpt-4"], "DeepSeek-V3": ["deepseek-v3"], "Llama-3-8B": ["llama-3-8b"]}
-MODELS |= {"none": []}
+SPLITS, PAIRS, CALIBRATION, SHARES = 3, 6, 100, (0.0, 0.1, 0.2, 0.5)
+DRAWS, RESAMPLES, SEED, HEAD = 300, 400, 41, 10
+MODELS = {"GPT-4": "gpt-4", "DeepSeek-V3": "deepseek-v3", "Llama-3-8B": "llama-3-8b", "none": ""}
+TARGETS = {"NIST": "qrels.txt", "assessor A": "qrels.assessor-a.txt", "assessor B": "qrels.assessor-b.txt"}
+FEWER: dict[str, tuple[float, ...]] = dict.fromkeys(("GPT-4", "Llama-3-8B", "none"), (0.0, 0.2))
+VALUE = Linear(1.0)
+Cells = dict[tuple[str, float], "list[Case]"]
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
-    collection, random = Collection.read("TREC DL 2019"), np.random.default_rng(SEED)
-    graded = {
-        name: read_grades(data() / f"trec-dl-2019/qrels.llm-{name}.txt") for files in MODELS.values() for name in files
-    }
-    cells: dict[tuple[str, float], Cell] = {(name, share): Cell() for name in MODELS for share in SHARES}
-    for split in _splits(collection, random, max(SPLITS // less, 1)):
-        for name, files in MODELS.items():
-            qrels = [as_qrels(graded[file]) for file in files] or [_same_grades(collection.grades)]
-            for share in SHARES:
-                split.compare(collection, qrels, share, cells[name, share])
-    yield "Intervals of 90 % and errors of U_Risk, a language model and some judgments", _coverage(cells)
-    yield "Error of U_Risk as a multiple of that without a language model", _ratios(cells)
-    for name in ("GPT-4", "Llama-3-8B"):
-        note = "nothing judged on these topics; bounds of a right rate, 99 %"
-        yield f"p_loss, {name}", cells[name, 0.0].losses.table("llm_judges", note)
+    for target, file in TARGETS.items():
+        collection = Collection.of(read_grades(data() / "trec-dl-2019" / file), "TREC DL 2019")
+        models = dict.fromkeys(MODELS, SHARES) if target == "NIST" else FEWER
+        cells: Cells = {(name, share): [] for name, shares in models.items() for share in shares}
+        for number, split in enumerate(_splits(collection, max(SPLITS // less, 1))):
+            for name, shares in models.items():
+                key = f"llm-{target}-{number}-{name}".replace(" ", "-")
+                found = kept(key, lambda c=collection, s=split, n=name, r=shares: s.compare(c, n, r))
+                for share in shares:
+                    cells[name, share] += split.cases(collection, found, share)
+        yield f"Intervals of 90 % and errors of U_Risk, a language model and some judgments: {target}", _coverage(cells)
+        yield f"Error of U_Risk as a multiple of that without a language model: {target}", _ratios(cells)
+        for name in ("GPT-4", "Llama-3-8B"):
+            losses = Calibration([(one.drawn < -NO_CHANGE).mean(axis=0) for one in cells[name, 0.0]],
+                                 [(one.truth < -NO_CHANGE).astype(float) for one in cells[name, 0.0]])  # fmt: skip
+            note = "nothing judged on these topics; bounds of a right rate, 99 %"
+            yield f"p_loss, {name}: {target}", losses.table("llm_judges", note)
 
 
 @dataclass
-class Cell:
-    """What one language model with one share of judgments gives: a row for each pair, grouped by split."""
+class Case:
+    """A pair: drawn differences (draws × topics), true ones, those by the model's grades; places of topics and runs."""
 
-    delta: list[float] = field(default_factory=list)
-    urisk: list[float] = field(default_factory=list)
-    frisk: list[float] = field(default_factory=list)
-    error: list[float] = field(default_factory=list)
-    raw: list[float] = field(default_factory=list)
-    decided: list[bool] = field(default_factory=list)
-    wrong: list[bool] = field(default_factory=list)
-    raw_decided: list[bool] = field(default_factory=list)
-    raw_wrong: list[bool] = field(default_factory=list)
-    losses: Calibration = field(default_factory=lambda: Calibration([], []))
-
-    def add_verdicts(self, drawn: list[str], raw: str, truth: str) -> None:
-        """Whether the draws, and the raw grades, decide, and are wrong then."""
-        most = max(VERDICTS, key=drawn.count)
-        self.decided.append(most != "undecided" and drawn.count(most) >= HELD * len(drawn))
-        self.wrong.append(self.decided[-1] and most != truth)
-        self.raw_decided.append(raw != "undecided")
-        self.raw_wrong.append(raw not in ("undecided", truth))
+    drawn: FloatArray
+    truth: FloatArray
+    raw: FloatArray
+    topics: list[int]
+    runs: list[int]
 
 
 @dataclass
@@ -92,29 +89,39 @@ class Split:
     topics: list[str]
     pairs: list[tuple[str, str]]
 
-    def compare(self, collection: Collection, models: list[object], share: float, cell: Cell) -> None:
-        """Add what the draws for each pair say to a cell."""
-        columns = [collection.full.topics.index(topic) for topic in self.topics]
-        value = Linear(1.0)
-        for pair in self.pairs:
-            truth = collection.full.pair(*pair).delta[columns]
-            judged = _with_judgments(self.judged, collection, pair, self.topics, share)
-            runs = JudgedRuns.read(collection.runs, as_qrels(judged), collection.measure, llm_qrels=models)
-            both = runs.pair(*pair)
-            drawn = draw_deltas(both, GradeModel.fit(runs, both), None, DRAWS)
-            drawn = drawn[:, [runs.topics.index(topic) for topic in self.topics]]
-            cell.delta.append(float(np.mean(_held(drawn, truth))))
-            cell.urisk.append(float(_held(value(drawn).mean(axis=1), value(truth).mean())))
-            cell.frisk.append(float(_held(_frisk(drawn), _frisk(truth))))
-            cell.error.append(float(value(drawn).mean() - value(truth).mean()))
-            raw = _raw_delta(collection, models[0], judged, pair, self.topics)
-            cell.raw.append(float(value(raw).mean() - value(truth).mean()))
-            cell.add_verdicts(verdicts_of(drawn).tolist(), verdict_of(raw), verdict_of(truth))
-            cell.losses.predicted.append((drawn < -NO_CHANGE).mean(axis=0))
-            cell.losses.observed.append((truth < -NO_CHANGE).astype(float))
+    def compare(self, collection: Collection, model: str, shares: tuple[float, ...]) -> dict[str, FloatArray]:
+        """What is drawn for each pair, pairs × draws × topics, and the model's own grades give, by share."""
+        graded = self._grades_of(collection, model)
+        found: dict[str, list[FloatArray]] = {}
+        for share in shares:
+            for pair in self.pairs:
+                judged = _with_judgments(self.judged, collection, pair, self.topics, share)
+                runs = JudgedRuns.read(collection.runs, as_qrels(judged), collection.measure, llm_qrels=[graded])
+                both = runs.pair(*pair)
+                columns = [runs.topics.index(topic) for topic in self.topics]
+                drawn = draw_deltas(both, GradeModel.fit(runs, both), None, DRAWS)[:, columns]
+                found.setdefault(f"drawn {share}", []).append(drawn)
+                raw = _raw_delta(collection, graded, judged, pair, self.topics)
+                found.setdefault(f"raw {share}", []).append(raw)
+        return {name: np.array(values) for name, values in found.items()}
+
+    def _grades_of(self, collection: Collection, model: str) -> object:
+        """The grades of a language model for the documents that the target judged; none: all the same."""
+        if model == "none":
+            return as_qrels({topic: dict.fromkeys(own, 0) for topic, own in collection.grades.items()})
+        given = read_grades(data() / f"trec-dl-2019/qrels.llm-{MODELS[model]}.txt")
+        return as_qrels({topic: {d: given[topic][d] for d in own} for topic, own in collection.grades.items()})
+
+    def cases(self, collection: Collection, found: dict[str, FloatArray], share: float) -> Iterator[Case]:
+        """The pairs with what was found for them."""
+        topics, names = [collection.full.topics.index(topic) for topic in self.topics], list(collection.runs)
+        for pair, drawn, raw in zip(self.pairs, found[f"drawn {share}"], found[f"raw {share}"], strict=True):
+            truth = collection.full.pair(*pair).delta[topics]
+            yield Case(drawn, truth, raw, topics, [names.index(name) for name in pair])
 
 
-def _splits(collection: Collection, random: np.random.Generator, number: int) -> Iterator[Split]:
+def _splits(collection: Collection, number: int) -> Iterator[Split]:
+    random = np.random.default_rng(SEED)
     means = {name: collection.full.pair(name, next(iter(collection.runs))).delta.mean() for name in collection.runs}
     every = [(a, b) for a in means for b in means if a != b and abs(means[a] - means[b]) < 0.1]
     for _ in range(number):
@@ -155,52 +162,99 @@ def _raw_delta(
     return both.pair(*pair).delta[[both.topics.index(topic) for topic in topics]]
 
 
-def _same_grades(grades: Grades) -> object:
-    return as_qrels({topic: dict.fromkeys(own, 0) for topic, own in grades.items()})
+def _weights(size: int, seed: int) -> FloatArray:
+    """How often each of some topics or runs is drawn, resamples × size; once each in the first."""
+    drawn = np.random.default_rng([SEED, seed]).multinomial(size, np.full(size, 1 / size), RESAMPLES)
+    return np.concatenate([np.ones((1, size)), drawn])
 
 
-def _frisk(delta: FloatArray) -> FloatArray:
-    return np.asarray(np.maximum(-delta, 0.0).mean(axis=-1))
+def urisk(delta: FloatArray, weights: FloatArray) -> FloatArray:
+    """U_Risk, draws × resamples."""
+    return np.asarray(VALUE(delta) @ weights.T / weights.sum(axis=1))
 
 
-def _held(drawn: FloatArray, truth: FloatArray | float) -> FloatArray:
+def frisk(delta: FloatArray, weights: FloatArray) -> FloatArray:
+    """F_Risk, draws × resamples."""
+    return np.asarray(np.maximum(-delta, 0.0) @ weights.T / weights.sum(axis=1))
+
+
+def trisk(delta: FloatArray, weights: FloatArray) -> FloatArray:
+    """T_Risk, draws × resamples."""
+    n, mean = weights.sum(axis=1), urisk(delta, weights)
+    variance = (VALUE(delta) ** 2 @ weights.T / n - mean**2) * n / (n - 1)
+    return np.asarray(mean / np.sqrt(np.maximum(variance, 1e-12) / n))
+
+
+def _held(drawn: FloatArray, truth: FloatArray) -> FloatArray:
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
-    return np.asarray((low - NO_CHANGE <= truth) & (truth <= high + NO_CHANGE))
+    return np.asarray((low - NO_CHANGE <= truth) & (truth <= high + NO_CHANGE), np.float64)
 
 
-def _resampled(values: list[float]) -> FloatArray:
-    """The values of splits that are drawn with replacement, resamples × values; both halves of a split together."""
-    own = np.reshape(values, (-1, 2 * PAIRS))
-    chosen = np.random.default_rng(SEED).integers(len(own), size=(RESAMPLES, len(own)))
-    return own[chosen].reshape(RESAMPLES, -1)
+@dataclass
+class Figures:
+    """The figures of a cell in each resample of topics and runs; the first is of all of them once."""
+
+    held: dict[str, FloatArray]
+    error: FloatArray
+    raw: FloatArray
+
+    @classmethod
+    def of(cls, cases: list[Case]) -> Figures:
+        topics, runs = _weights(43, 0), _weights(1 + max(max(one.runs) for one in cases), 1)
+        held: dict[str, FloatArray] = {name: np.zeros(len(topics)) for name in ("delta", "U_Risk", "F_Risk", "T_Risk")}
+        error, raw, pairs, parts = (np.zeros(len(topics)) for _ in range(4))
+        for one in cases:
+            weights, pair = topics[:, one.topics], runs[:, one.runs[0]] * runs[:, one.runs[1]]
+            held["delta"] += pair * (weights @ _held(one.drawn, one.truth))
+            for name, measure in (("U_Risk", urisk), ("F_Risk", frisk), ("T_Risk", trisk)):
+                truth = measure(one.truth[np.newaxis], weights)[0]
+                held[name] += pair * _held(measure(one.drawn, weights), truth)
+            truth = urisk(one.truth[np.newaxis], weights)[0]
+            error += pair * (urisk(one.drawn, weights).mean(axis=0) - truth) ** 2
+            raw += pair * (urisk(one.raw[np.newaxis], weights)[0] - truth) ** 2
+            pairs, parts = pairs + pair, parts + pair * weights.sum(axis=1)
+        held = {name: found / (parts if name == "delta" else pairs) for name, found in held.items()}
+        return cls(held, np.sqrt(error / pairs), np.sqrt(raw / pairs))
 
 
-def _coverage(cells: dict[tuple[str, float], Cell]) -> Result:
+def _ends(found: FloatArray) -> str:
+    low, high = np.nanquantile(found[1:], [0.025, 0.975])
+    return f"{found[0]:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _coverage(cells: Cells) -> Result:
     columns: dict[str, list[object]] = {}
-    for (name, share), cell in cells.items():
+    for (name, share), cases in cells.items():
+        found = Figures.of(cases)
         row: dict[str, object] = {"language model": name, "judged": f"{100 * share:.0f} %"}
-        for kind in ("delta", "urisk", "frisk"):
-            low, high = np.quantile(_resampled(getattr(cell, kind)).mean(axis=1), [0.025, 0.975])
-            row[kind] = f"{np.mean(getattr(cell, kind)):.2f} ({low:.2f} to {high:.2f})"
-        row |= {"error": _root(np.array(cell.error)), "raw grades": _root(np.array(cell.raw))}
-        row |= {"decided": sum(cell.decided), "wrong": sum(cell.wrong)}
-        row |= {"raw decided": sum(cell.raw_decided), "raw wrong": sum(cell.raw_wrong)}
+        row |= {kind: _ends(held) for kind, held in found.held.items()}
+        row |= {"error": found.error[0], "raw grades": found.raw[0], **_verdicts(cases)}
         for column, value in row.items():
             columns.setdefault(column, []).append(value)
-    return Result(signature("llm_judges", n=len(cell.error), n_draws=DRAWS, level=0.1), columns)
+    fields = {"n": len(cases), "n_draws": DRAWS, "n_resamples": RESAMPLES, "level": 0.1}
+    return Result(signature("llm_judges", **fields), columns, ("in brackets 95 %, topics and runs resampled",))
 
 
-def _ratios(cells: dict[tuple[str, float], Cell]) -> Result:
-    columns: dict[str, list[object]] = {"language model": [name for name in MODELS if name != "none"]}
-    for share in SHARES:
-        for name in columns["language model"]:
-            own, none = cells[str(name), share].error, cells["none", share].error
-            drawn = _root(_resampled(own)) / _root(_resampled(none))
-            low, high = np.quantile(drawn, [0.025, 0.975])
-            ratio = _root(np.array(own)) / _root(np.array(none))
-            columns.setdefault(f"{100 * share:.0f} %", []).append(f"{ratio:.2f} ({low:.2f} to {high:.2f})")
-    return Result(signature("llm_judges", n_resamples=RESAMPLES), columns, ("95 %, splits resampled",))
+def _verdicts(cases: list[Case]) -> dict[str, int]:
+    """How many pairs the draws, and the raw grades, decide, and how many of these are wrong."""
+    found = dict.fromkeys(("decided", "wrong", "raw decided", "raw wrong"), 0)
+    for one in cases:
+        drawn, raw, truth = verdicts_of(one.drawn).tolist(), verdict_of(one.raw), verdict_of(one.truth)
+        most = max(VERDICTS, key=drawn.count)
+        is_decided = most != "undecided" and drawn.count(most) >= HELD * len(drawn)
+        found["decided"] += is_decided
+        found["wrong"] += is_decided and most != truth
+        found["raw decided"] += raw != "undecided"
+        found["raw wrong"] += raw not in ("undecided", truth)
+    return found
 
 
-def _root(errors: FloatArray) -> FloatArray:
-    return np.asarray(np.sqrt(np.mean(errors**2, axis=-1)))
+def _ratios(cells: Cells) -> Result:
+    shares = list(dict.fromkeys(share for _, share in cells))
+    names = [name for name in dict.fromkeys(name for name, _ in cells) if name != "none"]
+    columns: dict[str, list[object]] = {"language model": list(names)}
+    for share in shares:
+        none = Figures.of(cells["none", share]).error
+        columns[f"{100 * share:.0f} %"] = [_ends(Figures.of(cells[name, share]).error / none) for name in names]
+    note = "95 %, topics and runs resampled"
+    return Result(signature("llm_judges", n_resamples=RESAMPLES), columns, (note,))
