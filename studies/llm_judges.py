@@ -41,7 +41,7 @@ from surefoot.release_gate.comparison import HELD
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 
-SPLITS, PAIRS, CALIBRATION, SHARES = 3, 6, 100, (0.0, 0.1, 0.2, 0.5)
+SPLITS, PAIRS, CALIBRATION, SHARES = 3, 4, 100, (0.0, 0.1, 0.2, 0.5)
 DRAWS, RESAMPLES, SEED, HEAD = 300, 400, 41, 10
 MODELS = {"GPT-4": "gpt-4", "DeepSeek-V3": "deepseek-v3", "Llama-3-8B": "llama-3-8b", "none": ""}
 TARGETS = {"NIST": "qrels.txt", "assessor A": "qrels.assessor-a.txt", "assessor B": "qrels.assessor-b.txt"}

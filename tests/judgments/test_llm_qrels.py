@@ -10,10 +10,9 @@ from surefoot.effectiveness import score_runs
 from surefoot.errors import SurefootError
 from surefoot.io.trec import read_qrels
 from surefoot.judgments.credibility import credibility
-from surefoot.judgments.features import Layout, Pool, sides
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.judgments.next_judgments import Uncertainty, next_judgments
-from surefoot.judgments.unjudged import GradeModel
+from surefoot.judgments.unjudged import GradeModel, Layout, Pool, sides
 from surefoot.release_gate.gate import gate
 from tests.judgments.collection import difference_of_discounts, write_qrels, write_runs
 

@@ -13,6 +13,7 @@ import numpy as np
 from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.errors import counted
+from surefoot.judgments.credibility import Credibility, credibility, digests_of
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
@@ -21,6 +22,13 @@ MOST = 20_000
 """Assignments of grades that are tried; beyond that bounds are outer ones."""
 ROUNDING = 1e-12
 """Changes of a difference that are only rounding."""
+ENDS = ("expected", "low", "high")
+COLUMNS = {
+    f"{end}_{name}" if end == "expected" else f"expected_{name}_{end}": f"{name}_{end}"
+    for name in ("mean", "delta", "urisk", "frisk", "trisk", "losses")
+    for end in ENDS
+} | {"llm_urisk": "urisk_llm", "llm_frisk": "frisk_llm"}
+"""Columns, and the values of `Credibility.summary` that they hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +104,47 @@ def with_urisk_bounds(result: Evaluation, runs: Mapping[str, JudgedRuns]) -> Eva
         found = bounds(measure, system, baseline)
         return tuple(float(Linear(alpha)(end).mean()) for end in (found.low, found.high))
 
-    return with_pair_columns(result, next(iter(runs)), ("urisk_least", "urisk_most"), ends)
+    return _with_pair_columns(result, next(iter(runs)), ("urisk_least", "urisk_most"), ends)
 
 
-def with_pair_columns(
+def with_expected(result: Evaluation, runs: Mapping[str, JudgedRuns], seed: int = 0) -> Evaluation:
+    """An evaluation with what is expected of each row, by hand judgments and the calibrated grades of language models.
+
+    Parameters
+    ----------
+    result
+        An evaluation of runs against a baseline, with linear values.
+    runs
+        The runs with their judgments and language models, by the name of the measure.
+    seed
+        The seed.
+
+    Returns
+    -------
+    Evaluation
+        With columns ``expected_MEASURE`` and its 90 % interval, and by the models' grades only ``llm_urisk`` and
+        ``llm_frisk``; NaN for the baseline itself.
+    """
+
+    @cache
+    def found(measure: str, system: str, baseline: str) -> Credibility:
+        return credibility(runs[measure], system, baseline, assessors="none", seed=seed)
+
+    def values(measure: str, system: str, baseline: str, alpha: float) -> list[float]:
+        summary = found(measure, system, baseline).summary(alpha)
+        return [summary[name] for name in COLUMNS.values()]
+
+    notes = dict.fromkeys(note for one in runs.values() for note in one.notes)
+    note = (
+        "expected_...: with the grades that people would give, 90 % intervals; other columns count unjudged documents 0"
+    )
+    shown = _with_pair_columns(result, next(iter(runs)), tuple(COLUMNS), values)
+    head, version = shown.signature.rsplit("|", 1)
+    models = ",".join(digests_of(next(iter(runs.values())).llm_qrels) or ())
+    return replace(shown, notes=(*shown.notes, *notes, note), signature=f"{head}|llm={models}|{version}")
+
+
+def _with_pair_columns(
     result: Evaluation, measure: str, names: Sequence[str], of_pair: Callable[[str, str, str, float], Sequence[float]]
 ) -> Evaluation:
     """An evaluation with further columns: a function of measure, system, baseline and alpha; NaN for the baseline."""

@@ -19,6 +19,7 @@ from surefoot.judgments.assessors import SHIPPED, Disagreement, DrawnAssessors, 
 from surefoot.judgments.judged_runs import Codes, JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
+from surefoot.risk.moments import Moments
 from surefoot.risk.values import Linear, validate_alpha
 from surefoot.scores import VIRTUAL
 from surefoot.stats.inference import validate_level
@@ -27,11 +28,21 @@ Assessors = Any
 """How assessors differ; `parse_assessors` names the forms."""
 LEVEL = 0.1
 """Intervals hold the central 90 %, so that a credible loss has a probability of at least 95 %."""
-N_DRAWS = 2000
+N_DRAWS, FEWEST_DRAWS, CELLS = 2000, 100, 1_000_000
+"""The usual number of draws, the smallest, and the number of draws × topics that large collections are limited to."""
 N_SIMULATED = 200
 """Draws if all judgments are scored again for each."""
 NO_CHANGE = 1e-9
 """Differences that are 0 but for rounding."""
+
+
+def draws_for(topics: int) -> int:
+    """How many times grades are drawn: the same for all commands, so that they give the same answers.
+
+    >>> draws_for(50), draws_for(2000), draws_for(1_000_000)
+    (2000, 500, 100)
+    """
+    return max(FEWEST_DRAWS, min(N_DRAWS, CELLS // max(1, topics)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,6 +87,7 @@ class Credibility(Result):
             **self._interval("urisk", urisk),
             "se": float(se),
             "trisk": float(urisk.mean() / se) if se > 0 else float("nan"),
+            **self._interval("trisk", _trisk(drawn)),
             **self._interval("mean", self.values[0].mean(axis=1)),
             **self._interval("delta", draws.mean(axis=1)),
             **self._interval("frisk", np.maximum(-draws, 0.0).mean(axis=1)),
@@ -90,6 +102,13 @@ class Credibility(Result):
     def _interval(self, name: str, drawn: FloatArray) -> dict[str, float]:
         low, high = np.quantile(drawn, [self.level / 2, 1 - self.level / 2])
         return {f"{name}_expected": float(drawn.mean()), f"{name}_low": float(low), f"{name}_high": float(high)}
+
+
+def _trisk(values: FloatArray) -> FloatArray:
+    """T_Risk of each draw; NaN if the values of a draw are all alike."""
+    moments = Moments.of(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(moments.mean / moments.se)
 
 
 def credibility(
@@ -124,7 +143,8 @@ def credibility(
     level
         Intervals hold the central 1 - level of the draws.
     n_draws
-        How many times all grades are drawn: by default 2,000, or 200 where each draw is scored.
+        How many times all grades are drawn: by default 2,000 (fewer beyond 500 topics), or 200 where each draw is
+        scored.
     seed
         The seed.
 
@@ -152,12 +172,13 @@ def credibility(
     alpha = validate_alpha(alpha)
     validate_level(level)
     is_simulated, assessors = _is_simulated(runs, baseline), parse_assessors(assessors)
+    n_draws = n_draws or (N_SIMULATED if is_simulated else draws_for(len(runs.topics)))
     model = GradeModel.of(runs, None if is_simulated else runs.pair(system, baseline))
     disagreement = resolve_assessors(assessors, runs, model)
     if is_simulated:
-        values = simulated_values(runs, system, baseline, model, disagreement, n_draws or N_SIMULATED, seed)
+        values = simulated_values(runs, system, baseline, model, disagreement, n_draws, seed)
     else:
-        values = draw_values(runs.pair(system, baseline), model, disagreement, n_draws or N_DRAWS, seed)
+        values = draw_values(runs.pair(system, baseline), model, disagreement, n_draws, seed)
     delta, draws, llm = _deltas(runs, system, baseline), values[0] - values[1], llm_deltas(runs, system, baseline)
     columns = {"topic": np.array(runs.topics), "delta": delta, **_columns(draws, level), "judged": runs.judged(system)}
     if llm.size:

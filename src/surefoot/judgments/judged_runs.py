@@ -28,7 +28,7 @@ POOL = 100
 """How many documents of each run are looked at for votes."""
 
 VOTERS = 10
-"""With fewer runs, what their votes say of unjudged documents is less certain than it seems."""
+"""With fewer runs, votes predict grades less well, so intervals are widened."""
 FEWEST, ENOUGH = 50, 100
 """Documents that a person and a language model both graded: fewer than the first are refused, than the second noted."""
 
@@ -170,9 +170,7 @@ class JudgedRuns:
     def notes(self) -> tuple[str, ...]:
         """Language models whose grades few judgments calibrate; or, without any, that few runs vote."""
         if not self.llm_qrels and len(self.rankings) < VOTERS:
-            return (
-                f"only {len(self.rankings)} runs vote for documents, so intervals may be too narrow; give {VOTERS}",
-            )
+            return (f"only {len(self.rankings)} runs vote for documents, so intervals are wide; give {VOTERS}",)
         numbers = {one.path: judged_by_both(self.qrels, one) for one in self.llm_qrels}
         return tuple(
             f"{path}: only {n} of its documents are judged by hand; {ENOUGH} calibrate it better"

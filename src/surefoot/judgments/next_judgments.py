@@ -14,7 +14,7 @@ from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.io.document_lists import Qrels
 from surefoot.io.trec_writer import ScoredTopics
 from surefoot.judgments.bounds import weights_of
-from surefoot.judgments.credibility import NO_CHANGE, digests_of
+from surefoot.judgments.credibility import NO_CHANGE, digests_of, draws_for
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
@@ -24,7 +24,6 @@ from surefoot.stats.inference import LEVEL, critical_value
 
 VERDICTS = ("worse", "undecided", "better")
 WORDS = {"undecided": "not enough evidence"}
-N_DRAWS = 500
 ENOUGH = 0.95
 """The probability of a verdict from which on nothing needs to be judged."""
 
@@ -60,7 +59,7 @@ def next_judgments(
     budget: int = 50,
     level: float = LEVEL,
     enough: float = ENOUGH,
-    n_draws: int = N_DRAWS,
+    n_draws: int | None = None,
     seed: int = 0,
 ) -> NextJudgments:
     """The documents to judge next, so that U_Risk of a candidate, and with it the verdict, is soon known.
@@ -85,13 +84,13 @@ def next_judgments(
     enough
         No document is named if the verdict is at least so probable.
     n_draws, seed
-        How many times grades are drawn, and the seed.
+        How many times grades are drawn (by default as in `surefoot.credibility`), and the seed.
 
     Returns
     -------
     NextJudgments
         Columns ``topic, document, priority, reason``; the priority is the standard deviation that the grade of the
-        document gives U_Risk, or without language models how much a gain of the document moves U_Risk.
+        document gives U_Risk; without language models, before the measure is normalised.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def next_judgments(
         raise SurefootError(f"the probability that is enough must lie above 0 and at most at 1; got {enough:g}")
     if candidate == baseline:
         raise SurefootError(f"candidate and baseline are both {baseline}; name two runs")
-    alpha, pair = validate_alpha(alpha), runs.pair(candidate, baseline)
+    alpha, pair, n_draws = validate_alpha(alpha), runs.pair(candidate, baseline), n_draws or draws_for(len(runs.topics))
     found = Uncertainty.draw(pair, GradeModel.of(runs, pair), alpha, n_draws, seed)
     chances = found.chances(level)
     verdict = max(VERDICTS, key=chances.__getitem__)
@@ -167,8 +166,8 @@ class Uncertainty:
     """What the grades of unjudged documents leave open.
 
     ``documents`` are pairs of a topic and an index in its pair, ``priorities`` the standard deviation that the grade of
-    each gives U_Risk, to first order; without language models, how much a gain moves it. ``values`` are those of the
-    topics by all drawn grades, draws × topics.
+    each gives U_Risk, to first order; without language models, that of the discounted gains, as the best ranking is
+    hardly known. ``values`` are those of the topics by all drawn grades, draws × topics.
     """
 
     documents: list[tuple[int, int]]
@@ -179,9 +178,7 @@ class Uncertainty:
     def draw(cls, pair: JudgedPair, model: GradeModel, alpha: float, n: int, seed: int = 0) -> Uncertainty:
         """By n draws of all unjudged grades.
 
-        A change of the difference of a topic changes U_Risk by 1 + alpha times as much where the topic loses. Without
-        language models the spread of single grades is hardly known: then the difference of the two discounts takes its
-        place (docs/studies/judgments.md).
+        A change of the difference of a topic changes U_Risk by 1 + alpha times as much where the topic loses.
         """
         random = np.random.default_rng(seed)
         shared = model.draw_shared(random, n)
@@ -193,15 +190,14 @@ class Uncertainty:
             deltas = pair.deltas(own, grades, rest)
             drawn.append(deltas)
             weight = (1 + alpha * float(np.mean(deltas < -NO_CHANGE))) / len(pair.topics)
-            differences = np.abs(weights_of(pair, own))
+            spread = np.abs(weights_of(pair, own)) * grades.std(axis=0)
             for document in np.flatnonzero(own.unjudged).tolist():
                 documents.append((topic, document))
-                if not model.layout.scales:
-                    priorities.append(weight * float(differences[document]))
-                    continue
-                zeroed = grades.copy()
-                zeroed[:, document] = 0
-                priorities.append(weight * float(np.std(deltas - pair.deltas(own, zeroed, rest))))
+                if model.layout.scales:
+                    zeroed = grades.copy()
+                    zeroed[:, document] = 0
+                    spread[document] = np.std(deltas - pair.deltas(own, zeroed, rest))
+                priorities.append(weight * float(spread[document]))
         return cls(documents, np.array(priorities), Linear(alpha)(np.stack(drawn, axis=1)))
 
     def order(self) -> list[int]:

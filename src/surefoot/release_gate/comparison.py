@@ -15,7 +15,7 @@ from surefoot.judgments.assessors import parse_assessors
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.contract import Contract
-from surefoot.release_gate.doubt import DRAWS, Doubt, assessors_name, doubt, lost_results, same_rankings, why_no_doubt
+from surefoot.release_gate.doubt import Doubt, assessors_name, doubt, lost_results, same_rankings, why_no_doubt
 from surefoot.release_gate.finding import (
     UNCOUNTED,
     VERDICTS,
@@ -38,7 +38,7 @@ from surefoot.stats.repeats import spread_of_trials
 HELD = 0.9
 """The share of draws that must agree on a verdict where language models graded documents."""
 
-FEWEST_DRAWS, CELLS = 20, 200_000
+FEWEST_DRAWS, RULE_DRAWS, CELLS = 20, 200, 200_000
 """The least number of draws of the grades, and the number of differences drawn in all."""
 
 
@@ -143,10 +143,7 @@ class Comparison:
         """What the judgments leave open; None where nothing is in doubt or nothing is known of them."""
         if self.is_anchor or self.policy.doubted == "off":
             return None
-        draws = max(FEWEST_DRAWS, min(DRAWS, CELLS // len(self.pair.topics)))
-        return doubt(
-            self.scores, self.candidate, self.baseline, self.policy.doubted, n_draws=draws, seed=self.policy.seed
-        )
+        return doubt(self.scores, self.candidate, self.baseline, self.policy.doubted, seed=self.policy.seed)
 
     @property
     def expected_pair(self) -> ScoredPair:
@@ -202,7 +199,7 @@ class Comparison:
         expected = replace(checker, pair=self.expected_pair).findings()
         drawn = [
             replace(checker, pair=self.pair.with_delta(row, doubt.base), deals=FEW_DEALS).findings()
-            for row in doubt.deltas
+            for row in doubt.deltas[: max(FEWEST_DRAWS, min(RULE_DRAWS, CELLS // len(self.pair.topics)))]
         ]
         return [
             self._by_most(one, [own.verdict for own in others]) for one, *others in zip(expected, *drawn, strict=True)

@@ -15,13 +15,10 @@ from surefoot.io.atomic import digest_of
 from surefoot.io.files import read_bytes
 from surefoot.judgments.assessors import parse_assessors
 from surefoot.judgments.bounds import ROUNDING, delta_bounds, matters
-from surefoot.judgments.credibility import NO_CHANGE, Assessors, draw_values, llm_deltas, resolve_assessors
+from surefoot.judgments.credibility import NO_CHANGE, Assessors, draw_values, draws_for, llm_deltas, resolve_assessors
 from surefoot.judgments.judged_runs import DEEPEST, JudgedPair, JudgedRuns
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.scores import Scores
-
-DRAWS = 200
-"""The number of draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +81,18 @@ def why_no_doubt(scores: Scores, candidate: str, baseline: str, assessors: Asses
     return None
 
 
+def drawn_times(scores: Scores) -> int | None:
+    """How many times grades are drawn; None for scores without runs."""
+    return scores.source and draws_for(len(scores.source.qrels.topics))
+
+
 def doubt(
     scores: Scores,
     candidate: str,
     baseline: str,
     assessors: Assessors = "none",
     *,
-    n_draws: int = DRAWS,
+    n_draws: int | None = None,
     seed: int = 0,
 ) -> Doubt | None:
     """Draw the grades that are in doubt, and the differences that they give.
@@ -106,7 +108,7 @@ def doubt(
         ``"dl2019"``, a share, or qrels of other assessors: another assessor may give another grade, as in
         `surefoot.credibility`.
     n_draws, seed
-        The number of draws, and the random seed.
+        The number of draws (by default that of all commands, `draws_for`), and the random seed.
 
     Returns
     -------
@@ -123,10 +125,11 @@ def doubt(
     (array([-1.,  0.]), ((), (('q2', 'd3'),)))
     """
     measured, given = scores[candidate] - scores.baseline(baseline), parse_assessors(assessors)
-    if n_draws < 1:
-        raise SurefootError(f"the number of draws must be at least 1; got {n_draws}")
     if why_no_doubt(scores, candidate, baseline, given) is not None:
         return None
+    n_draws = (drawn_times(scores) or 0) if n_draws is None else n_draws
+    if n_draws < 1:
+        raise SurefootError(f"the number of draws must be at least 1; got {n_draws}")
     if _is_judged(scores, candidate, baseline, given):
         same = np.broadcast_to(measured, (n_draws, measured.size))
         return Doubt(same, measured, ((),) * measured.size, "every document that counts is judged")

@@ -15,7 +15,7 @@ from surefoot.io.atomic import digest_of
 from surefoot.judgments.credibility import digests_of
 from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged
 from surefoot.release_gate.comparison import Comparison, Policy
-from surefoot.release_gate.doubt import DRAWS
+from surefoot.release_gate.doubt import drawn_times
 from surefoot.release_gate.finding import (
     SLACK,
     UNCOUNTED,
@@ -208,7 +208,9 @@ def _signature(
         segments=None if groups is None else f"{len(groups)}:{digest_of(repr(sorted(groups.items())), 4)}",
         assessors=policy.named_assessors(comparisons),
         llm=digests_of(comparisons[0][0].source.llm_qrels) if comparisons[0][0].source else None,
-        draws=DRAWS if policy.doubted != "off" and any(scores.source for scores, _ in comparisons) else None,
+        draws=drawn_times(comparisons[0][0])
+        if policy.doubted != "off" and any(scores.source for scores, _ in comparisons)
+        else None,
         tries=question.number or None,
         accepted=question.accepted or None,
         anchors=anchors or None,
