@@ -83,7 +83,7 @@ def why_no_doubt(scores: Scores, candidate: str, baseline: str, assessors: Asses
 
 def drawn_times(scores: Scores) -> int | None:
     """How many times grades are drawn; None for scores without runs."""
-    return scores.source and draws_for(len(scores.source.qrels.topics))
+    return None if scores.source is None else draws_for(len(scores.source.qrels.topics))
 
 
 def doubt(
