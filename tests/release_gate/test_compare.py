@@ -126,7 +126,7 @@ def test_the_numbers_are_those_of_evaluate() -> None:
         name: row[name] for name in ("wins", "losses", "loss20")
     }
     assert numbers["urisk"] == pytest.approx(row["urisk"], abs=1e-12)
-    assert numbers["p"] == pytest.approx(flat["p"], abs=1e-12)
+    assert numbers["p_mean"] == pytest.approx(flat["p"], abs=1e-12)
     assert numbers["change"] == pytest.approx(flat["urisk"], abs=1e-12)
 
 

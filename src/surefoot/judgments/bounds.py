@@ -1,4 +1,4 @@
-"""The least and largest difference of each topic, over all grades that its unjudged documents could have."""
+"""What unjudged documents could change: bounds of the differences, and the values that are expected of people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.errors import counted
-from surefoot.judgments.credibility import Credibility, credibility, digests_of
+from surefoot.judgments.credibility import Credibility, credibility, digests_of, draws_for
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
@@ -140,8 +140,9 @@ def with_expected(result: Evaluation, runs: Mapping[str, JudgedRuns], seed: int 
     )
     shown = _with_pair_columns(result, next(iter(runs)), tuple(COLUMNS), values)
     head, version = shown.signature.rsplit("|", 1)
-    models = ",".join(digests_of(next(iter(runs.values())).llm_qrels) or ())
-    return replace(shown, notes=(*shown.notes, *notes, note), signature=f"{head}|llm={models}|{version}")
+    judged = next(iter(runs.values()))
+    drawn = f"llm={','.join(digests_of(judged.llm_qrels) or ())}|draws={draws_for(len(judged.topics))}|seed={seed}"
+    return replace(shown, notes=(*shown.notes, *notes, note), signature=f"{head}|{drawn}|{version}")
 
 
 def _with_pair_columns(

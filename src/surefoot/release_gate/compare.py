@@ -31,7 +31,8 @@ class Compared(Result):
     gate
         The verdict and what it rests on, as `surefoot.gate` gives it.
     numbers
-        Both means and their difference, p of its t test, wins, losses, losses of more than 20 %, and U_Risk at alpha 1.
+        Both means and their difference, ``p_mean`` of its t test, wins, losses, losses of more than 20 %, and U_Risk at
+        alpha 1.
     inputs
         The inputs as arguments of a command, where they are files.
     """
@@ -49,7 +50,7 @@ class Compared(Result):
             "baseline_mean": change.baseline_mean,
             "candidate_mean": change.candidate_mean,
             "change": change.candidate_mean - change.baseline_mean,
-            "p": float("nan") if change.p is None else change.p,
+            "p_mean": float("nan") if change.p is None else change.p,
             "wins": change.wins,
             "losses": change.losses,
             "loss20": change.loss20,

@@ -115,7 +115,7 @@ NUMBERS = {
     "baseline_mean": "{baseline}",
     "candidate_mean": "{candidate}",
     "change": "change",
-    "p": "p",
+    "p_mean": "p (mean)",
     "wins": "won",
     "losses": "lost",
     "loss20": "lost > 20 %",
@@ -157,7 +157,7 @@ def render_compared(found: Compared, format: str = "table", *, width: int = 100,
 def _number(name: str, value: float) -> str:
     if name in ("wins", "losses", "loss20"):
         return f"{value:,.0f}"
-    if name == "p":
+    if name == "p_mean":
         return "–" if value != value else "<0.001" if value < 0.0005 else f"{value:.3f}"
     return f"{value:+z.4f}" if name == "change" else f"{value:z.4f}"
 
