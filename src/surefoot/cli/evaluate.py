@@ -109,8 +109,7 @@ def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
 
 def _with_doubts(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
     """The rows with bounds over the grades of unjudged documents, and with what language models let one expect."""
-    from surefoot.judgments.bounds import with_urisk_bounds
-    from surefoot.judgments.bounds import with_expected
+    from surefoot.judgments.bounds import with_expected, with_urisk_bounds
 
     flag = "--unjudged bounds" if arguments.unjudged == "bounds" else "--llm-qrels"
     if not arguments.baseline or arguments.value != "linear":
