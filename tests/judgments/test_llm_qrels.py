@@ -185,4 +185,4 @@ def test_commands_take_llm_qrels(tmp_path, capsys):
     assert first == [again["topic"][0], again["document"][0]]
     assert main(["report", *inputs, *pair, "-o", str(tmp_path / "page.html")]) == 0
     assert main(["evaluate", *inputs]) == 2
-    assert "--llm-qrels needs a --baseline" in capsys.readouterr().err
+    assert "--llm-qrels needs a run as the --baseline" in capsys.readouterr().err
