@@ -6,7 +6,13 @@ tests/lab/datasets/test_download.py. Modes of files: tests/io/test_atomic.py.
 """
 
 import ast
+import csv
+import io
+import json
 import re
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +23,8 @@ from surefoot.io.atomic import replacing
 SOURCES = sorted(Path(surefoot.__file__).parent.rglob("*.py"))
 UNPICKLES = {"spark.py", "streaming.py"}
 """Workers of one Spark job exchange pickles."""
+REMOVE = {"cli/collect.py", "io/atomic.py", "learn/models.py"}
+"""Drafts and locks; what a finished `collect` kept to go on; the card of a model that is replaced."""
 
 
 def calls(path: Path) -> list[tuple[str, ast.Call]]:
@@ -45,3 +53,88 @@ def test_drafts_have_names_that_nobody_guesses(tmp_path: Path) -> None:
             draft.write_text("a")
     assert len(set(names)) == 3
     assert all(re.fullmatch(r"\.a\.csv\.[0-9a-f]{16}\.part", name) for name in names)
+
+
+NAMES = {"old": "::old", "new": "::error::new"}
+INPUTS = "old.run new.run --qrels qrels.txt --names tag --baseline ::old"
+PAIR = f"{INPUTS} --candidate ::error::new"
+TEXTS = [
+    f"evaluate {INPUTS}",
+    f"evaluate {INPUTS} --format csv",
+    f"evaluate {INPUTS} --format json",
+    f"explore {PAIR} --queries queries.tsv --format csv",
+    f"explore {PAIR} --queries queries.tsv --format json",
+    f"explore {PAIR} --documents --queries queries.tsv",
+    f"gate {PAIR} --format json",
+    f"judge {PAIR} -o to-judge.csv",
+    "compare old.run new.run --qrels qrels.txt --queries queries.tsv",
+    "scores old.run new.run --qrels qrels.txt --names tag",
+    "doctor queries.tsv old.run",
+    "evaluate ::error::x.run --qrels qrels.txt",
+]
+
+
+def surefoot_says(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "surefoot", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs, judgments and texts whose names GitHub would take for commands."""
+    folder = tmp_path_factory.mktemp("hostile")
+    topics = ["::error::x", "a##[error]y", "q1", "q2", "q3", "q4"]
+    for name, tag in NAMES.items():
+        documents = ["::d1", "::d2"] if name == "old" else ["::d2", "::d1"]
+        lines = [f"{topic} Q0 {one} 1 {-rank} {tag}" for topic in topics for rank, one in enumerate(documents)]
+        (folder / f"{name}.run").write_text("\n".join(lines))
+    (folder / "qrels.txt").write_text("".join(f"{topic} 0 ::d1 1\n{topic} 0 ::d2 0\n" for topic in topics))
+    (folder / "queries.tsv").write_text("".join(f"{topic}\t::error::text ##[error]\n" for topic in topics))
+    return folder
+
+
+@pytest.mark.parametrize("words", TEXTS)
+def test_no_printed_line_is_a_command_of_github(hostile: Path, words: str) -> None:
+    """GitHub takes a line for a command if it begins with ::, or has ##[ anywhere."""
+    done = surefoot_says(words.split(), hostile)
+    lines = (done.stdout + done.stderr).splitlines()
+    assert lines
+    assert not [line for line in lines if line.strip().startswith("::") or "##[" in line]
+
+
+def test_names_that_are_commands_survive_csv_and_json(hostile: Path) -> None:
+    written = surefoot_says(TEXTS[1].split(), hostile).stdout
+    assert [row["system"] for row in csv.DictReader(io.StringIO(written))] == [*NAMES.values()]
+    whole = json.loads(surefoot_says(TEXTS[4].split(), hostile).stdout)
+    assert {"a##[error]y", "::error::x"} <= {row["topic"] for row in whole["rows"]}
+    with (hostile / "scores.csv").open("w") as file:
+        subprocess.run([sys.executable, "-m", "surefoot", *TEXTS[9].split()], cwd=hostile, stdout=file, check=True)
+    scores = surefoot.read_scores(hostile / "scores.csv")
+    assert scores.systems == tuple(NAMES.values())
+    assert {"a##[error]y", "::error::x"} <= set(scores.topics)
+
+
+def test_files_that_look_like_options_are_files_or_refused(hostile: Path) -> None:
+    """A shell puts the file --off=tail in the place of *; a gate must not take it for an option."""
+    name = "--off=tail"
+    (hostile / name).write_bytes((hostile / "old.run").read_bytes())
+    try:
+        given = ["gate", "--qrels", "qrels.txt", "--baseline", "old", "--candidate", "new"]
+        refused = surefoot_says([*given, name, "old.run", "new.run"], hostile)
+        assert refused.returncode == 2
+        assert "--off=tail may be an option or the file of that name here" in refused.stderr
+        for words in ([*given, "--", name, "old.run", "new.run"], [*given, f"./{name}", "old.run", "new.run"]):
+            assert surefoot_says(words, hostile).returncode == 1, words
+    finally:
+        (hostile / name).unlink()
+
+
+def test_only_known_places_remove_files() -> None:
+    """No cache is evicted: a folder that the user names may hold files of others."""
+    removes = {
+        f"{path.parent.name}/{path.name}"
+        for path in SOURCES
+        for name, _ in calls(path)
+        if re.search(r"(^|\.)(unlink|rmtree|rmdir|removedirs)$|^os\.remove$", name)
+    }
+    assert removes <= REMOVE, removes - REMOVE

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import stat
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from surefoot import _process
 from surefoot._lazy import install_hint, plugins
-from surefoot._names import one_line
+from surefoot._names import inert, one_line
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, did_you_mean
 
@@ -67,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _calm_threads()
     argv = _join_negated(sys.argv[1:] if argv is None else argv)
+    _refuse_files_like_options(argv)
     parser = build_parser([argument for argument in argv[:1] if not argument.startswith("-")])
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
@@ -123,6 +125,15 @@ def _join_negated(argv: Sequence[str]) -> list[str]:
     return joined
 
 
+def _refuse_files_like_options(argv: Sequence[str]) -> None:
+    """Exit if an option is also the name of a file here: the shell may have put it in the place of a pattern."""
+    for argument in argv[: argv.index("--") if "--" in argv else None]:
+        if argument.startswith("-") and argument != "-" and os.path.lexists(argument):
+            name = one_line(argument)
+            hint = "rename it, or write ./ before the names of files"
+            raise SystemExit(_report_error("", f"{name} may be an option or the file of that name here; {hint}", 2))
+
+
 def _outlive_readers() -> None:
     """Keep the exit code if the reader of the output is gone: drop what can not be written."""
     if sys.stdin is None:
@@ -144,7 +155,23 @@ def _nowhere() -> TextIO:
 
 def _surviving(output: TextIO, kind: type[io.FileIO], line_buffering: bool) -> TextIO:
     raw = io.BufferedWriter(kind(output.fileno(), "w", closefd=False))
-    return io.TextIOWrapper(raw, encoding=output.encoding, errors=output.errors, line_buffering=line_buffering)
+    in_file = stat.S_ISREG(os.fstat(output.fileno()).st_mode)
+    text = io.TextIOWrapper if in_file else _Text
+    return text(raw, encoding=output.encoding, errors=output.errors, line_buffering=line_buffering)
+
+
+class _Text(io.TextIOWrapper):
+    """Output of which GitHub takes no line for a command, whatever names the user's files hold."""
+
+    begins_line = True
+
+    def write(self, text: str, /) -> int:
+        """Make the lines inert."""
+        head = "" if self.begins_line else "."  # no line begins here
+        lines = [inert(line) for line in f"{head}{text}".split("\n")]
+        self.begins_line = not lines[-1].strip()
+        super().write("\n".join(lines).removeprefix(head))
+        return len(text)
 
 
 class _Messages(io.FileIO):
@@ -179,7 +206,7 @@ def _report_error(command: str, message: str, code: int) -> int:
     plain = one_line(message)
     if len(plain) > LONGEST_MESSAGE:  # it quotes the input
         plain = f"{plain[: LONGEST_MESSAGE // 2]} … {plain[-LONGEST_MESSAGE // 2 :]}"
-    print(f"surefoot {command}: {plain}", file=sys.stderr)
+    print(f"{f'surefoot {command}'.strip()}: {plain}", file=sys.stderr)
     return code
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -22,6 +20,7 @@ from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
 from surefoot.io.formats import Content, Source, read_content
 from surefoot.io.frames import PARQUET, table_of
 from surefoot.io.roles import Layout, Long, ScoreMatrix, Wide, canonical, find_measure, matrix_of, recognise, role_of
+from surefoot.results import csv_text
 from surefoot.scores import Missing, Scores
 
 MEASURE = "# measure: "
@@ -161,27 +160,25 @@ def scores_csv(scores: Scores, *others: Scores) -> str:
     old,q1,1,0.0
     old,q1,2,0.5
     """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     both = [scores, *(one.select(scores.systems, scores.topics) for one in others)]
     repeated = any(one.trials for one in both)
     if not others and not repeated:
-        if scores.measure != "score":
-            out.write(f"{MEASURE}{' '.join(scores.measure.split())}\n")
-        writer.writerow(["topic", *scores.systems])
-        writer.writerows([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
-        return out.getvalue()
-    writer.writerow(["system", "topic", *(["trial"] if repeated else []), *(one.measure for one in both)])
-    for system in scores.systems:
+        comment = "" if scores.measure == "score" else f"{MEASURE}{' '.join(scores.measure.split())}\n"
+        rows = ([topic, *row] for topic, row in zip(scores.topics, scores.values.T.tolist(), strict=True))
+        return comment + csv_text([["topic", *scores.systems], *rows])
+    header = ["system", "topic", *(["trial"] if repeated else []), *(one.measure for one in both)]
+    return csv_text([header, *_long_rows(both, repeated)])
+
+
+def _long_rows(both: Sequence[Scores], repeated: bool) -> Iterator[list[object]]:
+    """A row for each system, topic and trial, with the score of each measure."""
+    for system in both[0].systems:
         trials = [one.trials.get(system, one[system][None]).T.tolist() for one in both]
-        for topic, *columns in zip(scores.topics, *trials, strict=True):
-            rows = enumerate(zip_longest(*columns, fillvalue=math.nan), start=1)
-            filled = ((number, row) for number, row in rows if not all(map(math.isnan, row)))
-            writer.writerows(
-                [system, topic, *([number] if repeated else []), *("" if math.isnan(score) else score for score in row)]
-                for number, row in filled
-            )
-    return out.getvalue()
+        for topic, *columns in zip(both[0].topics, *trials, strict=True):
+            for number, row in enumerate(zip_longest(*columns, fillvalue=math.nan), start=1):
+                if not all(map(math.isnan, row)):
+                    cells = ["" if math.isnan(score) else score for score in row]
+                    yield [system, topic, *([number] if repeated else []), *cells]
 
 
 def parse_score_file(path: PathLike) -> ScoreFile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from surefoot.errors import choose
 from surefoot.release_gate.compare import Compared
 from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
+from surefoot.results import json_text
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree
@@ -72,7 +72,7 @@ def render_json(result: GateResult) -> str:
         "cumulative": [asdict(change) for change in result.cumulative],
         "notes": list(result.notes),
     }
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(whole)
 
 
 def render_markdown(result: GateResult) -> str:
@@ -127,7 +127,7 @@ NUMBERS = {
 def render_compared(found: Compared, format: str = "table", *, width: int = 100, color: bool = False) -> str:
     """A comparison in one of the formats table, json and md: sentence, numbers, the worst queries, the next command."""
     if choose(format, FORMATS, "format") == "json":
-        return json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(found.to_dict())
     result, change = found.gate, found.gate.changes[0]
     pair = {"baseline": change.baseline, "candidate": result.candidate}
     heads = [heading.format(**pair) for heading in NUMBERS.values()]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from surefoot._names import markdown, one_line, spreadsheet, visible
 from surefoot.errors import choose, counted
+from surefoot.results import csv_text, json_text
 
 if TYPE_CHECKING:
     from surefoot.results import Highlights, Result
@@ -128,14 +129,8 @@ def _terminal_width(stream: TextIO) -> int | None:
 
 
 def _csv(result: Result) -> str:
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*map(spreadsheet, result.columns), "signature"])
-    writer.writerows([*(_exact(*cell) for cell in row.items()), spreadsheet(result.signature)] for row in result.rows())
-    return out.getvalue()
+    rows = ([*(_exact(*cell) for cell in row.items()), spreadsheet(result.signature)] for row in result.rows())
+    return csv_text([[*map(spreadsheet, result.columns), "signature"], *rows])
 
 
 def _exact(name: str, value: Any) -> str:
@@ -150,9 +145,7 @@ def _exact(name: str, value: Any) -> str:
 
 
 def _json(result: Result) -> str:
-    import json
-
-    return json.dumps(result.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(result.to_dict())
 
 
 def _table(result: Result, width: int | None, color: bool) -> str:
