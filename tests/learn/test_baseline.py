@@ -152,6 +152,8 @@ def test_the_current_ranking() -> None:
     assert ranks.tolist() == [-2, -1, BELOW_ALL, BELOW_ALL, -7]
     with pytest.raises(SurefootError, match=r"whole ranks from 1 on; got 4\.5: give feature:N instead"):
         baselines_of("rank:bm25", replace(ranked, features=ranked.features + np.float32([2.5, 0])))
+    with pytest.raises(SurefootError, match=r"whole ranks from 1 on; got -1: give feature:N instead"):
+        baselines_of("rank:bm25", replace(ranked, features=ranked.features - np.float32([3, 0])))
     lowest = baselines_of("-feature:0", DATA)
     assert lowest.names == ("-feature:0",)
     assert rows_of("-feature:0") == [-1, -2, -3, -9, -8]

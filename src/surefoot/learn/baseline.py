@@ -286,7 +286,7 @@ def guard_scores(rows: FloatArray) -> FloatArray:
 
 def _column_scores(kind: str, column: FloatArray) -> FloatArray:
     """A feature as scores, the higher the better; a document without a value, or without a rank, comes last."""
-    broken = column[column % 1 > 0] if kind == "rank" else column[:0]
+    broken = column[(column % 1 > 0) | (column < 0)] if kind == "rank" else column[:0]
     if broken.size:
         raise SurefootError(f"rank:N needs whole ranks from 1 on; got {broken[0]:g}: give feature:N instead")
     unknown = np.isnan(column) | ((column < 1) if kind == "rank" else False)

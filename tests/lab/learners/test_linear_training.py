@@ -100,7 +100,6 @@ def test_regression_trees_are_lightgbms() -> None:
     [
         (linear("adarank", "ucro"), "adarank boosts only the mean; give --objective lambdamart"),
         (linear("regression-trees", "ucro"), "regression trees have no objective ucro; give lambdamart"),
-        (linear("afs", metric="map"), "learner afs supports only ndcg with gains"),
         (
             linear("afs", params={"depth": 3}),
             "a parameter of afs must be one of k, max_features, tol, n_jobs; got 'depth'",
@@ -116,3 +115,27 @@ def test_what_a_learner_can_not_do(chosen: Settings, words: str) -> None:
 def test_bags_are_of_trees() -> None:
     with pytest.raises(SurefootError, match="learner afs trains one model"):
         linear("afs", n_bags=2)
+
+
+@pytest.mark.parametrize("metric", ["map", "mrr", "err"])
+def test_linear_rankers_maximise_the_metric_that_they_are_trained_for(metric: str) -> None:
+    chosen = linear("coordinate-ascent", metric=metric, params={"n_init": 1, "max_iter": 2})
+    model = train(TRAINING, None, chosen).model
+    weights = model.booster.weights.copy()
+    bound = model.settings.reported_metric.bind(TRAINING.labels, TRAINING.bounds)
+
+    def reached() -> float:
+        return float(bound(model.predict(TRAINING))[bound.counted].mean())
+
+    best = reached()
+    for feature in range(weights.size):
+        for step in (-0.5, 0.5):
+            model.booster.weights[:] = weights
+            model.booster.weights[feature] += step
+            assert reached() <= best + 1e-9
+    assert model.card["metric"] == str(model.settings.reported_metric)
+
+
+def test_linear_rankers_take_gains_of_labels() -> None:
+    usual, other = (train(TRAINING, None, linear("afs", label_gain=gains)).model for gains in (None, (0, 1, 3, 7, 15)))
+    assert usual.text == other.text

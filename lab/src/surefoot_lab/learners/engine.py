@@ -80,7 +80,9 @@ class Linear:
         scaling = Scaling.of(run.data.features)
         objective = run.objective.objective
         utility = utility_against(run.objective.baseline, objective.own_measure(), objective.alpha)
-        queries, best = ScaledQueries(run.data, scaling, options["k"], options["n_jobs"], utility), -np.inf
+        is_usual, best = run.settings.metric == "ndcg" and run.settings.label_gain is None, -np.inf
+        metric = None if is_usual else run.settings.reported_metric
+        queries = ScaledQueries(run.data, scaling, options["k"], options["n_jobs"], utility, metric)
         for weights in learner.steps(queries):
             worth = queries.worth(weights)
             if validation is None and worth <= best:
@@ -116,7 +118,5 @@ def _seed(settings: Settings) -> dict[str, int]:
 
 def _validate(settings: Settings) -> None:
     """Refuse settings that no linear learner supports."""
-    if settings.metric != "ndcg" or settings.label_gain is not None:
-        raise SurefootError(f"learner {settings.learner} supports only ndcg with gains 2^label - 1")
     if settings.learner == "adarank" and settings.objective != "lambdamart":
         raise SurefootError("learner adarank boosts only the mean; give --objective lambdamart, or learner afs")

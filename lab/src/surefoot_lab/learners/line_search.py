@@ -1,8 +1,8 @@
-"""The utility of linear rankers, a function of NDCG@k by query, and line search along one weight.
+"""The utility of linear rankers, a function of NDCG@k or another metric by query, and line search along one weight.
 
-NDCG@k has gains 2^label - 1 and discounts 1 / log2(rank + 1). It is piecewise constant in the weights and has no
-gradient, so the steps of a grid are tried. Queries without a relevant document are left out: no ranking changes their
-NDCG. The utility is the mean of NDCG@k, or a risk measure against baselines (SIGIR 2014, discussion: U_Risk, T_Risk or
+NDCG@k has gains 2^label - 1 and discounts 1 / log2(rank + 1). Every metric is piecewise constant in the weights and has
+no gradient, so the steps of a grid are tried. Queries without a relevant document are left out: no ranking changes
+their metric. The utility is the mean, or a risk measure against baselines (SIGIR 2014, discussion: U_Risk, T_Risk or
 GeoRisk beside NDCG).
 """
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
+from surefoot.lambdas.metrics import Metric
 from surefoot.learn.baseline import Baselines
 from surefoot.learn.data import RankingData
 from surefoot.native import kernel
@@ -99,13 +100,13 @@ def valid_columns(matrix: Matrix, features: Iterable[int]) -> Iterator[tuple[int
 
 
 class QueryNDCG:
-    """NDCG@k of the queries that have a relevant document.
+    """NDCG@k, or another metric, of the queries that have a relevant document.
 
     Documents are sorted by label, the least relevant first, and tied scores are ranked in this order: no ranker gains
     from ties, nor from the order of documents in a file.
     """
 
-    def __init__(self, data: RankingData, k: int, n_jobs: int | None) -> None:
+    def __init__(self, data: RankingData, k: int, n_jobs: int | None, metric: Metric | None = None) -> None:
         relevant = np.bincount(data.query_of_row, data.labels > 0, minlength=len(data))
         judged = relevant[data.query_of_row] > 0
         if not judged.any():
@@ -118,6 +119,7 @@ class QueryNDCG:
         order = np.lexsort((data.labels, data.query_of_row))
         self._rows, self._queries = order[judged], np.flatnonzero(relevant > 0)
         self._bounds = np.concatenate([[0], np.cumsum(data.sizes[relevant > 0])])
+        self._other = None if metric is None else metric.bind(data.labels[self._rows], self._bounds)
         self._discounts = 1 / np.log2(np.arange(2, validate_count("k", k) + 2))
         self._pool = ThreadPoolExecutor(thread_count(n_jobs))
         self._parts = _slices(len(self), thread_count(n_jobs))
@@ -136,7 +138,9 @@ class QueryNDCG:
         return np.asarray(values)[self._queries]
 
     def along_line(self, scores: FloatArray, column: Singles, steps: FloatArray) -> FloatArray:
-        """NDCG@k of each query when ranked by scores + step × column, queries × steps."""
+        """The metric of each query when ranked by scores + step × column, queries × steps."""
+        if self._other is not None:
+            return np.stack([self._other(scores + step * column) for step in steps.tolist()], axis=1)
         out, ranks = np.empty((len(self), steps.size)), self._discounts.size
         scores = np.ascontiguousarray(scores, np.float64)
 
@@ -187,8 +191,9 @@ class ScaledQueries:
         k: int,
         n_jobs: int | None,
         utility_of: Callable[[QueryNDCG], Utility] = lambda _: exact_mean,
+        metric: Metric | None = None,
     ) -> None:
-        self.ndcg = QueryNDCG(data, k, n_jobs)
+        self.ndcg = QueryNDCG(data, k, n_jobs, metric)
         self.utility = utility_of(self.ndcg)
         every = range(data.features.shape[1])
         self.columns = np.stack(
