@@ -45,7 +45,8 @@ def log_ranks(pair: Pair, weight: float, scale: Scale) -> FloatArray:
 
 def interpolation(pair: Pair, weight: float, scale: Scale) -> FloatArray:
     """The candidate's score plus a term of the baseline's score over its rank; served for files of 0.1 and 0.2."""
-    return pair.candidate.filled / scale.spread + weight * baseline_term(pair, scale)
+    own = pair.candidate.filled / scale.spread
+    return own + weight * baseline_term(pair, scale) if weight else own
 
 
 def toss(pair: Pair, weight: float, scale: Scale) -> FloatArray:
@@ -122,7 +123,8 @@ class Guard:
             raise SurefootError(f"a guard has a switch if its kind is {' or '.join(SWITCHES)}, and only then")
 
     def __str__(self) -> str:
-        own = self.kind if self.kind == "none" or self.kind not in BLENDS else f"{self.kind} {self.weight:g}"
+        is_plain = self.kind in ("none", *SWITCHES) or (self.kind == SECOND_STAGE and not self.weight)
+        own = self.kind if is_plain else f"{self.kind} {self.weight:g}"
         return f"{own}, {self.safety:g} towards the baseline" if self.safety else own
 
     def rank(self, baseline_scores: npt.ArrayLike, candidate_scores: npt.ArrayLike) -> IntArray:
@@ -188,16 +190,17 @@ class Guard:
         """The same guard, moved so far towards the baseline's ranking."""
         return replace(self, safety=safety)
 
-    def at_strength(self, strength: float) -> Guard:
-        """The same second stage with its corrections multiplied by ``strength``."""
-        return replace(self, trees=tuple(tree.scaled(strength) for tree in self.trees))
+    def blended(self, strength: float, weight: float = 0.0) -> Guard:
+        """The same second stage with its corrections multiplied by ``strength``, and this weight of the baseline."""
+        return replace(self, weight=weight, trees=tuple(tree.scaled(strength) for tree in self.trees))
 
     def _own_scores(self, pair: Pair) -> FloatArray:
-        """The score by the kind. The second stage: candidate's over the usual spread, plus trees over `features_of`."""
+        """The score by the kind; the second stage adds trees over `features_of` to an interpolation."""
         if self.switch is not None:
             return switched(pair, self.switch.pick(SWITCHES[self.kind][0](pair)))
         if self.trees:
-            return np.asarray(pair.candidate.filled / self.scale.spread + self._forest(features_of(pair, self.scale)))
+            corrections = self._forest(features_of(pair, self.scale))
+            return np.asarray(interpolation(pair, self.weight, self.scale) + corrections)
         return BLENDS[self.kind](pair, self.weight, self.scale)
 
     @cached_property

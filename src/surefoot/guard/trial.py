@@ -25,12 +25,12 @@ from surefoot.risk.values import Linear
 ALPHA = 0.5
 """How many points of the mean a point of F_Risk is worth."""
 
-STRENGTHS = (0.25, 0.5, 0.75, 1.0)
-"""Strengths of a recipe's second stage, from weak to strong."""
+STRENGTH, WEIGHT = 0.5, 0.2
+"""A recipe's guard: the strength of its second stage, and the weight of the baseline's own term."""
 
-PRICE = 0.01
-"""The fraction of the mean that the second stage may cost out of bag. Out-of-bag scores are optimistic, because each
-bag keeps the iteration that is best on the queries that it holds out; so the cost of guarding is overestimated.
+PRICE = 0.02
+"""The fraction of the mean that a recipe's guard may cost out of bag. Out-of-bag scores are optimistic, because a bag
+keeps the iteration that is best on the queries that it holds out; so the cost of guarding is overestimated.
 docs/studies/recipe.md has by how much."""
 
 PerQuery = Callable[[FloatArray], FloatArray]
@@ -178,27 +178,20 @@ class Trial:
         gains = Linear(self.alpha)(self.designed[0] - self.baseline)
         return Guard(kind, switch=fit(gains[inside], number(self.judged.pair)[self.queries][inside]))
 
-    def priced(self) -> tuple[Guard, FloatArray]:
-        """The strongest second stage whose cost in the mean is acceptable, and its metric on unseen queries.
+    def recipe(self) -> tuple[Guard, FloatArray]:
+        """The guard of a recipe, and its metric on unseen queries; nothing if that costs too much.
 
-        Whether it helps on a few hundred queries is mostly chance, so only its cost decides.
+        Which strength is best on some hundred queries is mostly chance, so it is fixed.
         """
-        alone, scores = self.of(Guard()), np.zeros((len(STRENGTHS), self.judged.labels.size))
+        alone, found = self.of(Guard()), np.empty(len(self))
         for fold in range(FOLDS):
             inside = self.fold == fold
-            fitted, own = self.fitted_without(frozenset({fold})), self.judged.pair.select(self.queries[inside])
-            rows = self.judged.pair.rows(self.queries[inside])
-            for strength, of_strength in zip(STRENGTHS, scores, strict=True):
-                of_strength[rows] = fitted.at_strength(strength).ranking_scores(own)
-        found = np.stack([self.judged.metric(of_strength)[self.queries] for of_strength in scores])
-        bearable = affordable(found, alone)
-        cost = f"costs at most {PRICE:.0%} of the mean out of bag".replace("%", " %")
-        if not bearable:
-            return Guard(card={"why": f"no strength of the second stage {cost}, so nothing is changed"}), alone
-        strength = STRENGTHS[bearable - 1]
-        why = f"at strength {strength:g}, the largest of {', '.join(map(str, STRENGTHS))} that {cost}"
-        guard = self.fit_trees(self.queries).at_strength(strength)
-        return replace(guard, card={"strength": strength, "why": why}), found[bearable - 1]
+            found[inside] = self.of(self.fitted_without(frozenset({fold})).blended(STRENGTH, WEIGHT))[inside]
+        cost = f"{1 - found.mean() / alone.mean():.1%} of the mean out of bag".replace("%", " %")
+        if found.mean() < (1 - PRICE) * alone.mean():
+            return Guard(card={"why": f"the second stage costs {cost}, so nothing is changed"}), alone
+        guard = self.fit_trees(self.queries).blended(STRENGTH, WEIGHT)
+        return replace(guard, card={"why": f"it costs {cost}"}), found
 
     def fit_trees(self, queries: IntArray) -> Guard:
         """The second stage of these queries."""
@@ -269,16 +262,6 @@ def select(guarded: FloatArray, baseline: FloatArray, prior: FloatArray, alpha: 
     risk = np.maximum(baseline - guarded[0], 0.0).mean()
     index = int(np.argmax(baseline.size * gains + PRIOR_QUERIES * risk * prior))
     return Selection(index, float(gains[index]), float(errors[index]))
-
-
-def affordable(guarded: FloatArray, candidate: FloatArray, price: float = PRICE) -> int:
-    """The number of guards (rows, from weak to strong) before the first that costs more than this share of the mean.
-
-    >>> affordable(np.array([[0.50, 0.5], [0.48, 0.5], [0.9, 0.9]]), np.array([0.5, 0.5]))
-    1
-    """
-    dear = guarded.mean(axis=-1) < (1 - price) * candidate.mean()
-    return int(np.argmax(dear)) if dear.any() else len(guarded)
 
 
 def _mean_and_error(differences: FloatArray) -> tuple[FloatArray, FloatArray]:

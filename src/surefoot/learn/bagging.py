@@ -81,10 +81,10 @@ class Guarding:
         return replace(model, card={**model.card, **kept, **measures}, guard=guard)
 
     def _second_stage(self, out_of_bag: FloatArray) -> tuple[Guard, dict[str, Any]]:
-        """The strongest second stage whose cost in the mean is acceptable."""
+        """The second stage at the strength of the recipe."""
         validation, judged = self.validation, self._judged(out_of_bag)
         trial = Trial(judged, np.arange(len(validation.data)), (SECOND_STAGE,), ALPHA, self.settings.seed)
-        guard, values = trial.priced()
+        guard, values = trial.recipe()
         card = {"measure": str(validation.metric.metric), "queries": len(trial), **guard.card}
         return replace(guard, card=card), {"validation": validation.measures_of(values[validation.metric.counted])}
 

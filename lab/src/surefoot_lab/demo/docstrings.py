@@ -79,7 +79,7 @@ def _of_source() -> Iterator[Docstring]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # invalid escapes in the library's own strings
         for path in files:
-            yield from _of_module(_module_name(path.relative_to(library)), path)
+            yield from of_module(_module_name(path.relative_to(library)), path)
 
 
 def _source_files(library: Path) -> Iterator[Path]:
@@ -99,7 +99,8 @@ def _module_name(path: Path) -> str:
     return ".".join([PUBLIC_NAMES.get(first, first), *(part for part in others if not part.startswith("_"))])
 
 
-def _of_module(name: str, path: Path) -> Iterator[Docstring]:
+def of_module(name: str, path: Path) -> Iterator[Docstring]:
+    """The docstrings of a module's source, under this name."""
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
