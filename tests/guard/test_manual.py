@@ -30,9 +30,8 @@ def test_plain_code_ranks_as_the_guard(kind, safety, rank):
     pair = Pair.of(b, c, np.arange(0, truth.size + 1, 30))
     edges = {"threshold": (2.8,), "selector": (0.4, 0.5, 0.6)}.get(kind, ())
     switch = Switch(edges, (1, 0, 1, 0)[: len(edges) + 1]) if edges else None
-    guard = (
-        Guard(kind, 0.4, Scale.of(pair), switch=switch) if kind != "second-stage" else fit_second_stage(pair, truth > 1)
-    )
+    learned = fit_second_stage(pair, truth > 1).blended(0.5, 0.2) if kind == "second-stage" else None
+    guard = learned or Guard(kind, 0.4, Scale.of(pair), switch=switch)
     guard = guard.towards_baseline(safety)
     for query in range(40):
         rows = slice(30 * query, 30 * query + 30)
