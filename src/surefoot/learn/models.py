@@ -30,7 +30,7 @@ from surefoot.learn.data import RankingData, as_matrix, queries_of, widened
 from surefoot.learn.engines import UNGUARDED_FILES, engine_of, model_file
 from surefoot.learn.model_files import validate_text
 from surefoot.learn.query_features import for_model
-from surefoot.learn.settings import Settings
+from surefoot.learn.settings import FIELDS, Settings
 from surefoot.results import plain
 from surefoot.scores import FloatArray
 
@@ -212,7 +212,7 @@ class Model:
     @cached_property
     def settings(self) -> Settings:
         """The settings of the training."""
-        return Settings(**self.card["settings"])
+        return Settings(**{name: value for name, value in self.card["settings"].items() if name in FIELDS})
 
     @cached_property
     def booster(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -297,7 +297,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             Fitted, with the settings of the model's card.
         """
         model = load_model(folder)
-        ranker = cls.from_settings(_settings_of(model.card["settings"]))
+        ranker = cls.from_settings(model.settings)
         ranker.model_ = model.by_index()
         ranker.n_features_in_ = model.card["data"]["features"]
         if names := model.card["data"]["feature_names"]:
@@ -368,13 +368,6 @@ def _signature(function: Callable[..., None]) -> inspect.Signature:
 
 
 RiskRanker.__init__.__signature__ = _signature(RiskRanker.__init__)  # type: ignore[attr-defined]
-
-
-def _settings_of(card: Mapping[str, Any]) -> Settings:
-    """The settings in a model's card; JSON turned tuples into lists."""
-    known: dict[str, Any] = {name: card[name] for name in FIELDS if name in card}
-    known |= {name: tuple(value) for name, value in known.items() if isinstance(value, list)}
-    return Settings(**known)
 
 
 def _weight(given: Any, X: Any, queries: int, order: npt.NDArray[np.intp]) -> Any:

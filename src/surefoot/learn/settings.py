@@ -29,12 +29,12 @@ GUARDS = ("second-stage", "log-rank", "z", "threshold", "selector", "coin", "any
 GUARD_ALIASES = {"none": None, "trees": "second-stage"}
 
 
-def option(default: Any, text: str, *flags: str, metavar: str | None = None, choices: tuple[str, ...] = ()) -> Any:
-    """A field with its help, its flags on the command line (or none) and its choices."""
-    metadata = {"help": text, "flags": flags, "metavar": metavar, "choices": choices}
-    if isinstance(default, dict):
-        return field(default_factory=dict, metadata=metadata)
-    return field(default=default, metadata=metadata)
+def option(default: Any, text: str, flags: str = "", choices: tuple[str, ...] = ()) -> Any:
+    """A field with its help, its choices, and its flags with the name of their value, as ``--n-bags --bags N``."""
+    names = tuple(word for word in flags.split() if word.startswith("--"))
+    metavar = next((word for word in flags.split() if word not in names), None)
+    metadata = {"help": text, "flags": names, "metavar": metavar, "choices": choices}
+    return field(metadata=metadata, **({"default_factory": dict} if default == {} else {"default": default}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,18 +67,12 @@ class PairOptions:
     'ndcg'
     """
 
-    metric: MetricName = option("ndcg", "metric to train for", "--metric", "--measure", choices=METRICS)
+    metric: MetricName = option("ndcg", "metric to train for", "--metric --measure", choices=METRICS)
     risk_metric: MetricName | None = option(
-        None,
-        "metric of the risk (default: that of --metric)",
-        "--risk-metric",
-        "--risk-measure",
-        choices=METRICS,
+        None, "metric of the risk (default: that of --metric)", "--risk-metric --risk-measure", choices=METRICS
     )
-    truncation: int | None = option(
-        30, "pairs need a document above this rank; all: every pair", "--truncation", metavar="N"
-    )
-    sigmoid: float = option(1.0, "steepness of the logistic function of score differences", "--sigmoid", metavar="S")
+    truncation: int | None = option(30, "pairs need a document above this rank; all: every pair", "--truncation N")
+    sigmoid: float = option(1.0, "steepness of the logistic function of score differences", "--sigmoid S")
     norm: bool = option(True, "normalise by score differences and per query", "--norm")
     label_gain: tuple[float, ...] | None = option(None, "gain of each label for NDCG (default: 2^label - 1)")
     max_label: int | None = option(None, "highest grade of ERR's scale (default: that of the training data)")
@@ -178,14 +172,11 @@ class Settings(PairOptions):
         "ucro",
         "lambdamart, ucro, ucro-eq9, smooth, saro, saro-eq9, faro, tstar-faro, trisk, georisk, georisk-full, tail, "
         "minimax-regret, upside or churn",
-        "--objective",
-        metavar="NAME",
+        "--objective NAME",
     )
-    alpha: float = option(1.0, "risk sensitivity: a loss weighs 1 + alpha", "--alpha", metavar="A")
+    alpha: float = option(1.0, "risk sensitivity: a loss weighs 1 + alpha", "--alpha A")
     _: KW_ONLY
-    objective_options: Mapping[str, Any] = option(
-        {}, "option of the objective, as spread=se", "--option", metavar="K=V"
-    )
+    objective_options: Mapping[str, Any] = option({}, "option of the objective, as spread=se", "--option K=V")
     virtual_baseline: Literal["MEAN", "MEDIAN", "MAX"] | None = option(
         None,
         "compare with the MEAN, MEDIAN or MAX of several baselines on each query",
@@ -193,58 +184,48 @@ class Settings(PairOptions):
         choices=VIRTUAL_BASELINES,
     )
     query_feature: str | None = option(
-        None,
-        "add the max:N, min:N or mean:N of feature N over the query as a feature",
-        "--query-feature",
-        metavar="HOW:N",
+        None, "add the max:N, min:N or mean:N of feature N over the query as a feature", "--query-feature HOW:N"
     )
-    cutoff: int = option(10, "cutoff of the reported NDCG", "--cutoff", metavar="K")
+    cutoff: int = option(10, "cutoff of the reported NDCG", "--cutoff K")
     learner: str = option(
         "lambdamart",
         "lambdamart, regression-trees (which regress on labels), or a registered learner; surefoot-lab has the linear "
         "rankers afs, coordinate-ascent and adarank, whose utility is the objective's own measure",
-        "--learner",
-        metavar="NAME",
+        "--learner NAME",
     )
     engine: EngineName = option("lightgbm", "library that grows the trees", "--engine", choices=ENGINES)
-    n_estimators: int = option(500, "maximum number of trees", "--n-estimators", "--trees", metavar="N")
-    num_leaves: int = option(31, "leaves of a tree", "--num-leaves", "--leaves", metavar="N")
-    learning_rate: float = option(0.1, "learning rate", "--learning-rate", "--rate", metavar="R")
+    n_estimators: int = option(500, "maximum number of trees", "--n-estimators --trees N")
+    num_leaves: int = option(31, "leaves of a tree", "--num-leaves --leaves N")
+    learning_rate: float = option(0.1, "learning rate", "--learning-rate --rate R")
     min_child_samples: int = option(
         20,
         "minimum number of documents in a leaf, as LightGBM estimates it from hessians: some leaves have fewer; "
         "LightGBM only",
-        "--min-child-samples",
-        "--docs-per-leaf",
-        metavar="N",
+        "--min-child-samples --docs-per-leaf N",
     )
     early_stopping_rounds: int | None = option(
-        None, "stop after N iterations without a better one", "--early-stopping-rounds", "--early-stopping", metavar="N"
+        None, "stop after N iterations without a better one", "--early-stopping-rounds --early-stopping N"
     )
     stop_on: str | None = option(
         None,
         "mean, urisk, trisk, georisk, tail, frisk, freward, losses or loss20 of the validation queries (default: the "
         "objective's own measure, or mean without a baseline)",
-        "--stop-on",
-        metavar="MEASURE",
+        "--stop-on MEASURE",
     )
     n_bags: int = option(
-        1,
-        "average N trainings, whose trees each see a part of the documents and features",
-        "--n-bags",
-        "--bags",
-        metavar="N",
+        1, "average N trainings, whose trees each see a part of the documents and features", "--n-bags --bags N"
     )
     guard: str | None = option(
-        None, "guard by the baseline: second-stage, log-rank, z, threshold, selector, coin, any or none; needs bags",
-        "--guard", metavar="KIND",
-    )  # fmt: skip
-    max_loss: float | None = option(
-        None, "certify that F_Risk is at most B, with 90 percent confidence; needs a guard", "--max-loss", metavar="B"
+        None,
+        "guard by the baseline: second-stage, log-rank, z, threshold, selector, coin, any or none; needs bags",
+        "--guard KIND",
     )
-    params: Mapping[str, Any] = option({}, "any other parameter of the engine", "--param", metavar="K=V")
-    seed: int = option(0, "random seed", "--seed", metavar="S")
-    n_jobs: int | None = option(None, "number of threads (default: all cores)", "--n-jobs", "--threads", metavar="N")
+    max_loss: float | None = option(
+        None, "certify that F_Risk is at most B, with 90 percent confidence; needs a guard", "--max-loss B"
+    )
+    params: Mapping[str, Any] = option({}, "any other parameter of the engine", "--param K=V")
+    seed: int = option(0, "random seed", "--seed S")
+    n_jobs: int | None = option(None, "number of threads (default: all cores)", "--n-jobs --threads N")
 
     def __post_init__(self) -> None:
         super().__post_init__()
