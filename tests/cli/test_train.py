@@ -376,7 +376,7 @@ def test_every_flag_and_its_short_form_set_the_same():
             ["--stop-on", "mean"],
             "early stopping, or keeping the best iteration, needs validation queries; give --valid",
         ),
-        (["--cluster", "tcp://x:1"], "a cluster trains one XGBoost model; set engine to xgboost, and n_bags to 1"),
+        (["--cluster", "tcp://x:1"], "a cluster trains by XGBoost; set engine to xgboost"),
         (
             ["--guard", "trees"],
             "a guard is fitted on queries that a bag did not see; set n_bags to 2 or more",

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas
+import pytest
 
 from surefoot.learn.data import RankingData
-from surefoot.learn.settings import Settings
+from surefoot.learn.settings import SAFE, Settings
 from surefoot.learn.training import train
 
 FEATURES = [f"f{place}" for place in range(6)]
@@ -34,6 +35,23 @@ def table(queries=60, documents=12, seed=1):
 def settings(objective="ucro", **more):
     given = {"n_estimators": 8, "engine": "xgboost", "num_leaves": 8, "learning_rate": 0.2}
     return Settings(objective, 2, **{**given, **more})
+
+
+def safe(**more):
+    """The recipe with few trees; its second stage needs 100 queries."""
+    few = {"engine": "xgboost", "n_bags": 3, "n_estimators": 5, "num_leaves": 6, "learning_rate": 0.2}
+    return replace(SAFE, **{**few, **more})
+
+
+def assert_same_recipe(trained, one, frame):
+    """The same trees, guard and measures to the last bit or to rounding, and the same predictions."""
+    data, _ = data_of(frame)
+    assert trained.model.text == one.model.text
+    assert trained.model.guard == one.model.guard
+    assert trained.model.card["guard"] == one.model.card["guard"]
+    for key in ("validation", "unguarded"):
+        assert trained.model.card[key] == pytest.approx(one.model.card[key], abs=1e-9)
+    np.testing.assert_array_equal(trained.model.predict(data), one.model.predict(data))
 
 
 def data_of(frame):

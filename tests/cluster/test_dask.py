@@ -19,11 +19,13 @@ from tests.cluster.cluster_cases import (
     BOUND,
     FEATURES,
     assert_same,
+    assert_same_recipe,
     data_of,
     furthest,
     killer,
     on_one_machine,
     recorder,
+    safe,
     settings,
     table,
 )
@@ -81,6 +83,20 @@ def test_the_model_is_that_of_one_machine(client, frame, spread_out, objective) 
     }
     for found, expected in zip(trained.history, one.history, strict=True):
         assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_recipe_is_that_of_one_machine(client, tmp_path) -> None:
+    """Bags, the rows and features that each sees, and the guard; also from a checkpoint."""
+    frame = table(queries=120, documents=8)
+    parts = dask_frames.from_pandas(frame, npartitions=5, sort=False)
+    data, _ = data_of(frame)
+    one = train(data, "feature:f0", safe(n_jobs=1))
+    assert one.model.guard.kind != "none"
+    keeping = {"checkpoint": tmp_path / "checkpoint.json", "checkpoint_every": 0.0}
+    for _ in range(2):
+        trained = dask.train(client, parts, "feature:f0", safe(), features=FEATURES, **keeping)
+        assert_same_recipe(trained, one, frame)
+    assert trained.out_of_bag is None
 
 
 def test_four_workers_train_the_same_model_too(frame, spread_out) -> None:
@@ -209,7 +225,7 @@ def test_the_command_trains_on_a_cluster(client, frame, tmp_path, capsys) -> Non
     np.testing.assert_allclose(there.predict(values), here.predict(values), atol=BOUND)
     assert there.card["data"] == here.card["data"]
     assert main([*words[:-6], "--cluster", client.scheduler.address, "-o", str(tmp_path / "no")]) == 2
-    assert "a cluster trains one XGBoost model; set engine to xgboost" in capsys.readouterr().err
+    assert "a cluster trains by XGBoost; set engine to xgboost" in capsys.readouterr().err
 
 
 def test_a_query_on_the_wrong_worker_is_found(client, frame) -> None:

@@ -14,15 +14,19 @@ from surefoot.cluster.shards import Columns
 from surefoot.cluster.worker import WorkerRequest
 from surefoot.learn.models import load_model
 from surefoot.learn.objectives.base import Local
+from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
 from tests.cluster.cluster_cases import (
     BOUND,
     FEATURES,
     assert_same,
+    assert_same_recipe,
+    data_of,
     furthest,
     killer,
     on_one_machine,
     recorder,
+    safe,
     settings,
     table,
 )
@@ -80,6 +84,13 @@ def test_the_model_is_that_of_one_machine(rows, frame, workers, objective) -> No
         **one.model.card["data"],
         "fingerprint": "",
     }
+
+
+def test_the_recipe_is_that_of_one_machine(session) -> None:
+    frame = table(queries=120, documents=8)
+    data, _ = data_of(frame)
+    trained = spark.train(session.createDataFrame(frame), "feature:f0", safe(), workers=2, features=FEATURES)
+    assert_same_recipe(trained, train(data, "feature:f0", safe(n_jobs=1)), frame)
 
 
 @pytest.mark.parametrize("objective", ["faro", "georisk"])

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.lambdas.metrics import is_empty
-from surefoot.learn.baseline import BELOW_ALL, Baselines
+from surefoot.learn.baseline import BELOW_ALL, COLUMNS, Baselines
 from surefoot.learn.data import KEY_BITS, ROLES, RankingData, query_keys
 from surefoot.learn.models import NEEDS_QUERIES, Model
 from surefoot.learn.settings import Settings
@@ -36,6 +36,14 @@ class Shard:
 
     data: RankingData
     baselines: Baselines
+
+    @property
+    def given(self) -> Any:
+        """The baselines; by its name if the only one follows from the features, as a guarded model's does."""
+        names, features = self.baselines.names, self.data.feature_names
+        kind, _, feature = names[0].partition(":") if len(names) == 1 else ("", "", "")
+        is_column = kind == "order" or (kind in COLUMNS and (not features or feature in features))
+        return names[0] if is_column else self.baselines
 
 
 @dataclass(frozen=True)

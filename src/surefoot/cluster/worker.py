@@ -25,7 +25,7 @@ from surefoot.learn.engines import engine_of
 from surefoot.learn.objectives import OBJECTIVES, LambdaMART, register
 from surefoot.learn.objectives.base import Comm
 from surefoot.learn.settings import Settings
-from surefoot.learn.training import Trained, TrainingRun, engine_message
+from surefoot.learn.training import Run, Trained, engine_message, resolve_run
 from surefoot.scores import FloatArray
 
 TIMEOUT = 300
@@ -63,6 +63,12 @@ class Collective:
         everyone[:, end - columns.shape[1] : end] = columns
         return self.sum(everyone).reshape(everyone.shape)
 
+    def offset(self, count: int) -> tuple[int, int]:
+        from xgboost import collective
+
+        counts = self.gather(np.array([[float(count)]]))[0]
+        return int(counts[: collective.get_rank()].sum()), int(counts.sum())
+
     @contextmanager
     def raise_together(self) -> Iterator[None]:
         mistake = None
@@ -79,8 +85,8 @@ class Collective:
 
 def validate_cluster_settings(settings: Settings) -> type[LambdaMART]:
     """The class of the objective, if a cluster can train these settings."""
-    if settings.model_engine != "xgboost" or settings.n_bags > 1:
-        raise SurefootError("a cluster trains one XGBoost model; set engine to xgboost, and n_bags to 1")
+    if settings.model_engine != "xgboost":
+        raise SurefootError("a cluster trains by XGBoost; set engine to xgboost")
     return OBJECTIVES[choose(settings.objective, OBJECTIVES, "objective")]
 
 
@@ -152,9 +158,9 @@ def train_worker(request: WorkerRequest, member: Member, load: Callable[[], Sequ
         totals = Collective().sum(np.array([len(shard.data), shard.data.labels.size]))
         if not totals.any():
             raise SurefootError("the table has no rows to learn from")
-        run = TrainingRun.of(
+        run = resolve_run(
             shard.data,
-            shard.baselines,
+            shard.given,
             settings,
             valid=None if valid is None else valid.data,
             valid_baseline=None if valid is None else valid.baselines,
@@ -165,10 +171,11 @@ def train_worker(request: WorkerRequest, member: Member, load: Callable[[], Sequ
         trained = run.train_from(_checkpoint(request, run, member.rank))
     known = dict(zip(("queries", "documents"), totals.astype(int).tolist(), strict=True))
     digest = digest_of(trained.model.text)
-    return WorkerResult(digest, shard.data.fingerprint, None if member.rank else _with_data(trained, known))
+    trained = _with_data(replace(trained, out_of_bag=None), known)
+    return WorkerResult(digest, shard.data.fingerprint, None if member.rank else trained)
 
 
-def _checkpoint(request: WorkerRequest, run: TrainingRun, rank: int) -> Checkpoint:
+def _checkpoint(request: WorkerRequest, run: Run, rank: int) -> Checkpoint:
     """The checkpoint of all workers; only the first reads and writes the file.
 
     Each worker's request contains its own rows, so the file keeps a hash of every worker's request.
@@ -181,7 +188,8 @@ def _checkpoint(request: WorkerRequest, run: TrainingRun, rank: int) -> Checkpoi
     own = {**run.request, "rows of a worker": keys[0].tolist()}
     with request.comm.raise_together():
         found = Checkpoint.begin(None if rank else Path(request.checkpoint), own, request.checkpoint_every, resume=True)
-    found.current = Stage(**json.loads(collective.broadcast(json.dumps(asdict(found.current)), 0)))
+    stages = collective.broadcast(json.dumps([asdict(stage) for stage in (found.current, *found.bags)]), 0)
+    found.current, *found.bags = (Stage(**stage) for stage in json.loads(stages))
     return found
 
 

@@ -8,7 +8,7 @@ fitted on these scores.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -23,19 +23,23 @@ from surefoot.guard.guard import SECOND_STAGE, Guard
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.second_stage import FEWEST_QUERIES
 from surefoot.guard.trial import ALPHA, CHOSEN, LabelledPair, Trial
-from surefoot.learn.baseline import Baselines, baselines_of, feature_form, form_scores, guard_scores
+from surefoot.learn.baseline import BELOW_ALL, Baselines, baselines_of, feature_form, form_scores, guard_scores
 from surefoot.learn.boosting import as_weight
 from surefoot.learn.checkpoint import Checkpoint, Stage, request_of
 from surefoot.learn.data import Ints, RankingData, concat
 from surefoot.learn.engines import Engine, engine_of
 from surefoot.learn.models import Model, card_of
-from surefoot.learn.objectives.base import Local
+from surefoot.learn.objectives.base import Comm, Local
 from surefoot.learn.settings import LARGEST_SEED, Settings
 from surefoot.learn.training import Inputs, Run, Trained, TrainingRun
 from surefoot.learn.validation import History, Progress, Report, Validation
 
 PARTS = 4
 """The number of parts of the queries, at most one for each bag; bag i holds out part i mod ``PARTS``."""
+
+MOST_GUARDED = 100_000
+"""Queries on which the guard of an XGBoost model is fitted, at most: those with the smallest hashes. Every worker of a
+cluster has their labels and both rankers' scores."""
 
 SEED_GAP = 1000
 """Added to the iterations of a training, each of which increases the seed by one, to keep the seeds of bags apart."""
@@ -49,53 +53,80 @@ OUT_OF_BAG = (
 
 @dataclass(frozen=True, eq=False)
 class Guarding:
-    """How a model is guarded: the baseline's scores of all queries, and its form if it is a feature."""
+    """How a model is guarded: the baseline's scores, its form if it is a feature, and the queries to fit on, in order.
+
+    On a cluster each worker has some queries, and all fit the same guard on the queries of all.
+    """
 
     settings: Settings
+    data: RankingData
+    queries: Ints
+    name: str
     baseline_scores: FloatArray
     form: tuple[str, int] | None
-    validation: Validation
+    comm: Comm
 
     @classmethod
-    def of(cls, settings: Settings, data: RankingData, baseline: Any, baselines: Baselines) -> Guarding:
+    def of(
+        cls, settings: Settings, data: RankingData, baseline: Any, baselines: Baselines, queries: Ints, comm: Comm
+    ) -> Guarding:
         """Raise the errors at once that would otherwise come after the training."""
-        form = feature_form(baseline, data)
-        scores = guard_scores(baselines.ranking("a guard") if form is None else form_scores(*form, data))
-        if not Scored(scores, data.bounds).spread.any():
+        with comm.raise_together():
+            form = feature_form(baseline, data)
+            scores = guard_scores(baselines.ranking("a guard") if form is None else form_scores(*form, data))
+        (spread,) = comm.max(np.array([Scored(scores, data.bounds).spread.max() if scores.size else 0.0]))
+        if not spread:
             raise SurefootError(
                 f"{data.source}: the baseline {baselines.names[0]} is the same for all documents of a query, so it "
                 "can't guard; name another one, or train without a guard"
             )
-        return cls(settings, scores, form, Validation.of(settings, data, baselines))
+        return cls(settings, data, queries, baselines.names[0], scores, form, comm)
 
     def fit(self, model: Model, out_of_bag: FloatArray) -> Model:
         """The model with a guard fitted on these scores, and measures of both on queries that they did not see."""
-        validation, settings = self.validation, self.settings
+        settings = self.settings
+        validation, judged = self._judged(out_of_bag)
         enough = len(validation.data) >= FEWEST_QUERIES and settings.max_loss is None
         fit = self._second_stage if settings.guard == SECOND_STAGE and enough else self._fit
-        guard, measures = fit(out_of_bag)
+        guard, measures = fit(validation, judged)
         form, column = self.form or (None, None)
-        named = {"baseline": validation.baselines.names[0], "form": form, "column": column}
+        named = {"baseline": self.name, "form": form, "column": column}
         reasons = {key: guard.card[key] for key in ("why", "certificate") if key in guard.card}
-        kept = {"guard": {**named, "kind": str(guard), **reasons}, "unguarded": validation(out_of_bag)}
+        unguarded = validation(judged.pair.candidate.scores)
+        kept = {"guard": {**named, "kind": str(guard), **reasons}, "unguarded": unguarded}
         return replace(model, card={**model.card, **kept, **measures}, guard=guard)
 
-    def _second_stage(self, out_of_bag: FloatArray) -> tuple[Guard, dict[str, Any]]:
+    def _judged(self, out_of_bag: FloatArray) -> tuple[Validation, LabelledPair]:
+        """The queries of all workers: their labels and both rankings."""
+        rows, gather = self.data.rows(self.queries), self.comm.gather
+        sizes = gather(self.data.sizes[self.queries][None].astype(np.float64))[0].astype(np.int64)
+        labels, old, new = gather(np.stack([self.data.labels[rows], self.baseline_scores[rows], out_of_bag[rows]]))
+        data = RankingData(
+            np.zeros((labels.size, 0), np.float32),
+            labels.astype(np.float32),
+            np.concatenate([[0], np.cumsum(sizes)]),
+            tuple(map(str, range(sizes.size))),
+            source=self.data.source,
+        )
+        baseline = Baselines((self.name,), (np.where(np.isinf(old), BELOW_ALL, old),), (None,))
+        validation = Validation.of(self.settings, data, baseline)
+        return validation, LabelledPair(Pair.of(old, new, data.bounds), labels, validation.metric)
+
+    def _second_stage(self, validation: Validation, judged: LabelledPair) -> tuple[Guard, dict[str, Any]]:
         """The second stage at the strength of the recipe."""
-        validation, judged = self.validation, self._judged(out_of_bag)
         trial = Trial(judged, np.arange(len(validation.data)), (SECOND_STAGE,), ALPHA, self.settings.seed)
         guard, values = trial.recipe()
         card = {"measure": str(validation.metric.metric), "queries": len(trial), **guard.card}
         return replace(guard, card=card), {"validation": validation.measures_of(values[validation.metric.counted])}
 
-    def _fit(self, out_of_bag: FloatArray) -> tuple[Guard, dict[str, Any]]:
+    def _fit(self, validation: Validation, judged: LabelledPair) -> tuple[Guard, dict[str, Any]]:
         """The best guard of the kind that the settings name, within the budget if there is one."""
-        settings, validation = self.settings, self.validation
+        settings = self.settings
         budget = None if settings.max_loss is None else Budget(settings.max_loss)
         choice = choose_guard(
-            self._judged(out_of_bag),
+            judged,
             str(validation.metric.metric),
-            kinds=self._kinds(budget),
+            kinds=self._kinds(budget, len(validation.data)),
             budget=budget,
             seed=settings.seed,
         )
@@ -107,16 +138,11 @@ class Guarding:
         outcomes = dict(choice.trial.nested())
         return choice.guard, {"validation": validation.measures_of(outcomes[CHOSEN][validation.metric.counted])}
 
-    def _kinds(self, budget: Budget | None) -> list[str] | None:
+    def _kinds(self, budget: Budget | None, queries: int) -> list[str] | None:
         """The kinds to choose from; None for the usual ones. A second stage needs enough queries."""
-        wanted, queries = self.settings.guard, len(self.validation.data) // (1 if budget is None else 2)
-        few = wanted == SECOND_STAGE and queries < FEWEST_QUERIES
+        wanted = self.settings.guard
+        few = wanted == SECOND_STAGE and queries // (1 if budget is None else 2) < FEWEST_QUERIES
         return None if wanted is None or wanted == "any" or few else [wanted]
-
-    def _judged(self, out_of_bag: FloatArray) -> LabelledPair:
-        data = self.validation.data
-        pair = Pair.of(self.baseline_scores, out_of_bag, data.bounds)
-        return LabelledPair(pair, data.labels.astype(np.float64), self.validation.metric)
 
 
 @dataclass(eq=False)
@@ -134,10 +160,19 @@ class BaggedRun(Run):
     inputs: Inputs
     guarding: Guarding | None = None
     weight: Any = None
+    comm: Comm = field(default_factory=Local)
 
     @classmethod
-    def of(cls, data: RankingData, baseline: Any = None, settings: Settings | None = None, **more: Any) -> BaggedRun:
-        """Resolve a request; the parameters are those of `train`.
+    def of(
+        cls,
+        data: RankingData,
+        baseline: Any = None,
+        settings: Settings | None = None,
+        *,
+        comm: Comm | None = None,
+        **more: Any,
+    ) -> BaggedRun:
+        """Resolve a request; the parameters are those of `TrainingRun.of`.
 
         Validation queries are queries like the others. Their documents weigh 1.
 
@@ -148,26 +183,31 @@ class BaggedRun(Run):
         >>> run.part_of_query.tolist(), run.train().model.booster.num_trees() > 0
         ([0, 0, 1, 1], True)
         """
-        inputs = Inputs.of(data, baseline, settings, **more)
-        weight = as_weight(inputs.sample_weight, data.bounds)
-        data, valid = inputs.aligned()
-        baselines = baselines_of(baseline, data, inputs.missing)
-        if valid is not None:
-            baselines = baselines.followed_by(inputs.valid_baselines(valid))
-            weight = None if weight is None else np.append(weight, np.ones(valid.labels.size, np.float32))
-            data = concat([data, valid])
-        settings = replace(inputs, data=data).with_max_label(Local()).settings
+        inputs, comm = Inputs.of(data, baseline, settings, **more), comm or Local()
+        with comm.raise_together():
+            weight = as_weight(inputs.sample_weight, data.bounds)
+            data, valid = inputs.aligned()
+            baselines = baselines_of(baseline, data, inputs.missing)
+            if valid is not None:
+                baselines = baselines.followed_by(inputs.valid_baselines(valid))
+                weight = None if weight is None else np.append(weight, np.ones(valid.labels.size, np.float32))
+                data = concat([data, valid])
+        settings = replace(inputs, data=data).with_max_label(comm).settings
+        engine, (before, total) = engine_of(settings.model_engine), comm.offset(len(data))
         parts = min(PARTS, settings.n_bags)
-        if len(data) < parts:
+        if total < parts:
             raise SurefootError(
                 f"{counted(settings.n_bags, 'bag')} hold out {parts} parts of the queries in turn; "
-                f"{data.source} has {counted(len(data), 'query')}"
+                f"{data.source} has {counted(total, 'query')}"
             )
-        part_of_query = generator(settings.seed).permutation(np.arange(len(data)) % parts)
-        guarding = None if settings.guard is None else Guarding.of(settings, data, baseline, baselines)
-        run = cls(
-            settings, data, baselines, part_of_query, engine_of(settings.model_engine), inputs, guarding, weight
-        )  # fmt: skip
+        order = np.argsort(data.keys, kind="stable") if engine.draws_by_key else np.arange(len(data))
+        part_of_query = np.empty(len(data), np.int64)
+        part_of_query[order] = generator(settings.seed).permutation(np.arange(total) % parts)[before:][: len(data)]
+        guarding = None
+        if settings.guard is not None:
+            known = order[: max(0, MOST_GUARDED - before)] if engine.draws_by_key else order
+            guarding = Guarding.of(settings, data, baseline, baselines, known, comm)
+        run = cls(settings, data, baselines, part_of_query, engine, inputs, guarding, weight, comm)
         run.engine.validate_params(run.engine.params(run.bag_settings(0)))
         return run
 
@@ -211,7 +251,8 @@ class BaggedRun(Run):
         An engine makes its bins from the training queries of the part only, so out-of-bag scores do not depend on the
         queries that were held out. Bags of the checkpoint are not trained again.
         """
-        n_bags, parts, done = self.settings.n_bags, int(self.part_of_query.max()) + 1, 0
+        n_bags, done = self.settings.n_bags, 0
+        parts = min(PARTS, n_bags)
         for part in range(parts):
             shared, held_out = self._part(part)
             for number in range(part, n_bags, parts):
@@ -242,6 +283,7 @@ class BaggedRun(Run):
             self.data.select(seen),
             self.baselines.select(self.data, seen),
             self.bag_settings(part),
+            comm=self.comm,
             valid=valid,
             valid_baseline=self.baselines.select(self.data, held_out),
             sample_weight=None if self.weight is None else self.weight[self.data.rows(seen)],
@@ -255,7 +297,7 @@ class BaggedRun(Run):
         """The model, guarded if the settings say so, with measures on unseen queries in its card."""
         if self.guarding is not None:
             return self.guarding.fit(model, out_of_bag)
-        validation = Validation.of(self.settings, self.data, self.baselines)
+        validation = Validation.of(self.settings, self.data, self.baselines, self.comm)
         return replace(model, card={**model.card, "validation": validation(out_of_bag)})
 
 

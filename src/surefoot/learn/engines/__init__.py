@@ -27,6 +27,8 @@ class Engine(Protocol):
 
     error: type[Exception]
     version: str
+    draws_by_key: bool
+    """Whether queries and rows are drawn by the hash of their query's id, so that clusters draw the same."""
 
     def params(self, settings: Settings) -> dict[str, Any]:
         """The engine's own parameters for these settings."""

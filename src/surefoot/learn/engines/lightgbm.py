@@ -52,6 +52,7 @@ class LightGBM:
 
     error: type[Exception] = LightGBMError
     version: str = lgb.__version__
+    draws_by_key = False
 
     def params(self, settings: Settings) -> dict[str, Any]:
         threads = {} if settings.n_jobs is None else {"num_threads": settings.n_jobs}

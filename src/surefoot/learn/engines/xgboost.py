@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import xgboost
 
 from surefoot._typing import FloatArray
@@ -52,8 +54,8 @@ OURS = {
 BAGS = {"subsample": 0.8, "colsample_bytree": 0.7}
 """Bags differ because each tree sees a part of the documents and of the features."""
 
-RANDOM = ("subsample", "colsample_bytree", "colsample_bylevel", "colsample_bynode")
-"""XGBoost draws random numbers unless these parameters are 1."""
+RANDOM = ("colsample_bytree", "colsample_bylevel", "colsample_bynode")
+"""XGBoost draws random numbers unless these parameters are 1. Rows (``subsample``) are drawn by `RowSample`."""
 
 LEAF = -1
 """The child of a node that has none."""
@@ -67,6 +69,7 @@ class XGBoost:
 
     error: type[Exception] = xgboost.core.XGBoostError
     version: str = xgboost.__version__
+    draws_by_key = True
 
     def params(self, settings: Settings) -> dict[str, Any]:
         """XGBoost has no minimum number of documents in a leaf."""
@@ -158,6 +161,7 @@ def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], 
     callbacks = [*run.inputs.callbacks, _AfterIteration(run, before, metric)]
     container = xgboost.callback.CallbackContainer(callbacks, metric, output_margin=True)
     done, random = len(history.iterations), is_random(params)
+    sample = RowSample(run.data, params.pop("subsample", 1.0), int(params.get("seed", 0)))
     for iteration in range(done, history.n_iterations):
         if iteration == done:
             booster = xgboost.Booster(params, [training, *(matrix for matrix, _ in evals)], model_file=booster)
@@ -166,10 +170,51 @@ def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], 
             _reseed(booster)
         if container.before_iteration(booster, iteration, training, evals):
             break
-        booster.update(training, iteration, fobj=run.objective)
+        booster.update(training, iteration, fobj=partial(sample.gradients, run.objective, iteration))
         if container.after_iteration(booster, iteration, training, evals):
             break
     return container.after_training(booster)
+
+
+class RowSample:
+    """A part of the rows for each iteration, drawn by the hash of the query's id and the row's place in the query.
+
+    So the rows are the same however they are spread over workers. As in XGBoost, rows left out have no gradient.
+
+    >>> data = RankingData.of(np.zeros((4, 1)), [0, 1, 0, 1], ["a", "a", "b", "b"])
+    >>> [RowSample(data, 0.5, seed=1).rows(iteration).tolist() for iteration in (0, 1)]
+    [[False, True, False, True], [False, False, False, False]]
+    """
+
+    def __init__(self, data: RankingData, share: float, seed: int) -> None:
+        if not 0 < share <= 1:
+            raise SurefootError(f"subsample must be above 0 and at most 1; got {share:g}")
+        self.share = share
+        if share < 1:
+            place = np.arange(data.labels.size) - data.bounds[data.query_of_row]
+            queries = _mixed(data.keys.astype(np.uint64), seed)
+            self.keys = _mixed(queries[data.query_of_row] + place.astype(np.uint64))
+
+    def rows(self, iteration: int) -> npt.NDArray[np.bool_]:
+        """Which rows an iteration sees."""
+        return np.asarray(_mixed(self.keys, iteration) < np.uint64(int(self.share * 2**64)))
+
+    def gradients(self, objective: Any, iteration: int, scores: Any, matrix: Any) -> tuple[Any, Any]:
+        """The gradients and hessians of the objective, 0 for rows that the iteration does not see."""
+        found = objective(scores, matrix)
+        if self.share == 1:
+            return tuple(found)
+        rows = self.rows(iteration)
+        gradients, hessians = (np.where(rows, values, np.float32(0)) for values in found)
+        return gradients, hessians
+
+
+def _mixed(keys: npt.NDArray[np.uint64], number: int = 0) -> npt.NDArray[np.uint64]:
+    """Keys and a number, mixed into uniform bits by the finaliser of SplitMix64."""
+    keys = keys + np.uint64(((number + 1) * 0x9E3779B97F4A7C15) % 2**64)
+    keys = (keys ^ keys >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ keys >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(keys ^ keys >> np.uint64(31))
 
 
 def _reseed(booster: Any) -> None:

@@ -35,6 +35,9 @@ class Comm(Protocol):
     def gather(self, columns: FloatArray) -> FloatArray:
         """The columns of all workers side by side, in the order of the workers."""
 
+    def offset(self, count: int) -> tuple[int, int]:
+        """The sum of this number over the workers before this one, and over all."""
+
     def raise_together(self) -> AbstractContextManager[None]:
         """A block after which all workers go on or all raise, so that none waits for a worker that failed."""
 
@@ -51,6 +54,9 @@ class Local:
 
     def gather(self, columns: FloatArray) -> FloatArray:
         return columns
+
+    def offset(self, count: int) -> tuple[int, int]:
+        return 0, count
 
     def raise_together(self) -> AbstractContextManager[None]:
         return nullcontext()
