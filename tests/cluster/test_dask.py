@@ -9,7 +9,7 @@ import pytest
 
 from surefoot import SurefootError
 from surefoot.cli import main
-from surefoot.cluster.shards import Columns
+from surefoot.cluster.shards import Columns, predict_rows
 from surefoot.cluster.worker import WorkerRequest, combine, train_worker
 from surefoot.learn.models import load_model
 from surefoot.learn.objectives.base import Local
@@ -187,6 +187,35 @@ def test_ranking_and_evaluating_where_the_rows_are(client, frame, spread_out) ->
     expected = Validation.of(settings(), shard.data, shard.baselines).scores("ranker", model.predict(shard.data))
     assert (found.systems, found.topics, found.measure) == (expected.systems, expected.topics, expected.measure)
     np.testing.assert_array_equal(found.values, expected.values)
+
+
+def test_a_guarded_model_ranks_where_the_rows_are(client) -> None:
+    frame = table(queries=20)
+    data, old = data_of(frame)
+    model = train(data, {"old": old}, settings(n_bags=2, guard="z", n_jobs=1)).model
+    parts = dask_frames.from_pandas(frame, npartitions=3, sort=False)
+    found = dask.predict(model, parts).compute().sort_index()
+    np.testing.assert_array_equal(found, predict_rows(model, frame))
+
+
+def test_features_labels_and_queries_apart(client, frame, spread_out) -> None:
+    chosen, held = settings("georisk", stop_on="mean"), table(queries=11, seed=3)
+    rest = dask_frames.from_pandas(held, npartitions=2, sort=False)
+    ranker = dask.DaskRiskRanker(chosen, client=client)
+    valid = (rest[FEATURES], rest["label"], rest["qid"], rest["old"])
+    ranker.fit(spread_out[FEATURES], spread_out["label"], qid=spread_out["qid"], baseline=spread_out["old"],
+               eval_set=valid)  # fmt: skip
+    one = on_one_machine(frame, chosen, held)
+    assert_same(ranker.trained_, one, frame)
+    np.testing.assert_array_equal(
+        ranker.predict(spread_out[FEATURES]).compute(), one.model.predict(frame[FEATURES].to_numpy(np.float32))
+    )
+
+
+def test_a_folder_of_parquet_files(client, frame, spread_out, tmp_path) -> None:
+    spread_out.to_parquet(tmp_path / "log", write_index=False)
+    trained = dask.train(client, tmp_path / "log", "scores:old", settings("faro"))
+    assert_same(trained, on_one_machine(frame, settings("faro")), frame)
 
 
 def test_data_of_this_process(client, frame) -> None:

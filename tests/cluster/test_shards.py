@@ -16,9 +16,9 @@ from surefoot.cluster.shards import (
     Shard,
     evaluate_shard,
     features_of,
+    predict_rows,
     shard_of,
     split_data,
-    validate_by_row,
 )
 from surefoot.cluster.worker import WorkerRequest
 from surefoot.learn.baseline import baselines_of
@@ -110,17 +110,25 @@ def test_what_clusters_do_not_train() -> None:
         WorkerRequest(settings(engine="lightgbm"))
 
 
-def test_a_guarded_model_sees_queries_whole() -> None:
-    """It is evaluated on a shard's queries as anywhere, and does not score rows one by one."""
+@pytest.mark.parametrize("baseline", ["feature:f0", "old"])
+def test_a_guarded_model_sees_queries_whole(baseline) -> None:
+    """It is evaluated on a shard's queries as anywhere, and ranks rows in any order with their queries."""
     frame = table()
-    data, _ = data_of(frame)
-    model = train(data, "feature:f0", settings(n_bags=2, guard="z", n_jobs=1)).model
-    columns = Columns.among(list(frame.columns), features=features_of(model), baseline="feature:f0")
+    data, old = data_of(frame)
+    given = baseline if baseline != "old" else {"old": old}
+    model = train(data, given, settings(n_bags=2, guard="z", n_jobs=1)).model
+    name = baseline if baseline != "old" else "scores:old"
+    columns = Columns.among(list(frame.columns), features=features_of(model), baseline=name)
     found = evaluate_shard(columns.shard(frame), model, "new")
-    validation = Validation.of(settings(), data, baselines_of("feature:f0", data))
-    np.testing.assert_allclose(sorted(found.values[0]), sorted(validation.scores("new", model.predict(data)).values[0]))
-    with pytest.raises(SurefootError, match="must know which documents are of one query; take scores, or a model"):
-        validate_by_row(model)
+    validation = Validation.of(settings(), data, baselines_of(given, data))
+    expected = model.predict(data, baseline=given)
+    np.testing.assert_allclose(sorted(found.values[0]), sorted(validation.scores("new", expected).values[0]))
+    shuffled = frame.sample(frac=1, random_state=3)
+    rows = shuffled.sort_values("qid", kind="stable")
+    by_query = pandas.Series(predict_rows(model, rows), rows.index)
+    np.testing.assert_array_equal(predict_rows(model, shuffled), by_query[shuffled.index])
+    with pytest.raises(SurefootError, match="the table lacks the model's columns qid"):
+        predict_rows(model, frame.drop(columns="qid"))
 
 
 class Sums:

@@ -10,7 +10,7 @@ import pytest
 
 from surefoot import SurefootError
 from surefoot.cluster import spark, training
-from surefoot.cluster.shards import Columns
+from surefoot.cluster.shards import Columns, predict_rows
 from surefoot.cluster.worker import WorkerRequest
 from surefoot.learn.models import load_model
 from surefoot.learn.objectives.base import Local
@@ -29,6 +29,7 @@ from tests.cluster.cluster_cases import (
     safe,
     settings,
     table,
+    trees_of,
 )
 
 sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed: surefoot[cluster]")
@@ -95,7 +96,7 @@ def test_the_recipe_is_that_of_one_machine(session) -> None:
 
 @pytest.mark.parametrize("objective", ["faro", "georisk"])
 def test_tasks_that_look_at_their_own_queries_only_train_another_model(rows, frame, objective, monkeypatch) -> None:
-    monkeypatch.setattr(training, "WorkerRequest", lambda *given: WorkerRequest(*given, comm=Local()))
+    monkeypatch.setattr(training, "WorkerRequest", lambda *given, **more: WorkerRequest(*given, **more, comm=Local()))
     trained = spark.train(rows, "scores:old", settings(objective), workers=2)
     assert furthest(trained, on_one_machine(frame, settings(objective)), frame) > 100 * BOUND
 
@@ -125,6 +126,30 @@ def test_ranking_and_evaluating_where_the_rows_are(session, rows, frame) -> None
     expected = Validation.of(settings(), shard.data, shard.baselines).scores("ranker", model.predict(shard.data))
     assert (found.systems, found.topics, found.measure) == (expected.systems, expected.topics, expected.measure)
     np.testing.assert_array_equal(found.values, expected.values)
+
+
+def test_an_estimator_with_a_column_of_vectors(rows, frame) -> None:
+    from pyspark.ml import Pipeline
+    from pyspark.ml.feature import VectorAssembler
+
+    from surefoot.cluster.spark_ml import RiskRankerEstimator
+
+    chosen = settings("georisk")
+    ranker = RiskRankerEstimator(chosen, workers=2, baseline="scores:old", predictionCol="rank")
+    fitted = Pipeline(stages=[VectorAssembler(inputCols=FEATURES, outputCol="features"), ranker]).fit(rows)
+    one = on_one_machine(frame, chosen)
+    assert trees_of(fitted.stages[-1]) == trees_of(one)
+    ranked = fitted.transform(rows).select("rank", *FEATURES).toArrow()
+    features = np.column_stack([ranked[name].to_numpy() for name in FEATURES]).astype(np.float32)
+    np.testing.assert_array_equal(ranked["rank"].to_numpy(), one.model.by_index().predict(features))
+
+
+def test_a_guarded_model_ranks_where_the_rows_are(session) -> None:
+    frame = table(queries=20).assign(row=np.arange(240))
+    data, old = data_of(frame)
+    model = train(data, {"old": old}, settings(n_bags=2, guard="z", n_jobs=1)).model
+    ranked = spark.predict(model, session.createDataFrame(frame)).toArrow().sort_by("row")
+    np.testing.assert_array_equal(ranked["score"].to_numpy(), predict_rows(model, frame))
 
 
 def test_the_example_trains_and_evaluates(rows, frame, tmp_path, capsys) -> None:

@@ -18,12 +18,11 @@ from surefoot.cluster.shards import (
     ROW,
     Columns,
     Shard,
-    features_of,
+    model_columns,
     predict_rows,
     query_ids,
     shard_of,
     split_data,
-    validate_by_row,
 )
 from surefoot.cluster.training import Found, Work
 from surefoot.cluster.worker import Member, WorkerRequest, combine, start_tracker, train_worker
@@ -40,6 +39,9 @@ CONNECT_TIMEOUT = 30
 
 LABEL = "__label"
 """A column that is added to tables: a number that Dask's shuffle sends to the row's shard."""
+
+QID, TARGET, BASELINE = "__qid", "__target", "__baseline"
+"""Columns that `DaskRiskRanker` adds to the features."""
 
 ROWS_OF_PARTITION = 1 << 40
 """A partition has fewer rows, so rows are numbered through all partitions without counting them."""
@@ -141,15 +143,18 @@ def train_data(
     return combine(results, data.source, sets[0].fingerprint)
 
 
-def predict(model: Model, frame: Any) -> Any:
-    """The score of each document, computed lazily on the worker that has its row.
+def predict(model: Model, frame: Any, query: str = "qid") -> Any:
+    """The score of each document, computed lazily by the workers.
 
     Parameters
     ----------
     model : Model
-        A model without a guard, which scores documents one by one.
+        The model. If it is guarded, each query's rows move to one worker; the scores keep the rows' index, but not
+        their order. A baseline that is not a feature is a column of its name.
     frame : dask.dataframe.DataFrame
         One row per document.
+    query : str
+        The column of query ids, which a guarded model needs.
 
     Returns
     -------
@@ -159,7 +164,9 @@ def predict(model: Model, frame: Any) -> Any:
     --------
     >>> predict(model, frame).compute()  # doctest: +SKIP
     """
-    return frame[features_of(validate_by_row(model))].map_partitions(_predict, model, meta=("score", np.float64))
+    needed = frame[model_columns(model, list(frame.columns), query)]
+    whole = needed if model.guard is None else needed.shuffle(query)
+    return whole.map_partitions(_predict, model, query, meta=("score", np.float64))
 
 
 def scores(client: Any, model: Model, frame: Any, *arguments: Any, **options: Any) -> Scores:
@@ -285,5 +292,73 @@ def _work(work: Callable[..., Any], rank: int, workers: int, tracker: Any, *shar
     return work(Member(rank, workers, get_worker().state.nthreads, tracker), lambda: shards)
 
 
-def _predict(frame: Any, model: Model) -> Any:
-    return frame.assign(score=predict_rows(model, frame))["score"]
+def _predict(frame: Any, model: Model, query: str) -> Any:
+    return frame.assign(score=predict_rows(model, frame, query))["score"]
+
+
+class DaskRiskRanker:
+    """A ranker in the manner of ``xgboost.dask.DaskXGBRanker``: features, labels and query ids are apart.
+
+    Parameters
+    ----------
+    settings : Settings, optional
+        The settings of the training; the engine is XGBoost.
+    client : distributed.Client, optional
+        The cluster; by default that of the current client.
+
+    Examples
+    --------
+    >>> ranker = DaskRiskRanker(Settings(alpha=2, engine="xgboost"), client=client)  # doctest: +SKIP
+    >>> ranker.fit(X, y, qid=qid, baseline="feature:bm25").predict(X).compute()  # doctest: +SKIP
+    """
+
+    def __init__(self, settings: Settings | None = None, *, client: Any = None) -> None:
+        self.settings, self.client = settings, client
+
+    def fit(self, X: Any, y: Any, *, qid: Any, baseline: Any = None, eval_set: Any = None, **options: Any) -> Any:
+        """Learn from documents (rows) with labels.
+
+        Parameters
+        ----------
+        X : dask.dataframe.DataFrame
+            The features.
+        y, qid : dask.dataframe.Series
+            The label and the query of each row, in the partitions of X.
+        baseline : str or dask.dataframe.Series, optional
+            ``feature:NAME``, or the baseline's score of each row.
+        eval_set : tuple, optional
+            The features, labels and query ids of validation queries; with scores as baseline also those.
+        **options
+            Other parameters of `surefoot.cluster.training.train`, such as ``checkpoint``.
+
+        Returns
+        -------
+        DaskRiskRanker
+            Itself; ``trained_`` and ``model_`` have the result.
+        """
+        named = baseline is None or isinstance(baseline, str)
+        columns = (QID, TARGET) if named else (QID, TARGET, BASELINE)
+        tables = [_joined(X, (qid, y) if named else (qid, y, baseline), columns)]
+        if eval_set is not None:
+            held_out, labels, *rest = eval_set
+            tables.append(_joined(held_out, (rest[0], labels, *rest[1:]), columns))
+        self.trained_ = training.train(
+            DaskCluster(self.client or optional("distributed").get_client()),
+            tables[0],
+            baseline if named else f"scores:{BASELINE}",
+            self.settings,
+            valid=tables[1] if eval_set is not None else None,
+            query=QID,
+            label=TARGET,
+            **options,
+        )
+        self.model_ = self.trained_.model
+        return self
+
+    def predict(self, X: Any, *, qid: Any = None) -> Any:
+        """The score of each row; a guarded model needs the query of each row."""
+        return predict(self.model_, X if qid is None else _joined(X, (qid,), (QID,)), QID)
+
+
+def _joined(X: Any, values: Sequence[Any], names: Sequence[str]) -> Any:
+    return X.assign(**dict(zip(names, values, strict=True)))

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.lambdas.metrics import is_empty
 from surefoot.learn.baseline import BELOW_ALL, COLUMNS, Baselines
-from surefoot.learn.data import KEY_BITS, ROLES, RankingData, query_keys
-from surefoot.learn.models import NEEDS_QUERIES, Model
+from surefoot.learn.data import KEY_BITS, ROLES, RankingData, queries_of, query_keys
+from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
 from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray, Scores
@@ -209,19 +209,31 @@ def features_of(model: Model) -> list[str]:
     return list(data["feature_names"] or [str(first + index) for index in range(data["features"])])
 
 
-def validate_by_row(model: Model) -> Model:
-    """The model, if it scores each document independently."""
-    if model.guard is not None:
-        raise SurefootError(f"{NEEDS_QUERIES}; take scores, or a model without a guard")
-    return model
-
-
-def predict_rows(model: Model, frame: Any) -> FloatArray:
-    """The score of each row of a pandas frame; see `validate_by_row`."""
-    missing = [name for name in features_of(model) if name not in frame.columns]
+def model_columns(model: Model, names: Sequence[str], query: str, vector: str | None = None) -> list[str]:
+    """The columns, among these, that a prediction needs; a guarded model must see whole queries."""
+    wanted = features_of(model) if vector is None else [vector]
+    kept = model.card.get("guard", {})
+    baseline = [kept["baseline"]] if model.guard is not None and kept["form"] is None else []
+    needed = list(dict.fromkeys([*wanted, *([] if model.guard is None else [query]), *baseline]))
+    missing = [name for name in needed if name not in names]
     if missing:
-        raise SurefootError(f"the table lacks the model's features {listed(missing)}; name its columns like them")
-    return model.predict(frame[features_of(model)].to_numpy(dtype=np.float32, na_value=np.nan))
+        raise SurefootError(f"the table lacks the model's columns {listed(missing)}; name its columns like them")
+    return needed
+
+
+def predict_rows(model: Model, frame: Any, query: str = "qid", vector: str | None = None) -> FloatArray:
+    """The score of each row of a pandas frame, which has whole queries if the model is guarded."""
+    model_columns(model, list(frame.columns), query, vector)
+    features = Columns(query, "", tuple(features_of(model)), (), vector).matrix(frame)
+    if model.guard is None or not len(frame):
+        return model.predict(features)
+    codes = queries_of(query_ids(frame[query]))[1]
+    order = np.argsort(codes, kind="stable")
+    kept = model.card["guard"]
+    baseline = None if kept["form"] else _numbers(frame, [kept["baseline"]], np.float64, "data")[order, 0]
+    scores = np.empty(order.size)
+    scores[order] = model.predict(features[order], codes[order], baseline)
+    return scores
 
 
 def evaluate_shard(shard: Shard, model: Model, name: str) -> Scores | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.cluster import training
-from surefoot.cluster.shards import ROW, Columns, Shard, predict_rows, validate_by_row
+from surefoot.cluster.shards import ROW, Columns, Shard, model_columns, predict_rows
 from surefoot.cluster.training import Found, Work
 from surefoot.cluster.worker import Member, attempt, start_tracker, without_mistakes
 from surefoot.errors import SurefootError
@@ -51,17 +51,22 @@ def train(frame: Any, *arguments: Any, workers: int, **options: Any) -> Trained:
     return training.train(SparkCluster(workers), frame, *arguments, **options)
 
 
-def predict(model: Model, frame: Any, name: str = "score") -> Any:
+def predict(model: Model, frame: Any, name: str = "score", query: str = "qid", *, vector: str | None = None) -> Any:
     """The frame with one more column, the score of each document.
 
     Parameters
     ----------
     model : Model
-        A model without a guard, which scores documents one by one.
+        The model. If it is guarded, each query's rows move to one task. A baseline that is not a feature is a column
+        of its name.
     frame : pyspark.sql.DataFrame
         One row per document.
     name : str
         The name of the new column.
+    query : str
+        The column of query ids, which a guarded model needs.
+    vector : str, optional
+        The column of arrays with all features, if they have no columns of their own.
 
     Returns
     -------
@@ -73,15 +78,17 @@ def predict(model: Model, frame: Any, name: str = "score") -> Any:
     """
     from pyspark.sql.types import DoubleType, StructField, StructType
 
-    validate_by_row(model)
+    model_columns(model, frame.columns, query, vector)
+    schema = StructType([*frame.schema.fields, StructField(name, DoubleType())])
 
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
+    def scored(table: Any) -> Any:
         import pyarrow  # type: ignore[import-untyped]
 
-        for batch in batches:
-            yield batch.append_column(name, pyarrow.array(predict_rows(model, batch.to_pandas())))
+        return table.append_column(name, pyarrow.array(predict_rows(model, table.to_pandas(), query, vector)))
 
-    return frame.mapInArrow(work, StructType([*frame.schema.fields, StructField(name, DoubleType())]))
+    if model.guard is not None:
+        return frame.groupBy(query).applyInArrow(scored, schema)
+    return frame.mapInArrow(lambda batches: map(scored, batches), schema)
 
 
 def scores(model: Model, frame: Any, *arguments: Any, workers: int, **options: Any) -> Scores:

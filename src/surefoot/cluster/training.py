@@ -95,13 +95,24 @@ def train(
     """
     tables = [_table(cluster, one) for one in (frame, valid) if one is not None]
     columns = Columns.among(cluster.columns(tables[0]), query, label, features, baseline)
-    request = WorkerRequest(
-        settings or Settings(engine="xgboost"),
-        None if init_model is None else init_model.text,
-        callbacks,
-        checkpoint,
-        checkpoint_every,
-    )
+    return train_columns(
+        cluster, tables, columns, settings,
+        init_model=init_model, callbacks=callbacks, checkpoint=checkpoint, checkpoint_every=checkpoint_every,
+    )  # fmt: skip
+
+
+def train_columns(
+    cluster: Cluster,
+    tables: Sequence[Any],
+    columns: Columns,
+    settings: Settings | None,
+    *,
+    init_model: Model | None = None,
+    **options: Any,
+) -> Trained:
+    """Train on these columns of the training queries, and of the validation queries if there is a second table."""
+    text = None if init_model is None else init_model.text
+    request = WorkerRequest(settings or Settings(engine="xgboost"), text, **options)
     return combine(cluster.run(partial(train_worker, request), tables, columns, together=True), cluster.source)
 
 

@@ -1,0 +1,189 @@
+"""Training, ranking and evaluating on a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from surefoot._lazy import LazyModule, optional
+from surefoot.cluster import training
+from surefoot.cluster.shards import ROW, Columns, model_columns, predict_rows, query_ids, shard_of
+from surefoot.cluster.training import Found, Work
+from surefoot.cluster.worker import Member, attempt, start_tracker, without_mistakes
+from surefoot.errors import SurefootError
+from surefoot.learn.data import query_keys
+from surefoot.learn.models import Model
+from surefoot.learn.training import Trained
+from surefoot.scores import Scores
+
+ray: Any = LazyModule("ray")
+
+START_TIMEOUT = 60
+"""Seconds that a cluster has to find a processor for each worker."""
+
+ROWS_OF_BLOCK = 1 << 40
+"""A block has fewer rows, so rows are numbered through all blocks without counting them."""
+
+
+def train(dataset: Any, *arguments: Any, workers: int, **options: Any) -> Trained:
+    """Train a ranker on some workers of a Ray cluster.
+
+    Parameters
+    ----------
+    dataset : ray.data.Dataset, or path
+        One row per document.
+    workers : int
+        The number of workers, which run at the same time.
+    *arguments, **options
+        As in `surefoot.cluster.training.train`, from ``baseline`` on.
+
+    Returns
+    -------
+    Trained
+
+    Examples
+    --------
+    >>> dataset = ray.data.read_parquet("log")  # doctest: +SKIP
+    >>> trained = train(dataset, "feature:bm25", Settings(alpha=2, engine="xgboost"), workers=16)  # doctest: +SKIP
+    """
+    return training.train(RayCluster(workers), dataset, *arguments, **options)
+
+
+def predict(model: Model, dataset: Any, name: str = "score", query: str = "qid") -> Any:
+    """The dataset with one more column, the score of each document.
+
+    Parameters
+    ----------
+    model : Model
+        The model. If it is guarded, each query's rows move to one task. A baseline that is not a feature is a column
+        of its name.
+    dataset : ray.data.Dataset
+        One row per document.
+    name : str
+        The name of the new column.
+    query : str
+        The column of query ids, which a guarded model needs.
+
+    Returns
+    -------
+    ray.data.Dataset
+
+    Examples
+    --------
+    >>> predict(model, dataset).write_parquet("ranked")  # doctest: +SKIP
+    """
+    model_columns(model, dataset.columns(), query)
+
+    def scored(frame: Any) -> Any:
+        return frame.assign(**{name: predict_rows(model, frame, query)})
+
+    if model.guard is not None:
+        return dataset.groupby(query).map_groups(scored, batch_format="pandas")
+    return dataset.map_batches(scored, batch_format="pandas")
+
+
+def scores(model: Model, dataset: Any, *arguments: Any, workers: int, **options: Any) -> Scores:
+    """The model beside its baselines, query by query.
+
+    Parameters
+    ----------
+    workers : int
+        The number of workers.
+    model, dataset, *arguments, **options
+        As in `surefoot.cluster.training.scores`.
+
+    Returns
+    -------
+    Scores
+
+    Examples
+    --------
+    >>> surefoot.evaluate(scores(model, dataset, "feature:bm25", workers=16), "feature:bm25")  # doctest: +SKIP
+    """
+    return training.scores(RayCluster(workers), model, dataset, *arguments, **options)
+
+
+@dataclass(frozen=True)
+class RayCluster:
+    """Some workers of the cluster that Ray is connected to; see `surefoot.cluster.training.Cluster`."""
+
+    workers: int
+    source = "a Ray dataset"
+
+    def read(self, path: str) -> Any:
+        return optional("ray.data").read_parquet(path)
+
+    def columns(self, table: Any) -> list[str]:
+        return list(table.columns())
+
+    def run(self, work: Work[Found], tables: Sequence[Any], columns: Columns, together: bool) -> list[Found]:
+        placed = zip(*(_pieces(table, columns, self.workers) for table in tables), strict=True)
+        group = ray.util.placement_group([{"CPU": 1}] * self.workers, strategy="SPREAD")
+        try:
+            if not group.wait(START_TIMEOUT):
+                raise SurefootError(f"the Ray cluster has no free processor for each of {self.workers} workers")
+            tracker = start_tracker(self.workers, ray.util.get_node_ip_address()) if together else {}
+            strategy = ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy(group)
+            task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy=strategy)(_work)
+            return _gather([
+                task.remote(work, Member(rank, self.workers, 1, tracker), columns, pieces)
+                for rank, pieces in enumerate(placed)
+            ])  # fmt: skip
+        finally:
+            ray.util.remove_placement_group(group)
+
+
+def _pieces(table: Any, columns: Columns, n_shards: int) -> list[list[Any]]:
+    """References to the rows of each shard: one for each block of the dataset, which one task splits."""
+    table.context.execution_options.preserve_order = True
+    split = ray.remote(num_cpus=1, num_returns=n_shards)(_split)
+    blocks = table.select_columns(columns.needed).to_pandas_refs()
+    found = [split.remote(block, number, columns.query, n_shards) for number, block in enumerate(blocks)]
+    by_block = [one if n_shards > 1 else [one] for one in found]
+    return [[pieces[shard] for pieces in by_block] for shard in range(n_shards)]
+
+
+def _split(frame: Any, number: int, query: str, n_shards: int) -> Any:
+    from pandas import factorize  # type: ignore[import-untyped]
+
+    try:
+        codes, ids = factorize(query_ids(frame[query]))
+    except SurefootError as error:
+        return [error] * n_shards if n_shards > 1 else error
+    numbered = frame.assign(**{ROW: number * ROWS_OF_BLOCK + np.arange(len(frame))})
+    shards = shard_of(query_keys(ids), n_shards)[codes]
+    pieces = [numbered[shards == shard] for shard in range(n_shards)]
+    return pieces if n_shards > 1 else pieces[0]
+
+
+def _work(work: Callable[..., Any], member: Member, columns: Columns, pieces: Sequence[Sequence[Any]]) -> Any:
+    def load() -> list[Any]:
+        return [_shard(columns, ray.get(list(own))) for own in pieces]
+
+    return attempt(partial(work, member, load))
+
+
+def _shard(columns: Columns, pieces: Sequence[Any]) -> Any:
+    import pandas
+
+    without_mistakes(pieces)
+    return columns.shard(pandas.concat(pieces))
+
+
+def _gather(futures: Sequence[Any]) -> list[Any]:
+    """The results of all workers; if one is lost, the others, which would wait for it forever, are stopped."""
+    pending = list(futures)
+    try:
+        while pending:
+            done, pending = ray.wait(pending)
+            ray.get(done)
+    except ray.exceptions.RayError as error:
+        for future in futures:
+            ray.cancel(future, force=True)
+        reason = str(error).strip().splitlines()[-1]
+        raise SurefootError(f"the cluster failed on a worker ({reason}); there is no model: train again") from error
+    return list(without_mistakes(ray.get(list(futures))))
