@@ -29,8 +29,10 @@ EXTRAS = {
 """The optional packages of each extra, by the names they are imported under."""
 OTHERS = {
     "ir_datasets": "ir-datasets",
+    "fsspec": "fsspec",
     "onnxmltools": "onnxmltools",
     "pandas": "pandas",
+    "ray": "'ray[data]'",
     "sentence_transformers": "sentence-transformers",
     "treelite": "treelite",
 }

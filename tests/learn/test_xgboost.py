@@ -76,7 +76,7 @@ def test_callbacks_of_xgboost_are_called():
         ({"booster": "dart"}, "only booster=gbtree can be interrupted"),
         ({"tree_method": "approx"}, "only tree_method=hist can be interrupted"),
         ({"max_leaves": "many"}, "^xgboost: Invalid Parameter format for max_leaves"),
-        ({"subsample": 3}, "^xgboost: value 3 for Parameter subsample exceed bound"),
+        ({"subsample": 3}, "^subsample must be above 0 and at most 1; got 3"),
     ],
 )
 def test_bad_parameters_are_told_in_one_line(params, message):

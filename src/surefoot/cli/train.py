@@ -157,20 +157,23 @@ def _train(arguments: argparse.Namespace, settings: Settings) -> Trained:
 
 
 def _train_on_cluster(arguments: argparse.Namespace, settings: Settings) -> Trained:
-    """Send the rows to the workers; `surefoot.cluster.dask` trains on tables that lie with the workers."""
-    from surefoot.cluster.dask import connect, train_data
+    """Train on Parquet folders that the workers read, or send them the rows of LETOR files."""
+    from surefoot.cluster.dask import connect, train, train_data
     from surefoot.io.atomic import remove
     from surefoot.learn.letor import read_letor
     from surefoot.learn.training import CHECKPOINT
 
     checkpoint = Path(arguments.output) / CHECKPOINT if arguments.resume else None
-    data = read_letor(arguments.train)
-    valid = read_letor(arguments.valid) if arguments.valid else None
     with connect(arguments.cluster) as client:
-        trained = train_data(
-            client, data, arguments.baseline, settings, valid=valid, valid_baseline=arguments.valid_baseline,
-            missing=arguments.missing, checkpoint=checkpoint,
-        )  # fmt: skip
+        if "://" in arguments.train[0] or Path(arguments.train[0]).is_dir():
+            (table,), (valid,) = arguments.train, arguments.valid or [None]
+            trained = train(client, table, arguments.baseline, settings, valid=valid, checkpoint=checkpoint)
+        else:
+            trained = train_data(
+                client, read_letor(arguments.train), arguments.baseline, settings,
+                valid=read_letor(arguments.valid) if arguments.valid else None,
+                valid_baseline=arguments.valid_baseline, missing=arguments.missing, checkpoint=checkpoint,
+            )  # fmt: skip
     trained.model.save(arguments.output)
     if checkpoint is not None:
         remove(checkpoint)

@@ -1,4 +1,4 @@
-"""Training, ranking and evaluating on Dask and Spark: modules `dask` and `spark` with the same functions each."""
+"""Training, ranking and evaluating on clusters: modules `dask`, `spark` and `ray` with the same functions each."""
 
 from surefoot._lazy import attach
 

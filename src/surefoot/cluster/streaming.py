@@ -1,15 +1,16 @@
-"""Evaluation of Parquet files on Dask and Spark: one task for each file, and statistics that add up."""
+"""Evaluation of Parquet files on Dask, Spark and Ray: one task for each file, and statistics that add up."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
+from surefoot._lazy import optional
 from surefoot.analysis.streaming.evaluation import Fold
-from surefoot.errors import SurefootError
+from surefoot.cluster.worker import attempt, without_mistakes
 
 
 def fold_on_dask(client: Any) -> Fold:
@@ -40,26 +41,28 @@ def fold_on_spark(session: Any) -> Fold:
         def work(batches: Iterator[Any]) -> Iterator[Any]:
             for batch in batches:
                 for index, path in zip(*batch.to_pydict().values(), strict=True):
-                    yield batch.from_pydict({"index": [index], "found": [pickle.dumps(_attempt(statistic, path))]})
+                    found = pickle.dumps(attempt(partial(statistic, path)))
+                    yield batch.from_pydict({"index": [index], "found": [found]})
 
         files = session.createDataFrame(list(enumerate(paths)), "index long, path string")
         parted = files.repartitionByRange(len(paths), "index")
         rows = parted.mapInArrow(work, "index long, found binary").collect()
-        return reduce(add, map(_unpickle, sorted(rows)))
+        return reduce(add, without_mistakes([pickle.loads(row["found"]) for row in sorted(rows)]))
 
     return fold
 
 
-def _attempt(statistic: Callable[[str], Any], path: str) -> Any:
-    """The statistic, or the user's error as a value; raised on a worker it would arrive in a Java traceback."""
-    try:
-        return statistic(path)
-    except SurefootError as error:
-        return error
+def fold_on_ray() -> Fold:
+    """Make `surefoot.analysis.streaming.evaluate_parquet` run on the cluster that Ray is connected to.
 
+    All workers must see the files under the same paths, and have Surefoot installed::
 
-def _unpickle(row: Any) -> Any:
-    found = pickle.loads(row["found"])
-    if isinstance(found, SurefootError):
-        raise found
-    return found
+        evaluate_parquet("/shared/scores", "old", [1, 5], fold=fold_on_ray())
+    """
+
+    def fold(paths: Sequence[str], statistic: Callable[[str], Any]) -> Any:
+        ray: Any = optional("ray")
+        task = ray.remote(lambda path: attempt(partial(statistic, path)))
+        return reduce(add, without_mistakes(ray.get([task.remote(path) for path in paths])))
+
+    return fold

@@ -56,8 +56,9 @@ def evaluate_parquet(
     Parameters
     ----------
     paths
-        Files, folders or patterns. Each file holds some of the topics, wide (one row for each topic, one column for
-        each system) or long (one row for each score, the rows of a topic together). A topic in two places is an error.
+        Files, folders or patterns, or their addresses (s3://bucket/scores). Each file holds some of the topics, wide
+        (one row for each topic, one column for each system) or long (one row for each score, the rows of a topic
+        together). A topic in two places is an error.
     baseline
         A system, or MEAN, MEDIAN or MAX of each topic.
     alpha

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._lazy import LazyModule
+from surefoot._lazy import LazyModule, optional
 from surefoot._process import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
@@ -107,9 +107,10 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> tuple[str, ...]:
 
 
 def _files_of(path: str) -> list[str]:
-    if Path(path).is_dir():
-        inside = (file for file in Path(path).rglob("*.parquet") if not file.name.startswith((".", "_")))
-        found = sorted(str(file) for file in inside)
+    if "://" in path:
+        found, problem = _files_at(path), "has no Parquet file (*.parquet)"
+    elif Path(path).is_dir():
+        found = sorted(str(file) for file in Path(path).rglob("*.parquet") if is_visible(file.name))
         problem = "is a folder without a Parquet file (*.parquet)"
     else:
         found = files_matching(path)
@@ -117,6 +118,22 @@ def _files_of(path: str) -> list[str]:
     if not found:
         raise InputError(path, problem)
     return found
+
+
+def _files_at(address: str) -> list[str]:
+    """The Parquet files at an address, as s3://bucket/scores, of a folder, a pattern or a file."""
+    try:
+        system, path = optional("fsspec.core").url_to_fs(address)
+        files = system.find(path) if system.isdir(path) else system.glob(path)
+    except (ImportError, OSError, ValueError) as error:
+        raise InputError(address, f"can't be read: {str(error).splitlines()[0]}") from None
+    inside = (file for file in files if file.endswith(".parquet") and is_visible(file.rpartition("/")[2]))
+    return sorted(system.unstrip_protocol(file) for file in inside)
+
+
+def is_visible(name: str) -> bool:
+    """Whether a file holds data; Spark and others write logs beside them."""
+    return not name.startswith((".", "_"))
 
 
 @dataclass(frozen=True)
@@ -223,22 +240,11 @@ class Dataset:
         batches = self._wide(file) if isinstance(file.layout, Wide) else self._long(file, file.layout)
         return (_validate(batch, self.systems) for batch in batches)
 
-    def matrices(self, path: str) -> Iterator[FloatArray]:
-        """The scores of a file whose batches were read before, without the topics where these are not needed."""
-        file = ParquetFile(path)
-        if not isinstance(file.layout, Wide):
-            return (batch.values for batch in self.batches(path))
-        present = self._present(file)
-        return (self._values(frame, present) for frame in file.frames(present or [file.topic]))
-
     def _wide(self, file: ParquetFile) -> Iterator[Batch]:
-        present = self._present(file)
+        present = [system for system in self.systems if system in file.schema]
         _refuse_text(file, present)
         for frame in file.frames([file.topic, *present]):
             yield Batch(file.path, frame[file.topic], self._values(frame, present))
-
-    def _present(self, file: ParquetFile) -> list[str]:
-        return [system for system in self.systems if system in file.schema]
 
     def _values(self, frame: polars.DataFrame, present: Sequence[str]) -> FloatArray:
         """The scores of a wide table, NaN for systems that it lacks."""

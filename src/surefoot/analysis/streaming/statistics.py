@@ -111,7 +111,7 @@ def first_pass(dataset: Dataset, baseline: str | None, path: str) -> FirstPass:
 
 def second_pass(dataset: Dataset, shares: FloatArray, path: str) -> Expectation:
     """The sums of z over the topics of a file, given each system's share of all scores."""
-    parts = (Expectation.of(_complete(dataset, matrix), shares=shares) for matrix in dataset.matrices(path))
+    parts = (Expectation.of(_complete(dataset, batch.values), shares=shares) for batch in dataset.batches(path))
     return reduce(add, parts, Expectation.of(_nothing(dataset).values, shares=shares))
 
 
