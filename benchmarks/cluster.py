@@ -1,12 +1,14 @@
 """Training on a Dask cluster of this machine's processes, beside one process: what the cluster itself costs.
 
 More processes than cores can't be faster here. What shows is what joining, moving rows and adding up histograms take,
-how many bytes that moves, and how much memory a row takes; docs/studies/cluster.md reckons with these.
+how many bytes that moves, and how much memory a row takes; docs/studies/cluster.md reckons with these. The last table
+is the memory of the driver, where the scheduler runs too, by the number of queries.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -34,6 +36,8 @@ from surefoot.learn.training import train
 FEATURES, DOCUMENTS, LEAVES = 136, 100, 63
 FEW, MANY, ROUNDS = 3, 13, 3
 WORKERS = (1, 2, 4)
+DRIVER_QUERIES = (100_000, 1_000_000, 10_000_000)
+OF_PARTITION = 250_000
 QUERIES = tuple(int(word) for word in os.environ.get("SUREFOOT_BENCH_QUERIES", "100,400").split(","))
 
 
@@ -58,6 +62,7 @@ def main() -> None:
             print(f"{data.labels.size:9,} {workers:8} {begin:11.2f} {tree:9.3f} {tree / alone[1]:13.2f} ×"
                   f" {sent:27.1f} {reckoned:10.1f}")  # fmt: skip
     memory()
+    driver_memory()
 
 
 def here(data: RankingData, trees: int) -> None:
@@ -141,6 +146,50 @@ def memory() -> None:
     values = 2000 * DOCUMENTS * FEATURES
     print(f"\npeak memory of one process: {(found[2010] - found[10]) / values:.1f} bytes a value of a feature")
 
+
+def driver_memory() -> None:
+    """Peak memory of the driver and of a worker, each training in processes of its own, by the number of queries."""
+    print("\n   queries       rows  driver MB  worker MB  tasks")
+    for queries in DRIVER_QUERIES:
+        answer = subprocess.run(
+            [sys.executable, "-c", DRIVER.format(queries=queries)], capture_output=True, text=True, check=True
+        )
+        print(answer.stdout.strip().splitlines()[-1])
+
+
+def few_rows(partition: int, queries: int) -> Any:
+    """Some of the queries, with two documents each; made on the workers."""
+    import pandas
+
+    rng = np.random.default_rng(partition)
+    ids = np.repeat(np.arange(partition * OF_PARTITION, min(queries, (partition + 1) * OF_PARTITION)), 2)
+    values = rng.integers(0, 100, (ids.size, 2)).astype(np.float32)
+    return pandas.DataFrame({"qid": ids, "label": rng.integers(0, 3, ids.size), "x": values[:, 0], "y": values[:, 1]})
+
+
+def peak() -> float:
+    """The peak memory of this process in MB."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(found[1]) / 1024 if found else 0.0
+
+
+DRIVER = """
+from functools import partial
+import dask.dataframe
+from distributed import Client, LocalCluster
+from benchmarks.cluster import OF_PARTITION, few_rows, peak
+from surefoot.cluster import dask as on_dask
+from surefoot.cluster.shards import Columns
+from surefoot.learn.settings import Settings
+parts = range(-(-{queries} // OF_PARTITION))
+table = dask.dataframe.from_map(partial(few_rows, queries={queries}), parts)
+with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    tasks = len(on_dask.shuffled(table, Columns.among(list(table.columns)), 2).optimize().__dask_graph__())
+    trained = on_dask.train(client, table, "feature:x", Settings(engine="xgboost", n_estimators=2, num_leaves=4))
+    assert trained.model.card["data"]["queries"] == {queries}
+    worker = max(client.run(peak).values())
+print(f"{{ {queries}:10,}} {{2 * {queries}:10,}} {{peak():10.0f}} {{worker:10.0f}} {{tasks:6}}")
+"""
 
 ALONE = """
 import re
