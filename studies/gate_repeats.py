@@ -20,11 +20,12 @@ from studies.kept import kept
 from studies.version_pairs import seed_of
 from surefoot import Rules, Scores, gate, read_scores, risk
 from surefoot._typing import FloatArray
+from surefoot.release_gate.checker import NET_SHARE
 from surefoot.release_gate.evidence import sign_test
 from surefoot.release_gate.finding import SLACK
-from surefoot.release_gate.seen import LOSSES_SHARE, NET_SHARE, SHARE
-from surefoot.release_gate.splits import split_trials
+from surefoot.release_gate.seen import LOSSES_SHARE, SHARE
 from surefoot.results import Column, Result, signature
+from surefoot.stats.repeats import split_trials
 
 GATES, BREAKS, CHECKS, DEALS = 2000, 500, 20, 299
 ITEMS, TRIALS = (50, 100, 200, 500), (1, 2, 3, 5)

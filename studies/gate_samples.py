@@ -15,8 +15,8 @@ from studies.kept import Arrays, kept
 from studies.version_pairs import BETTER, HEAVY, WORSE, exchanged, planted, seed_of, sets, truth
 from surefoot import Rules, Scores, gate
 from surefoot._typing import BoolArray, FloatArray
-from surefoot.release_gate.finding import SLACK, VERDICTS, Finding, ScoredPair, worst_of
-from surefoot.release_gate.strict import IntervalOf, Levels, StrictChecker, decide
+from surefoot.release_gate.finding import SLACK, VERDICTS, ScoredPair, worst_of
+from surefoot.release_gate.strict import StrictChecker
 from surefoot.release_gate.verdict import GateResult
 from surefoot.risk.distributions import student_p
 
@@ -114,23 +114,13 @@ def gate_of(drawn: FloatArray, rules: Rules | None = None) -> GateResult:
     return gate(scores, "old", candidate="new", rules=rules or Rules(largest_change=2.0))
 
 
-class _VerdictsOnly(StrictChecker):
-    """Strict evidence without the search for the number of queries that would decide, which takes most of the time."""
-
-    def _finding(
-        self, rule: str, losses: FloatArray, interval_of: IntervalOf, limit: float, head: str, unit: str = "change"
-    ) -> Finding:
-        interval = interval_of(losses, Levels.of(self.rules.level, self.tests, self.question))
-        return Finding(rule, "", "", decide(interval, limit), head)
-
-
 def strict_verdict(drawn: FloatArray) -> int:
     """The place of the verdict with strict evidence."""
     base, own = drawn
     pair = ScoredPair("new", "old", "", tuple(map(str, range(base.size))), own, base)
     rules = Rules(evidence="strict", largest_change=max(1.0, float(np.abs(own - base).max())))
-    checker = _VerdictsOnly(pair, rules)
-    findings = _VerdictsOnly(pair, rules, tests=checker.own_tests).findings()
+    tests = len(rules.sample_rules(has_segments=False))
+    findings = StrictChecker(pair, rules, company=tests, advises=False).findings()
     return VERDICTS.index(worst_of(finding.verdict for finding in findings))
 
 

@@ -19,8 +19,9 @@ from studies.kept import kept_table
 from studies.version_pairs import DEVELOPMENT, HELD_BACK, planted, seed_of, sets
 from surefoot import Rules, Scores, SequentialGate
 from surefoot._typing import BoolArray, FloatArray
+from surefoot.release_gate.checker import NET_SHARE
 from surefoot.release_gate.finding import SLACK, VERDICTS, ScoredPair
-from surefoot.release_gate.seen import NET_SHARE, SeenChecker
+from surefoot.release_gate.seen import SeenChecker
 from surefoot.release_gate.sequential import PARTS, SHARE_GAP
 from surefoot.release_gate.strict import Levels, StrictChecker, mean_interval
 from surefoot.results import Result, signature
@@ -83,7 +84,13 @@ def by_losses(loss: FloatArray) -> FloatArray:
 
 
 def decided(loss: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The first verdict of each stream, and after how many items."""
+    """The first verdict of each stream, and after how many items; some streams at a time, which fit in a cache."""
+    found = [_decided(loss[start : start + 15]) for start in range(0, len(loss), 15)]
+    verdict, when = (np.concatenate(own) for own in zip(*found, strict=True))
+    return verdict, when
+
+
+def _decided(loss: FloatArray) -> tuple[FloatArray, FloatArray]:
     (mean_pass, mean_fail), (tail_pass, tail_fail), fails = by_mean(loss), by_tail(loss), by_losses(loss)
     mean_fail = np.where(mean_pass < mean_fail, NEVER, mean_fail)
     tail_fail = np.where(tail_pass < tail_fail, NEVER, tail_fail)
@@ -237,7 +244,7 @@ def planned(loss: FloatArray) -> tuple[int, int]:
     margin for chance), and at least the fewest queries that pass anything.
     """
     pair = ScoredPair("new", "old", "", tuple(map(str, range(loss.size))), -loss, np.zeros(loss.size))
-    _, seen = SeenChecker(pair, Rules(), seed=0).resolution()
+    seen = SeenChecker(pair, Rules()).resolution().needed or ITEMS
     centred = np.clip(loss - loss.mean(), -1.0, 1.0)
     low, high = STRICT_FEWEST, 20_000
     while high - low > 0.02 * high:
@@ -251,7 +258,7 @@ def planned(loss: FloatArray) -> tuple[int, int]:
 def _strict_fewest() -> int:
     zeros = np.zeros(1)
     rules = Rules(evidence="strict", mean_tolerance=TOLERANCE, max_losses=LOSSES)
-    return StrictChecker(ScoredPair("new", "old", "", ("q",), zeros, zeros), rules, tests=4).fewest_queries()
+    return StrictChecker(ScoredPair("new", "old", "", ("q",), zeros, zeros), rules, company=4).fewest_queries()
 
 
 STRICT_FEWEST = _strict_fewest()

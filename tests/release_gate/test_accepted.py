@@ -27,7 +27,7 @@ ANCHORED = Accepted(
 def test_round_trip_keeps_every_digit(accepted: Accepted, tmp_path: Path) -> None:
     write_accepted(tmp_path / "accepted.json", accepted)
     assert read_accepted(tmp_path / "accepted.json") == accepted
-    assert json.loads((tmp_path / "accepted.json").read_text("utf-8"))["format"] == "surefoot ratchet 3"
+    assert json.loads((tmp_path / "accepted.json").read_text("utf-8"))["format"] == "surefoot ratchet 4"
 
 
 def test_a_file_of_version_2_is_read_and_its_candidate_is_the_anchor(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_file_of_version_2_is_read_and_its_candidate_is_the_anchor(tmp_path: P
 
 
 def damaged(accepted: Accepted = PLAIN, **changes: object) -> str:
-    content = {"format": "surefoot ratchet 3", **asdict(accepted), "figures": accepted.summary}
+    content = {"format": "surefoot ratchet 4", **asdict(accepted), "figures": accepted.summary}
     return json.dumps({**content, **changes})
 
 
@@ -59,7 +59,7 @@ def test_the_files_below_are_refused_for_their_changes(tmp_path: Path) -> None:
     [
         "",
         "{",
-        '{"format": "surefoot ratchet 3", "system": "new", "sco',
+        '{"format": "surefoot ratchet 4", "system": "new", "sco',
         "[]",
         "{}",
         "[" * 100_000,
@@ -92,7 +92,7 @@ def test_the_files_below_are_refused_for_their_changes(tmp_path: Path) -> None:
         damaged(firsts={"nDCG@10": {"system": "a", "mean": "much"}}),
         damaged(firsts={"nDCG@10": {"system": 1, "mean": 0.5}}),
         damaged(firsts={"nDCG@10": {"mean": 0.5}}),
-        damaged(format=["surefoot ratchet 3"]),
+        damaged(format=["surefoot ratchet 4"]),
     ],
 )
 def test_a_damaged_file_is_one_clear_line(text: str, tmp_path: Path) -> None:

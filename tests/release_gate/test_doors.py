@@ -108,13 +108,14 @@ def test_the_action_gives_the_verdict_of_the_command(
 def test_the_ratchet_of_the_command_is_that_of_the_library(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Only scores are kept of what was accepted, so that no judgment of it can be doubted."""
+    """The file keeps the documents of what was accepted, so that grades can be doubted against it too."""
     words = ["--qrels", "qrels.txt", "--measure", MEASURE, "--ratchet", "accepted.json", *FLAGS, *ASSESSORS[name][0]]
     assert main(["gate", "r0.run", *words, "--accept"]) == 0
     capsys.readouterr()
     accepted = read_accepted("accepted.json")
     for own in ("r1", "r2"):
-        result = gate_accepted(score_runs([f"{own}.run"], "qrels.txt", MEASURE), accepted, candidate=own, rules=RULES)
+        scores = score_runs([f"{own}.run"], "qrels.txt", MEASURE)
+        result = gate_accepted(scores, accepted, candidate=own, rules=RULES, assessors=ASSESSORS[name][1])
         assert by_command([f"{own}.run", *words], capsys) == (result.verdict, result.exit_code, result.signature)
         accepted = read_accepted("accepted.json")
 

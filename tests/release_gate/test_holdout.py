@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import Scores, SurefootError, gate
-from surefoot.release_gate.splits import confirm, split_topics
+from surefoot.release_gate.ratchet import confirm, split_topics
 
 TOPICS = [f"q{i}" for i in range(1000)]
 OLD = np.linspace(0.2, 0.7, 1000)

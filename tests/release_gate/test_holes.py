@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot import Rules, Scores, SurefootError, gate
+from surefoot import Rules, Scores, SurefootError, gate, score_runs
 from surefoot.cli import main
 from surefoot.release_gate.config import read_options
 from surefoot.release_gate.ratchet import accept, read_accepted, write_accepted
@@ -117,3 +117,11 @@ def test_tries_are_a_count(tries: object) -> None:
     scores = Scores([[0.5] * 40, [0.6] * 40], ["old", "new"], range(40))
     with pytest.raises(SurefootError, match="tries must be a whole number"):
         gate(scores, "old", candidate="new", tries=tries)
+
+
+def test_the_same_ranking_is_recognised_for_every_measure() -> None:
+    pytest.importorskip("ir_measures")
+    run = {f"q{number}": {"d1": 2.0, "d2": 1.0} for number in range(30)}
+    scores = score_runs({"old": run, "new": run}, {topic: {"d1": 1, "d2": 0} for topic in run}, "Bpref")
+    result = gate(scores, "old", candidate="new")
+    assert (result.verdict, "ranks the same documents" in result.reason) == ("pass", True)

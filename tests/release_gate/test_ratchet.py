@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from surefoot import Scores, SurefootError
+from surefoot import GateResult, Scores, SurefootError, score_runs
 from surefoot.release_gate.accepted import Accepted, Anchor, First, read_accepted, write_accepted
 from surefoot.release_gate.gate import gate
 from surefoot.release_gate.ratchet import (
@@ -322,3 +322,82 @@ def test_a_gate_that_is_killed_leaves_the_file_and_blocks_nobody(tmp_path: Path)
         ratchet.accepted = accepted_of("old")
     assert read_accepted(path) == accepted_of("old")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_looser_options_are_named_and_can_be_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from surefoot.release_gate.config import GateOptions
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(candidate: str, pin: bool = False, accept: bool = False, **rules: object) -> GateResult:
+        options = GateOptions(Rules(**rules), candidate=candidate, ratchet="accepted.json")  # type: ignore[arg-type]
+        return options.run([SCORES], accept=accept, pin=pin).result
+
+    run("old", accept=True)
+    result = run("bad", mean_tolerance=0.3, max_tail_loss=1.0, off=["losses"])
+    assert result.verdict == "pass"
+    assert result.loosened == (
+        "mean-tolerance 0.3 (before: 0.02)",
+        "max-tail-loss 1.0 (before: 0.25)",
+        "off losses (before: none)",
+    )
+    assert result.notes[-1].startswith("looser than when old was accepted: mean-tolerance 0.3 (before: 0.02); ")
+    assert not run("bad", mean_tolerance=0.01).loosened
+    assert not run("new", pin=True, max_query_loss=0.5).loosened
+    pinned = run("bad", mean_tolerance=0.3, max_tail_loss=1.0, off=["losses"])
+    assert pinned.verdict == "fail"
+    assert pinned.notes[-1].startswith("the ratchet file pins what was before: mean-tolerance 0.3")
+    assert pinned.signature == run("bad", max_query_loss=0.5).signature
+    assert run("new", accept=True, mean_tolerance=0.3).loosened
+    kept = read_accepted("accepted.json")
+    assert (kept.system, kept.pinned, kept.rules["mean_tolerance"]) == ("new", True, None)
+    assert run("bad", pin=True, mean_tolerance=0.4, max_tail_loss=1.0, off=["losses"]).verdict == "pass"
+    with pytest.raises(SurefootError, match="--pin needs the ratchet file"):
+        GateOptions(Rules(), candidate="new", baseline=["old"]).run([SCORES], pin=True)
+
+
+RUN = {f"q{number}": {"d1": 2.0, "d2": 1.0} for number in range(30)}
+QRELS = {topic: {"d1": 1, "d2": 0} for topic in RUN}
+
+
+@pytest.mark.parametrize("measure", ["P@1", "AP"])
+def test_what_the_file_knows_of_an_accepted_run(measure: str, tmp_path: Path) -> None:
+    def scored(run: dict[str, dict[str, float]]) -> Scores:
+        return score_runs({"run": run}, QRELS, measure)
+
+    write_accepted(tmp_path / "accepted.json", accept(scored(RUN), first_result([scored(RUN)], candidate="run")))
+    accepted = read_accepted(tmp_path / "accepted.json")
+    assert accepted.documents["q3"] == ["d1"]
+    same = gate_accepted(scored(RUN), accepted, candidate="run")
+    lost = gate_accepted(scored({topic: RUN[topic] for topic in RUN if topic != "q7"}), accepted, candidate="run")
+    found = next(one for one in lost.findings if one.rule == "no-results")
+    assert (found.verdict, found.where) == ("fail", "q7")
+    if measure == "P@1":
+        assert (same.verdict, "ranks the same documents" in same.reason) == ("pass", True)
+        unjudged = gate_accepted(scored(RUN | {"q5": {"d9": 1.0}}), accepted, candidate="run")
+        assert "q5" in [topic for one in unjudged.findings for topic, _ in one.documents] or unjudged.notes
+        assert any(note.startswith("the grades of 1 unjudged document of 1 query") for note in unjudged.notes)
+
+
+def test_trials_are_kept(tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    trials = {name: (random.random((4, 60)) < 0.6).astype(float) for name in ("old", "new")}
+    scores = Scores([own.mean(axis=0) for own in trials.values()], ["old", "new"], TOPICS[:60], trials=trials)
+    write_accepted(tmp_path / "accepted.json", accept(scores, first_result([scores], candidate="old")))
+    result = gate_accepted(scores, read_accepted(tmp_path / "accepted.json"), candidate="new")
+    both = gate(scores, "old", candidate="new")
+    assert "trials=4" in result.signature
+    rules = {one.rule: (one.loss, one.verdict) for one in both.findings}
+    assert {one.rule: (one.loss, one.verdict) for one in result.findings if one.rule in rules} == rules
+
+
+def test_files_of_earlier_versions_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "accepted.json"
+    write_accepted(path, accepted_of())
+    found = json.loads(path.read_text())
+    for name in ("rules", "pinned", "depth", "documents", "trials"):
+        del found[name]
+    path.write_text(json.dumps(found | {"format": "surefoot ratchet 3"}))
+    accepted = read_accepted(path)
+    assert accepted == replace(accepted_of(), rules={})
+    assert not gate_accepted(SCORES, accepted, candidate="new", rules={"mean_tolerance": 0.5}).loosened

@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import GateResult, Scores, SurefootError, gate, score_runs
 from surefoot.cli import main
-from surefoot.release_gate.splits import split_trials
+from surefoot.stats.repeats import split_trials
 
 
 def agents(seed: int, tasks: int, trials: int, broken: float = 0.0) -> Scores:

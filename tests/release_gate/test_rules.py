@@ -57,3 +57,31 @@ def test_the_signature_has_what_differs_from_the_defaults() -> None:
 def test_rules_that_make_no_sense(options: dict[str, object], message: str) -> None:
     with pytest.raises(SurefootError, match=message):
         resolve_rules(options)
+
+
+@pytest.mark.parametrize(
+    ("options", "before", "looser"),
+    [
+        ({}, {}, []),
+        ({"mean_tolerance": 0.02}, {}, []),
+        ({"mean_tolerance": 0.01}, {"mean_tolerance": 0.05}, []),
+        ({"mean_tolerance": 0.05}, {"loss_budget": 0.04}, ["mean_tolerance", "loss_budget"]),
+        ({}, {"evidence": "strict"},
+         ["evidence", "mean_tolerance", "risk_tolerance", "max_losses", "max_large_losses"]),
+        ({}, {"max_churn": 0.5, "max_query_loss": 1.0}, ["max_churn", "max_query_loss"]),
+        ({}, {"max_losses": 0.9}, ["max_losses"]),
+        ({"undecided": "warn"}, {"undecided": "hold"}, ["undecided"]),
+        ({"decide": 0.8}, {}, ["decide"]),
+        ({"level": 0.1, "alpha": 0.0}, {"alpha": 1.0}, ["level", "alpha"]),
+        ({"protected": ["q1", "q2"]}, {"protected": ["q3"]}, ["protected"]),
+        ({"off": ["tail"]}, {"off": ["mean", "losses"]}, ["off"]),
+    ],
+)  # fmt: skip
+def test_options_that_are_looser_than_others(
+    options: dict[str, object], before: dict[str, object], looser: list[str]
+) -> None:
+    now, then = resolve_rules(options), resolve_rules(before)
+    assert now.looser_than(then) == looser
+    pinned = now.pinned_to(then)
+    assert not pinned.looser_than(then)
+    assert not pinned.looser_than(now)

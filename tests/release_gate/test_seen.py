@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from surefoot._typing import FloatArray
+from surefoot.release_gate.checker import NET_SHARE
 from surefoot.release_gate.finding import Finding, Groups, Question, ScoredPair
 from surefoot.release_gate.rules import Rules
-from surefoot.release_gate.seen import FEWEST_QUERIES, NET_SHARE, SHARE, SeenChecker
+from surefoot.release_gate.seen import FEWEST_QUERIES, SHARE, SeenChecker
 from tests.release_gate.pairs import pair_of, spread
 
 deltas = st.lists(st.floats(-0.5, 0.5, width=16), min_size=1, max_size=45)
@@ -125,18 +126,18 @@ def test_the_worst_segment_decides() -> None:
     assert "bad" in found.sentence
     assert findings(delta, {"good": groups["good"]})["segments"].verdict == "pass"
     checker = SeenChecker(pair_of(delta), Rules(), groups)
-    assert [one.parts for one in checker.statistics() if one.rule == "segments"] == [3, 3, 3]
+    assert [one.parts for one in checker.statistics("segments")] == [3, 3, 3]
 
 
 def test_company_tightens_the_levels() -> None:
-    checker = SeenChecker(pair_of([0.1] * 30), Rules(level=0.04), comparisons=4, question=Question(3))
+    checker = SeenChecker(pair_of([0.1] * 30), Rules(level=0.04), company=4, question=Question(3))
     assert checker.fail_level() == pytest.approx(0.8 * 0.04 / 4)
     assert checker.pass_level() == pytest.approx(3 * 0.04 * Question(3).part)
     assert checker.pass_level(2) == pytest.approx(2 * 0.04 * Question(3).part)
     worse = spread(-0.05, 0.15, 40)
     pair = pair_of(worse)
     assert SeenChecker(pair, Rules()).findings()[0].verdict == "fail"
-    assert SeenChecker(pair, Rules(), comparisons=20).findings()[0].verdict == "undecided"
+    assert SeenChecker(pair, Rules(), company=20).findings()[0].verdict == "undecided"
     pair = pair_of(spread(0.01, 0.1, 60))
     assert SeenChecker(pair, Rules()).findings()[0].verdict == "pass"
     assert SeenChecker(pair, Rules(), question=Question(9)).findings()[0].verdict == "undecided"
@@ -145,11 +146,12 @@ def test_company_tightens_the_levels() -> None:
 def test_draws_of_grades_spread_the_evidence() -> None:
     delta = spread(-0.05, 0.1, 100)
     checker = SeenChecker(pair_of(delta), Rules())
-    fact = checker.findings(np.tile(delta, (5, 1)))[0]
+    fact = replace(checker, draws=np.tile(delta, (5, 1))).finding("mean")
     assert (fact.verdict, fact.loss) == ("fail", pytest.approx(0.05))
-    doubtful = checker.findings(np.stack([delta, delta + 0.1]))[0]
+    doubtful = replace(checker, draws=np.stack([delta, delta + 0.1])).finding("mean")
     assert doubtful.verdict == "undecided"
     assert doubtful.loss == pytest.approx(0.0)
+    assert "The mean fell by 0.0500 as judged, a loss of 0.0000 on average over the drawn grades" in doubtful.sentence
     assert (doubtful.high or 0) > (fact.high or 0) - 0.05
 
 
@@ -231,7 +233,8 @@ def test_so_many_more_queries_decide_in_four_of_five_gates(rule: str, lowest: fl
 def test_what_so_many_queries_can_show() -> None:
     """The smallest loss that is found, and the queries at which no effect passes, each in 80 % of gates."""
     random = np.random.default_rng(5)
-    smallest, needed = SeenChecker(pair_of(spread(0.0, 0.1, 60)), Rules()).resolution()
+    found = SeenChecker(pair_of(spread(0.0, 0.1, 60)), Rules()).resolution()
+    smallest, needed = found.smallest_loss, found.needed
     off = ["tail", "losses", "large-losses"]
     failed = [findings(-smallest + 0.1 * random.standard_normal(60), off=off)["mean"].verdict for _ in range(200)]
     passed = [findings(0.1 * random.standard_normal(needed), off=off)["mean"].verdict for _ in range(200)]

@@ -1,6 +1,10 @@
 """The sequential gate: items in batches, the state file, and what it refuses."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -219,3 +223,75 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     for more in (["--ratchet", "r.json"], ["--assessors", "none"]):
         assert main(["gate", "--scores", "1.csv", *words, *more]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+KILLED = """
+import sys
+from surefoot import Scores, SequentialGate
+from surefoot.release_gate import arrivals
+write = arrivals.State.write
+def slowly(self, path):
+    print(flush=True)
+    sys.stdin.readline()
+    write(self, path)
+arrivals.State.write = slowly
+SequentialGate(sys.argv[1], "old", candidate="new").add(Scores([[0.5], [0.4]], ["old", "new"], ["late"], "nDCG@10"))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_a_look_that_is_killed_leaves_the_file_and_blocks_nobody(tmp_path: Path) -> None:
+    path, pipe = tmp_path / "s.json", subprocess.PIPE
+    look(path, batch("good", 0, 20))
+    before = path.read_bytes()
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdin=pipe, stdout=pipe) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        os.kill(other.pid, signal.SIGKILL)
+    assert path.read_bytes() == before
+    assert "20 new items, 40 so far" in look(path, batch("good", 20, 40)).notes
+
+
+def test_judgments_feed_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Queries judged on two days: ``judge --merge`` joins the judgments, and the gate takes the new queries."""
+    monkeypatch.chdir(tmp_path)
+    for name, first in (("old", "d2"), ("new", "d1")):
+        lines = [f"q{n} Q0 {first} 1 2.0 x\nq{n} Q0 d3 2 1.0 x\n" for n in range(40)]
+        Path(f"{name}.run").write_text("".join(lines))
+    for day, numbers in (("monday", range(25)), ("tuesday", range(25, 40))):
+        lines = [
+            f"q{n} 0 {document} {grade}\n" for n in numbers for document, grade in (("d1", 1), ("d2", 0), ("d3", 0))
+        ]
+        Path(f"{day}.qrels").write_text("".join(lines))
+    words = ["old.run", "new.run", "--candidate", "new", "--baseline", "old", "--sequential", "s.json"]
+    assert main(["gate", "--qrels", "monday.qrels", *words]) == 0
+    assert "25 new items, 25 so far" in capsys.readouterr().out
+    assert main(["judge", "--qrels", "monday.qrels", "--merge", "tuesday.qrels", "-o", "all.qrels"]) == 0
+    assert main(["gate", "--qrels", "all.qrels", *words]) == 0
+    assert "15 new items, 40 so far" in capsys.readouterr().out
+
+
+def test_a_state_of_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    look(path, batch("good", 0, 5))
+    path.write_text(path.read_text().replace("surefoot sequential 1", "surefoot sequential 2"))
+    with pytest.raises(SurefootError, match='not a state file: expected "format": "surefoot sequential 1"'):
+        look(path, batch("good", 5, 10))
+
+
+def test_shown_after_counts_what_the_rule_counts() -> None:
+    values = np.array([OLD, OLD])
+    values[1, ::2] -= 0.2
+    result = look(None, Scores(values, ["old", "new"], [f"q{n}" for n in range(600)]), rules={"off": ["mean", "tail"]})
+    found = next(one for one in result.findings if one.rule == "losses")
+    assert found.verdict == "fail"
+    assert "changed queries)" in found.sentence
+
+
+def test_power_prints_the_expected_number_of_items(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--loss", "0.3", "--topics", "25", "--n-simulations", "50", "--format", "json"]
+    assert main(["power", *words]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["sequential"]["fail"] > 0.9
+    assert 20 < found["sequential"]["median"] <= found["sequential"]["items"] < 400
+    assert any(note.startswith("surefoot gate --sequential needs") for note in found["notes"])

@@ -89,7 +89,7 @@ def run_gate(arguments: argparse.Namespace) -> int:
     if arguments.acknowledge or arguments.why:
         _acknowledge(arguments, options, scores)
     with progress("Testing the rules", log="none"):
-        outcome = options.run(scores, missing=arguments.missing, accept=arguments.accept)
+        outcome = options.run(scores, missing=arguments.missing, accept=arguments.accept, pin=arguments.pin)
     result = outcome.result
     if options.queries:
         result = result.with_texts(read_queries(options.queries))
@@ -101,7 +101,7 @@ def run_gate(arguments: argparse.Namespace) -> int:
 
 def _against_itself(options: GateOptions, scores: Sequence[Scores]) -> tuple[GateOptions, list[Scores]]:
     """The trials of the candidate in two halves, each a system."""
-    from surefoot.release_gate.splits import split_trials
+    from surefoot.stats.repeats import split_trials
 
     if options.baseline or options.ratchet:
         raise SurefootError("--aa compares the candidate with itself; leave out --baseline and --ratchet")
@@ -198,6 +198,7 @@ COMMANDS = {
                 "ratchet",
                 option("--ratchet", metavar="FILE", help="compare with the candidate that this file keeps"),
                 option("--accept", action="store_true", help="keep the candidate in the file if it passes"),
+                option("--pin", action="store_true", help="keep the rules in the file: later gates can't be looser"),
                 option("--holdout", type=number, metavar="X",
                        help="share of queries that only confirm what the others pass"),
             ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from surefoot.judgments.judged_runs import JudgedRuns
     from surefoot.judgments.next_judgments import NextJudgments
     from surefoot.results import Result
+    from surefoot.stats.power import Power
     from surefoot.stats.simulator import Simulator
 
-
+STREAMS, LONGEST = 100, 1000
+"""Simulated streams of a sequential gate, and their topics."""
 NO_QRELS = "give the judgments by people with --qrels FILE"
 
 
@@ -131,8 +134,23 @@ def run_power(arguments: argparse.Namespace) -> int:
     system, baseline = simulator.systems
     given = inputs.given(arguments, "level", "n_simulations", "seed")
     result = power(simulator, system, baseline, arguments.alpha, _sizes(arguments.topics) or TOPICS, **given)
+    result = _with_items(result, simulator, arguments.seed)
     inputs.show(result if arguments.format in ("csv", "json") else result.drawn(), arguments)
     return 0
+
+
+def _with_items(result: Power, simulator: Simulator, seed: int) -> Power:
+    """The same with the number of topics that a sequential gate needs, by simulation."""
+    from surefoot.release_gate.sequential import expected_items
+
+    own, base = simulator.values(STREAMS * LONGEST, seed)
+    found = expected_items((base - own).reshape(STREAMS, LONGEST))
+    shares = ", ".join(f"{found[verdict]:.0%} {verdict}" for verdict in ("pass", "fail", "undecided"))
+    note = (
+        f"surefoot gate --sequential needs {found['items']:.0f} topics on average (median {found['median']:.0f}), "
+        f"{LONGEST:,} at most: {shares}"
+    )
+    return replace(result, sequential=found, notes=(*result.notes, note))
 
 
 def _sizes(given: list[float] | None) -> list[int]:

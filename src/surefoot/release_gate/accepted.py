@@ -7,17 +7,23 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
+from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import parse_json, read_bytes
 from surefoot.release_gate.finding import Question
+from surefoot.release_gate.rules import resolve_rules
 from surefoot.scores import LARGEST, Scores
 
-FORMAT = "surefoot ratchet 3"
-FORMAT_2 = "surefoot ratchet 2"
-"""The format of version 0.2, without an anchor: its accepted candidate becomes the anchor."""
+FORMAT = "surefoot ratchet 4"
+NEWER: dict[str, dict[str, Any]] = {
+    FORMAT: {},
+    "surefoot ratchet 3": {"rules": {}, "pinned": False, "depth": 0, "documents": {}, "trials": {}},
+}
+NEWER["surefoot ratchet 2"] = NEWER["surefoot ratchet 3"] | {"anchors": {}, "firsts": {}}
+"""The formats, and what each one lacks."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,12 @@ class Accepted:
         How many had been asked about when it was accepted.
     anchors, firsts
         The anchor and the first accepted candidate of each measure for which that is another candidate than this one.
+    rules, pinned
+        The options of its gate, and whether later gates may not be looser.
+    depth, documents
+        Its first documents of each topic, so many; 0 if the run is not known.
+    trials
+        Its scores by measure and topic, one for each trial, if it was run several times.
     """
 
     system: str
@@ -72,6 +84,11 @@ class Accepted:
     accepted_by: int = 0
     anchors: Mapping[str, Anchor] = field(default_factory=dict)
     firsts: Mapping[str, First] = field(default_factory=dict)
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    pinned: bool = False
+    depth: int = 0
+    documents: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    trials: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -147,7 +164,19 @@ def write_accepted(path: PathLike, accepted: Accepted) -> None:
         "firsts": {measure: vars(first) for measure, first in accepted.firsts.items()},
     }
     ordered = {name: content[name] for name in ("format", *_FIELDS)}
-    write_text(path, json.dumps(ordered, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(path, _as_json(ordered) + "\n")
+
+
+def _as_json(value: object, indent: str = " ") -> str:
+    """JSON in which maps, and the lists of the outermost one, stand line by line."""
+    if isinstance(value, Mapping) and value:
+        rows = [f"{json.dumps(name, ensure_ascii=False)}: {_as_json(own, f'{indent} ')}" for name, own in value.items()]
+        start, end = "{", "}"
+    elif isinstance(value, list | tuple) and value and indent == "  ":
+        rows, start, end = [json.dumps(one, ensure_ascii=False) for one in value], "[", "]"
+    else:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return f"{start}\n{indent}" + f",\n{indent}".join(rows) + f"\n{indent[1:]}{end}"
 
 
 def read_accepted(path: PathLike) -> Accepted:
@@ -167,10 +196,9 @@ def read_accepted(path: PathLike) -> Accepted:
         found = parse_json(read_bytes(path).decode("utf-8"))
     except ValueError as error:
         raise InputError(path, f"not a ratchet file: {' '.join(str(error).split())[:200]}; {_REMEDY}") from None
-    if not isinstance(found, dict) or found.get("format") not in (FORMAT, FORMAT_2):
+    if not isinstance(found, dict) or str(found.get("format")) not in NEWER:
         raise InputError(path, f'not a ratchet file: expected "format": "{FORMAT}"; {_REMEDY}')
-    if found["format"] == FORMAT_2:
-        found |= {"anchors": {}, "firsts": {}}
+    found |= NEWER[found["format"]]
     for name, (expected, is_right) in _FIELDS.items():
         if not is_right(found.get(name)):
             raise InputError(path, f"damaged ratchet file: {name} should be {expected}; {_REMEDY}")
@@ -194,8 +222,8 @@ def _contradiction(accepted: Accepted, figures: Mapping[str, Mapping[str, float]
         return "system, figures and scores do not fit together"
     if not 0 <= accepted.accepted_by <= len(accepted.asked):
         return "accepted_by is no number of those asked"
-    if not accepted.firsts.keys() <= scores.keys():
-        return "firsts and scores are of different measures"
+    if not accepted.firsts.keys() | accepted.trials.keys() <= scores.keys():
+        return "firsts, trials and scores are of different measures"
     if not anchors.keys() <= scores.keys() or any(anchors[one].scores.keys() != scores[one].keys() for one in anchors):
         return "anchors and scores are of different measures or topics"
     for measure, summary in accepted.summary.items():
@@ -229,18 +257,34 @@ def _record(**checks: Check) -> Check:
     )
 
 
+def _list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
 def _is_topics(value: object) -> bool:
     return bool(value) and _map_of(is_number)(value)
+
+
+def _are_rules(value: object) -> bool:
+    try:
+        return isinstance(value, dict) and bool(resolve_rules(value))
+    except (SurefootError, TypeError):
+        return False
 
 
 _FIELDS: dict[str, tuple[str, Check]] = {
     "system": ("text", _is_text),
     "signature": ("text", _is_text),
     "collection": ("text by name", _map_of(_is_text)),
-    "asked": ("a list of text", lambda value: isinstance(value, list) and all(map(_is_text, value))),
+    "asked": ("a list of text", _list_of(_is_text)),
     "accepted_by": ("a whole number", lambda value: type(value) is int),
+    "rules": ("the options of a gate", _are_rules),
+    "pinned": ("true or false", lambda value: isinstance(value, bool)),
+    "depth": ("a whole number", lambda value: type(value) is int),
     "figures": ("finite numbers by measure", _map_of(_map_of(is_number))),
     "firsts": ("a system and its mean by measure", _map_of(_record(system=_is_text, mean=is_number))),
     "anchors": ("a system and its scores by measure", _map_of(_record(system=_is_text, scores=_is_topics))),
     "scores": ("finite numbers by measure and topic", _map_of(_is_topics)),
+    "trials": ("lists of finite numbers by measure and topic", _map_of(_map_of(_list_of(is_number)))),
+    "documents": ("lists of documents by topic", _map_of(_list_of(_is_text))),
 }

@@ -75,6 +75,11 @@ def read_acknowledged(path: PathLike) -> Acknowledged:
     return Acknowledged({(loss.query, loss.measure): loss for _, loss in _read(path)[1]})
 
 
+def as_acknowledged(given: PathLike | Acknowledged | None) -> Acknowledged | None:
+    """Acknowledged losses as such, or those of a file."""
+    return given if given is None or isinstance(given, Acknowledged) else read_acknowledged(given)
+
+
 def acknowledge(
     path: PathLike,
     comparisons: Sequence[tuple[Scores, str]],

@@ -17,11 +17,11 @@ from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.io.atomic import digest_of, exclusive, write_text
 from surefoot.io.files import parse_json, read_bytes
 from surefoot.release_gate.accepted import is_number
-from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged
+from surefoot.release_gate.acknowledged import Acknowledged, as_acknowledged
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.doubt import lost_results
 from surefoot.release_gate.finding import Arrival
-from surefoot.release_gate.gate import as_list, gate_all
+from surefoot.release_gate.gate import as_baselines, as_list, gate_all
 from surefoot.release_gate.rules import RulesLike, resolve_rules
 from surefoot.release_gate.verdict import GateResult
 from surefoot.scores import VIRTUAL, Scores, ScoresLike
@@ -146,17 +146,12 @@ class SequentialGate:
         given = resolve_rules(rules)
         if given.evidence == "strict":
             raise SurefootError("a sequential gate has its own evidence; leave out 'strict'")
-        if acknowledged is not None and not isinstance(acknowledged, Acknowledged):
-            acknowledged = read_acknowledged(acknowledged)
-        self._path, self._candidate = path, candidate
-        self._baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
-        if not self._baselines:
-            raise SurefootError("the gate needs a baseline; name one")
+        self._path, self._candidate, self._baselines = path, candidate, as_baselines(baseline)
         if virtual := [name for name in self._baselines if name in VIRTUAL]:
             raise SurefootError(
                 f"{virtual[0]} depends on all systems loaded; a sequential gate needs a system as baseline"
             )
-        self._policy = Policy(replace(given, evidence="sequential"), None, acknowledged)
+        self._policy = Policy(replace(given, evidence="sequential"), None, as_acknowledged(acknowledged))
         self._segments = segments
         self._state: State | None = None
 

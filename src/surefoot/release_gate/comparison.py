@@ -14,8 +14,9 @@ from surefoot.io.atomic import digest_of
 from surefoot.judgments.assessors import parse_assessors
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.release_gate.acknowledged import Acknowledged
+from surefoot.release_gate.checker import Checker
 from surefoot.release_gate.contract import Contract
-from surefoot.release_gate.doubt import Doubt, assessors_name, doubt, lost_results, same_rankings, why_no_doubt
+from surefoot.release_gate.doubt import Doubt, doubt, lost_results, same_rankings, why_no_doubt
 from surefoot.release_gate.finding import (
     UNCOUNTED,
     VERDICTS,
@@ -35,11 +36,15 @@ from surefoot.release_gate.strict import StrictChecker
 from surefoot.scores import Scores
 from surefoot.stats.repeats import spread_of_trials
 
+CHECKERS: dict[str, type[Checker]] = {"seen": SeenChecker, "strict": StrictChecker, "sequential": SequentialChecker}
+"""The checker of the sample rules of each tier of evidence."""
+
 HELD = 0.9
 """The share of draws that must agree on a verdict where language models graded documents."""
 
 FEWEST_DRAWS, RULE_DRAWS, CELLS = 20, 200, 200_000
 """The least number of draws of the grades, and the number of differences drawn in all."""
+WOULD = {"pass": "pass", "undecided": "be undecided", "fail": "fail"}
 
 
 @dataclass(frozen=True)
@@ -57,18 +62,12 @@ class Policy:
                 f"{self.rules.evidence} evidence takes the judgments as facts; leave out assessors, or choose 'off'"
             )
 
-    @property
+    @cached_property
     def doubted(self) -> object:
         """Which grades are in doubt."""
         if self.assessors is None:
             return "none" if self.rules.evidence == "seen" else "off"
         return parse_assessors(self.assessors)
-
-    def named_assessors(self, comparisons: Sequence[tuple[Scores, str]]) -> str:
-        """Which grades are in doubt, for the signature; ``unknown`` for tables of scores, which have no judgments."""
-        if all(scores.source is None for scores, _ in comparisons):
-            return "unknown"
-        return assessors_name(self.doubted)
 
     def notes(self, comparisons: Sequence[tuple[Scores, str]], candidate: str) -> list[str]:
         """Which acknowledged losses have expired."""
@@ -91,9 +90,9 @@ class Policy:
 class Comparison:
     """One candidate against one baseline, as one of several comparisons of a gate.
 
-    ``is_anchor``: only the loss budget is tested. With strict evidence ``tests`` is the number of tests of the whole
-    gate, and ``has_moved`` is set where another measure changed: equal scores are tested then. With sequential
-    evidence ``arrival`` is set, and the topics stand in the order of arrival.
+    ``is_anchor``: only the loss budget is tested. ``company`` is that of `Checker`. With strict evidence ``has_moved``
+    is set where another measure changed: equal scores are tested then. With sequential evidence ``arrival`` is set,
+    and the topics stand in the order of arrival.
     """
 
     scores: Scores
@@ -101,10 +100,9 @@ class Comparison:
     baseline: str
     policy: Policy
     groups: Groups | None = None
-    comparisons: int = 1
+    company: int = 1
     question: Question = UNCOUNTED
     is_anchor: bool = False
-    tests: int = 1
     has_moved: bool = False
     arrival: Arrival | None = None
 
@@ -124,19 +122,16 @@ class Comparison:
         )
 
     @cached_property
-    def checker(self) -> SeenChecker | SequentialChecker | StrictChecker:
+    def checker(self) -> Checker:
         """The checker of the sample rules."""
         groups = None if self.is_anchor else self.groups
-        if self.rules.evidence == "strict":
-            return StrictChecker(self.pair, self.rules, groups, self.tests, self.question)
-        if self.arrival is not None:
-            return SequentialChecker(self.pair, self.rules, groups, self.comparisons)
-        return SeenChecker(self.pair, self.rules, groups, self.comparisons, self.question, seed=self.policy.seed)
+        make = CHECKERS[self.rules.evidence]
+        return make(self.pair, self.rules, groups, self.company, self.question, self.policy.seed)
 
     @property
-    def own_tests(self) -> int:
-        """How many tests the sample rules make."""
-        return self.checker.own_tests if isinstance(self.checker, StrictChecker) else 0
+    def tests(self) -> int:
+        """How many tests the sample rules make: one a rule, one a segment."""
+        return sum(len(self.groups or ()) if rule == "segments" else 1 for rule in self.checker.rules_on)
 
     @cached_property
     def doubt(self) -> Doubt | None:
@@ -168,27 +163,18 @@ class Comparison:
 
     def _sampled(self) -> list[Finding]:
         """The findings of the sample rules, as judged; where that rests on unjudged documents, they are undecided."""
-        if isinstance(self.checker, StrictChecker) or self.doubt is None:
-            return self.checker.findings()
-        if self.doubt.llm is not None:
-            return self._by_draws(self.checker, self.doubt)
+        checker, doubt = self.checker, self.doubt
+        if doubt is None or not isinstance(checker, SeenChecker):
+            return checker.findings()
+        if doubt.llm is not None:
+            return self._by_draws(checker, doubt)
         if self.policy.doubted != "none":
-            return self.checker.findings(self.doubt.deltas)
-        measured = self.checker.findings()
-        if np.array_equal(self.doubt.expected, self.pair.delta):
+            return replace(checker, draws=doubt.deltas).findings()
+        measured = checker.findings()
+        if np.array_equal(doubt.expected, self.pair.delta):
             return measured
-        expected = replace(self.checker, pair=self.pair.with_delta(self.doubt.expected)).findings()
-        return [self._doubted(one, other) for one, other in zip(measured, expected, strict=True)]
-
-    def _doubted(self, measured: Finding, expected: Finding) -> Finding:
-        if measured.verdict in ("undecided", expected.verdict) or self.doubt is None:
-            return measured
-        would = {"pass": "pass", "undecided": "be undecided", "fail": "fail"}[expected.verdict]
-        documents = tuple(one for own in self.doubt.unjudged for one in own)
-        count = counted(len(documents), "unjudged document")
-        sentence = f"{measured.sentence} But with the expected grades of {count} it would {would}."
-        probability = min(expected.probability or 0.0, 0.49) if measured.verdict == "fail" else expected.probability
-        return replace(measured, verdict="undecided", sentence=sentence, probability=probability, documents=documents)
+        expected = replace(checker, pair=self.pair.with_delta(doubt.expected)).findings()
+        return [_doubted(one, other, doubt) for one, other in zip(measured, expected, strict=True)]
 
     def _by_draws(self, checker: SeenChecker, doubt: Doubt) -> list[Finding]:
         """The findings with the expected grades; one stands if `HELD` of the draws agree, else it is undecided.
@@ -202,33 +188,13 @@ class Comparison:
             for row in doubt.deltas[: max(FEWEST_DRAWS, min(RULE_DRAWS, CELLS // len(self.pair.topics)))]
         ]
         return [
-            self._by_most(one, [own.verdict for own in others]) for one, *others in zip(expected, *drawn, strict=True)
+            _by_most(one, [own.verdict for own in others], doubt) for one, *others in zip(expected, *drawn, strict=True)
         ]
 
-    def _by_most(self, finding: Finding, drawn: Sequence[Verdict]) -> Finding:
-        verdict = max(VERDICTS, key=drawn.count)
-        share = drawn.count(verdict) / len(drawn)
-        would = {"pass": "pass", "undecided": "be undecided", "fail": "fail"}[verdict]
-        sentence = (
-            f"{finding.sentence} If people judged all documents, it would {would} with a probability of {share:.2f}."
-        )
-        if share >= HELD:
-            return replace(finding, verdict=verdict, sentence=sentence)
-        documents = tuple(one for own in (self.doubt.unjudged if self.doubt else ()) for one in own)
-        probability = drawn.count("pass") / max(1, len(drawn) - drawn.count("undecided"))
-        return replace(
-            finding,
-            verdict="undecided",
-            sentence=sentence,
-            probability=probability,
-            documents=documents,
-        )
-
-    def _llm_note(self, llm: FloatArray) -> str:
+    def _llm_note(self, llm: FloatArray, expected: float) -> str:
         """What the gate would say by the grades of language models only."""
         delta = llm.mean(axis=0)
         verdict = worst_of(one.verdict for one in replace(self.checker, pair=self.pair.with_delta(delta)).findings())
-        expected = self.doubt.expected.mean() if self.doubt else np.nan
         return (
             f"by the grades of language models only the mean changes by {delta.mean():+.4f}, and the sample rules give "
             f"{verdict}; {expected:+.4f} is expected of people: a bias of {delta.mean() - expected:+.4f}"
@@ -253,11 +219,10 @@ class Comparison:
 
     def _unchanged(self) -> Finding:
         """Equal scores: a pass, unless they are 0 or 1 and the rankings may differ."""
-        same = self._is_same_ranking
         many = counted(len(self.pair.topics), "query")
         verdict: Verdict = "pass"
         sentence = f"Nothing changed: {self.candidate} scores as {self.baseline} on all of {many}."
-        if same:
+        if self._is_same_ranking:
             sentence = f"Nothing changed: {self.candidate} ranks the same documents as {self.baseline} for {many}."
         elif self.pair.is_binary:
             verdict = "undecided"
@@ -282,14 +247,7 @@ class Comparison:
 
     def resolution(self) -> Resolution | None:
         """What so many queries can show; None where nothing changed, so that the spread is not known."""
-        if not np.any(self.pair.delta):
-            return None
-        queries, tolerance = len(self.pair.topics), self.rules.limit("mean_tolerance")
-        if isinstance(self.checker, StrictChecker):
-            return Resolution(queries, tolerance, self.checker.fewest_queries())
-        if isinstance(self.checker, SequentialChecker):
-            return Resolution(queries, tolerance, 1, needed=self.checker.expected_items())
-        return Resolution(queries, tolerance, FEWEST_QUERIES, *self.checker.resolution())
+        return self.checker.resolution() if np.any(self.pair.delta) else None
 
     def notes(self) -> list[str]:
         """What a reader must know about doubt and noise."""
@@ -302,8 +260,31 @@ class Comparison:
         if self.doubt is not None:
             notes.append(self.doubt.note)
             if self.doubt.llm is not None:
-                notes += [*JudgedRuns.of(self.scores).notes, self._llm_note(self.doubt.llm)]
+                note = self._llm_note(self.doubt.llm, float(self.doubt.expected.mean()))
+                notes += [*JudgedRuns.of(self.scores).notes, note]
         elif self.policy.assessors is not None and not self.is_anchor and self.policy.doubted != "off":
             why = why_no_doubt(self.scores, self.candidate, self.baseline, self.policy.doubted)
             notes.append(f"no grade is in doubt against {self.baseline}: {why}")
         return notes
+
+
+def _doubted(measured: Finding, expected: Finding, doubt: Doubt) -> Finding:
+    """A finding as measured, or an undecided one if the expected grades of unjudged documents would change it."""
+    if measured.verdict in ("undecided", expected.verdict):
+        return measured
+    count = counted(len(doubt.documents), "unjudged document")
+    sentence = f"{measured.sentence} But with the expected grades of {count} it would {WOULD[expected.verdict]}."
+    probability = min(expected.probability or 0.0, 0.49) if measured.verdict == "fail" else expected.probability
+    return replace(measured, verdict="undecided", sentence=sentence, probability=probability, documents=doubt.documents)
+
+
+def _by_most(finding: Finding, drawn: Sequence[Verdict], doubt: Doubt) -> Finding:
+    """The verdict of `HELD` of the draws, or an undecided one."""
+    verdict = max(VERDICTS, key=drawn.count)
+    share = drawn.count(verdict) / len(drawn)
+    sentence = (
+        f"{finding.sentence} If people judged all documents, it would {WOULD[verdict]} in {share:.0%} of the draws."
+    )
+    if share >= HELD:
+        return replace(finding, verdict=verdict, sentence=sentence)
+    return replace(finding, verdict="undecided", sentence=sentence, documents=doubt.documents)

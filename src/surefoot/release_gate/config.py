@@ -63,19 +63,22 @@ class GateOptions:
         """The file of acknowledged losses, if it is named or exists."""
         return self.losses_file if self.acknowledged is not None or Path(LOSSES).is_file() else None
 
-    def run(self, scores: Sequence[Scores], *, missing: Missing = "error", accept: bool = False) -> Outcome:
+    def run(
+        self, scores: Sequence[Scores], *, missing: Missing = "error", accept: bool = False, pin: bool = False
+    ) -> Outcome:
         """The verdict over all baselines, the accepted candidate and the anchor.
 
-        ``accept`` allows a ratchet file that does not exist yet, and keeps a candidate that passes. The file is locked
-        while the gate runs.
+        ``accept`` allows a ratchet file that does not exist yet, and keeps a candidate that passes. ``pin`` keeps the
+        rules in the file, so that later gates can't be looser. The file is locked while the gate runs.
         """
         noun = self.noun or scores[0].noun
-        found = self._run([part if part.noun == noun else replace(part, noun=noun) for part in scores], missing, accept)
+        parts = [part if part.noun == noun else replace(part, noun=noun) for part in scores]
+        found = self._run(parts, missing, accept, pin)
         return replace(found, result=replace(found.result, noun=noun))
 
-    def _run(self, scores: Sequence[Scores], missing: Missing, accept: bool) -> Outcome:
+    def _run(self, scores: Sequence[Scores], missing: Missing, accept: bool, pin: bool) -> Outcome:
         if self.ratchet is None:
-            self._refuse_without_ratchet(accept)
+            self._refuse_without_ratchet(accept, pin)
         candidate = self.candidate_of(scores[0])
         segments = read_segments(self.segments, self.segment_by) if self.segments else None
         losses = None if self._losses is None else read_acknowledged(self._losses)
@@ -95,13 +98,15 @@ class GateOptions:
             return Outcome(result, False)
         with open_ratchet(self.ratchet) as ratchet:
             account = self._account(ratchet.accepted, may_be_first=accept)
+            if pin:
+                account = replace(account, rules=self.rules.options(), pinned=True)
             if account.scores or self.baseline:
                 result, account = gate_ratchet(
                     scores, account, candidate=candidate, baselines=self.baseline, segments=segments, missing=missing,
                     policy=Policy(self.rules, self.assessors, losses, int(self.seed)), holdout=self.holdout,
                 )  # fmt: skip
             elif accept:
-                result = first_result(scores, candidate=candidate)
+                result = first_result(scores, candidate=candidate, rules=self.rules)
             else:
                 raise SurefootError(f"{self.ratchet}: nothing was accepted yet: name a --baseline, or add --accept")
             accepted = accept and result.acceptable
@@ -115,9 +120,9 @@ class GateOptions:
             raise SurefootError(f"name the --candidate: one of {listed(others or scores.systems)}")
         return self.candidate or others[0]
 
-    def _refuse_without_ratchet(self, accept: bool) -> None:
-        if accept or self.holdout:
-            option = "--accept" if accept else "--holdout"
+    def _refuse_without_ratchet(self, accept: bool, pin: bool) -> None:
+        given = {"--accept": accept, "--holdout": self.holdout, "--pin": pin}
+        if option := next((name for name, value in given.items() if value), None):
             raise SurefootError(f"{option} needs the ratchet file: give it with --ratchet FILE")
         if not self.baseline:
             raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")

@@ -43,6 +43,11 @@ class Doubt:
         """The mean difference of each topic over the draws."""
         return np.asarray(self.deltas.mean(axis=0))
 
+    @property
+    def documents(self) -> tuple[tuple[str, str], ...]:
+        """The unjudged documents of all topics."""
+        return tuple(one for own in self.unjudged for one in own)
+
 
 def lost_results(scores: Scores, candidate: str, baseline: str) -> tuple[str, ...] | None:
     """The topics for which the baseline retrieved a document and the candidate none; None if this is not known.
@@ -189,10 +194,21 @@ def _note(unjudged: tuple[tuple[tuple[str, str], ...], ...], given: object, n_dr
 def same_rankings(scores: Scores, candidate: str, baseline: str) -> bool:
     """Whether two runs rank the same documents, down to the cutoff of the measure; False if this is not known."""
     source = scores.source
-    if source is None or not {candidate, baseline} <= set(source.runs) or parse_measure(source.measure).form is None:
+    if source is None or not {candidate, baseline} <= set(source.runs) or not source.qrels.are_whole:
         return False
-    pair = JudgedRuns.of(scores).pair(candidate, baseline)
-    return all(np.array_equal(pair.topics[topic].own, pair.topics[topic].base) for topic in range(len(pair.topics)))
+    runs = JudgedRuns.of(scores)
+    own, base = runs.ranking(candidate), runs.ranking(baseline)
+    topics = positions("topic", runs.topics, scores.topics)
+    return all(np.array_equal(own.codes(topic, runs.depth), base.codes(topic, runs.depth)) for topic in topics)
+
+
+def ranked_documents(scores: Scores, system: str, depth: int) -> dict[str, list[str]] | None:
+    """The first documents of a run for each topic; None if the run is not known."""
+    if scores.source is None or system not in scores.source.runs or not scores.source.qrels.are_whole:
+        return None
+    runs = JudgedRuns.of(scores)
+    ranking, places = runs.ranking(system), positions("topic", runs.topics, scores.topics)
+    return {runs.topics[place]: list(ranking.documents(place, depth).values()) for place in places}
 
 
 def assessors_name(given: object) -> str:

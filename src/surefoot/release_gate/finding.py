@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from surefoot._typing import FloatArray
-from surefoot.errors import counted, listed
-from surefoot.release_gate.rules import Rules
+from surefoot.errors import counted
 from surefoot.scores import Scores
 
 Verdict = Literal["pass", "undecided", "fail"]
@@ -224,28 +223,3 @@ class Arrival(NamedTuple):
 
     digest: str
     emptied: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Checker:
-    """Checks one pair of systems by the rules on a sample; each tier of evidence has its own."""
-
-    pair: ScoredPair
-    rules: Rules
-    groups: Groups | None = None
-
-    @property
-    def rules_on(self) -> list[str]:
-        """The rules that are on and have something to test."""
-        return self.rules.sample_rules(self.groups is not None)
-
-    def worst_segment(self, found: Sequence[Finding], badness: Callable[[Finding], float]) -> Finding:
-        """The finding of the worst segment, which stands for all."""
-        verdict = worst_of(one.verdict for one in found)
-        same = [one for one in found if one.verdict == verdict]
-        first, *others = sorted(same, key=lambda one: (-badness(one), one.where or ""))
-        if verdict == "pass":
-            limit = self.rules.limit("segment_tolerance")
-            return replace(first, sentence=f"No mean of {counted(len(found), 'segment')} fell by more than {limit:g}.")
-        also = f" The same holds for {listed((str(one.where) for one in others), most=5)}." if others else ""
-        return replace(first, sentence=first.sentence + also)

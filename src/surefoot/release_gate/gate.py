@@ -13,9 +13,9 @@ from surefoot.analysis.segments import NONE, group_topics
 from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
 from surefoot.judgments.credibility import digests_of
-from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged
+from surefoot.release_gate.acknowledged import Acknowledged, as_acknowledged
 from surefoot.release_gate.comparison import Comparison, Policy
-from surefoot.release_gate.doubt import drawn_times
+from surefoot.release_gate.doubt import assessors_name
 from surefoot.release_gate.finding import (
     SLACK,
     UNCOUNTED,
@@ -93,12 +93,8 @@ def gate(
         raise SurefootError("the gate needs scores; got none")
     if type(tries) is not int or tries < 0:
         raise SurefootError(f"tries must be a whole number of 0 or more; got {tries!r}")
-    baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
-    if not baselines:
-        raise SurefootError("the gate needs a baseline; name one")
-    if acknowledged is not None and not isinstance(acknowledged, Acknowledged):
-        acknowledged = read_acknowledged(acknowledged)
-    policy = Policy(resolve_rules(rules), assessors, acknowledged, seed)
+    baselines = as_baselines(baseline)
+    policy = Policy(resolve_rules(rules), assessors, as_acknowledged(acknowledged), seed)
     if policy.rules.evidence == "sequential":
         raise SurefootError("sequential evidence needs the order of arrival: use --sequential FILE (SequentialGate)")
     refuse_unprotected(parts, policy.rules)
@@ -133,20 +129,21 @@ def gate_all(
         for number, ((scores, baseline), own) in enumerate(zip(pairs, groups, strict=True))
     ]
     if rules.evidence == "strict":
-        tests, moved = sum(one.own_tests for one in found), {one.baseline for one in found if np.any(one.pair.delta)}
-        found = [replace(one, tests=tests, has_moved=one.baseline in moved) for one in found]
+        tests, moved = sum(one.tests for one in found), {one.baseline for one in found if np.any(one.pair.delta)}
+        found = [replace(one, company=tests, has_moved=one.baseline in moved) for one in found]
     findings = tuple(finding for one in found for finding in one.findings())
     if not findings:
         raise SurefootError("all rules are off, or have nothing to test; leave one on")
     notes = [note for scores, _ in pairs for note in scores.notes]
     own_notes = [note for one in found for note in one.notes()]
     return GateResult(
-        signature=_signature(comparisons, candidate, policy, groups[0], question, len(anchors), arrival),
+        signature=_signature(found[: len(comparisons)], policy, groups[0], question, len(anchors), arrival),
         columns=columns_of(findings),
         candidate=candidate,
         measures=tuple(dict.fromkeys(scores.measure for scores, _ in comparisons)),
         evidence=rules.evidence,
         undecided=rules.undecided,
+        rules=rules,
         findings=findings,
         changes=tuple(Change.of(one.expected_pair, one.noise[1] if one.noise else None) for one in found),
         worst=tuple(query for one in found for query in _worst(one.expected_pair)),
@@ -160,6 +157,14 @@ def gate_all(
 def as_list(scores: ScoresLike) -> list[Scores]:
     """Scores of one or several measures as a list; each is whatever `Scores.of` takes."""
     return [Scores.of(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
+
+
+def as_baselines(baseline: str | Sequence[str]) -> list[str]:
+    """One or more baselines, each once."""
+    found = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
+    if not found:
+        raise SurefootError("the gate needs a baseline; name one")
+    return found
 
 
 def refuse_unprotected(parts: Sequence[Scores], rules: Rules) -> None:
@@ -184,8 +189,7 @@ def _validate(scores: Scores, baseline: str, candidate: str, rules: Rules) -> No
 
 
 def _signature(
-    comparisons: Sequence[tuple[Scores, str]],
-    candidate: str,
+    found: Sequence[Comparison],
     policy: Policy,
     groups: Groups | None,
     question: Question,
@@ -193,24 +197,23 @@ def _signature(
     arrival: Arrival | None,
 ) -> str:
     """Everything that the verdict depends on besides the scores."""
-    trials = {len(one) for scores, baseline in comparisons for name in (candidate, baseline)
-              if (one := scores.trials.get(name)) is not None}  # fmt: skip
+    pairs, scores = [one.pair for one in found], found[0].scores
+    trials = {len(own) for pair in pairs for own in (pair.own_trials, pair.base_trials) if own is not None}
+    is_known = any(one.scores.source is not None and one.scores.source.runs for one in found)
     return signature(
         "gate",
-        measure=dict.fromkeys(scores.measure for scores, _ in comparisons),
-        candidate=candidate,
-        baseline=dict.fromkeys(baseline for _, baseline in comparisons),
+        measure=dict.fromkeys(pair.measure for pair in pairs),
+        candidate=pairs[0].candidate,
+        baseline=dict.fromkeys(pair.baseline for pair in pairs),
         evidence=policy.rules.evidence,
         level=policy.rules.level,
-        topics=len(comparisons[0][0].topics),
+        topics=len(scores.topics),
         trials=sorted(trials) or None,
-        ties=comparisons[0][0].ties,
+        ties=scores.ties,
         segments=None if groups is None else f"{len(groups)}:{digest_of(repr(sorted(groups.items())), 4)}",
-        assessors=policy.named_assessors(comparisons),
-        llm=digests_of(comparisons[0][0].source.llm_qrels) if comparisons[0][0].source else None,
-        draws=drawn_times(comparisons[0][0])
-        if policy.doubted != "off" and any(scores.source for scores, _ in comparisons)
-        else None,
+        assessors=assessors_name(policy.doubted) if is_known else "unknown",
+        llm=digests_of(scores.source.llm_qrels) if scores.source else None,
+        draws=max((len(one.doubt.deltas) for one in found if one.doubt is not None), default=None),
         tries=question.number or None,
         accepted=question.accepted or None,
         anchors=anchors or None,

@@ -1,31 +1,47 @@
-"""The ratchet: a candidate is gated against the last accepted one, and accepted in its place if it passes."""
+"""The ratchet: a candidate is gated against the last accepted one, and accepted in its place if it passes.
+
+A person who sees how a candidate fares on each query can fit the next one to these queries, and no count of tries
+corrects for that. Held-out queries give one bit: confirmed or not, and the ratchet counts how often they were asked. Up
+to the second yes, the open queries and the time of the first yes determine which candidate is asked about next, and the
+levels of `Question` add up over these times: that is enough, whatever is tried (as in Blum and Hardt's Ladder, 2015,
+and the reusable holdout of Dwork and others, 2015). Afterwards they cover candidates that depend on the answers only by
+what is accepted now; those made from the whole record of yes and no are not covered, as docs/gate.md says.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from surefoot._typing import PathLike
-from surefoot.errors import SurefootError, choose, listed
-from surefoot.io.atomic import exclusive
+from surefoot.effectiveness.measures import parse_measure
+from surefoot.errors import SurefootError, choose, counted, listed
+from surefoot.io.atomic import digest_of, exclusive
 from surefoot.release_gate.accepted import Accepted as Accepted
 from surefoot.release_gate.accepted import Anchor, First, by_topic
 from surefoot.release_gate.accepted import read_accepted as read_accepted
 from surefoot.release_gate.accepted import write_accepted as write_accepted
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Policy
+from surefoot.release_gate.doubt import ranked_documents
+from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.gate import as_list, gate_all, refuse_unprotected
-from surefoot.release_gate.rules import RulesLike, resolve_rules
-from surefoot.release_gate.splits import confirm, split_comparisons
+from surefoot.release_gate.rules import LIMITS, Rules, RulesLike, resolve_rules
 from surefoot.release_gate.verdict import CumulativeChange, GateResult
 from surefoot.results import signature
 from surefoot.scores import Missing, Scores
+
+DEEPEST = 100
+"""So many documents of a topic are kept at most."""
 
 
 def accept(
@@ -57,8 +73,8 @@ def accept(
     >>> accept(scores, gate(scores, "old", candidate="new")).scores
     {'score': {'q1': 0.5, 'q2': 0.6}}
     """
-    kept = Accepted("", "", {}) if before is None else before
-    found = {part.measure: _carried(part, result.candidate, kept, missing) for part in as_list(scores)}
+    kept, parts = Accepted("", "", {}) if before is None else before, as_list(scores)
+    found = {part.measure: _carried(part, result.candidate, kept, missing) for part in parts}
     again = [measure for measure in found if measure in kept.scores]
     anchors = {measure: _next_anchor(kept.anchor(measure), found[measure]) for measure in again}
     return replace(
@@ -69,17 +85,39 @@ def accept(
         accepted_by=len(kept.asked),
         anchors={measure: anchor for measure, anchor in anchors.items() if anchor is not None},
         firsts={measure: _next_first(kept, measure, found[measure]) for measure in again},
+        rules=kept.rules if kept.pinned or result.rules is None else result.rules.options(),
+        trials={part.measure: _trials(part, result.candidate) for part in parts if result.candidate in part.trials},
+        **_ranked(parts, result.candidate),
     )
 
 
-def first_result(scores: Sequence[Scores], *, candidate: str) -> GateResult:
+def _ranked(parts: Sequence[Scores], candidate: str) -> dict[str, Any]:
+    """The documents of a candidate down to the deepest cutoff, as far as its run is known."""
+    cutoffs = [parse_measure(part.source.measure).cutoff for part in parts if part.source is not None]
+    depth = max((cutoff for cutoff in cutoffs if cutoff <= DEEPEST), default=1)
+    documents = ranked_documents(parts[0], candidate, depth)
+    return {"depth": 0 if documents is None else depth, "documents": documents or {}}
+
+
+def _trials(scores: Scores, system: str) -> dict[str, list[float]]:
+    """The scores of a system's trials by topic."""
+    columns = scores.trials[system].T
+    return {topic: own[~np.isnan(own)].tolist() for topic, own in zip(scores.topics, columns, strict=True)}
+
+
+def first_result(scores: Sequence[Scores], *, candidate: str, rules: Rules | None = None) -> GateResult:
     """The result of a candidate that there is nothing to compare with yet: it passes, and a note says why."""
     measures = tuple(part.measure for part in scores)
     scores[0].row(candidate)
     stated = signature("gate", measure=measures, candidate=candidate, topics=len(scores[0].topics))
     note = f"nothing was accepted before: {candidate} is the first, and was compared with nothing"
     return GateResult(
-        signature=stated, columns={}, candidate=candidate, measures=measures, notes=(*scores[0].notes, note)
+        signature=stated,
+        columns={},
+        candidate=candidate,
+        measures=measures,
+        rules=rules,
+        notes=(*scores[0].notes, note),
     )
 
 
@@ -91,6 +129,7 @@ def gate_accepted(
     rules: RulesLike | None = None,
     segments: Mapping[Any, object] | None = None,
     missing: Missing = "error",
+    assessors: object = None,
     acknowledged: Acknowledged | None = None,
     seed: int = 0,
 ) -> GateResult:
@@ -105,7 +144,7 @@ def gate_accepted(
         The scores of the candidate, of one or several measures.
     accepted
         What was accepted, of the same measures.
-    candidate, rules, segments, acknowledged, seed
+    candidate, rules, segments, assessors, acknowledged, seed
         As in `gate`.
     missing
         What to do with topics that were accepted and have no score now: ``"error"``, since a query must not vanish
@@ -126,7 +165,7 @@ def gate_accepted(
     """
     if not accepted.scores:
         raise SurefootError("nothing was accepted yet, so that there is nothing to compare with")
-    policy = Policy(resolve_rules(rules), None, acknowledged, seed)
+    policy = Policy(resolve_rules(rules), assessors, acknowledged, seed)
     parts = as_list(scores)
     return gate_ratchet(parts, accepted, candidate=candidate, policy=policy, segments=segments, missing=missing)[0]
 
@@ -146,6 +185,10 @@ def gate_ratchet(
 
     With ``holdout``, this share of the queries only confirms what the others pass.
     """
+    before = resolve_rules(account.rules) if account.rules else policy.rules
+    loosened = [_loosened(name, policy.rules, before) for name in policy.rules.looser_than(before)]
+    if account.pinned:
+        policy = replace(policy, rules=policy.rules.pinned_to(before))
     refuse_unprotected(scores, policy.rules)
     comparisons = [(part, name) for part in scores for name in baselines]
     comparisons += accepted_comparisons(scores, account, candidate, missing)
@@ -154,14 +197,32 @@ def gate_ratchet(
     if not holdout:
         account, question = account.ask(scores, candidate)
         result = ask(comparisons, anchors=anchors, question=question)
-        return result.with_cumulative(cumulative_change(scores, account, candidate, missing)), account
+        result = result.with_cumulative(cumulative_change(scores, account, candidate, missing))
+        return _with_loosened(result, loosened, account), account
     shown, held = split_comparisons(comparisons, holdout, policy.rules.protected)
     shown_anchors, held_anchors = split_comparisons(anchors, holdout, policy.rules.protected)
     result = ask(shown, anchors=shown_anchors)
     if result.verdict == "pass":
         account, question = account.ask(scores, candidate)
         result = confirm(result, ask(held, anchors=held_anchors, question=question), question.number)
-    return result, account
+    return _with_loosened(result, loosened, account), account
+
+
+def _loosened(name: str, rules: Rules, before: Rules) -> str:
+    """An option that is looser than before, with both values."""
+    values = [one.limit(name) if name in LIMITS else getattr(one, name) for one in (rules, before)]
+    shown = [listed(value) if isinstance(value, tuple) else value for value in values]
+    now, then = ("none" if value in (None, "") else value for value in shown)
+    return f"{name.replace('_', '-')} {now} (before: {then})"
+
+
+def _with_loosened(result: GateResult, loosened: Sequence[str], account: Accepted) -> GateResult:
+    """The same with a note of the options that are looser than those of the ratchet file."""
+    if not loosened:
+        return result
+    looser = f"looser than when {account.system} was accepted"
+    does = "the ratchet file pins what was before" if account.pinned else looser
+    return replace(result, loosened=tuple(loosened), notes=(*result.notes, f"{does}: {'; '.join(loosened)}"))
 
 
 def accepted_comparisons(
@@ -170,10 +231,7 @@ def accepted_comparisons(
     """The candidate beside what was accepted (if anything was), on the topics that were accepted, for each measure."""
     if not accepted.scores:
         return []
-    return [
-        (_beside(part, accepted.scores_of(part.measure), accepted.name, candidate, missing), accepted.name)
-        for part in scores
-    ]
+    return [(_beside_accepted(part, accepted, candidate, missing), accepted.name) for part in scores]
 
 
 def anchor_comparisons(
@@ -252,6 +310,29 @@ def _beside(scores: Scores, old: Mapping[str, float], name: str, candidate: str,
     return Scores(values, [candidate, name], topics, scores.measure, notes)
 
 
+def _beside_accepted(scores: Scores, accepted: Accepted, candidate: str, missing: Missing) -> Scores:
+    """The candidate beside what was accepted, with what is known of the runs and trials of both."""
+    beside = _beside(scores, accepted.scores_of(scores.measure), accepted.name, candidate, missing)
+    trials = {}
+    if own := accepted.trials.get(scores.measure):
+        rows = [own.get(topic) or [score] for topic, score in zip(beside.topics, beside[accepted.name], strict=True)]
+        trials[accepted.name] = np.array(list(zip_longest(*rows, fillvalue=np.nan)))
+    if candidate in scores.trials and not set(beside.topics) - set(scores.topics):
+        trials[candidate] = scores.select(topics=beside.topics).trials[candidate]
+    source, known = scores.source, set(accepted.documents)
+    if source is not None and candidate in source.empty and known >= set(beside.topics):
+        runs, empty = {}, [topic for topic in beside.topics if not accepted.documents[topic]]
+        if candidate in source.runs and parse_measure(source.measure).cutoff <= accepted.depth:
+            ranked = {topic: accepted.documents[topic] for topic in known}
+            run = {topic: {one: -float(rank) for rank, one in enumerate(own)} for topic, own in ranked.items() if own}
+            runs = {candidate: source.runs[candidate], accepted.name: run}
+        empties = {candidate: source.empty[candidate], accepted.name: empty}
+        source = replace(source, runs=runs, empty=empties)
+    else:
+        source = None
+    return replace(beside, trials=trials, source=source, noun=scores.noun)
+
+
 def _notes(gone: list[str], new: list[str], missing: Missing) -> list[str]:
     notes = []
     if gone:
@@ -290,3 +371,43 @@ def open_ratchet(path: PathLike) -> Iterator[Ratchet]:
         yield ratchet
         if ratchet.accepted is not None and ratchet.accepted is not before:
             write_accepted(path, ratchet.accepted)
+
+
+def split_topics(scores: Scores, fraction: float, keep_open: Collection[str] = ()) -> tuple[Scores, Scores]:
+    """The scores on the open and on the held-out topics; which these are depends only on their names.
+
+    >>> scores = Scores([[0.5] * 100], ["a"], range(100))
+    >>> [len(part.topics) for part in split_topics(scores, 0.3)]
+    [71, 29]
+    """
+    if not 0 < fraction < 1:
+        raise SurefootError(f"the fraction of queries held out must lie between 0 and 1; got {fraction:g}")
+    limit = fraction * 16**8
+    held = {topic for topic in scores.topics if int(digest_of(topic, 4), 16) < limit} - set(keep_open)
+    parts = [[topic for topic in scores.topics if (topic in held) == wanted] for wanted in (False, True)]
+    if not all(parts):
+        raise SurefootError(f"holding out {fraction:g} of {counted(len(scores.topics), 'query')} leaves one part empty")
+    return scores.select(topics=parts[0]), scores.select(topics=parts[1])
+
+
+def split_comparisons(
+    comparisons: Iterable[tuple[Scores, str]], fraction: float, keep_open: Collection[str] = ()
+) -> tuple[list[tuple[Scores, str]], list[tuple[Scores, str]]]:
+    """The comparisons, each of scores and a baseline, on the open and on the held-out topics."""
+    parts = [(split_topics(scores, fraction, keep_open), name) for scores, name in comparisons]
+    return [(shown, name) for (shown, _), name in parts], [(held, name) for (_, held), name in parts]
+
+
+def confirm(result: GateResult, held_out: GateResult, number: int) -> GateResult:
+    """A result that passed, with the word of the held-out queries, and nothing else of what they know."""
+    confirmed = held_out.verdict == "pass"
+    change, topics = result.changes[0], counted(held_out.changes[0].topics, "query")
+    word = "confirm it" if confirmed else "do not confirm it"
+    finding = Finding(
+        "held-out",
+        change.measure,
+        change.baseline,
+        "pass" if confirmed else "undecided",
+        sentence=f"The {topics} held out {word}; it was their question number {number}.",
+    )
+    return result.with_finding(finding)

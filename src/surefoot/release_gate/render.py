@@ -70,6 +70,7 @@ def render_json(result: GateResult) -> str:
         "worst": [asdict(query) for query in result.worst],
         "changes": [asdict(change) for change in result.changes],
         "cumulative": [asdict(change) for change in result.cumulative],
+        "loosened": list(result.loosened),
         "notes": list(result.notes),
     }
     return json_text(whole)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from surefoot._names import as_names
@@ -171,6 +171,36 @@ class Rules:
         """Whether a limit was given."""
         return getattr(self, name) is not None
 
+    def enforced(self, name: str) -> float:
+        """A limit that a candidate must be shown to keep; infinite if it is only reported, or if there is none."""
+        reported = self.evidence != "strict" and name in ("max_losses", "max_large_losses")
+        is_off = not self.is_given(name) and (reported or name not in LIMITS)
+        return float("inf") if is_off else self.limit(name)
+
+    def options(self) -> dict[str, Any]:
+        """All options, as JSON has them."""
+        own = {option.name: getattr(self, option.name) for option in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+
+    def looser_than(self, other: Rules) -> list[str]:
+        """The options by which this gate is looser than another one.
+
+        >>> Rules(mean_tolerance=0.05, off=["tail"]).looser_than(Rules(max_query_loss=0.5))
+        ['mean_tolerance', 'max_query_loss', 'off']
+        """
+        found = {name for name, strictness in STRICTNESS.items() if strictness(self) < strictness(other)}
+        found |= {"protected"} if set(other.protected) - set(self.protected) else set()
+        found |= {"off"} if set(self.off) - set(other.off) else set()
+        if not (self.is_given("loss_budget") or other.is_given("loss_budget")):
+            found.discard("loss_budget")  # it follows the mean tolerance
+        return [option.name for option in fields(self) if option.name in found]
+
+    def pinned_to(self, other: Rules) -> Rules:
+        """The same, with the options of another gate wherever it is stricter."""
+        options = {name: getattr(other, name) for name in self.looser_than(other)}
+        both = {"protected": (*self.protected, *other.protected), "off": set(self.off) & set(other.off)}
+        return replace(self, **options | {name: tuple(value) for name, value in both.items() if name in options})
+
     @property
     def budget(self) -> float:
         """How far the mean may fall below the ratchet's best."""
@@ -193,6 +223,22 @@ class Rules:
             if name not in kept | {"level", "evidence"}
         }
 
+
+STRICTNESS: dict[str, Callable[[Rules], float]] = {
+    "evidence": lambda rules: rules.evidence == "strict",
+    "level": lambda rules: -rules.level,
+    "decide": lambda rules: rules.decide or 1.0,
+    "undecided": lambda rules: ("pass", "warn", "hold", "exit3", "fail").index(rules.undecided),
+    "alpha": lambda rules: rules.alpha,
+    **{name: lambda rules, name=name: -rules.enforced(name) for name in LIMITS},  # type: ignore[misc]
+    "max_churn": lambda rules: -rules.enforced("max_churn"),
+    "protected": lambda rules: len(rules.protected),
+    "protected_tolerance": lambda rules: -rules.protected_tolerance,
+    "max_query_loss": lambda rules: -rules.enforced("max_query_loss"),
+    "loss_budget": lambda rules: -rules.budget,
+    "off": lambda rules: -len(rules.off),
+}
+"""How strict a gate is by each option that can make it stricter; larger is stricter."""
 
 NUMBERS = tuple(option.name for option in fields(Rules) if "float" in str(option.type))
 OPTIONAL = tuple(option.name for option in fields(Rules) if option.default is None)

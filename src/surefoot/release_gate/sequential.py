@@ -7,18 +7,15 @@ every item costs nothing. A rule is decided by the gambler who gets there first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from surefoot._typing import FloatArray
+from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import counted
-from surefoot.release_gate.evidence import Evidence
-from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, SLACK, Finding, Verdict
-from surefoot.release_gate.seen import SeenChecker, Statistic
-from surefoot.risk.statistics import large_losses
-from surefoot.risk.values import Linear
+from surefoot.release_gate.checker import Checker, Statistic
+from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, Verdict
+from surefoot.release_gate.rules import Rules
 from surefoot.stats.betting import betting_capital, tail_capital
 
 PARTS = {"mean": 6, "tail": 3}
@@ -50,80 +47,73 @@ class Bet:
             return tail_capital(values, limit, self.share, highest)
         return betting_capital(values, limit, highest, self.gap)
 
+    def needed(self, wanted: tuple[float, float]) -> float:
+        """About how many values like these decide: the sample repeated, and its growth from there on."""
+        total = max(AHEAD, 2 * self.values.size)
+        paths = replace(self, values=np.resize(self.values, total)).capitals()
+        if shown := _first(paths, wanted)[1]:
+            return shown
+        half = total // 2
+        rates = [(path[-1] - path[half]) / (total - half) for path in paths]
+        left = [(level - path[-1], rate) for path, level, rate in zip(paths, wanted, rates, strict=True)]
+        return min((total + lacking / rate for lacking, rate in left if rate > 0), default=np.inf)
+
 
 @dataclass(frozen=True)
-class SequentialChecker(SeenChecker):
+class SequentialChecker(Checker):
     """Checks one pair whose topics stand in the order of arrival.
 
     A gate fails if any rule does, so that the rules share the level. It passes only if all do, so that each has the
     whole level for passing (the intersection-union test, Berger 1982).
     """
 
-    deals: int = 1
-
-    def findings(self, draws: FloatArray | None = None) -> list[Finding]:
-        """The findings of the rules that are on."""
-        found = [self._judged(one) for one in self.statistics()]
-        segments = [one for one in found if one.rule == "segments"]
-        others = [one for one in found if one.rule != "segments"]
-        return others + ([self.worst_segment(segments, lambda one: one.loss or 0.0)] if segments else [])
-
-    def statistics(self) -> Iterator[Statistic]:
-        """The losses that the rules bound; churn is bounded as a share of all queries."""
-        yield from super().statistics()
-        if "churn" in self.rules_on:
-            finding = self.churn()
-            said = finding.sentence.partition(";")[0]
-            yield Statistic("churn", "max_churn", Evidence(finding.loss or 0.0, 0.0, 0.0, 1.0), said, is_share=True)
+    def judged(self, rule: str) -> list[Finding]:
+        """The findings of a rule: one, or one for each segment."""
+        return [self._finding(one) for one in self.statistics(rule)]
 
     def bet(self, one: Statistic) -> Bet:
         """The bet on a statistic."""
-        pair, most, limit = self.pair, self.rules.largest_change, self.rules.limit(one.option)
-        gap = max(limit, SMALLEST_GAP * most)
-        if one.rule == "tail":
-            return Bet(pair.loss, limit, -most, most, gap, self.rules.tail_share)
-        if one.is_share:
-            values = {
-                "losses": (pair.loss > SLACK)[np.abs(pair.loss) > SLACK],
-                "large-losses": large_losses(pair.delta, pair.base),
-                "churn": pair.delta != 0,
-            }
-            return Bet(values[one.rule].astype(np.float64), limit, 0.0, 1.0, SHARE_GAP)
-        if one.rule == "risk":
-            return Bet(-Linear(self.rules.alpha)(pair.delta), limit, -most, (1 + self.rules.alpha) * most, gap)
-        loss = pair.loss if one.where is None else pair.at((self.groups or {})[one.where]).loss
-        return Bet(loss, limit, -most, most, gap)
+        most, limit = self.rules.largest_change, self.rules.limit(one.option)
+        if one.kind == "share":
+            return Bet(one.values, limit, 0.0, 1.0, SHARE_GAP)
+        share = self.rules.tail_share if one.kind == "tail" else None
+        return Bet(one.values, limit, -most, one.weight * most, max(limit, SMALLEST_GAP * most), share)
 
-    def fail_level(self, one: Statistic | None = None) -> float:
+    def fail_level(self, one: Statistic) -> float:
         """The part of the level at which a rule fails."""
-        own, parts = ("mean", 1) if one is None else (one.rule, one.parts)
-        share = PARTS.get(own, 1) / sum(PARTS.get(rule, 1) for rule in self.rules_on)
-        return share * self.rules.level / self.comparisons / parts
+        share = PARTS.get(one.rule, 1) / sum(PARTS.get(rule, 1) for rule in self.rules_on)
+        return share * self.rules.level / self.company / one.parts
 
-    def _judged(self, one: Statistic) -> Finding:
+    def _finding(self, one: Statistic) -> Finding:
         limit, bet = self.rules.limit(one.option), self.bet(one)
+        loss = self.tail_loss() if one.kind == "tail" else one.mean
         wanted = (np.log(1 / self.rules.level), np.log(1 / self.fail_level(one)))
-        reported = one.is_share and not self.rules.is_given(one.option)
         verdict: Verdict = "undecided"
         shown, capitals = 0, (0.0, 0.0)
         if bet.values.size:
             paths = bet.capitals()
             capitals = (float(np.exp(min(paths[0][-1], 50.0))), float(np.exp(min(paths[1][-1], 50.0))))
             verdict, shown = _first(paths, wanted, may_fail=one.may_fail)
-        if reported and verdict != "fail":
+        if self.is_reported(one) and verdict != "fail":
             verdict, shown = "pass", 0
         ending = {
-            "pass": f", within the limit of {limit:g}" if one.evidence.loss >= SHOWN and not one.is_share else "",
+            "pass": f", within the limit of {limit:g}" if loss >= SHOWN and one.kind != "share" else "",
             "undecided": f"; the limit is {limit:g}. Evidence for a pass: {capitals[0]:.2g} of "
             f"{np.exp(wanted[0]):.3g}, for a fail: {capitals[1]:.2g} of {np.exp(wanted[1]):.3g}",
             "fail": f", beyond the limit of {limit:g}",
         }[verdict]
-        after = f" (shown after {counted(shown, 'query')})" if shown else ""
-        return Finding(
-            one.rule, self.pair.measure, self.pair.baseline, verdict, f"{one.said}{ending}{after}.",
-            one.evidence.loss, limit=limit, where=one.where,
-            more_queries=_more(bet, wanted) if verdict == "undecided" and bet.values.size else None,
-        )  # fmt: skip
+        after = f" (shown after {counted(shown, _noun(one))})" if shown else ""
+        more = self._more(bet, wanted) if verdict == "undecided" and bet.values.size else None
+        return self.found(one, verdict, f"{one.said}{ending}{after}.", loss=loss, more_queries=more)
+
+    def _more(self, bet: Bet, wanted: tuple[float, float]) -> int | None:
+        """About how many more queries decide if they are like these; None if too many."""
+        more = (bet.needed(wanted) - bet.values.size) * len(self.pair.topics) / bet.values.size
+        return _rounded(max(more, 1)) if more <= MOST_QUERIES else None
+
+    def resolution(self) -> Resolution:
+        """The number of items at which a candidate without effect passes."""
+        return Resolution(len(self.pair.topics), self.rules.limit("mean_tolerance"), 1, needed=self.expected_items())
 
     def expected_items(self) -> int:
         """About how many items like these, without an effect, pass mean and tail."""
@@ -131,8 +121,38 @@ class SequentialChecker(SeenChecker):
         centred = self.pair.with_delta(np.clip(self.pair.delta - self.pair.delta.mean(), -most, most))
         checker = replace(self, pair=centred, groups=None)
         wanted = (np.log(1 / self.rules.level), np.inf)
-        bets = [checker.bet(one) for one in checker.statistics() if one.rule in ("mean", "tail")]
-        return _rounded(min(max((_needed(bet, wanted) for bet in bets), default=1), MOST_QUERIES))
+        rules = [rule for rule in self.rules_on if rule in ("mean", "tail")]
+        bets = [checker.bet(one) for rule in rules for one in checker.statistics(rule)]
+        return _rounded(min(max((bet.needed(wanted) for bet in bets), default=1), MOST_QUERIES))
+
+
+def expected_items(loss: FloatArray, rules: Rules | None = None) -> dict[str, float]:
+    """What streams of losses (rows) need until mean and tail are decided: items, and the shares of the verdicts.
+
+    Undecided streams count with all their items.
+
+    >>> found = expected_items(np.full((2, 400), -0.05))
+    >>> found["items"], found["pass"]
+    (106.0, 1.0)
+    """
+    rules = replace(rules or Rules(), evidence="sequential")
+    most, parts = rules.largest_change, sum(PARTS.get(rule, 1) for rule in rules.sample_rules(has_segments=False))
+    passed, failed = np.zeros(len(loss)), np.full(len(loss), np.inf)
+    for rule, option, share in (("mean", "mean_tolerance", None), ("tail", "max_tail_loss", rules.tail_share)):
+        limit = rules.limit(option)
+        paths = Bet(loss, limit, -most, most, max(limit, SMALLEST_GAP * most), share).capitals()
+        wanted = (1 / rules.level, parts / PARTS[rule] / rules.level)
+        by_pass, by_fail = (_reached(path >= np.log(level)) for path, level in zip(paths, wanted, strict=True))
+        passed, failed = np.maximum(passed, by_pass), np.minimum(failed, np.where(by_pass < by_fail, np.inf, by_fail))
+    when = np.minimum(np.minimum(passed, failed), loss.shape[1])
+    shares = {"pass": np.mean(passed < failed), "fail": np.mean((failed <= passed) & np.isfinite(failed))}
+    found = {"items": np.mean(when), "median": np.median(when), **shares, "undecided": 1 - sum(shares.values())}
+    return {name: float(value) for name, value in found.items()}
+
+
+def _reached(hit: BoolArray) -> FloatArray:
+    """The place of the first hit of each row, from 1 on; infinite if there is none."""
+    return np.where(hit.any(axis=1), hit.argmax(axis=1) + 1.0, np.inf)
 
 
 def _first(
@@ -145,24 +165,9 @@ def _first(
     return ("pass", int(passed[0]) + 1) if passed.size else ("undecided", 0)
 
 
-def _more(bet: Bet, wanted: tuple[float, float]) -> int | None:
-    """About how many more items decide if they are like these; None if too many."""
-    more = _needed(bet, wanted) - bet.values.size
-    return _rounded(max(more, 1)) if more <= MOST_QUERIES else None
-
-
-def _needed(bet: Bet, wanted: tuple[float, float]) -> float:
-    """About how many items like these decide: the sample repeated, and its growth from there on."""
-    total = max(AHEAD, 2 * bet.values.size)
-    paths = replace(bet, values=np.resize(bet.values, total)).capitals()
-    if shown := _first(paths, wanted)[1]:
-        return shown
-    half = total // 2
-    rates = [(path[-1] - path[half]) / (total - half) for path in paths]
-    return min(
-        (total + (level - path[-1]) / rate for path, level, rate in zip(paths, wanted, rates, strict=True) if rate > 0),
-        default=np.inf,
-    )
+def _noun(one: Statistic) -> str:
+    """What the values of a statistic are."""
+    return "changed query" if one.rule == "losses" else "query" if one.where is None else f"{one.where} query"
 
 
 def _rounded(items: float) -> int:

@@ -7,29 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from surefoot import risk
-from surefoot._typing import BoolArray, FloatArray
+from surefoot._typing import FloatArray
 from surefoot.errors import counted
+from surefoot.release_gate.checker import Checker, Statistic
 from surefoot.release_gate.evidence import worst_loss
 from surefoot.release_gate.finding import (
     MOST_QUERIES,
     SLACK,
     UNCOUNTED,
-    Checker,
     Finding,
     Question,
+    Resolution,
     ScoredPair,
     Verdict,
     worst_of,
 )
 from surefoot.risk.distributions import normal_quantile
-from surefoot.risk.statistics import large_losses
-from surefoot.risk.values import Linear
 from surefoot.stats.mean_bounds import lower_mean_bound, upper_mean_bound
 from surefoot.stats.power import WANTED as POWER
 
@@ -63,10 +61,11 @@ class Interval:
     high: float
     values: FloatArray
 
-    @property
-    def estimate(self) -> float:
-        """The loss on the queries in hand."""
-        return float(self.values.mean())
+    def decide(self, limit: float) -> Verdict:
+        """Pass if the loss is shown to be at most the limit, fail if it is shown to be larger, else undecided."""
+        if self.high <= limit + SLACK:
+            return "pass"
+        return "fail" if self.low > limit + SLACK else "undecided"
 
 
 def mean_interval(losses: FloatArray, levels: Levels, *, lowest: float, highest: float) -> Interval:
@@ -98,125 +97,83 @@ def tail_interval(losses: FloatArray, levels: Levels, *, fraction: float, limit:
     return Interval(low, min(fixed + beyond / fraction, highest), values)
 
 
-IntervalOf = Callable[[FloatArray, Levels], Interval]
-"""The interval of a statistic of the topics' losses, at given levels."""
-
-UNITS: dict[str, Callable[[float, float], str]] = {
-    "change": lambda low, high: f"{-high:+z.4f} to {-low:+z.4f}",
-    "loss": lambda low, high: f"{low:z.4f} to {high:z.4f}",
-    "fraction": lambda low, high: f"{100 * low:z.0f} to {100 * high:z.0f} %",
-}
-"""How sentences write the interval of a loss."""
-
-
-def decide(interval: Interval, limit: float) -> Verdict:
-    """Pass if the loss is shown to be at most the limit, fail if it is shown to be larger, else undecided."""
-    if interval.high <= limit + SLACK:
-        return "pass"
-    return "fail" if interval.low > limit + SLACK else "undecided"
-
-
 @dataclass(frozen=True)
 class StrictChecker(Checker):
-    """Checks one pair by the rules; ``tests`` and ``question`` say how much company each test has, see `Levels`.
+    """Checks one pair by the rules; all queries count for ``losses``, and gains do not offset the tail.
 
     ``advises``: compute how many more queries would decide.
     """
 
-    tests: int = 1
-    question: Question = UNCOUNTED
     advises: bool = True
 
-    def findings(self) -> list[Finding]:
-        """The findings of all rules that are on and have something to look at."""
-        checks = {
-            "mean": self.mean,
-            "risk": self.risk,
-            "losses": self.losses,
-            "large-losses": self.large_losses,
-            "tail": self.tail,
-            "segments": self.segments,
-        }
-        return [checks[name]() for name in self.rules_on]
+    def judged(self, rule: str) -> list[Finding]:
+        """The findings of a rule: one, or one for each segment."""
+        return [self._finding(one) for one in self.statistics(rule)]
 
-    @property
-    def own_tests(self) -> int:
-        """How many statistical tests the pair undergoes: one a rule, one a segment."""
-        return sum(len(self.groups or ()) if name == "segments" else 1 for name in self.rules_on)
+    def _losses(self) -> Statistic:
+        lost = (self.pair.loss > 0).astype(np.float64)
+        said = f"{int(lost.sum()):,} of {counted(lost.size, 'query')} lost"
+        return Statistic("losses", "max_losses", lost, said, "share")
 
-    def mean(self) -> Finding:
-        """Is the fall of the mean within the tolerance?"""
-        pair, change = self.pair, float(np.mean(self.pair.own - self.pair.base))
-        moved = f"{abs(change):.4f} {'below' if change < 0 else 'above'}" if change else "equal to"
-        head = f"Mean {pair.measure} is {pair.own.mean():.4f}, {moved} the baseline's {pair.base.mean():.4f}"
-        return self._finding("mean", pair.loss, self._mean_of(), self.rules.limit("mean_tolerance"), head)
-
-    def risk(self) -> Finding:
-        """Do the gains pay for the losses, which weigh 1 + alpha, but for the tolerance?"""
-        weight = 1 + self.rules.alpha
-        losses = -Linear(self.rules.alpha)(-self.pair.loss)
-        head = f"Losses weighing {weight:g} times, the mean change (U_Risk) is {-losses.mean():z.4f}"
-        return self._finding("risk", losses, self._mean_of(weight), self.rules.limit("risk_tolerance"), head)
-
-    def losses(self) -> Finding:
-        """Is the fraction of topics that lost within the limit?"""
-        return self._fraction("losses", self.pair.loss > 0, "lost", self.rules.limit("max_losses"))
-
-    def large_losses(self) -> Finding:
-        """Is the fraction of topics that lost more than 20 % of their score within the limit?"""
-        large = large_losses(-self.pair.loss, self.pair.base)
-        return self._fraction("large-losses", large, "lost more than 20 %", self.rules.limit("max_large_losses"))
-
-    def tail(self) -> Finding:
-        """Is what the worst topics lost on average within the limit?"""
-        rules, losses = self.rules, np.maximum(self.pair.loss, 0.0)
-        count = int(risk.tail_count(len(losses), rules.tail_share))
+    def tail_words(self) -> str:
+        """What the worst queries lost, as the beginning of a sentence."""
+        count = int(risk.tail_count(len(self.pair.topics), self.rules.tail_share))
         worst = "worst query" if count == 1 else f"{count} worst queries"
-        head = f"The {worst} lost {worst_loss(self.pair.loss, count):.4f}{'' if count == 1 else ' on average'}"
-        interval = partial(
-            tail_interval, fraction=rules.tail_share, limit=rules.limit("max_tail_loss"), highest=rules.largest_change
-        )
-        return self._finding("tail", losses, interval, rules.limit("max_tail_loss"), head, "loss")
+        return f"The {worst} lost {worst_loss(self.pair.loss, count):.4f}{'' if count == 1 else ' on average'}"
 
-    def segments(self) -> Finding:
-        """Is the fall of each segment's mean within the tolerance? The finding is that of the worst segment."""
-        found = []
-        for name, topics in (self.groups or {}).items():
-            losses = self.pair.at(topics).loss
-            head = f"The mean of {name} changed by {-losses.mean():+z.4f}"
-            limit = self.rules.limit("segment_tolerance")
-            found.append(replace(self._finding("segments", losses, self._mean_of(), limit, head), where=name))
-        return self.worst_segment(found, lambda one: one.high or 0.0)
+    def interval(self, one: Statistic, levels: Levels, values: FloatArray) -> Interval:
+        """The interval of a statistic of some values; that of a share is Clopper and Pearson's."""
+        rules, most = self.rules, self.rules.largest_change
+        if one.kind == "share":
+            return mean_interval(values, levels, lowest=0.0, highest=1.0)
+        if one.kind == "mean":
+            return mean_interval(values, levels, lowest=-most, highest=one.weight * most)
+        limit = rules.limit(one.option)
+        return tail_interval(np.maximum(values, 0.0), levels, fraction=rules.tail_share, limit=limit, highest=most)
 
-    def _mean_of(self, weight: float = 1.0) -> IntervalOf:
-        largest = self.rules.largest_change
-        return partial(mean_interval, lowest=-largest, highest=weight * largest)
-
-    def _fraction(self, rule: str, lost: BoolArray, verb: str, limit: float) -> Finding:
-        """The fraction of topics that lost; the interval of zeros and ones is Clopper and Pearson's."""
-        head = f"{int(lost.sum())} of {counted(len(lost), 'query')} {verb}, {100 * lost.mean():.0f} %"
-        interval = partial(mean_interval, lowest=0.0, highest=1.0)
-        return self._finding(rule, lost.astype(np.float64), interval, limit, head, "fraction")
-
-    def _finding(
-        self, rule: str, losses: FloatArray, interval_of: IntervalOf, limit: float, head: str, unit: str = "change"
-    ) -> Finding:
-        """The finding of a statistic of the losses."""
-        levels = Levels.of(self.rules.level, self.tests, self.question)
-        interval = interval_of(losses, levels)
-        verdict, more = decide(interval, limit), None
+    def _finding(self, one: Statistic) -> Finding:
+        limit, level = self.rules.limit(one.option), self.rules.level
+        levels = Levels.of(level, self.company, self.question)
+        interval = self.interval(one, levels, one.values)
+        verdict, more = interval.decide(limit), None
         ending = {"pass": f"within the limit of {limit:g}", "fail": f"beyond the limit of {limit:g}"}
         if verdict == "undecided":
-            more = _more_queries(losses, interval_of, levels, limit) if self.advises else None
+            more = self._more_queries(one, levels) if self.advises else None
             ending["undecided"] = f"the limit of {limit:g} lies between"
-            uncounted = interval_of(losses, Levels.of(self.rules.level, self.tests))
-            if self.question.number > 1 and decide(uncounted, limit) == "pass":
+            uncounted = self.interval(one, Levels.of(level, self.company), one.values)
+            if self.question.number > 1 and uncounted.decide(limit) == "pass":
                 ending["undecided"] = (
                     f"within the limit of {limit:g}, but not for the best of {self.question.number} tries"
                 )
-        sentence = f"{head} ({UNITS[unit](interval.low, interval.high)}): {ending[verdict]}."
-        numbers = (interval.estimate, interval.low, interval.high, limit)
-        return Finding(rule, self.pair.measure, self.pair.baseline, verdict, sentence, *numbers, more_queries=more)
+        low, high = interval.low, interval.high
+        bounds = f"{100 * low:z.0f} to {100 * high:z.0f} %" if one.kind == "share" else f"{low:z.4f} to {high:z.4f}"
+        sentence = f"{one.said} (the loss is {bounds}): {ending[verdict]}."
+        estimate = float(interval.values.mean())
+        return self.found(one, verdict, sentence, loss=estimate, low=low, high=high, more_queries=more)
+
+    def _more_queries(self, one: Statistic, levels: Levels) -> int | None:
+        """About how many more queries like these decide, with a probability of about 0.8; None if too many.
+
+        The sample is repeated until its interval lies on one side of the limit, with a margin for what the new queries
+        and these ones do not show.
+        """
+        n, limit, power = one.values.size, self.rules.limit(one.option), normal_quantile(POWER)
+
+        def decides(total: int) -> bool:
+            found = self.interval(one, levels, np.resize(one.values, total))
+            margin = power * float(found.values.std()) * (1 / n + 1 / total) ** 0.5
+            return bool(found.high + margin <= limit or found.low - margin > limit)
+
+        total = _smallest(decides, n + 1, n + MOST_QUERIES)
+        return None if total is None else int(float(f"{total - n:.2g}"))
+
+    def badness(self, finding: Finding) -> float:
+        """By which the worst of several segments with the same verdict is found."""
+        return finding.high or 0.0
+
+    def resolution(self) -> Resolution:
+        """The fewest queries at which anything passes."""
+        return Resolution(len(self.pair.topics), self.rules.limit("mean_tolerance"), self.fewest_queries())
 
     def fewest_queries(self) -> int:
         """The fewest queries at which a candidate that changes nothing would pass all rules."""
@@ -229,23 +186,6 @@ class StrictChecker(Checker):
 
         high = next((n for n in (2**power for power in range(4, 17)) if passes(n)), MOST_QUERIES)
         return _smallest(passes, high // 2, high, 0.0) or MOST_QUERIES
-
-
-def _more_queries(losses: FloatArray, interval_of: IntervalOf, levels: Levels, limit: float) -> int | None:
-    """About how many more queries like these decide, with a probability of about 0.8; None if too many.
-
-    The sample is repeated until its interval lies on one side of the limit, with a margin for what the new queries and
-    these ones do not show.
-    """
-    n, power = len(losses), normal_quantile(POWER)
-
-    def decides(total: int) -> bool:
-        found = interval_of(np.resize(losses, total), levels)
-        margin = power * float(found.values.std()) * (1 / n + 1 / total) ** 0.5
-        return bool(found.high + margin <= limit or found.low - margin > limit)
-
-    total = _smallest(decides, n + 1, n + MOST_QUERIES)
-    return None if total is None else int(float(f"{total - n:.2g}"))
 
 
 def _smallest(holds: Callable[[int], bool], low: int, high: int, precision: float = 0.02) -> int | None:

@@ -12,7 +12,7 @@ import numpy as np
 from surefoot import risk
 from surefoot.errors import counted, listed
 from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, ScoredPair, Verdict, worst_of
-from surefoot.release_gate.rules import CONTRACT, TIERS, UNDECIDED
+from surefoot.release_gate.rules import CONTRACT, TIERS, UNDECIDED, Rules
 from surefoot.results import Result
 from surefoot.risk.moments import Moments
 from surefoot.stats.inference import LEVEL
@@ -112,6 +112,10 @@ class GateResult(Result):
         The tier of evidence: ``"seen"``, ``"strict"`` or ``"sequential"``.
     undecided
         What an undecided candidate counts as, as in `Rules`.
+    rules
+        The rules; None where nothing was compared.
+    loosened
+        The options that are looser than those of the gate that accepted the ratchet's candidate.
     findings
         What each rule found against each baseline.
     changes
@@ -132,6 +136,8 @@ class GateResult(Result):
     measures: tuple[str, ...]
     evidence: str = "seen"
     undecided: str = "warn"
+    rules: Rules | None = None
+    loosened: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     changes: tuple[Change, ...] = ()
     worst: tuple[WorseQuery, ...] = ()

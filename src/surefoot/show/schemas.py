@@ -88,7 +88,7 @@ def _gate() -> Schema:
     from surefoot.release_gate.verdict import Change, CumulativeChange, WorseQuery
 
     text = ("signature", "evidence", "headline", "sentence", "reason", "next_step", "candidate")
-    whole = dict.fromkeys(text, TYPES["text"]) | dict.fromkeys(("measures", "notes"), TYPES["texts"])
+    whole = dict.fromkeys(text, TYPES["text"]) | dict.fromkeys(("measures", "loosened", "notes"), TYPES["texts"])
     whole |= {
         "verdict": TYPES["verdict"],
         "exit_code": {"enum": [0, 1, 3]},

@@ -34,10 +34,15 @@ class Power(Result):
     """A row for each alpha and number of topics; ``needed`` tells for each alpha how many topics are enough."""
 
     needed: dict[float, float | None]
+    sequential: dict[str, float] | None = None
 
     def extra(self) -> dict[str, object]:
-        """How many topics give the power wanted, by alpha, for JSON; null where the largest number is too few."""
-        return {"needed": {f"{alpha:g}": topics for alpha, topics in self.needed.items()}, "wanted": WANTED}
+        """How many topics give the power wanted, by alpha, for JSON; null where the largest number is too few.
+
+        ``sequential`` says what a sequential gate needs, where that was computed.
+        """
+        needed = {f"{alpha:g}": topics for alpha, topics in self.needed.items()}
+        return {"needed": needed, "wanted": WANTED, "sequential": self.sequential}
 
     def drawn(self) -> Power:
         """The same with the power as bars, for readers."""

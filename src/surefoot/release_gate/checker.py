@@ -1,0 +1,194 @@
+"""The path from a pair of systems to the findings of its sample rules, which every tier of evidence shares.
+
+`Checker.statistics` gives the losses that a rule bounds. A tier says in `judged` what they show (`SeenChecker`,
+`StrictChecker`, `SequentialChecker`), and in `resolution` what so many queries can show.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from surefoot import risk
+from surefoot._typing import FloatArray
+from surefoot.errors import counted, listed
+from surefoot.release_gate.evidence import tail_of
+from surefoot.release_gate.finding import (
+    SHOWN,
+    SLACK,
+    UNCOUNTED,
+    Finding,
+    Groups,
+    Question,
+    Resolution,
+    ScoredPair,
+    Verdict,
+    worst_of,
+)
+from surefoot.release_gate.rules import Rules
+from surefoot.risk.statistics import large_losses
+from surefoot.risk.values import Linear
+
+NET_SHARE = 0.05
+"""A rule on the share of losses fails only if losses exceed wins by that share of all queries, and the changed queries
+lose the mean tolerance on average."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A loss that a rule bounds by one of its options, and the beginning of its sentence.
+
+    The loss is the mean of the ``values`` of single queries, or that of their worst part (``"tail"``). Of a
+    ``"share"`` the values are 0 and 1, and ``won`` queries moved the other way. ``weight`` is the largest value that is
+    possible, in units of the largest change. ``may_fail`` is False where the loss is too small to fail by this rule.
+    ``parts`` is the number of statistics of its kind in a comparison.
+    """
+
+    rule: str
+    option: str
+    values: FloatArray
+    said: str
+    kind: Literal["mean", "share", "tail"] = "mean"
+    weight: float = 1.0
+    won: int = 0
+    may_fail: bool = True
+    where: str | None = None
+    parts: int = 1
+
+    @property
+    def mean(self) -> float:
+        """The mean of the values; 0 if there are none."""
+        return float(self.values.mean()) if self.values.size else 0.0
+
+
+@dataclass(frozen=True)
+class Checker:
+    """Checks one pair of systems by the rules on a sample.
+
+    ``company`` is the number of comparisons (with strict evidence: of tests) that share the level for failing, and
+    ``question`` gives the part of the level for passing, if several candidates were tried.
+    """
+
+    pair: ScoredPair
+    rules: Rules
+    groups: Groups | None = None
+    company: int = 1
+    question: Question = UNCOUNTED
+    seed: int = 0
+
+    @abstractmethod
+    def judged(self, rule: str) -> list[Finding]:
+        """The findings of a rule: one, or one for each segment."""
+
+    @abstractmethod
+    def resolution(self) -> Resolution:
+        """What so many queries can show."""
+
+    @property
+    def rules_on(self) -> list[str]:
+        """The rules that are on and have something to test."""
+        return self.rules.sample_rules(self.groups is not None)
+
+    def findings(self) -> list[Finding]:
+        """The findings of the rules that are on."""
+        return [self.finding(rule) for rule in self.rules_on]
+
+    def finding(self, rule: str) -> Finding:
+        """The finding of a rule; that of the worst segment stands for all."""
+        found = self.judged(rule)
+        return self._worst_segment(found) if rule == "segments" else found[0]
+
+    def statistics(self, rule: str) -> Iterator[Statistic]:
+        """The losses that a rule bounds."""
+        pair, rules = self.pair, self.rules
+        if rule == "mean":
+            yield Statistic(rule, "mean_tolerance", pair.loss, moved("The mean", float(pair.loss.mean())))
+        elif rule == "risk":
+            weighed = -Linear(rules.alpha)(pair.delta)
+            said = f"U_Risk at alpha {rules.alpha:g} is {-weighed.mean():z.4f}"
+            yield Statistic(rule, "risk_tolerance", weighed, said, weight=1 + rules.alpha)
+        elif rule == "losses":
+            yield self._losses()
+        elif rule == "large-losses":
+            yield self._large_losses()
+        elif rule == "tail":
+            yield Statistic(rule, "max_tail_loss", pair.loss, self.tail_words(), "tail")
+        elif rule == "churn":
+            changed = (pair.delta != 0).astype(np.float64)
+            said = f"{int(changed.sum()):,} of {counted(changed.size, 'query')} changed"
+            yield Statistic(rule, "max_churn", changed, said, "share")
+        else:
+            groups = self.groups or {}
+            for name, topics in groups.items():
+                loss = pair.at(topics).loss
+                said = moved(f"The mean of {name}", float(loss.mean()))
+                yield Statistic(rule, "segment_tolerance", loss, said, where=name, parts=len(groups))
+
+    def _losses(self) -> Statistic:
+        loss = self.pair.loss
+        lost = (loss > SLACK)[np.abs(loss) > SLACK]
+        number, of = int(lost.sum()), lost.size
+        said = f"{number:,} of {counted(of, 'changed query')} lost ({100 * number / max(of, 1):.0f} %)"
+        may_fail = self._is_net_loss(number, of - number)
+        may_fail = may_fail and float(loss.sum()) >= self.rules.limit("mean_tolerance") * of
+        values = lost.astype(np.float64)
+        return Statistic("losses", "max_losses", values, said, "share", won=of - number, may_fail=may_fail)
+
+    def _large_losses(self) -> Statistic:
+        pair, given = self.pair, self.rules.is_given("max_large_losses")
+        lost, won = large_losses(pair.delta, pair.base), int(large_losses(-pair.delta, pair.own).sum())
+        number = int(lost.sum())
+        said = f"{number:,} of {counted(lost.size, 'query')} lost more than 20 %, {won:,} won as much"
+        may_fail = given and self._is_net_loss(number, won)
+        values = lost.astype(np.float64)
+        return Statistic("large-losses", "max_large_losses", values, said, "share", won=won, may_fail=may_fail)
+
+    def _is_net_loss(self, lost: int, won: int) -> bool:
+        return (lost - won) / len(self.pair.topics) > NET_SHARE + SLACK
+
+    def tail_loss(self) -> float:
+        """What the worst queries lost, more than the best ones won."""
+        return tail_of(self.pair.loss, int(risk.tail_count(len(self.pair.topics), self.rules.tail_share)))
+
+    def tail_words(self) -> str:
+        """The tail, as the beginning of a sentence."""
+        loss, share = self.tail_loss(), f"{100 * self.rules.tail_share:g} %"
+        beyond = "chance explains" if self.pair.has_repeats else f"the best {share} won"
+        amount = f"{abs(loss):.4f} {'more' if loss > 0 else 'less'} than" if abs(loss) >= SHOWN else "as much as"
+        return f"The worst {share} of the queries lost {amount} {beyond}"
+
+    def is_reported(self, one: Statistic) -> bool:
+        """Whether a rule passes what it does not fail: a share of queries whose limit was not given."""
+        return one.kind == "share" and not self.rules.is_given(one.option)
+
+    def found(self, one: Statistic, verdict: Verdict, sentence: str, **fields: Any) -> Finding:
+        """A finding on a statistic."""
+        return Finding(
+            one.rule, self.pair.measure, self.pair.baseline, verdict, sentence, limit=self.rules.limit(one.option),
+            where=one.where, **fields,
+        )  # fmt: skip
+
+    def _worst_segment(self, found: Sequence[Finding]) -> Finding:
+        verdict = worst_of(one.verdict for one in found)
+        same = [one for one in found if one.verdict == verdict]
+        first, *others = sorted(same, key=lambda one: (-self.badness(one), one.where or ""))
+        if verdict == "pass":
+            limit = self.rules.limit("segment_tolerance")
+            return replace(first, sentence=f"No mean of {counted(len(found), 'segment')} fell by more than {limit:g}.")
+        also = f" The same holds for {listed((str(one.where) for one in others), most=5)}." if others else ""
+        return replace(first, sentence=first.sentence + also)
+
+    def badness(self, finding: Finding) -> float:
+        """By which the worst of several segments with the same verdict is found."""
+        return finding.loss or 0.0
+
+
+def moved(name: str, loss: float) -> str:
+    """A change of a mean, as the beginning of a sentence."""
+    if abs(loss) < SHOWN:
+        return f"{name} did not change"
+    return f"{name} {'fell' if loss > 0 else 'rose'} by {abs(loss):.4f}"
