@@ -27,7 +27,7 @@ from surefoot.risk.distributions import binomial_cdf
 from surefoot.risk.statistics import Comparison, Tail, large_losses
 from surefoot.stats.betting import betting_p_value, fixed_capital
 
-PATH = tuple(round(1 - step / 20, 2) for step in range(1, 21))
+PATH = tuple((np.arange(19, -1, -1) / 20).tolist())
 """The safety of the steps, from the baseline's ranking to the fitted guard; the last step is the guard itself."""
 
 TAIL = 0.1

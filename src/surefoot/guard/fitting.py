@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._process import generator
 from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.analysis.intervals import difference_intervals
-from surefoot.errors import SurefootError, choose, counted
-from surefoot.guard.certificate import PATH, Budget, Certificate, certify
-from surefoot.guard.guard import SECOND_STAGE, Guard
+from surefoot.errors import SurefootError, counted
+from surefoot.guard.certificate import PATH, Budget, Certificate
+from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
-from surefoot.guard.trial import ALPHA, CHOICES, LEFT_ALONE, SECOND_STAGE_PAYS, USUAL, LabelledPair, PerQuery, Trial
+from surefoot.guard.trial import ALPHA, LEFT_ALONE, LabelledPair, PerQuery, choose_guard
 from surefoot.lambdas.metrics import Metric
-from surefoot.results import Column, Result, signature
+from surefoot.results import Column, Result
 from surefoot.risk.statistics import Comparison
 from surefoot.scores import Scores
 
@@ -28,45 +27,6 @@ COLUMNS = (
 )  # fmt: skip
 RESAMPLES = 2_000
 """Resamples of the intervals in the table."""
-
-
-@dataclass(frozen=True, eq=False)
-class GuardChoice:
-    """The guard that a trial chose, with the reason on its card, and its certificate if there was a budget.
-
-    ``queries`` are those of the certificate, or else those of the trial.
-    """
-
-    trial: Trial
-    guard: Guard
-    queries: IntArray
-    certificate: Certificate | None = None
-
-
-def choose_guard(
-    judged: LabelledPair,
-    measure: str,
-    *,
-    kinds: Sequence[str] | None = None,
-    alpha: float = ALPHA,
-    budget: Budget | None = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> GuardChoice:
-    """Choose a guard; the parameters are those of `fit_guard`."""
-    chosen_on, held = _split(len(judged.pair), budget, seed)
-    trial = Trial(judged, chosen_on, tuple(_kinds(kinds, chosen_on.size)), alpha, seed, progress)
-    guard, why = trial.chosen()
-    stated = signature("guard", measure=measure, alpha=alpha, kinds=trial.kinds, queries=len(trial), seed=seed)
-    guard = replace(guard, card={"measure": measure, "queries": len(trial), "signature": stated, "why": why})
-    if budget is None:
-        return GuardChoice(trial, guard, chosen_on)
-    certificate = certify(
-        lambda safety: judged.measured(guard.towards_baseline(safety))[held], judged.baseline[held], budget, seed
-    )
-    card = {"why": _with_promise(why, certificate.safety), "certificate": certificate.to_card()}
-    guard = replace(guard, safety=certificate.safety, card={**guard.card, **card})
-    return GuardChoice(trial, guard, held, certificate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +122,7 @@ def fit_guard(
 
     Examples
     --------
-    >>> rng = generator(0)
+    >>> rng = np.random.default_rng(0)
     >>> truth = rng.normal(size=600)
     >>> old, new = truth + rng.normal(size=600), truth + 0.6 * rng.normal(size=600)
     >>> fit = fit_guard(old, new, truth > 1, np.arange(0, 601, 10), kinds=["z"])
@@ -202,18 +162,6 @@ def _refuse_worse(baseline: float, candidate: float) -> None:
         )
 
 
-def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, IntArray]:
-    """The queries to choose a guard on, and those that are held out to test a budget.
-
-    Half are held out, or twice as many as the test needs at least, if that is more and the budget not approximate.
-    """
-    if budget is None:
-        return np.arange(queries), np.arange(0)
-    order = generator(seed).permutation(queries)
-    held = queries // 2 if budget.approximate else min(queries, max(queries // 2, 2 * budget.fewest_queries))
-    return np.sort(order[held:]), np.sort(order[:held])
-
-
 def _path(guard: Guard, judged: LabelledPair, queries: IntArray) -> dict[str, Column]:
     """Mean and F_Risk of the steps from the baseline to the guard, and of the candidate."""
     steps = {"baseline": judged.baseline}
@@ -222,14 +170,6 @@ def _path(guard: Guard, judged: LabelledPair, queries: IntArray) -> dict[str, Co
     rows = np.stack([x[queries] for x in steps.values()])
     compared = Comparison.of(rows, judged.baseline[queries])
     return {"step": list(steps), "mean": rows.mean(axis=1).tolist(), "frisk": compared.frisk.tolist()}
-
-
-def _with_promise(why: str, safety: float) -> str:
-    """The reason for the choice, and how far a promise moves the guard."""
-    if safety == 1:
-        return "nothing can be promised, so the baseline's own ranking is kept"
-    moved = f"it is moved {safety:g} of the way towards the baseline" if safety else "nothing more is needed"
-    return f"{why}; for the promise {moved}"
 
 
 def table_of(outcomes: Mapping[str, FloatArray], measure: str) -> dict[str, Column]:
@@ -258,14 +198,6 @@ def _changes(scores: Scores, name: str) -> FloatArray:
         scores, name, LEFT_ALONE, "baseline", measures=["mean", "frisk"], n_resamples=RESAMPLES
     )
     return np.column_stack([found[column] for column in ("estimate", "low", "high")]).ravel()
-
-
-def _kinds(kinds: Sequence[str] | None, queries: int) -> Iterator[str]:
-    if kinds is None:
-        yield from (kind for kind in USUAL if kind != SECOND_STAGE or queries >= SECOND_STAGE_PAYS)
-        return
-    for kind in kinds:
-        yield choose(kind, CHOICES, "the kind of a guard")
 
 
 def _validate_labels(labels: npt.ArrayLike, pair: Pair) -> FloatArray:

@@ -85,21 +85,14 @@ class Switch:
         return cls(tuple(found["edges"]), tuple(found["rankers"]))
 
 
-def fit_threshold(gains: FloatArray, numbers: FloatArray) -> Switch:
-    """The best threshold, from the candidate's gain of each query."""
-    return Switch.threshold(gains, numbers)
-
-
-def fit_selector(gains: FloatArray, numbers: FloatArray) -> Switch:
-    """The best ranker of each bin, from the candidate's gain of each query."""
-    return Switch.of_bins([np.zeros_like(gains), gains], numbers)
-
-
 SWITCHES: dict[str, tuple[Callable[[Pair], FloatArray], Callable[[FloatArray, FloatArray], Switch]]] = {
-    "threshold": (lambda pair: pair.baseline.highest, fit_threshold),
-    "selector": (lambda pair: 1 - pair.overlap, fit_selector),
+    "threshold": (lambda pair: pair.baseline.highest, Switch.threshold),
+    "selector": (
+        lambda pair: 1 - pair.overlap,
+        lambda gains, numbers: Switch.of_bins([np.zeros_like(gains), gains], numbers),
+    ),
 }
-"""The kinds that have a switch: the number of each query that decides, and the fit."""
+"""The kinds that have a switch: the number of each query that decides, and the fit to the candidate's gains."""
 
 
 def switched(pair: Pair, ranker: IntArray) -> FloatArray:

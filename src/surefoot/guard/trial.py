@@ -7,7 +7,7 @@ candidate is left as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,10 +16,12 @@ import numpy.typing as npt
 
 from surefoot._process import generator
 from surefoot._typing import BoolArray, FloatArray, IntArray, Progress
-from surefoot.errors import counted
+from surefoot.errors import choose, counted
+from surefoot.guard.certificate import Budget, Certificate, certify
 from surefoot.guard.guard import SECOND_STAGE, Guard, fit_second_stage
 from surefoot.guard.pairs import Pair
 from surefoot.guard.switch import SWITCHES
+from surefoot.results import signature
 from surefoot.risk.values import Linear
 
 ALPHA = 0.5
@@ -99,7 +101,6 @@ class Trial:
     seed: int
     progress: Progress | None = None
     _fitted: dict[tuple[str, frozenset[int]], Guard] = field(default_factory=dict)
-    _measured: dict[tuple[str, frozenset[int]], FloatArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.queries.size
@@ -152,14 +153,8 @@ class Trial:
             left_out = frozenset({fold} if without is None else {fold, without})
             inside = self.fold == fold
             for row, kind in zip(learned, self.learned, strict=True):
-                row[inside] = self.measured_without(kind, left_out)[inside]
+                row[inside] = self.of(self.fitted_without(left_out, kind))[inside]
         return np.vstack([self.designed, learned])
-
-    def measured_without(self, kind: str, left_out: frozenset[int]) -> FloatArray:
-        """The metric of each query under the guard of this kind that was fitted without these folds."""
-        if (kind, left_out) not in self._measured:
-            self._measured[kind, left_out] = self.of(self.fitted_without(left_out, kind))
-        return self._measured[kind, left_out]
 
     def fitted_without(self, left_out: frozenset[int], kind: str = SECOND_STAGE) -> Guard:
         """The guard of this kind, fitted to the queries of all folds but these."""
@@ -183,13 +178,13 @@ class Trial:
 
         Which strength is best on some hundred queries is mostly chance, so it is fixed.
         """
-        alone, found = self.of(Guard()), np.empty(len(self))
+        unguarded, found = self.of(Guard()), np.empty(len(self))
         for fold in range(FOLDS):
             inside = self.fold == fold
             found[inside] = self.of(self.fitted_without(frozenset({fold})).blended(STRENGTH, WEIGHT))[inside]
-        cost = f"{1 - found.mean() / alone.mean():.1%} of the mean out of bag".replace("%", " %")
-        if found.mean() < (1 - PRICE) * alone.mean():
-            return Guard(card={"why": f"the second stage costs {cost}, so nothing is changed"}), alone
+        cost = f"{1 - found.mean() / unguarded.mean():.1%} of the mean out of bag".replace("%", " %")
+        if found.mean() < (1 - PRICE) * unguarded.mean():
+            return Guard(card={"why": f"the second stage costs {cost}, so nothing is changed"}), unguarded
         guard = self.fit_trees(self.queries).blended(STRENGTH, WEIGHT)
         return replace(guard, card={"why": f"it costs {cost}"}), found
 
@@ -267,3 +262,70 @@ def select(guarded: FloatArray, baseline: FloatArray, prior: FloatArray, alpha: 
 def _mean_and_error(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
     queries = differences.shape[-1]
     return differences.mean(axis=-1), differences.std(axis=-1, ddof=1) / np.sqrt(queries)
+
+
+@dataclass(frozen=True, eq=False)
+class GuardChoice:
+    """The guard that a trial chose, with the reason on its card, and its certificate if there was a budget.
+
+    ``queries`` are those of the certificate, or else those of the trial.
+    """
+
+    trial: Trial
+    guard: Guard
+    queries: IntArray
+    certificate: Certificate | None = None
+
+
+def choose_guard(
+    judged: LabelledPair,
+    measure: str,
+    *,
+    kinds: Sequence[str] | None = None,
+    alpha: float = ALPHA,
+    budget: Budget | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> GuardChoice:
+    """Choose a guard; the parameters are those of `fit_guard`."""
+    chosen_on, held = _split(len(judged.pair), budget, seed)
+    trial = Trial(judged, chosen_on, tuple(_kinds(kinds, chosen_on.size)), alpha, seed, progress)
+    guard, why = trial.chosen()
+    stated = signature("guard", measure=measure, alpha=alpha, kinds=trial.kinds, queries=len(trial), seed=seed)
+    guard = replace(guard, card={"measure": measure, "queries": len(trial), "signature": stated, "why": why})
+    if budget is None:
+        return GuardChoice(trial, guard, chosen_on)
+    certificate = certify(
+        lambda safety: judged.measured(guard.towards_baseline(safety))[held], judged.baseline[held], budget, seed
+    )
+    card = {"why": _with_promise(why, certificate.safety), "certificate": certificate.to_card()}
+    guard = replace(guard, safety=certificate.safety, card={**guard.card, **card})
+    return GuardChoice(trial, guard, held, certificate)
+
+
+def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, IntArray]:
+    """The queries to choose a guard on, and those that are held out to test a budget.
+
+    Half are held out, or twice as many as the test needs at least, if that is more and the budget not approximate.
+    """
+    if budget is None:
+        return np.arange(queries), np.arange(0)
+    order = generator(seed).permutation(queries)
+    held = queries // 2 if budget.approximate else min(queries, max(queries // 2, 2 * budget.fewest_queries))
+    return np.sort(order[held:]), np.sort(order[:held])
+
+
+def _with_promise(why: str, safety: float) -> str:
+    """The reason for the choice, and how far a promise moves the guard."""
+    if safety == 1:
+        return "nothing can be promised, so the baseline's own ranking is kept"
+    moved = f"it is moved {safety:g} of the way towards the baseline" if safety else "nothing more is needed"
+    return f"{why}; for the promise {moved}"
+
+
+def _kinds(kinds: Sequence[str] | None, queries: int) -> Iterator[str]:
+    if kinds is None:
+        yield from (kind for kind in USUAL if kind != SECOND_STAGE or queries >= SECOND_STAGE_PAYS)
+        return
+    for kind in kinds:
+        yield choose(kind, CHOICES, "the kind of a guard")

@@ -18,11 +18,10 @@ from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted
 from surefoot.guard.certificate import Budget
-from surefoot.guard.fitting import choose_guard
 from surefoot.guard.guard import SECOND_STAGE, Guard
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.second_stage import FEWEST_QUERIES
-from surefoot.guard.trial import ALPHA, CHOSEN, LabelledPair, Trial
+from surefoot.guard.trial import ALPHA, CHOSEN, LabelledPair, Trial, choose_guard
 from surefoot.learn.baseline import BELOW_ALL, Baselines, baselines_of, feature_form, form_scores, guard_scores
 from surefoot.learn.boosting import as_weight
 from surefoot.learn.checkpoint import Checkpoint, Stage, request_of
@@ -42,7 +41,7 @@ MOST_GUARDED = 100_000
 cluster has their labels and both rankers' scores."""
 
 SEED_GAP = 1000
-"""Added to the iterations of a training, each of which increases the seed by one, to keep the seeds of bags apart."""
+"""Added to the iterations of a training, which increase the seed by one each, to keep the seeds of bags apart."""
 
 OUT_OF_BAG = (
     "The test covers each query's ranking by the bags that did not see it; the model is the average of all bags, "
