@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,17 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "surefoot"
 MANUAL = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md")), *sorted((ROOT / "examples").glob("*.py"))]
 GROUPS = "analysis cluster effectiveness guard io judgments learn plots release_gate risk show stats torch".split()
+LAYERS = """
+    errors _version _typing _lazy _names _process _alignment native results scores risk effectiveness io stats analysis
+    judgments release_gate lambdas guard learn cluster torch plots show integrations cli __main__
+""".split()
+"""Packages and modules of surefoot, each above those that it may import."""
+UPWARD = {"results": {"show"}, "scores": {"risk", "io", "stats", "show"}, "effectiveness": {"io"}}
+"""Methods of results and scores (`Scores.of(path)`, `to_latex`) forward to what is above them, by lazy imports."""
 PUBLIC = rf"surefoot(_lab)?|surefoot\.({'|'.join(GROUPS)})"
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """The modules that a file imports, anywhere in it, but for those that only type checkers import."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -37,6 +46,7 @@ def imports(path: Path) -> set[str]:
     return {name for name in found if name.startswith("surefoot.")}
 
 
+@cache
 def users_of(package: str) -> set[str]:
     """The packages and modules directly in surefoot that import one of them."""
     users = set()
@@ -82,17 +92,23 @@ def test_errors_import_nothing() -> None:
     assert not imports(SOURCE / "errors.py")
 
 
-def test_results_and_the_command_line_import_show() -> None:
-    assert users_of("show") <= {"cli", "integrations", "results", "scores"}
+@pytest.mark.parametrize("user", LAYERS)
+def test_packages_import_only_lower_ones(user: str) -> None:
+    """Lazy imports too. `test_every_layer_is_named` sees that no package is left out."""
+    higher = {used for used in LAYERS[LAYERS.index(user) + 1 :] if user in users_of(used)}
+    assert higher <= UPWARD.get(user, set())
 
 
-def test_nothing_imports_the_command_line() -> None:
-    assert users_of("cli") <= {"__main__"}
+def test_every_layer_is_named() -> None:
+    names = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in SOURCE.rglob("*.py")}
+    assert names - {"__init__"} == set(LAYERS)
 
 
-def test_io_does_not_depend_on_what_is_computed() -> None:
-    for package in ("analysis", "stats", "risk", "release_gate"):
-        assert "io" not in users_of(package), package
+def test_names_of_measures_are_below_the_readers() -> None:
+    """`io` compares names of measures; scoring, above it, reads runs."""
+    used = {name for path in (SOURCE / "io").glob("*.py") for name in imports(path) if ".effectiveness" in name}
+    assert used == {"surefoot.effectiveness.measures.canonical"}
+    assert not {name for name in imports(SOURCE / "effectiveness" / "measures.py") if name.startswith("surefoot.io")}
 
 
 def test_importing_surefoot_loads_nothing_heavy() -> None:
@@ -108,9 +124,3 @@ def test_importing_surefoot_loads_nothing_heavy() -> None:
 def test_the_manual_imports_from_the_public_packages(path: Path) -> None:
     modules = re.findall(r"^\s*from (surefoot[.\w]*) import", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert not [module for module in modules if not re.fullmatch(PUBLIC, module)]
-
-
-def test_learn_is_above_guard_and_guard_above_the_numerics() -> None:
-    assert users_of("learn") <= {"cli", "cluster", "torch"}
-    assert users_of("guard") <= {"cli", "integrations", "learn"}
-    assert users_of("lambdas") <= {"cluster", "guard", "learn", "torch"}

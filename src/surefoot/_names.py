@@ -1,4 +1,4 @@
-"""Names of systems, topics and documents: checked, ordered, and escaped for terminals, Markdown, spreadsheets, XML."""
+"""Names of systems, topics and documents: checked, ordered, and escaped in terminals, Markdown, CSV, JSON and XML."""
 
 from __future__ import annotations
 
@@ -161,3 +161,30 @@ def spreadsheet(text: str) -> str:
 def xml(text: str) -> str:
     """The text without what XML can't hold: control characters and lone surrogates."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", REPLACEMENT, text)
+
+
+def json_text(whole: object) -> str:
+    r"""Plain values as JSON; GitHub would take ``##[`` for a command, so it is escaped.
+
+    >>> json_text({"topic": "##[error]x"})
+    '{\n  "topic": "##\\u005berror]x"\n}\n'
+    """
+    import json
+
+    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False).replace("##[", "##\\u005b") + "\n"
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    r"""Rows as CSV; GitHub would take a line that begins with ``::`` for a command, so its cells are quoted.
+
+    >>> csv_text([["topic", "p"], ["::error::x", 1]])
+    'topic,p\n"::error::x","1"\n'
+    """
+    import csv
+    import io
+
+    out = io.StringIO()
+    plain, quoted = (csv.writer(out, lineterminator="\n", quoting=how) for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    for row in rows:
+        (quoted if str(row[0]).lstrip().startswith("::") else plain).writerow(row)
+    return out.getvalue()

@@ -390,3 +390,13 @@ def test_help_tells_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     assert stopped.value.code == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "share of queries that may lose more than 20 % (default: 0.33)" in out
+
+
+def test_a_ratchet_over_tables_without_a_measure_needs_no_name_of_one(folder: Path) -> None:
+    """A table is not named after its release: rel1.csv and rel2.csv hold the same measure."""
+    write_scores(folder / "rel1.csv", ["old", "good"])
+    write_scores(folder / "rel2.csv", ["good", "bad"])
+    ratchet = ["--ratchet", "accepted.json", "--accept"]
+    assert main(["gate", "--scores", "rel1.csv", "--baseline", "old", "--candidate", "good", *ratchet]) == 0
+    assert main(["gate", "--scores", "rel2.csv", "--candidate", "bad", *ratchet]) == 1
+    assert json.loads((folder / "accepted.json").read_text())["system"] == "good"

@@ -95,6 +95,16 @@ def looks_like_measure(name: str) -> bool:
     return re.split(r"[(@]", canonical(name))[0] in KNOWN
 
 
+def is_measure_with_cutoff(name: str) -> bool:
+    """Whether a name is that of a measure, perhaps with its cutoff, as files are called; r1 may be a release.
+
+    >>> [is_measure_with_cutoff(word) for word in ("err20", "ndcg-10", "map", "r1", "rel1", "nightly")]
+    [True, True, True, False, False, False]
+    """
+    parts = re.fullmatch(r"([A-Za-z]{2,})[@_-]?\d*", name)
+    return parts is not None and looks_like_measure(parts[1])
+
+
 def find_measure(wanted: str | None, present: Sequence[str], gdeval: bool = False) -> int:
     """The index of a measure among those present; if none is wanted there must be only one.
 

@@ -12,15 +12,26 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from surefoot._names import csv_text
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.containers import Table, in_file, validate_text
 from surefoot.io.eval_logs import ZIP, read_mteb
-from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
+from surefoot.io.files import RUN_ENDINGS, name_of, read_bytes
 from surefoot.io.formats import Content, Source, read_content
 from surefoot.io.frames import PARQUET, table_of
-from surefoot.io.roles import Layout, Long, ScoreMatrix, Wide, canonical, find_measure, matrix_of, recognise, role_of
-from surefoot.results import csv_text
+from surefoot.io.roles import (
+    Layout,
+    Long,
+    ScoreMatrix,
+    Wide,
+    canonical,
+    find_measure,
+    is_measure_with_cutoff,
+    matrix_of,
+    recognise,
+    role_of,
+)
 from surefoot.scores import Missing, Scores
 
 MEASURE = "# measure: "
@@ -279,12 +290,11 @@ def _refuse_doubles(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix])
 
 
 def _common_measure(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix]) -> str:
-    """The name of the measure in the files; for a single table without one, the name of the file."""
+    """The name of the measure in the files; without one, a measure that the name of the only file is, or "score"."""
     named = {canonical(matrix.measure): matrix.measure for matrix in reversed(matrices) if matrix.measure is not None}
     if len(named) > 1:
         held = [f"{matrix.measure} in {file.path}" for file, matrix in zip(files, matrices, strict=True)]
         raise SurefootError(f"the files hold different measures ({listed(held)}); name one that all of them have")
     if named:
         return next(iter(named.values()))
-    alone = len(files) == 1 and str(files[0].path) != STDIN
-    return files[0].name if alone else "score"
+    return files[0].name if len(files) == 1 and is_measure_with_cutoff(files[0].name) else "score"

@@ -7,12 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from surefoot._lazy import LazyModule
-from surefoot._names import inert, markdown, one_line, xml
+from surefoot._names import inert, json_text, markdown, one_line, xml
 from surefoot.errors import choose
 from surefoot.release_gate.compare import Compared
 from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
-from surefoot.results import json_text
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree

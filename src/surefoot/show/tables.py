@@ -10,9 +10,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TextIO
 
-from surefoot._names import markdown, one_line, spreadsheet, visible
+from surefoot._names import csv_text, json_text, markdown, one_line, spreadsheet, visible
 from surefoot.errors import choose, counted
-from surefoot.results import csv_text, json_text
 
 if TYPE_CHECKING:
     from surefoot.results import Highlights, Result
