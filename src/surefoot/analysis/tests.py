@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from typing import TypedDict
 
@@ -28,6 +28,8 @@ from surefoot.stats.permutation import flip_centre, flip_test, swap_test, t_test
 TESTS = ("trisk", "bootstrap", "t", "wilcoxon", "flip", "max", "swap")
 PREDICTED = 1000
 """Draws of whole tables of predicted scores."""
+CELLS = 1 << 22
+"""Predicted scores that are in memory at once."""
 
 NOTE = (
     "the model adds effects of systems and topics and one Gaussian noise for all systems: means are shrunken towards "
@@ -252,8 +254,7 @@ def bayes(
     shrunken = np.quantile(drawn.systems, ends, axis=0)
     thin = Posterior(*(part[:: max(1, n_draws // PREDICTED)] for part in (
         drawn.systems, drawn.topic_sd, drawn.system_sd, drawn.noise_sd)))  # fmt: skip
-    differences = thin.differences(row, len(own.topics), np.random.default_rng([seed, 1]))
-    predicted = urisk(differences, np.zeros(len(own.topics)), alphas)
+    predicted, losing = _predicted(thin, row, len(own.topics), alphas, np.random.default_rng([seed, 1]))
     others = np.where(np.arange(len(own.systems)) == row, np.nan, 1.0)
     low, middle, high = np.quantile(predicted, [ends[0], 0.5, ends[1]], axis=1)
     table: Columns = {
@@ -265,7 +266,7 @@ def bayes(
         "shrunken_low": shrunken[0],
         "shrunken_high": shrunken[1],
         "p_better": others * (drawn.systems > drawn.systems[:, row, None]).mean(axis=0),
-        "p_loses": others * ((differences < 0).mean(axis=2) > loses_on).mean(axis=0),
+        "p_loses": others * (losing > loses_on).mean(axis=0),
         "urisk_predicted": middle,
         "urisk_low": low,
         "urisk_high": high,
@@ -277,6 +278,21 @@ def bayes(
         n_draws=n_draws, seed=seed, systems=len(own.systems), topics=len(own.topics),
     )  # fmt: skip
     return Result(text, columns, (*own.all_notes, NOTE))
+
+
+def _predicted(
+    drawn: Posterior, row: int, topics: int, alphas: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """U_Risk (alphas × draws × systems) and the share of lost topics (draws × systems), in bounded memory."""
+    draws, systems = drawn.systems.shape
+    step = max(1, CELLS // (systems * topics))
+    found, losing = [], []
+    for begin in range(0, draws, step):
+        part = Posterior(*(values[begin : begin + step] for values in astuple(drawn)))
+        differences = part.differences(row, topics, rng)
+        found.append(urisk(differences, np.zeros(topics), alphas))
+        losing.append((differences < 0).mean(axis=2))
+    return np.concatenate(found, axis=1), np.concatenate(losing)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
