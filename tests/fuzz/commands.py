@@ -1,4 +1,4 @@
-"""Commands with hostile options: a line of its own about what is wrong, or the result, and nothing else."""
+"""Commands with hostile options: one line that says why, or the result, and nothing else."""
 
 import argparse
 import io
@@ -115,7 +115,7 @@ class UnexpectedError(Exception):
 
 
 def run(given: list[str], folder: Path) -> Any:
-    """Run a command as the shell does; what is told in one line is raised as an error of the user."""
+    """Run a command as the shell does; an error of one line is raised as an error of the user."""
     from surefoot.cli import main
     from surefoot.errors import SurefootError
 

@@ -1,6 +1,6 @@
 """Full disks, folders that can't be written, no home, signals, processes and threads side by side.
 
-Each is told in one line, or the result is right.
+Each gives one line, or the right result.
 """
 
 import ctypes
@@ -42,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 TRAIN = "train --train train.txt --baseline feature:1 --leaves 4 --docs-per-leaf 2 --threads 1 -o model --trees"
 
 
-def told(command: str, code: int = 2, before: str = "", **environment: str) -> str:
+def said_by(command: str, code: int = 2, before: str = "", **environment: str) -> str:
     """Run a command in a shell; it must end with this exit code and, if that is not 0, with one line that says why.
 
     What takes long, as everything does on a busy machine, tells its progress before.
@@ -58,7 +58,7 @@ def told(command: str, code: int = 2, before: str = "", **environment: str) -> s
     return errors[0] if errors else found.stdout
 
 
-def test_a_second_training_in_one_folder_is_told_so(folder):
+def test_a_second_training_in_one_folder_is_one_line(folder):
     ours = train(TRAINING, BASELINE, SMALL, output="model").model.text
     with sole_writer("model"):
         for resume in (False, True):
@@ -67,7 +67,7 @@ def test_a_second_training_in_one_folder_is_told_so(folder):
     assert train(TRAINING, BASELINE, SMALL, output="model").model.text == ours
 
 
-def test_a_second_process_in_one_store_or_experiment_is_told_so(folder):
+def test_a_second_process_in_one_store_or_experiment_is_one_line(folder):
     run = resolve_run(TRAINING, BASELINE, SMALL)
     Path("models/mine").mkdir(parents=True)
     with sole_writer("models/mine"), pytest.raises(SurefootError, match="mine: another process writes to it"):
@@ -100,11 +100,13 @@ def test_resuming_what_has_not_begun_begins(folder):
 
 def test_a_full_disk_is_one_line_and_leaves_no_draft(folder):
     """A limit on the size of files fails as a full disk does, after a part was written."""
-    said = told(f"{TRAIN} 200", before="trap '' XFSZ; ulimit -f 4; ")
+    said = said_by(f"{TRAIN} 200", before="trap '' XFSZ; ulimit -f 4; ")
     assert "model.txt: can't be written: File too large" in said
     assert not any(path.name.endswith(".part") for path in Path("model").iterdir())
     assert not Path("model/card.json").exists()
-    said = told("explore --scores scores.csv --system a --baseline b -o out.csv", before="trap '' XFSZ; ulimit -f 4; ")
+    said = said_by(
+        "explore --scores scores.csv --system a --baseline b -o out.csv", before="trap '' XFSZ; ulimit -f 4; "
+    )
     assert "out.csv: can't be written: File too large" in said
     assert not Path("out.csv").exists()
 
@@ -113,7 +115,7 @@ def test_a_full_device_is_one_line(folder):
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")
     for command in ("evaluate --scores scores.csv --baseline b", "explore --scores scores.csv --system a --baseline b"):
-        assert "No space left on device" in told(f"{command} > /dev/full")
+        assert "No space left on device" in said_by(f"{command} > /dev/full")
 
 
 @pytest.mark.parametrize("end", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"])
@@ -127,19 +129,19 @@ def test_messages_that_nobody_can_read_change_no_exit_code(folder, end):
 def test_a_folder_that_cannot_be_written_is_one_line(folder):
     """A file in place of the folder: unlike missing permissions, this stops an administrator too."""
     Path("file").write_text("")
-    assert "file/model: Not a directory" in told(f"{TRAIN.replace('-o model', '-o file/model')} 2")
-    assert "file/a.csv: can't be written" in told("evaluate --scores scores.csv -o file/a.csv")
-    assert "file/demo: can't be written: Not a directory" in told("demo -o file/demo")
+    assert "file/model: Not a directory" in said_by(f"{TRAIN.replace('-o model', '-o file/model')} 2")
+    assert "file/a.csv: can't be written" in said_by("evaluate --scores scores.csv -o file/a.csv")
+    assert "file/demo: can't be written: Not a directory" in said_by("demo -o file/demo")
 
 
 def test_without_a_home_and_with_caches_that_cannot_be_written_results_are_right(folder):
     command = "evaluate --scores scores.csv --baseline b --format csv"
-    right = told(command, 0)
+    right = said_by(command, 0)
     Path("file").write_text("")
     nowhere = {"HOME": "/nonexistent", "XDG_CACHE_HOME": str(folder / "file"), "SUREFOOT_CACHE": str(folder / "file/a")}
-    assert told(command, 0, **nowhere) == right
-    assert told(command, 0, before="unset HOME; ") == right
-    assert told(f"{TRAIN} 2", 0, **nowhere)
+    assert said_by(command, 0, **nowhere) == right
+    assert said_by(command, 0, before="unset HOME; ") == right
+    assert said_by(f"{TRAIN} 2", 0, **nowhere)
 
 
 def test_processes_that_compile_at_once_all_succeed(folder):

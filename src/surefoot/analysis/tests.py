@@ -33,7 +33,8 @@ CELLS = 1 << 22
 
 NOTE = (
     "the model adds effects of systems and topics and one Gaussian noise for all systems: means are shrunken towards "
-    "each other, and predictions know neither the bounds of a measure nor how far a single system is from the baseline"
+    "each other, and predictions know neither the bounds of a measure nor how far one system is from the baseline: "
+    "take risk from --ci where many scores are tied or 0"
 )
 
 

@@ -71,7 +71,7 @@ _SENTENCE = re.compile(r".{10,}?(?<!e\.g)(?<!i\.e)[.:!?](?=\s+[A-Z(`'\"]|$)")
 
 
 def _answers(summaries: Mapping[str, str]) -> dict[str, list[str]]:
-    """Sentences that can be a query, each with the objects that it describes, of which the first is public."""
+    """Sentences that can be a query, each with the objects that it describes; the first is public."""
     described = defaultdict(list)
     for name in sorted(summaries, key=lambda name: (not _is_public(name), name)):
         described[summaries[name]].append(name)

@@ -1,7 +1,7 @@
 """The published tables, and the code that recomputes each cell of them.
 
 `reproduce` puts every published value beside the recomputed one and says whether they are equal to the printed digit,
-or what is proved of the difference, or that one copy of two runs would give it, or that nobody knows. No cell is left
+or the proof of the difference, or that one copy of two runs would give it, or that it is unexplained. No cell is left
 out, and every reason carries its power: how many printed values it accepts.
 """
 
@@ -160,7 +160,7 @@ TABLES = {
 class Reproduction(Result):
     """One row for each cell; ``waiting`` are the tables that were not run because the scores are missing.
 
-    ``new`` counts the unexplained cells of which nothing is known; ``controls`` are lines on the check of the copies.
+    ``new`` counts the unexplained cells without a remark; ``controls`` are lines on the check of the copies.
     """
 
     summary: dict[str, int]

@@ -18,8 +18,8 @@ VERDICTS = ("equal", PROVED, CONSISTENT, "unexplained", "not run")
 class Cell:
     """One cell of a published table.
 
-    ``recomputed`` is None where the data that it needs are missing. ``reason`` says why the two differ, or what is
-    known of a difference that nothing explains. ``accepts`` counts the printed values that the reason admits.
+    ``recomputed`` is None where the data that it needs are missing. ``reason`` says why the two differ, or
+    adds a remark to a difference that nothing explains. ``accepts`` counts the printed values that the reason admits.
     """
 
     row: str
@@ -90,11 +90,11 @@ class Cell:
         return replace(self, reason=reason, standing=CONSISTENT) if twin.equal and not self.equal else self
 
     def remark(self, hint: str) -> Cell:
-        """The cell as unexplained, with what is known of it."""
+        """The cell as unexplained, with a remark."""
         return self if self.equal else replace(self, reason=hint, standing="unexplained")
 
     def not_run(self, reason: str) -> Cell:
-        """The cell as not run, with what is missing as the reason."""
+        """The cell as not run; the reason names the missing data."""
         return replace(self, recomputed=None, reason=reason)
 
 

@@ -17,7 +17,7 @@ from surefoot.stats.inference import LEVEL, t_inference, topic_inference
 from surefoot_lab.reproduce import sigir2014
 from surefoot_lab.reproduce.cells import Cell, printed, ranks
 from surefoot_lab.reproduce.ecir2014 import VIRTUAL_TABLE, mended, swap_reason
-from surefoot_lab.reproduce.learned import NEEDS_MSLR, TRAINED_ANEW, Experiment
+from surefoot_lab.reproduce.learned import NEEDS_MSLR, RETRAINED, Experiment
 from surefoot_lab.reproduce.sigir2016 import BEYOND
 
 BASELINE = "indriCASP"
@@ -38,7 +38,7 @@ def claims(scores: Scores, found: Experiment) -> Iterator[Cell]:
         if line["paper"] == "sigir2012" or "mslr" in line["claim"]:
             own = found.claims.get((line["paper"], line["claim"]))
             cell = Cell(line["paper"], line["claim"], line["value"], own)
-            yield cell.not_run(NEEDS_MSLR) if own is None else cell.remark(TRAINED_ANEW)
+            yield cell.not_run(NEEDS_MSLR) if own is None else cell.remark(RETRAINED)
         else:
             yield Cell(line["paper"], line["claim"], line["value"], values.get(line["claim"]))
 

@@ -13,7 +13,7 @@ from surefoot.errors import InputError
 from surefoot_lab.reproduce.cells import Cell, printed
 
 NEEDS_MSLR = "needs MSLR-WEB10K: surefoot experiment, then reproduce --experiment FOLDER"
-TRAINED_ANEW = "trained anew, with other software than the paper's; nothing says how far that may differ"
+RETRAINED = "trained again with other software than the paper's; nothing says how far that may differ"
 OTHER_RATIO = "the ratio of the counts printed in the same table"
 
 Key = tuple[str, str, str, float, str]
@@ -109,7 +109,7 @@ def _ratio(cell: Cell, line: Mapping[str, str]) -> Cell:
 
 
 def _judged(cell: Cell) -> Cell:
-    return cell.not_run(NEEDS_MSLR) if cell.recomputed is None else cell.remark(TRAINED_ANEW)
+    return cell.not_run(NEEDS_MSLR) if cell.recomputed is None else cell.remark(RETRAINED)
 
 
 @cache
