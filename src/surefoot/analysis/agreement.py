@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot import risk
-from surefoot._typing import FloatArray
 from surefoot.analysis.design import Design
 from surefoot.analysis.evaluate import evaluate
 from surefoot.errors import SurefootError
@@ -141,6 +140,7 @@ def value_agreement(
         for size in [*range(step, len(scores.systems), step), len(scores.systems)]
         for measure in linear
     ]
+    notes = ["Z_Risk and GeoRisk are undefined: some scores are below 0"] if scores.values.min() < 0 else []
     return Result(
         signature(
             "value_agreement",
@@ -152,8 +152,14 @@ def value_agreement(
             ties=ties,
             topics=len(scores.topics),
         ),
-        _columns(rows),
-        (*scores.all_notes, *_notes(scores)),
+        {
+            "systems": [size for size, _, _ in rows],
+            "measure": [measure for _, measure, _ in rows],
+            **{
+                name: [getattr(found, name) for _, _, found in rows] for name in ("minimum", "residual", "extrapolated")
+            },
+        },
+        (*scores.all_notes, *notes),
     )
 
 
@@ -176,20 +182,6 @@ def _overlap(first: dict[str, float], second: dict[str, float], size: int, p: fl
         return ranking({name: values[name] for name in names}, ties=ties)
 
     return rbo(head(first), head(second), p)
-
-
-def _columns(rows: list[tuple[int, str, RBO]]) -> dict[str, list[object]]:
-    return {
-        "systems": [size for size, _, _ in rows],
-        "measure": [measure for _, measure, _ in rows],
-        "minimum": [found.minimum for _, _, found in rows],
-        "residual": [found.residual for _, _, found in rows],
-        "extrapolated": [found.extrapolated for _, _, found in rows],
-    }
-
-
-def _notes(scores: Scores) -> list[str]:
-    return ["Z_Risk and GeoRisk are undefined: some scores are below 0"] if scores.values.min() < 0 else []
 
 
 def baseline_bias(
@@ -247,17 +239,14 @@ def baseline_bias(
         "mean": means,
         "urisk": urisk,
     }
-    finding = _finding(found[known], urisk[known], means[known])
+    count = int(known.sum())
+    finding = f"a partial correlation needs 4 systems or more; there are {count}"
+    if count >= 4:
+        partial = partial_correlation(found[known], urisk[known], means[known])
+        finding = (
+            f"partial correlation of U_Risk with the correlation, given the mean, over {count} systems: {partial:.2f}"
+        )
     return Result(signature("baseline-bias", scores, **fields), columns, (*scores.all_notes, finding))
-
-
-def _finding(found: FloatArray, urisk: FloatArray, means: FloatArray) -> str:
-    if len(found) < 4:
-        return f"a partial correlation needs 4 systems or more; there are {len(found)}"
-    partial = partial_correlation(found, urisk, means)
-    return (
-        f"partial correlation of U_Risk with the correlation, given the mean, over {len(found)} systems: {partial:.2f}"
-    )
 
 
 def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, given: npt.ArrayLike) -> float:

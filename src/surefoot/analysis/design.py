@@ -146,11 +146,11 @@ def _put(indices: list[int], whole: FloatArray, part: FloatArray) -> FloatArray:
 
 def signature_of(kind: str, designs: Sequence[Design], alphas: FloatArray, **more: object) -> str:
     """The signature: the fields that every analysis of designs has, then its own."""
-    first = designs[0]
+    first, named = designs[0], list(dict.fromkeys(str(design.baseline) for design in designs))
     return signature(
         kind,
         measure=list(dict.fromkeys(design.scores.measure for design in designs)),
-        baseline="map" if isinstance(first.baseline, Mapping) else first.baseline and _named(designs),
+        baseline="map" if isinstance(first.baseline, Mapping) else first.baseline and named,
         alpha=alphas.tolist(),
         value=first.value,
         population=f"all({len(first.scores.systems)})" if first.population is None else first.population,
@@ -159,10 +159,6 @@ def signature_of(kind: str, designs: Sequence[Design], alphas: FloatArray, **mor
         trials=sorted({len(own) for design in designs for own in design.scores.trials.values()}) or None,
         **more,
     )
-
-
-def _named(designs: Sequence[Design]) -> list[str]:
-    return list(dict.fromkeys(str(design.baseline) for design in designs))
 
 
 def _baseline_names(systems: Sequence[str], baseline: Baseline) -> tuple[str, ...]:
@@ -222,11 +218,6 @@ def _family_name(family: Family) -> str | None:
         if isinstance(family, partial) and family.func is fitted and set(family.keywords) == {"lower", "upper"}:
             return f"{name}({{lower:.5f}},{{upper:.5f}})".format(**family.keywords)
     return getattr(family, "__name__", repr(family))
-
-
-def needs_all_systems(names: Sequence[str]) -> bool:
-    """Whether a column depends on all systems, whichever are shown."""
-    return any(name.startswith(RANK) for name in names)
 
 
 def is_extra(name: str) -> bool:

@@ -11,16 +11,7 @@ import numpy.typing as npt
 
 from surefoot._names import as_names
 from surefoot._typing import BoolArray, Columns, FloatArray, Progress
-from surefoot.analysis.design import (
-    Baseline,
-    Design,
-    Population,
-    Statistics,
-    behind,
-    derived,
-    needs_all_systems,
-    signature_of,
-)
+from surefoot.analysis.design import RANK, Baseline, Design, Population, Statistics, behind, derived, signature_of
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.results import Column, Highlights, Result
 from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evaluated, registered, tail_risk
@@ -362,7 +353,7 @@ def evaluate(
     alphas = normalise_alphas(alpha)
     shown = several[0].systems if systems is None else several[0].select(systems).systems
     # p is corrected, and ranks run, over all systems, whichever are shown: selecting rows must not change a number.
-    whole = systems is None or correct is not None or needs_all_systems(options.extra)
+    whole = systems is None or correct is not None or any(name.startswith(RANK) for name in options.extra)
     # The order of files must not either: systems are computed in the order of their names, and shown in theirs.
     chosen = None if whole else sorted(shown)
     baselines = baseline_list(baseline)

@@ -20,7 +20,6 @@ from surefoot.analysis.query_features import (
     own_feature,
     ranking_features,
     text_features,
-    validate_usable,
 )
 from surefoot.effectiveness.sources import sources_of
 from surefoot.errors import SurefootError, counted, listed
@@ -144,7 +143,10 @@ def explain(
             f"queries or more; got {delta.size}"
         )
     conditions = conditions_of(_features(scores, (system, baseline), queries, runs, documents, features))
-    validate_usable(conditions, delta.size)
+    if not conditions:
+        raise SurefootError(
+            f"the {delta.size} queries have no features: give their texts (queries), or runs instead of a score table"
+        )
     loss = np.maximum(-delta, 0.0)
     found = Search(loss, conditions, n_resamples, seed).tested() if loss.any() else []
     confirmed = adding([one for one in found if one.p_adjusted <= level], loss)

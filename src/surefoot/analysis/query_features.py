@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray
-from surefoot.errors import SurefootError
 from surefoot.io.document_lists import Run
 
 FEWEST, LEAST, MOST = 5, 0.05, 0.4
@@ -108,14 +107,6 @@ def own_feature(name: str, values: Sequence[object]) -> Iterator[Condition | Fea
     labels = [None if value is None else str(value) for value in values]
     for label in dict.fromkeys(label for label in labels if label is not None):
         yield Condition(f"{name} = {label}", np.array([own == label for own in labels]))
-
-
-def validate_usable(found: Sequence[Condition], topics: int) -> None:
-    """Refuse if no condition divides the topics."""
-    if not found:
-        raise SurefootError(
-            f"the {topics} queries have no features: give their texts (queries), or runs instead of a score table"
-        )
 
 
 TOP, DEPTH = 10, 100
