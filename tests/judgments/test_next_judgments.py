@@ -7,7 +7,6 @@ import pytest
 
 from surefoot.cli import main
 from surefoot.errors import SurefootError
-from surefoot.judgments.credibility import draw_deltas
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.judgments.next_judgments import Uncertainty, next_judgments, verdict_of, verdicts_of
 from surefoot.judgments.unjudged import GradeModel
@@ -37,18 +36,20 @@ def test_documents_at_the_same_rank_of_both_come_last(tmp_path):
     assert sum(found.chances.values()) == pytest.approx(1)
 
 
-def test_the_priority_is_what_a_gain_moves(tmp_path):
-    """By hand: the difference of the discounts, where a lost topic weighs more."""
+def test_the_priority_is_the_spread_of_the_discounted_gain(tmp_path):
+    """By hand: the difference of the discounts times the spread of the grade, where a lost topic weighs more."""
     runs = read_random(tmp_path, seed=3, measure="RBP(rel=1)")
-    pair, n, expected = runs.pair("r0", "r1"), 300, []
+    pair, n, random, expected = runs.pair("r0", "r1"), 300, np.random.default_rng(0), []
     model = GradeModel.of(runs, pair)
-    lost = np.mean(draw_deltas(pair, model, None, n) < -1e-9, axis=0)
+    shared = model.draw_shared(random, n)
     for topic, own in enumerate(pair.topics):
+        grades = model.fill(topic, own.codes, own.grades, shared, random)
+        lost = np.mean(pair.deltas(own, grades, model.draw_rest(topic, own, shared, random)) < -1e-9)
         for document in np.flatnonzero(own.unjudged):
-            moved = abs(difference_of_discounts(own, document))
-            expected.append((1 + 2 * lost[topic]) * moved / len(pair.topics))
+            spread = abs(difference_of_discounts(own, document)) * np.std(grades[:, document])
+            expected.append((1 + 2 * lost) * spread / len(pair.topics))
     found = Uncertainty.draw(pair, model, 2.0, n)
-    np.testing.assert_allclose(found.priorities, expected, rtol=0.15)
+    np.testing.assert_allclose(found.priorities, expected, atol=1e-12)
     assert [found.priorities[index] for index in found.order()] == sorted(found.priorities, reverse=True)
 
 
