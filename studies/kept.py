@@ -12,7 +12,6 @@ import numpy as np
 
 from surefoot._typing import FloatArray
 from surefoot.io.atomic import write_bytes
-from surefoot.results import Result
 
 FOLDER = "SUREFOOT_STUDIES"
 """The environment variable of the folder; without it nothing is kept."""
@@ -33,14 +32,16 @@ def kept(name: str, compute: Callable[[], Arrays]) -> Arrays:
     return found
 
 
-def kept_table(name: str, compute: Callable[[], Result]) -> Result:
-    """A table of texts and numbers from the folder, or computed and kept there if there is one."""
+Row = dict[str, object]
+
+
+def kept_row(name: str, compute: Callable[[], Row]) -> Row:
+    """A row of a table from the folder, or computed and kept there if there is one."""
     path = Path(os.environ[FOLDER]) / f"{name}.json" if FOLDER in os.environ else None
     if path is not None and path.exists():
-        signature, columns = json.loads(path.read_text())
-        return Result(signature, columns)
-    found = compute()
+        found: Row = json.loads(path.read_text())
+        return found
+    row = compute()
     if path is not None:
-        columns = {column: np.asarray(values).tolist() for column, values in found.columns.items()}
-        write_bytes(path, json.dumps([found.signature, columns]).encode())
-    return found
+        write_bytes(path, json.dumps(row).encode())
+    return row

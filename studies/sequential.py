@@ -7,7 +7,8 @@ losses, computed here for all streams at once; a table compares it with the gate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from math import log
@@ -15,7 +16,7 @@ from math import log
 import numpy as np
 
 from studies.gate_samples import FAIL, PASS, UNDECIDED, gate_of, strict_verdict
-from studies.kept import kept_table
+from studies.kept import Row, kept_row
 from studies.version_pairs import DEVELOPMENT, HELD_BACK, planted, seed_of, sets
 from surefoot import Rules, Scores, SequentialGate
 from surefoot._typing import BoolArray, FloatArray
@@ -35,6 +36,7 @@ FAIL_PARTS = 6 + 3 + 1 + 1
 """Parts of the level for failing: mean, tail, losses and large-losses, which is on but only reported."""
 SIZES = (50, 100, 200, 500, 1000)
 KINDS = ("equal", "better", "worse", "heavy")
+TRUTHS = ("beyond by mean or tail", "beyond only by losses", "harmless")
 NEVER = ITEMS + 1
 
 try:
@@ -164,24 +166,20 @@ def with_interval(wrong: BoolArray) -> str:
     return f"{100 * count / of:.1f} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def errors(streams: int) -> Result:
-    rows: list[dict[str, object]] = []
-    for name, draw in LIMIT_CELLS.items():
-        loss = draw(np.random.default_rng(seed_of(name)), (streams, ITEMS))
-        verdict, _ = decided(loss)
-        signs = np.random.default_rng(seed_of(name, "signs")).choice([-1.0, 1.0], loss.shape)
-        swapped, when = decided(loss * signs)
-        rows.append(
-            {
-                "streams": name,
-                "at the limit: passed": with_interval(verdict == PASS),
-                "at the limit: failed": with_interval(verdict == FAIL),
-                "exchangeable: failed": with_interval(swapped == FAIL),
-                "exchangeable: passed": f"{100 * np.mean(swapped == PASS):.0f}",
-                "items, median": _items(when),
-            }
-        )
-    return _result("sequential-errors", rows, streams=streams)
+def errors(name: str, streams: int) -> Row:
+    """Streams exactly at a limit, and the same streams with random signs."""
+    loss = LIMIT_CELLS[name](np.random.default_rng(seed_of(name)), (streams, ITEMS))
+    verdict, _ = decided(loss)
+    signs = np.random.default_rng(seed_of(name, "signs")).choice([-1.0, 1.0], loss.shape)
+    swapped, when = decided(loss * signs)
+    return {
+        "streams": name,
+        "at the limit: passed": with_interval(verdict == PASS),
+        "at the limit: failed": with_interval(verdict == FAIL),
+        "exchangeable: failed": with_interval(swapped == FAIL),
+        "exchangeable: passed": f"{100 * np.mean(swapped == PASS):.0f}",
+        "items, median": _items(when),
+    }
 
 
 def _items(when: FloatArray) -> str:
@@ -197,20 +195,22 @@ def populations(collections: Sequence[str]) -> Iterator[tuple[str, FloatArray]]:
                 yield name, base - own
 
 
-def real_errors(collections: Sequence[str], streams: int) -> Result:
+def real_errors(collections: Sequence[str], word: str, streams: int) -> Row:
     """Streams of real pairs, resampled: one stream a pair, in turn, until there are enough."""
-    rows: list[dict[str, object]] = []
-    for word in ("beyond by mean or tail", "beyond only by losses", "harmless"):
-        chosen = [loss for _, loss in populations(collections) if truth_of(loss) == word]
-        random = np.random.default_rng(seed_of(*collections, word))
-        order = random.permutation(len(chosen))
-        loss = np.array([random.choice(chosen[order[number % len(chosen)]], ITEMS) for number in range(streams)])
-        verdict, when = decided(loss)
-        wrong = verdict == (FAIL if word == "harmless" else PASS)
-        shares = [f"{100 * np.mean(verdict == one):.0f}" for one in (PASS, UNDECIDED, FAIL)]
-        rows.append({"truth": word, "pairs": len(chosen), "wrong": with_interval(wrong),
-                     "pass · undecided · fail": " · ".join(shares), "items, median": _items(when)})  # fmt: skip
-    return _result("sequential-real", rows, streams=streams)
+    chosen = [loss for _, loss in populations(collections) if truth_of(loss) == word]
+    random = np.random.default_rng(seed_of(*collections, word))
+    order = random.permutation(len(chosen))
+    loss = np.array([random.choice(chosen[order[number % len(chosen)]], ITEMS) for number in range(streams)])
+    verdict, when = decided(loss)
+    wrong = verdict == (FAIL if word == "harmless" else PASS)
+    shares = [f"{100 * np.mean(verdict == one):.0f}" for one in (PASS, UNDECIDED, FAIL)]
+    return {
+        "truth": word,
+        "pairs": len(chosen),
+        "wrong": with_interval(wrong),
+        "pass · undecided · fail": " · ".join(shares),
+        "items, median": _items(when),
+    }
 
 
 def of_kind(collections: Sequence[str], kind: str, most: int = 10) -> list[FloatArray]:
@@ -264,79 +264,73 @@ def _strict_fewest() -> int:
 STRICT_FEWEST = _strict_fewest()
 
 
-def savings(collections: Sequence[str], streams: int) -> Result:
-    rows: list[dict[str, object]] = []
-    for kind in KINDS:
-        chosen = of_kind(collections, kind)
-        random = np.random.default_rng(seed_of(*collections, kind, "items"))
-        each = max(1, streams // len(chosen))
-        loss = np.array([random.choice(one, ITEMS) for one in chosen for _ in range(each)])
-        verdict, when = decided(loss)
-        used = np.minimum(when, ITEMS).reshape(len(chosen), each).mean(axis=1)
-        right = verdict == (FAIL if kind in ("worse", "heavy") else PASS)
-        seen, strict = np.minimum(np.array([planned(one) for one in chosen]).T, ITEMS)
-        rows.append(
-            {
-                "candidates": kind,
-                "pairs": len(chosen),
-                "decided rightly, %": f"{100 * np.mean(right):.0f}",
-                "wrongly, %": f"{100 * np.mean(~right & (verdict != UNDECIDED)):.1f}",
-                "items: mean (median)": f"{used.mean():.0f} ({np.median(when):.0f})",
-                "seen plans": f"{seen.mean():.0f}",
-                "strict plans": f"{strict.mean():.0f}",
-                "saved of seen's, %": f"{100 * (1 - used.sum() / seen.sum()):.0f}",
-                "saved of strict's, %": f"{100 * (1 - used.sum() / strict.sum()):.0f}",
-            }
-        )
-    return _result("sequential-items", rows, streams=streams)
+def savings(collections: Sequence[str], kind: str, streams: int) -> Row:
+    """The items until a verdict, beside the numbers that a fixed gate plans."""
+    chosen = of_kind(collections, kind)
+    random = np.random.default_rng(seed_of(*collections, kind, "items"))
+    each = max(1, streams // len(chosen))
+    loss = np.array([random.choice(one, ITEMS) for one in chosen for _ in range(each)])
+    verdict, when = decided(loss)
+    used = np.minimum(when, ITEMS).reshape(len(chosen), each).mean(axis=1)
+    right = verdict == (FAIL if kind in ("worse", "heavy") else PASS)
+    seen, strict = np.minimum(np.array([planned(one) for one in chosen]).T, ITEMS)
+    return {
+        "candidates": kind,
+        "pairs": len(chosen),
+        "decided rightly, %": f"{100 * np.mean(right):.0f}",
+        "wrongly, %": f"{100 * np.mean(~right & (verdict != UNDECIDED)):.1f}",
+        "items: mean (median)": f"{used.mean():.0f} ({np.median(when):.0f})",
+        "seen plans": f"{seen.mean():.0f}",
+        "strict plans": f"{strict.mean():.0f}",
+        "saved of seen's, %": f"{100 * (1 - used.sum() / seen.sum()):.0f}",
+        "saved of strict's, %": f"{100 * (1 - used.sum() / strict.sum()):.0f}",
+    }
 
 
-def decided_by(collections: Sequence[str], most: int = 2) -> Result:
+def decided_by(collections: Sequence[str], kind: str, most: int = 2) -> Row:
     """Share of right decisions after n queries: sequential so far, and the fixed gates on the same first n."""
-    rows: list[dict[str, object]] = []
-    for kind in KINDS:
-        chosen = of_kind(collections, kind, most)
-        random = np.random.default_rng(seed_of(*collections, kind, "sizes"))
-        loss = np.array([random.choice(one, ITEMS) for one in chosen])
-        verdict, when = decided(loss)
-        right = FAIL if kind in ("worse", "heavy") else PASS
-        row: dict[str, object] = {"candidates": kind, "pairs": len(chosen)}
-        for size in SIZES:
-            base = np.maximum(loss[:, :size], 0.0)
-            drawn = [np.stack([old, old - own]) for old, own in zip(base, loss[:, :size], strict=True)]
-            seen = [VERDICTS.index(gate_of(one).verdict) for one in drawn]
-            strict = [strict_verdict(one) for one in drawn]
-            shares = [(verdict == right) & (when <= size), np.array(seen) == right, np.array(strict) == right]
-            row[f"{size} queries"] = " · ".join(f"{100 * np.mean(one):.0f}" for one in shares)
-        rows.append(row)
-    return _result("sequential-sizes", rows)
+    chosen = of_kind(collections, kind, most)
+    random = np.random.default_rng(seed_of(*collections, kind, "sizes"))
+    loss = np.array([random.choice(one, ITEMS) for one in chosen])
+    verdict, when = decided(loss)
+    right = FAIL if kind in ("worse", "heavy") else PASS
+    row: Row = {"candidates": kind, "pairs": len(chosen)}
+    for size in SIZES:
+        base = np.maximum(loss[:, :size], 0.0)
+        drawn = [np.stack([old, old - own]) for old, own in zip(base, loss[:, :size], strict=True)]
+        seen = [VERDICTS.index(gate_of(one).verdict) for one in drawn]
+        strict = [strict_verdict(one) for one in drawn]
+        shares = [(verdict == right) & (when <= size), np.array(seen) == right, np.array(strict) == right]
+        row[f"{size} queries"] = " · ".join(f"{100 * np.mean(one):.0f}" for one in shares)
+    return row
 
 
-def against_confseq(collections: Sequence[str]) -> Result:
+def against_confseq(collections: Sequence[str], kind: str) -> Row:
     """When the mean is decided, by our bets and by the default bets of confseq's one-sided betting martingale."""
-    rows: list[dict[str, object]] = []
-    for kind in ("equal", "better", "worse"):
-        chosen = of_kind(collections, kind, 4)
-        random = np.random.default_rng(seed_of(*collections, kind, "confseq"))
-        loss = np.array([random.choice(one, ITEMS) for one in chosen])
-        side, level = (-1, LEVEL * PARTS["mean"] / FAIL_PARTS) if kind == "worse" else (1, LEVEL)
-        own = by_mean(loss)[side == -1]
-        with np.errstate(all="ignore"):
-            paths = [
-                np.log(betting_mart((1 - side * one) / 2, (1 - side * TOLERANCE) / 2, level, theta=1.0)) for one in loss
-            ]
-        other = first(np.array(paths), level)
-        rows.append({"candidates": kind, "streams": len(loss), "Surefoot: mean (median)": _both(own),
-                     "confseq: mean (median)": _both(other),
-                     "Surefoot first, %": f"{100 * np.mean(own < other):.0f}"})  # fmt: skip
-    return _result("sequential-confseq", rows)
+    chosen = of_kind(collections, kind, 4)
+    random = np.random.default_rng(seed_of(*collections, kind, "confseq"))
+    loss = np.array([random.choice(one, ITEMS) for one in chosen])
+    side, level = (-1, LEVEL * PARTS["mean"] / FAIL_PARTS) if kind == "worse" else (1, LEVEL)
+    own = by_mean(loss)[side == -1]
+    with np.errstate(all="ignore"):
+        paths = [
+            np.log(betting_mart((1 - side * one) / 2, (1 - side * TOLERANCE) / 2, level, theta=1.0)) for one in loss
+        ]
+    other = first(np.array(paths), level)
+    return {
+        "candidates": kind,
+        "streams": len(loss),
+        "Surefoot: mean (median)": _both(own),
+        "confseq: mean (median)": _both(other),
+        "Surefoot first, %": f"{100 * np.mean(own < other):.0f}",
+    }
 
 
 def _both(when: FloatArray) -> str:
     return f"{np.minimum(when, ITEMS).mean():.0f} ({_items(when)})"
 
 
-def same_as_gate(collections: Sequence[str], streams: int = 30) -> Result:
+def same_as_gate(collections: Sequence[str], streams: int = 30) -> Row:
     """The study's verdict after 100, 300 and 1,000 items, and that of the gate itself."""
     chosen = [loss for kind in KINDS for loss in of_kind(collections, kind, 1)]
     random = np.random.default_rng(3)
@@ -354,31 +348,38 @@ def same_as_gate(collections: Sequence[str], streams: int = 30) -> Result:
             same, of = same + (result.verdict == expected), of + 1
             if result.verdict != "undecided":
                 break
-    return _result("sequential-same", [{"looks": of, "the same verdict": same}])
+    return {"looks": of, "the same verdict": same}
 
 
 def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
-    """Every table; each is kept when it is done, so that a study that was stopped goes on with the next one."""
+    """Every table. Each row is kept when it is done, so that a study that was stopped goes on with the next one."""
     streams = STREAMS // less
-
-    def done(name: str, compute: Callable[[], Result]) -> Result:
-        return kept_table(f"sequential-{name}-{streams}", compute)
-
-    yield "Errors of simulated streams over 1,000 looks, in percent", done("errors", lambda: errors(streams))
+    cells = {name: partial(errors, name, streams) for name in LIMIT_CELLS}
+    yield "Errors of simulated streams over 1,000 looks, in percent", _table("errors", cells, streams)
     for title, own in (("development collections", DEVELOPMENT), ("collections held back", HELD_BACK)):
-        short = title.split()[0]
-        real = done(f"real-{short}", partial(real_errors, own, streams))
-        yield f"Errors on the {title} over 1,000 looks, in percent", real
-        yield f"Items used on the {title}", done(f"items-{short}", partial(savings, own, streams))
-        sizes = done(f"sizes-{short}", partial(decided_by, own))
-        yield f"Right decisions on the {title}: sequential · seen · strict, in percent", sizes
+        real = {word: partial(real_errors, own, word, streams) for word in TRUTHS}
+        yield f"Errors on the {title} over 1,000 looks, in percent", _table(f"real {own[0]}", real, streams)
+        items = {kind: partial(savings, own, kind, streams) for kind in KINDS}
+        yield f"Items used on the {title}", _table(f"items {own[0]}", items, streams)
+        sizes = {kind: partial(decided_by, own, kind) for kind in KINDS}
+        yield (
+            f"Right decisions on the {title}: sequential · seen · strict, in percent",
+            _table(f"sizes {own[0]}", sizes, streams),
+        )
         if betting_mart is not None:
-            yield (
-                f"Items until the mean is decided on the {title}",
-                done(f"confseq-{short}", partial(against_confseq, own)),
-            )
-    yield "The study and the gate itself", done("same", partial(same_as_gate, DEVELOPMENT))
+            means = {kind: partial(against_confseq, own, kind) for kind in ("equal", "better", "worse")}
+            yield f"Items until the mean is decided on the {title}", _table(f"confseq {own[0]}", means, streams)
+    same = {"all": partial(same_as_gate, DEVELOPMENT)}
+    yield "The study and the gate itself", _table("same", same, streams)
 
 
-def _result(name: str, rows: Sequence[dict[str, object]], **options: object) -> Result:
-    return Result(signature(name, **options), {column: [row[column] for row in rows] for column in rows[0]})
+def _table(name: str, rows: Mapping[str, Callable[[], Row]], streams: int) -> Result:
+    kept = [kept_row(_file_name(f"{name} {row} {streams}"), compute) for row, compute in rows.items()]
+    return Result(
+        signature(f"sequential-{name.split()[0]}", streams=streams),
+        {column: [row[column] for row in kept] for column in kept[0]},
+    )
+
+
+def _file_name(text: str) -> str:
+    return "sequential-" + re.sub(r"[^a-z0-9]+", "-", text.lower())

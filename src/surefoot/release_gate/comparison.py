@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,9 +15,9 @@ from surefoot.judgments.assessors import parse_assessors
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.checker import Checker
-from surefoot.release_gate.contract import Contract
 from surefoot.release_gate.doubt import Doubt, doubt, lost_results, same_rankings, why_no_doubt
 from surefoot.release_gate.finding import (
+    SLACK,
     UNCOUNTED,
     VERDICTS,
     Arrival,
@@ -43,7 +43,7 @@ HELD = 0.9
 """The share of draws that must agree on a verdict where language models graded documents."""
 
 FEWEST_DRAWS, RULE_DRAWS, CELLS = 20, 200, 200_000
-"""The least number of draws of the grades, and the number of differences drawn in all."""
+"""The number of draws that rules are tested on, at least and at most, and the number of differences in all."""
 WOULD = {"pass": "pass", "undecided": "be undecided", "fail": "fail"}
 
 
@@ -84,6 +84,104 @@ class Policy:
         return digest_of(
             repr(sorted((one.query, one.measure, one.baseline_score, one.candidate_score) for one in losses)), 4
         )
+
+
+@dataclass(frozen=True)
+class Contract:
+    """Checks the single queries of one pair.
+
+    ``emptied`` are the topics that had results and have none now, None where only scores are known; ``doubt`` knows
+    what unjudged documents could change.
+    """
+
+    pair: ScoredPair
+    rules: Rules
+    emptied: tuple[str, ...] | None = None
+    acknowledged: Acknowledged | None = None
+    doubt: Doubt | None = None
+
+    def findings(self) -> list[Finding]:
+        """The findings of the rules that are on and have something to look at."""
+        found = []
+        loss = dict(zip(self.pair.topics, self.pair.loss.tolist(), strict=True))
+        if "protected" not in self.rules.off and self.rules.protected:
+            limit = self.rules.protected_tolerance
+            chosen = [topic for topic in self.rules.protected if topic in loss]
+            finding = self._losses("protected", {topic: loss[topic] for topic in chosen}, limit, "protected query")
+            absent = [topic for topic in self.rules.protected if topic not in loss]
+            if finding.verdict == "pass" and absent and self.rules.evidence == "sequential":
+                said = f"{finding.sentence} {listed(absent)} {'has' if len(absent) == 1 else 'have'} not arrived yet."
+                finding = replace(finding, verdict="undecided", sentence=said)
+            found.append(finding)
+        if "query-loss" not in self.rules.off and self.rules.max_query_loss is not None:
+            found.append(self._losses("query-loss", loss, self.rules.max_query_loss, "query"))
+        if "no-results" not in self.rules.off and self.emptied is not None:
+            found.append(self._no_results(self.emptied))
+        return found
+
+    def _losses(self, rule: str, loss: Mapping[str, float], limit: float, noun: str) -> Finding:
+        order = sorted(loss, key=lambda topic: (-loss[topic], topic))
+        beyond = [topic for topic in order if loss[topic] > limit + SLACK]
+        accepted = {topic: reason for topic in beyond if (reason := self._reason(topic)) is not None}
+        open_ = [topic for topic in beyond if topic not in accepted]
+        undoable = [topic for topic in open_ if self._may_be_undone(topic, limit)]
+        broken = [topic for topic in open_ if topic not in undoable]
+        verdict: Verdict = "fail" if broken else "undecided" if undoable else "pass"
+        first = next(iter(broken or undoable or order), None)
+        named = listed((f"{topic} ({-loss[topic]:.4f})" for topic in broken or undoable), most=5)
+        several = counted(len(loss), noun)
+        sentence = {
+            "pass": f"None of {several} lost more than {limit:g}.",
+            "undecided": f"{len(undoable)} of {several} lost more than {limit:g}, but unjudged documents could undo "
+            f"it: {named}.",
+            "fail": f"{len(broken)} of {several} lost more than {limit:g}: {named}.",
+        }[verdict]
+        if accepted:
+            sentence = sentence.replace("None", "None of the others", 1) if verdict == "pass" else sentence
+            sentence += f" Acknowledged: {listed((f'{topic} ({why})' for topic, why in accepted.items()), most=5)}."
+        own = None if first is None else loss[first]
+        return Finding(
+            rule, self.pair.measure, self.pair.baseline, verdict, sentence, own, own, own, limit, where=first,
+            documents=self._unjudged(undoable),
+        )  # fmt: skip
+
+    def _no_results(self, emptied: tuple[str, ...]) -> Finding:
+        accepted = [topic for topic in emptied if self._reason(topic) is not None]
+        broken = [topic for topic in emptied if topic not in accepted]
+        sentence = f"Every {'other ' if accepted else ''}query that had results still has some."
+        if broken:
+            sentence = (
+                f"{counted(len(broken), 'query')} had results and now {'has' if len(broken) == 1 else 'have'} none: "
+            )
+            sentence += f"{listed(broken, most=5)}."
+        if accepted:
+            sentence += f" Acknowledged: {listed(accepted, most=5)}."
+        verdict: Verdict = "fail" if broken else "pass"
+        where = broken[0] if broken else None
+        share = len(broken) / len(self.pair.topics)
+        return Finding(
+            "no-results", self.pair.measure, self.pair.baseline, verdict, sentence, share, limit=0.0, where=where
+        )
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {topic: place for place, topic in enumerate(self.pair.topics)}
+
+    def _reason(self, topic: str) -> str | None:
+        if self.acknowledged is None:
+            return None
+        place = self._places[topic]
+        return self.acknowledged.covers(
+            topic, self.pair.measure, float(self.pair.base[place]), float(self.pair.own[place])
+        )
+
+    def _may_be_undone(self, topic: str, limit: float) -> bool:
+        return self.doubt is not None and bool(self.doubt.highest[self._places[topic]] >= -limit - SLACK)
+
+    def _unjudged(self, topics: list[str]) -> tuple[tuple[str, str], ...]:
+        if self.doubt is None:
+            return ()
+        return tuple(one for topic in topics for one in self.doubt.unjudged[self._places[topic]])
 
 
 @dataclass(frozen=True)
@@ -169,12 +267,16 @@ class Comparison:
         if doubt.llm is not None:
             return self._by_draws(checker, doubt)
         if self.policy.doubted != "none":
-            return replace(checker, draws=doubt.deltas).findings()
+            return replace(checker, draws=self._draws(doubt)).findings()
         measured = checker.findings()
         if np.array_equal(doubt.expected, self.pair.delta):
             return measured
         expected = replace(checker, pair=self.pair.with_delta(doubt.expected)).findings()
         return [_doubted(one, other, doubt) for one, other in zip(measured, expected, strict=True)]
+
+    def _draws(self, doubt: Doubt) -> FloatArray:
+        """The draws that rules are tested on."""
+        return doubt.deltas[: max(FEWEST_DRAWS, min(RULE_DRAWS, CELLS // len(self.pair.topics)))]
 
     def _by_draws(self, checker: SeenChecker, doubt: Doubt) -> list[Finding]:
         """The findings with the expected grades; one stands if `HELD` of the draws agree, else it is undecided.
@@ -185,7 +287,7 @@ class Comparison:
         expected = replace(checker, pair=self.expected_pair).findings()
         drawn = [
             replace(checker, pair=self.pair.with_delta(row, doubt.base), deals=FEW_DEALS).findings()
-            for row in doubt.deltas[: max(FEWEST_DRAWS, min(RULE_DRAWS, CELLS // len(self.pair.topics)))]
+            for row in self._draws(doubt)
         ]
         return [
             _by_most(one, [own.verdict for own in others], doubt) for one, *others in zip(expected, *drawn, strict=True)

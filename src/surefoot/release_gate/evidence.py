@@ -154,7 +154,7 @@ class Evidence:
 
     @classmethod
     def average(cls, evidence: Sequence[Evidence]) -> Evidence:
-        """The evidence over several draws of what is in doubt; the spread between them adds to the error."""
+        """The evidence over several draws of the grades; the spread between them adds to the error."""
         loss, error, probability, p = np.array([(one.loss, one.error, one.probability, one.p) for one in evidence]).T
         total = sqrt(float(np.mean(error**2) + np.var(loss)))
         return cls(float(loss.mean()), total, float(probability.mean()), float(p.mean()))

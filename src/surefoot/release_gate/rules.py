@@ -26,7 +26,7 @@ SAMPLE = {
     "segments": "the mean of a segment fell",
     "churn": "too many queries changed",
 }
-"""Rules about queries like these, of which the ones at hand are a sample."""
+"""Rules about queries like these: the ones at hand are a sample."""
 
 RULES = CONTRACT | SAMPLE
 """The rules, in the order in which they are reported, and what each means when it fails."""

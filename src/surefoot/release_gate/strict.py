@@ -79,7 +79,7 @@ def tail_interval(losses: FloatArray, levels: Levels, *, fraction: float, limit:
     """The interval of the mean over the worst fraction of the queries, losses being 0 or more.
 
     That mean is the smallest value of c + E[max(x - c, 0)] / fraction over all thresholds c (Rockafellar and Uryasev
-    2000). So any fixed c gives an upper bound, of which half the limit is taken. The expectation falls as c grows, so
+    2000). So any fixed c gives an upper bound; half the limit is taken. The expectation falls as c grows, so
     that on each step of c the sum is at least its start plus the expectation at its end: the smallest of these is a
     lower bound.
     """
@@ -146,8 +146,10 @@ class StrictChecker(Checker):
                     f"within the limit of {limit:g}, but not for the best of {self.question.number} tries"
                 )
         low, high = interval.low, interval.high
-        bounds = f"{100 * low:z.0f} to {100 * high:z.0f} %" if one.kind == "share" else f"{low:z.4f} to {high:z.4f}"
-        sentence = f"{one.said} (the loss is {bounds}): {ending[verdict]}."
+        bounds = f"the loss is {low:z.4f} to {high:z.4f}"
+        if one.kind == "share":
+            bounds = f"{100 * low:z.0f} to {100 * high:z.0f} % of queries like these"
+        sentence = f"{one.said} ({bounds}): {ending[verdict]}."
         estimate = float(interval.values.mean())
         return self.found(one, verdict, sentence, loss=estimate, low=low, high=high, more_queries=more)
 

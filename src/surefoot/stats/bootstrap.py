@@ -25,8 +25,7 @@ from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.statistics import Comparison
 from surefoot.risk.values import Family, Linear, validate_alphas, value_functions
-from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value, validate_level
-from surefoot.stats.progress import reported
+from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value, reported, validate_level
 
 count_draws = kernel("count_draws")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray
+from surefoot._typing import FloatArray, Progress
 from surefoot.errors import SurefootError
 from surefoot.risk.distributions import student_quantile
 from surefoot.risk.functions import value_moments
@@ -214,3 +215,22 @@ def _leave_one_out(sample: FloatArray) -> Iterator[FloatArray]:
     for start in range(0, topics, at_once):
         out = np.arange(start, min(start + at_once, topics))[:, np.newaxis]
         yield np.moveaxis(sample[..., others + (others >= out)], -2, 0)
+
+
+Chunk = TypeVar("Chunk", bound=Sized)
+
+
+def reported(chunks: Iterable[Chunk], total: int, progress: Progress | None, what: str) -> Iterator[Chunk]:
+    """Yield the chunks unchanged; report after each how many of ``what`` are done.
+
+    >>> for chunk in reported([[1, 2], [3]], 3, lambda done, total, message: print(message), "flips"):
+    ...     pass
+    flips: 2 of 3
+    flips: 3 of 3
+    """
+    done = 0
+    for chunk in chunks:
+        yield chunk
+        done += len(chunk)
+        if progress is not None:
+            progress(done, total, f"{what}: {done:,} of {total:,}")

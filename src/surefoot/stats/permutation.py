@@ -20,8 +20,7 @@ from surefoot.errors import SurefootError, choose
 from surefoot.risk.measures import GEORISK, Risk
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.values import Family, Linear, Value, validate_alphas, value_functions
-from surefoot.stats.inference import ALTERNATIVES, t_inference
-from surefoot.stats.progress import reported
+from surefoot.stats.inference import ALTERNATIVES, reported, t_inference
 from surefoot.stats.ranks import signed_rank_p
 
 ROUNDING = 1e-12

@@ -31,7 +31,7 @@ BAR = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Power(Result):
-    """A row for each alpha and number of topics; ``needed`` tells for each alpha how many topics are enough."""
+    """A row for each alpha and number of topics; ``needed`` is the number of topics that is enough, by alpha."""
 
     needed: dict[float, float | None]
     sequential: dict[str, float] | None = None
@@ -322,6 +322,6 @@ def _sentences(
         if chance.max() > 2 * level:
             said.append(
                 f"alpha {alpha:g}: two exchangeable systems would give as significant a T_Risk on up to "
-                f"{chance.max():.0%} of the collections; power_mean tells how often the means differ significantly"
+                f"{chance.max():.0%} of the collections; power_mean is how often the means differ significantly"
             )
     return said
