@@ -23,6 +23,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -96,9 +97,15 @@ def verdict(claim: Claim, scores: Scores, n_resamples: int = 10_000) -> str:
     """The verdict with the difference and its interval."""
     one, other = (_values(scores[name] - scores["BM25"], claim.measure) for name in (claim.one, claim.other))
     difference = one - other
-    draws = np.random.default_rng(0).integers(0, len(difference), (n_resamples, len(difference)))
-    low, high = np.quantile(difference[draws].mean(axis=1), [0.025, 0.975])
+    parts = np.array_split(_draws(len(difference), n_resamples), 20)
+    low, high = np.quantile(np.concatenate([difference[part].mean(axis=1) for part in parts]), [0.025, 0.975])
     return _stated(float(difference.mean()), low, high, -TOLERANCE if claim.keeps else 0.0)
+
+
+@cache
+def _draws(queries: int, n_resamples: int) -> np.ndarray:
+    """The resamples, the same for all claims on as many queries."""
+    return np.random.default_rng(0).integers(0, queries, (n_resamples, queries))
 
 
 def _stated(value: float, low: float, high: float, limit: float = 0.0) -> str:
