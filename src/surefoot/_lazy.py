@@ -43,21 +43,11 @@ MOVED = {
         evaluate_segments independence normality partial_correlation rank_agreement side_by_side value_agreement
         with_letters
     """,
-    "surefoot.effectiveness": """
-        score_runs_by
-    """,
-    "surefoot.guard": """
-        Budget Certificate GuardFit fit_guard_to_runs
-    """,
-    "surefoot.io": """
-        read_documents read_map read_names read_queries read_scores_by read_segments
-    """,
-    "surefoot.judgments": """
-        Disagreement JudgedRuns delta_bounds
-    """,
-    "surefoot.learn": """
-        RankingData same_features write_letor
-    """,
+    "surefoot.effectiveness": "score_runs_by",
+    "surefoot.guard": "Budget Certificate GuardFit fit_guard_to_runs",
+    "surefoot.io": "read_documents read_map read_names read_queries read_scores_by read_segments",
+    "surefoot.judgments": "Disagreement JudgedRuns delta_bounds",
+    "surefoot.learn": "RankingData same_features write_letor",
     "surefoot.plots": """
         alpha_curves correlation_map cross_map difference_boxes forest guard_path helped_hurt paired_scores
         paper_style pca_map profile qq_lines rbo_bars risk_reward save_plot score_shapes sorted_values topic_bars
@@ -66,12 +56,8 @@ MOVED = {
     "surefoot.release_gate": """
         Accepted accept gate_accepted read_accepted render_gate render_junit render_markdown write_accepted
     """,
-    "surefoot.risk": """
-        Comparison Linear Monotone Smooth
-    """,
-    "surefoot.show": """
-        Rankings judging_page render
-    """,
+    "surefoot.risk": "Comparison Linear Monotone Smooth",
+    "surefoot.show": "Rankings judging_page render",
     "surefoot.stats": """
         Simulator baseline_correlations bootstrap_test correct fitted_pair flip_test friedman group_test jackknife
         kendall lower_mean_bound pca planted_pair ranking rbo swap_test t_inference t_test topic_inference

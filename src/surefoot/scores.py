@@ -275,8 +275,8 @@ class Scores:
         cells = np.ix_(rows, columns)
         judged = None if self.judged is None else self.judged[cells]
         trials = {name: own[:, columns] for name, own in self.trials.items() if name in chosen_systems}
-        more = (judged, trials, self.source, self.noun)
-        return Scores(self.values[cells], chosen_systems, chosen_topics, self.measure, self.notes, *more)
+        values = self.values[cells]
+        return replace(self, values=values, systems=chosen_systems, topics=chosen_topics, judged=judged, trials=trials)
 
     def by_name(self) -> Scores:
         """The systems in the order of their names: sums over systems, and products by BLAS, round by position.
@@ -335,11 +335,10 @@ class Scores:
         ('bm25',)
         """
         positions("system", self.systems, names)
-        renamed = [names.get(system, system) for system in self.systems]
+        renamed = tuple(names.get(system, system) for system in self.systems)
         trials = {names.get(system, system): own for system, own in self.trials.items()}
         source = None if self.source is None else self.source.rename(names)
-        more = (self.judged, trials, source, self.noun)
-        return Scores(self.values, renamed, self.topics, self.measure, self.notes, *more)
+        return replace(self, systems=renamed, trials=trials, source=source)
 
     def standardise(self, over: Iterable[str] | None = None) -> Scores:
         """Each score as Phi((score - mean) / deviation) of its topic, so that hard and easy topics count alike.
@@ -361,8 +360,7 @@ class Scores:
         alike = known.max(axis=0) == known.min(axis=0)
         values = np.where(alike, 0.5, normal_cdf(gap / np.where(alike, 1, spread)))
         note = f"scores are standardised by topic over {len(known)} systems (Webber and others, SIGIR 2008)"
-        measure, notes = f"standardised {self.measure}", (*self.notes, note)
-        return Scores(values, self.systems, self.topics, measure, notes, self.judged, noun=self.noun)
+        return replace(self, values=values, measure=f"standardised {self.measure}", trials=NONE, source=None).note(note)
 
     def note(self, *notes: str) -> Scores:
         """The same scores with more said about them."""

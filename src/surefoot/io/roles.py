@@ -218,16 +218,9 @@ def _long(columns: Sequence[str], roles: Sequence[Role | None]) -> Long:
         raise SurefootError(f"a column of scores is needed beside {', '.join(columns)}: call it 'value'")
     used = {topic, system, measure, trial, *values}
     gdeval = [normalise_name(name) for name in columns[:2]] == ["runid", "topic"]
-    return Long(
-        topic,
-        system,
-        measure,
-        values,
-        ignored=tuple(name for index, name in enumerate(columns) if index not in used),
-        summaries=frozenset({"amean"}) if gdeval else frozenset(),
-        gdeval=gdeval,
-        trial=trial,
-    )
+    ignored = tuple(name for index, name in enumerate(columns) if index not in used)
+    summaries = frozenset({"amean"} if gdeval else ())
+    return Long(topic, system, measure, values, ignored, summaries, gdeval, trial)
 
 
 def matrix_of(table: Table, layout: Layout, measure: str | None = None, system: str | None = None) -> ScoreMatrix:

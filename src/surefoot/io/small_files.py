@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from surefoot._typing import PathLike
-from surefoot.errors import InputError, choose, listed
+from surefoot.errors import InputError, choose, counted, listed
 from surefoot.io.containers import records
 from surefoot.io.files import read_bytes
 from surefoot.io.roles import NAMES
@@ -38,18 +37,11 @@ def read_map(path: PathLike, what: str) -> dict[str, str]:
     >>> read_map(file, "baseline")
     {'new': 'old'}
     """
-    mapping: dict[str, str] = {}
-    for line, cells in _lines(path, f"a CSV of system,{what}"):
-        if len(cells) != 2 or not all(cells):
-            raise InputError(path, f"expected two columns, system,{what}; found {len(cells)}", line)
-        system, other = cells
-        if not mapping and (system.lower(), other.lower()) == ("system", what):
-            continue
-        _refuse_second(path, line, "system", system, mapping)
-        mapping[system] = other
-    if not mapping:
-        raise InputError(path, f"expected lines of system,{what}; found none")
-    return mapping
+    header = ["system", what]
+    lines = _lines(path, header)
+    if lines and [cell.lower() for cell in lines[0][1]] == header:
+        del lines[0]
+    return _mapping(path, lines, header, 1, filled=2)
 
 
 def read_segments(path: PathLike, column: str | None = None) -> dict[str, str]:
@@ -75,19 +67,11 @@ def read_segments(path: PathLike, column: str | None = None) -> dict[str, str]:
     >>> read_segments(file, "intent")
     {'q1': 'navigational', 'q2': 'informational'}
     """
-    lines = list(_lines(path, "a CSV of topic,segment"))
     header = ["topic", "segment"]
+    lines = _lines(path, header)
     if lines and lines[0][1][0].lower() in NAMES["topic"]:
         header = lines.pop(0)[1]
-    index = _column_index(path, header, column)
-    segments: dict[str, str] = {}
-    for line, cells in lines:
-        if len(cells) != len(header) or not cells[0]:
-            raise InputError(path, f"expected {','.join(header)}; found {len(cells)} columns", line)
-        _refuse_second(path, line, "topic", cells[0], segments)
-        segments[cells[0]] = cells[index]
-    if not any(segments.values()):
-        raise InputError(path, f"expected lines of {','.join(header)}; found none")
+    segments = _mapping(path, lines, header, _column_index(path, header, column))
     return {topic: segment for topic, segment in segments.items() if segment}
 
 
@@ -113,7 +97,7 @@ def read_points(path: PathLike) -> list[tuple[float, float]]:
     [(-1.0, -3.0), (0.0, 0.0), (1.0, 1.0)]
     """
     points: list[tuple[float, float]] = []
-    for line, cells in _lines(path, "a CSV of difference,value"):
+    for line, cells in _lines(path, ["difference", "value"]):
         if not points and [cell.lower() for cell in cells] == ["difference", "value"]:
             continue
         try:
@@ -158,15 +142,27 @@ def _column_index(path: PathLike, header: list[str], column: str | None) -> int:
     return 1
 
 
-def _refuse_second(path: PathLike, line: int, kind: str, name: str, mapping: dict[str, str]) -> None:
-    if name in mapping:
-        raise InputError(path, f"{kind} {name!r} has a line already; keep one", line)
+def _mapping(
+    path: PathLike, lines: list[tuple[int, list[str]]], header: list[str], column: int, filled: int = 1
+) -> dict[str, str]:
+    """A column by the first one; the first ``filled`` cells of a line may not be empty."""
+    found: dict[str, str] = {}
+    expected = ",".join(header)
+    for line, cells in lines:
+        if len(cells) != len(header) or not all(cells[:filled]):
+            raise InputError(path, f"expected {expected}; found {counted(len(cells), 'column')}", line)
+        if cells[0] in found:
+            raise InputError(path, f"{header[0]} {cells[0]!r} has a line already; keep one", line)
+        found[cells[0]] = cells[column]
+    if not any(found.values()):
+        raise InputError(path, f"expected lines of {expected}; found none")
+    return found
 
 
-def _lines(path: PathLike, expected: str) -> Iterator[tuple[int, list[str]]]:
+def _lines(path: PathLike, header: list[str]) -> list[tuple[int, list[str]]]:
     """The lines of a CSV that hold anything, with their numbers."""
-    for number, cells in records(path, _text(path, expected), ","):
-        yield number, [cell.strip() for cell in cells]
+    text = _text(path, f"a CSV of {','.join(header)}")
+    return [(number, [cell.strip() for cell in cells]) for number, cells in records(path, text, ",")]
 
 
 def _text(path: PathLike, expected: str) -> str:

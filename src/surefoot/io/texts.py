@@ -18,7 +18,7 @@ from surefoot.errors import InputError, counted, listed
 from surefoot.io.files import BYTE_ORDER_MARK, IRDS, open_bytes, parse_json
 from surefoot.io.frames import PARQUET, reading
 from surefoot.io.roles import DOCUMENTS as DOCUMENT_IDS
-from surefoot.io.roles import NAMES, normalise_name
+from surefoot.io.roles import NAMES, find_column
 
 if TYPE_CHECKING:
     import polars
@@ -43,12 +43,8 @@ class _Columns:
 
     def find(self, names: Sequence[str]) -> tuple[str | None, list[str]]:
         """The column of ids and those of texts; the id is None if there is none, and the texts may be empty."""
-        known = {normalise_name(name): name for name in reversed(names)}
-
-        def first(wanted: Sequence[str]) -> list[str]:
-            return [known[name] for name in wanted if name in known][:1]
-
-        return next(iter(first(self.ids)), None), [*first(self.titles), *first(self.texts)]
+        name, *texts = (find_column(names, known) for known in (self.ids, self.titles, self.texts))
+        return None if name is None else names[name], [names[text] for text in texts if text is not None]
 
     @property
     def expected(self) -> str:

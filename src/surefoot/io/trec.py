@@ -7,7 +7,6 @@ compressed, and ``-`` is standard input.
 from __future__ import annotations
 
 import math
-from codecs import getincrementaldecoder
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -332,19 +331,17 @@ def _group(
 
 
 def _validate_utf8(path: PathLike, text: bytes, line_format: LineFormat) -> None:
-    """Raise at the first byte that is not UTF-8; the text is decoded in chunks, since it may be large."""
-    decoder = getincrementaldecoder("utf-8")()
-    for begin in range(0, len(text), CHUNK):
-        kept = len(decoder.getstate()[0])
+    """Raise at the first byte that is not UTF-8; the text is decoded in chunks of lines, since it may be large."""
+    begin = 0
+    while begin < len(text):
+        end = text.find(b"\n", begin + CHUNK) + 1 or len(text)
         try:
-            decoder.decode(text[begin : begin + CHUNK], final=begin + CHUNK >= len(text))
+            text[begin:end].decode()
         except UnicodeDecodeError as error:
-            offset = begin - kept + error.start
-            raise InputError(
-                path,
-                f"expected UTF-8 text, found byte 0x{text[offset]:02x}; {line_format}",
-                line_number(text, offset),
-            ) from None
+            offset = begin + error.start
+            message = f"expected UTF-8 text, found byte 0x{text[offset]:02x}; {line_format}"
+            raise InputError(path, message, line_number(text, offset)) from None
+        begin = end
 
 
 def _malformed(path: PathLike, text: bytes, offset: int, line_format: LineFormat) -> InputError:
@@ -352,11 +349,7 @@ def _malformed(path: PathLike, text: bytes, offset: int, line_format: LineFormat
     fields, line = fields_at(text, offset), line_number(text, offset)
     control = next((byte for byte in b"".join(fields) if byte < 32), None)
     if control is not None:
-        return InputError(
-            path,
-            f"expected text, found byte 0x{control:02x}; {line_format}",
-            line,
-        )
+        return InputError(path, f"expected text, found byte 0x{control:02x}; {line_format}", line)
     other = next((o for o in (RUN, QRELS) if o is not line_format and o.count == len(fields)), None)
     hint = f"; is it a {other.kind}?" if other else ""
     return InputError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,10 +47,7 @@ def written_run(run: Run) -> bytes:
     tag = "-".join(run.name.split())
     if (np.abs(run.scores) < MOST_WHOLE).all() and np.array_equal(run.scores, np.rint(run.scores)):
         return _whole_lines(run, tag.encode())
-    documents = [run.text[start : start + size].decode() for start, size in zip(run.start, run.length, strict=True)]
-    scored = list(zip(documents, run.scores.tolist(), strict=True))
-    bounds = pairwise(run.bounds.tolist())
-    topics = ((topic, scored[begin:end]) for topic, (begin, end) in zip(run.topics, bounds, strict=True))
+    topics = ((topic, zip(own, scores.tolist(), strict=True)) for topic, own, scores in run.by_topic())
     return "".join(run_lines(topics, tag)).encode()
 
 
