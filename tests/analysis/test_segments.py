@@ -122,7 +122,7 @@ def test_files_of_segments(text: str, column: str | None, expected: dict[str, st
         ("topic,intent,language\nq1,a,b\n", None, "name one of intent, language"),
         ("topic,intent,language\nq1,a,b\n", "size", "must be one of intent, language; got 'size'"),
         ("topic,segment\nq1,a\nq1,b\n", None, "segments.csv:3: topic 'q1' has a line already"),
-        ("topic,segment\nq1\n", None, "segments.csv:2: expected topic,segment; found 1 columns"),
+        ("topic,segment\nq1\n", None, "segments.csv:2: expected topic,segment; found 1 column"),
         ("topic,segment\n", None, "found none"),
         ("", None, "found none"),
     ],

@@ -9,6 +9,7 @@ from surefoot import score_runs
 from surefoot.errors import InputError
 from surefoot.io import formats
 from surefoot.io.formats import Content, Format
+from surefoot.io.memory import run_in_memory
 from surefoot.io.trec import read_qrels, read_run
 
 QRELS = [("q 1", "d2", 3), ("q 1", "d1", 0)]
@@ -158,6 +159,13 @@ BLANKS = {
 def test_blanks_around_ids_are_taken_off_in_every_container(tmp_path, name):
     (tmp_path / name).write_text(BLANKS[name], encoding="utf-8")
     assert rows(read_run(tmp_path / name)) == RUN
+
+
+def test_blanks_around_ids_are_taken_off_in_parquet_and_frames(tmp_path):
+    frame = polars.DataFrame({"qid": [" q 1", "q 1 "], "docno": ["d1\u00a0", "\td2"], "score": [1, 2]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    assert rows(read_run(tmp_path / "a.parquet")) == RUN
+    assert rows(run_in_memory(frame, "a")) == RUN
 
 
 def test_json_lines_of_one_line(tmp_path):

@@ -193,7 +193,7 @@ class Qrels(DocumentLists):
 
     @cached_property
     def are_relevant_only(self) -> bool:
-        """Whether no document is judged not relevant, as in MS MARCO: nothing then tells what was looked at."""
+        """Whether no document is judged not relevant, as in MS MARCO; the pool is then unknown."""
         return bool(self.numbers.min() > 0)
 
     def with_topics(self, topics: Collection[str]) -> Qrels:

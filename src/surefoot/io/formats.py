@@ -77,7 +77,7 @@ class Source:
 
     @property
     def records(self) -> list[Any]:
-        """The items of a JSON list or of JSON lines, of which there may be only one."""
+        """The items of a JSON list or of JSON lines, perhaps only one."""
         return self.json if isinstance(self.json, list) else [self.json]
 
     def has(self, key: str) -> bool:

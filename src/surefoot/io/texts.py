@@ -18,14 +18,13 @@ from surefoot.errors import InputError, counted, listed
 from surefoot.io.files import BYTE_ORDER_MARK, IRDS, open_bytes, parse_json
 from surefoot.io.frames import PARQUET, reading
 from surefoot.io.roles import DOCUMENTS as DOCUMENT_IDS
-from surefoot.io.roles import NAMES, find_column
+from surefoot.io.roles import TOPIC_IDS, find_column
 
 if TYPE_CHECKING:
     import polars
 else:
     polars = LazyModule("polars")
 
-_ANY_ID = ("_id", "id")
 _TEXTS = ("text", "contents", "content", "body", "passage", "abstract", "segment", "default_text")
 
 Line = tuple[int | None, str, str]
@@ -54,7 +53,7 @@ class _Columns:
 
 QUERIES = _Columns(
     "topic",
-    (*(name for name in NAMES["topic"] if name not in ("query", "query_text", "example")), *_ANY_ID),
+    (*TOPIC_IDS, "_id", "id"),
     (),
     ("query", "query_text", "title", "question", *_TEXTS),
 )

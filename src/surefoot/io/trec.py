@@ -303,7 +303,7 @@ def _validate(path: PathLike, text: bytes, documents: Documents, bad: int, line_
 
 
 def _parse_open_numbers(path: PathLike, text: bytes, documents: Documents, line_format: LineFormat) -> None:
-    """Parse the numbers that the kernel left open as NaN, in place, and refuse what is no score or grade."""
+    """Parse the numbers that the kernel left open as NaN, in place; raise if one is not a score or grade."""
     numbers = documents.numbers
     doubtful = ~np.isfinite(numbers)
     if line_format is QRELS:
