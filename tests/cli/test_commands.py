@@ -70,7 +70,7 @@ def test_evaluate_for_readers_is_sorted_and_signed(table: str, layout: str, caps
     main(["evaluate", "--scores", table, "--baseline", "old", "--format", layout])
     out = capsys.readouterr().out
     assert out.index("other") < out.index("new ")
-    assert "evaluate|measure=scores|baseline=old|alpha=1|population=all(3)|topics=4|surefoot=" in out
+    assert "evaluate|measure=score|baseline=old|alpha=1|population=all(3)|topics=4|surefoot=" in out
 
 
 def test_evaluate_options_add_columns(table: str, capsys: pytest.CaptureFixture[str]) -> None:
