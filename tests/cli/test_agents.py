@@ -22,7 +22,8 @@ COMMANDS = {
         f"evaluate {RUNS} --baseline old --alpha 0,1",
         f"evaluate {RUNS} --baseline old,third --tail 0.1 --geometric --minus --ci --n-resamples 50 --tests all "
         "--correct holm --letters",
-        f"evaluate {RUNS} --baseline old --columns system,mean,correlation,rank_urisk,se_jackknife_urisk",
+        f"evaluate {RUNS} --baseline old --columns system,mean,correlation,robustness,effect,"
+        "rank_urisk,se_jackknife_urisk",
         f"evaluate {RUNS} --baseline old --measure nDCG@10 --measure RR --side-by-side",
         f"evaluate {RUNS} --baseline old --segments segments.csv",
         f"evaluate {RUNS} --baseline old --bayes",
@@ -33,6 +34,7 @@ COMMANDS = {
         f"explore {PAIR} --queries queries.tsv --unjudged bounds --credible",
         f"explore {PAIR} --llm-qrels llm.qrels",
         f"explore {PAIR} --documents --credible",
+        "explore --scores trials.csv --candidate new --baseline old",
     ],
     "explain": [f"explain {PAIR} --queries queries.tsv --n-resamples 100"],
     "cross": [f"cross {RUNS}", f"cross {RUNS} --by-baseline --n-resamples 50"],
@@ -64,6 +66,10 @@ def folder(tmp_path_factory):
     ]
     lines["llm.qrels"] = [f"{topic} 0 {name} {draw.choice([0, 1, 2])}" for topic in topics for name in documents]
     lines["segments.csv"] = ["topic,segment", *(f"{topic},{'abc'[n % 3]}" for n, topic in enumerate(topics))]
+    lines["trials.csv"] = ["system,trial,topic,success", *(
+        f"{system},{trial},{topic},{draw.choice([0, 1])}" for system in ("old", "new") for trial in (1, 2)
+        for topic in topics
+    )]  # fmt: skip
     for run in ("old", "new", "third", "fourth"):
         lines[f"{run}.run"] = [
             f"{topic} Q0 {name} {rank} {99 - rank} {run}"

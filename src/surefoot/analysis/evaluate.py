@@ -31,6 +31,11 @@ UNEQUAL = 0.05
 """The smallest difference of judged@k that gets a note."""
 
 
+DOUBTED = ("expected_", "llm_")
+EXPECTED = ("expected_delta", "expected_delta_low", "expected_delta_high", "expected_urisk", "expected_losses")
+"""The columns with grades by language models that a terminal shows by default."""
+
+
 def brief_columns(columns: Mapping[str, Column]) -> list[str]:
     """The columns that a terminal shows by default: details only with their interval, the baseline if there are two.
 
@@ -41,6 +46,8 @@ def brief_columns(columns: Mapping[str, Column]) -> list[str]:
         return list(columns)
     details = (*DETAILS, "trisk") if JUDGED in columns else DETAILS
     hidden = {name for name in details if f"{name}_low" not in columns}
+    if "expected_urisk" in columns:
+        hidden |= {"p", "loss20", JUDGED, *(name for name in columns if name.startswith(DOUBTED))} - {*EXPECTED}
     if len(set(columns.get("baseline", ()))) == 1:
         hidden.add("baseline")
     return [name for name in columns if name not in hidden]
