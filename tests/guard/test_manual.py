@@ -10,7 +10,7 @@ from surefoot.guard.guard import Guard, Scale, fit_second_stage
 from surefoot.guard.pairs import Pair
 from surefoot.guard.switch import Switch
 
-MANUAL = Path(__file__).parents[2] / "docs" / "guard.md"
+MANUAL = Path(__file__).parents[2] / "docs" / "research" / "guard-file.md"
 
 
 @pytest.fixture(scope="module")
