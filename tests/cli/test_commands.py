@@ -401,3 +401,24 @@ def test_a_share_beyond_1_is_refused_by_its_flag(table: str, capsys: pytest.Capt
     error = capsys.readouterr().err
     assert "max-losses" in error
     assert "max_losses" not in error
+
+
+def test_compare_of_one_file_with_two_systems(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    topics = [f"red shoes {number}" for number in range(30)]
+    rows = [("before", topic, "a", 1) for topic in topics] + [("before", topic, "b", 2) for topic in topics]
+    rows += [("after", topic, "b", 1) for topic in topics] + [("after", topic, "a", 2) for topic in topics]
+    header = "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position\n"
+    lines = (f"{name},2026-11-01,7,{topic},{document},{place}\n" for name, topic, document, place in rows)
+    Path("snapshots.csv").write_text(header + "".join(lines))
+    Path("case.csv").write_text("query,docid,rating\n" + "".join(f"{topic},a,3\n{topic},b,0\n" for topic in topics))
+    assert main(["compare", "snapshots.csv", "--qrels", "case.csv"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("after is worse than before on average")
+    assert "surefoot explore snapshots.csv --qrels case.csv --baseline before --candidate after" in printed
+    assert (
+        main(["compare", "snapshots.csv", "--qrels", "case.csv", "--baseline", "after", "--candidate", "before"]) == 0
+    )
+    assert capsys.readouterr().out.startswith("before is better than after on average")
+    assert main(["compare", "snapshots.csv", "--qrels", "case.csv", "--baseline", "after"]) == 2
+    assert "it has before, after" in capsys.readouterr().err

@@ -198,7 +198,7 @@ def _commands(found: Sequence[Finding]) -> Iterator[str]:
         systems = [name for one in found if one.kind == "run" for name in one.systems]
         pair = [one.path for one in found if {*one.systems} & {*systems[:2]} and one.kind == "run"]
         rest = ["--qrels", files["qrels"][0], "--measure", DEFAULT_MEASURE]
-        versions = [*files["run"], *rest] if len(files["run"]) == 2 else []
+        versions = [*files["run"], *rest] if len(systems) == 2 else []
         yield from _written(systems, [*files["run"], *rest], [*pair, *rest], texts, versions)
     elif files["run"]:
         yield "runs are scored with judgments: add --qrels FILE"

@@ -15,7 +15,7 @@ from surefoot.cli import inputs
 from surefoot.cli import options as opt
 from surefoot.cli.options import Command, NewFile, Once, Option, grouped, names, number, option
 from surefoot.cli.progress import progress
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, listed
 from surefoot.release_gate.rules import TIERS, UNDECIDED, Rules
 
 if TYPE_CHECKING:
@@ -57,9 +57,17 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple[str, ...]]:
     """The scores of two runs or of a table, the names of the old and the new system, and the inputs as arguments."""
+    from surefoot.effectiveness import score_runs
     from surefoot.io.tables import read_scores_by
     from surefoot.release_gate.compare import score_pair
 
+    if len(arguments.runs) == 1 and arguments.qrels and not arguments.scores:
+        scores = score_runs(arguments.runs, arguments.qrels, arguments.measure or opt.DEFAULT_MEASURE)
+        pair = [arguments.baseline or scores.systems[0], arguments.candidate or scores.systems[-1]]
+        if pair[0] == pair[1] or (len(scores.systems) != 2 and not (arguments.baseline and arguments.candidate)):
+            raise SurefootError(f"name --baseline and --candidate of the file: it has {listed(scores.systems)}")
+        chosen = ["--measure", arguments.measure] if arguments.measure else []
+        return scores, (pair[0], pair[1]), (*arguments.runs, "--qrels", arguments.qrels, *chosen)
     if not arguments.scores:
         if len(arguments.runs) != 2 or not arguments.qrels or arguments.baseline or arguments.candidate:
             raise SurefootError("give two runs and judgments: compare OLD NEW --qrels Q; or a table with --scores")
@@ -155,7 +163,8 @@ COMMANDS = {
     "compare": Command(
         run_compare,
         (
-            option("runs", nargs="*", metavar="OLD NEW", help="two runs; with --scores two systems of the table"),
+            option("runs", nargs="*", metavar="OLD NEW",
+                   help="two runs, or one file with two (snapshots of Quepid); with --scores two systems of the table"),
             opt.QRELS,
             option("--scores", nargs="+", metavar="FILE", help="score tables instead of runs"),
             opt.CANDIDATE.but(help="with --scores: the new system"),

@@ -246,7 +246,9 @@ def _latex_caption(result: Result, caption: str | None) -> str | None:
     legends = [_latex_cell(f"{letter[0].upper()}{letter[1:]}.") for letter in letters]
     if any(column.any() for column in result.highlights().significant.values()):
         legends.append(f"$^{{\\dagger}}$: {_latex_cell(result.highlights().legend)}.")
-    return " ".join([*([_LATEX_PLAIN.sub(_escaped, caption)] if caption else []), *legends])
+    words = _LATEX_PLAIN.sub(_escaped, caption) if caption else ""
+    ended = f"{words}." if words and legends and words[-1] not in ".!?" else words
+    return " ".join(filter(None, [ended, *legends]))
 
 
 _LATEX_PLAIN = re.compile(r"\$[^$]*\$|\\[a-zA-Z]+(?:\{[^}]*\})?|\\.|[%_#&]", re.DOTALL)
