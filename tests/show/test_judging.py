@@ -132,6 +132,22 @@ def test_hostile_texts_are_texts(open_page: Callable[..., Page], tmp_path: Path)
     assert saved(page, tmp_path) == [f"{name} 0 {name} 1" for name in names]
 
 
+def test_queries_with_blanks(open_page: Callable[..., Page], tmp_path: Path) -> None:
+    """As in a case of Quepid, whose topics are the texts: fields are separated by tabs, and merging keeps them."""
+    rows = [{"topic": topic, "document": "d 1"} for topic in ("red shoes", "tents")]
+    page = open_page(rows).page
+    page.keyboard.press("2")
+    reload_until_kept(page)
+    page.keyboard.press("1")
+    assert saved(page, tmp_path) == ["red shoes\t0\td 1\t2", "tents\t0\td 1\t1"]
+    (tmp_path / "case.csv").write_text("query,docid,rating\nred shoes,d 2,0\n")
+    files = [str(tmp_path / name) for name in ("saved.qrels", "case.csv", "merged.qrels")]
+    assert main(["judge", "--merge", files[0], "--qrels", files[1], "-o", files[2]]) == 0
+    found = {(topic, name): float(grade) for topic, names, grades in read_qrels(files[2]).by_topic()
+             for name, grade in zip(names, grades, strict=True)}  # fmt: skip
+    assert found == {("red shoes", "d 1"): 2, ("red shoes", "d 2"): 0, ("tents", "d 1"): 1}
+
+
 def test_only_its_own_script_may_run_and_no_reason_is_told() -> None:
     page = judging_page(ROWS)
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
@@ -146,7 +162,7 @@ def test_only_its_own_script_may_run_and_no_reason_is_told() -> None:
     ("rows", "grades", "message"),
     [
         ([], (0, 1), "nothing to judge"),
-        ([{"topic": "q 1", "document": "d"}], (0, 1), "can't hold the topic 'q 1'"),
+        ([{"topic": "q\t1", "document": "d"}], (0, 1), "can't hold the topic 'q"),
         ([{"topic": "q1"}], (0, 1), "can't hold the document ''"),
         (ROWS, (1,), "two or more grades"),
         (ROWS, (0, 12), "each one key from 0 to 9"),

@@ -65,14 +65,15 @@ def _whole_lines(run: Run, tag: bytes) -> bytes:
 
 
 def qrels_lines(topics: ScoredTopics) -> Iterator[str]:
-    """Lines of qrels, ``topic 0 document grade``.
+    """Lines of qrels, ``topic 0 document grade``; separated by tabs if some name holds a blank.
 
     >>> print("".join(qrels_lines([("q", [("d1", 0), ("d2", 2)])])), end="")
     q 0 d1 0
     q 0 d2 2
     """
-    for topic, documents in topics:
-        yield from (f"{topic} 0 {document} {int(grade)}\n" for document, grade in documents)
+    rows = [(topic, document, int(grade)) for topic, documents in topics for document, grade in documents]
+    tab = "\t" if any(" " in topic or " " in document for topic, document, _ in rows) else " "
+    yield from (tab.join((topic, "0", document, f"{grade}\n")) for topic, document, grade in rows)
 
 
 def ranked_documents(data: RankingData, scores: FloatArray) -> ScoredTopics:

@@ -54,6 +54,6 @@ def judging_page(rows: Iterable[Mapping[str, Any]], grades: Sequence[int] = GRAD
 def _document(row: Mapping[str, Any]) -> dict[str, str]:
     found = {key: str(row.get(key) or "") for key in ("topic", "document", "query", "text")}
     for key in ("topic", "document"):
-        if len(found[key].split()) != 1:
-            raise SurefootError(f"qrels can't hold the {key} {found[key]!r}: it is empty or has white space")
+        if not found[key].strip() or len(found[key].splitlines()) > 1 or "\t" in found[key]:
+            raise SurefootError(f"qrels can't hold the {key} {found[key]!r}: it is empty, or has a tab or line break")
     return found

@@ -31,11 +31,14 @@ function judge(index, grade) {
   keep();
 }
 
+/** Between the fields of qrels: a tab if some name holds a blank. */
+const between = documents.some(({ topic, document }) => /\s/.test(topic + document)) ? "\t" : " ";
+
 /** The judgments as lines of qrels, in the order of the documents. */
 function qrels() {
   const lines = [...judgments]
     .sort(([a], [b]) => a - b)
-    .map(([index, grade]) => `${documents[index].topic} 0 ${documents[index].document} ${grade}\n`);
+    .map(([index, grade]) => [documents[index].topic, 0, documents[index].document, grade].join(between) + "\n");
   return lines.join("");
 }
 
@@ -43,7 +46,7 @@ function qrels() {
 function takeIn(text) {
   let taken = 0;
   for (const line of text.split("\n")) {
-    const [topic, , name, grade] = line.trim().split(/\s+/);
+    const [topic, , name, grade] = line.trim().split(between === "\t" ? /\t/ : /\s+/);
     const index = placeOf.get(keyOf({ topic, document: name }));
     if (index === undefined || !data.grades.includes(Number(grade))) continue;
     judgments.set(index, Number(grade));
