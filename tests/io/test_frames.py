@@ -211,3 +211,11 @@ def test_wide_and_long_agree_in_any_order_of_rows(library, systems, topics, data
     rows = data.draw(st.permutations(range(topics)))
     wide = {"topic": [labels[j] for j in rows], **{s: [float(expected[s][j]) for j in rows] for s in names}}
     assert np.array_equal(Scores.from_frame(library.DataFrame(wide)).select(names, labels).values, expected.values)
+
+
+def test_an_index_without_a_name_is_said_to_be_one():
+    frame = pandas.DataFrame({"old": [0.1, 0.2], "new": [0.2, 0.1]}, index=["q1", "q2"])
+    with pytest.raises(SurefootError, match=r"index has no name; say what rows are: frame.index.name = 'topic'"):
+        Scores.of(frame)
+    frame.index.name = "topic"
+    assert Scores.of(frame).topics == ("q1", "q2")

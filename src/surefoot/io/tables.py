@@ -233,7 +233,16 @@ def scores_of_frame(frame: Any, measure: str | None = None, missing: Missing = "
     ``run``, ``name``, ...) and so says what the rows are.
     """
     table = table_of(frame)
-    matrix = matrix_of(table, recognise(table.columns), measure)
+    try:
+        layout = recognise(table.columns)
+    except SurefootError:
+        index = getattr(frame, "index", None)
+        if getattr(index, "names", None) == [None] and type(index).__name__ != "RangeIndex":
+            raise SurefootError(
+                "the frame's index has no name; say what rows are: frame.index.name = 'topic'"
+            ) from None
+        raise
+    matrix = matrix_of(table, layout, measure)
     return Scores.align(matrix.rows(), measure or matrix.measure or "score", missing, matrix.notes)
 
 
