@@ -15,20 +15,19 @@ from surefoot._typing import PathLike
 from surefoot.cluster import training
 from surefoot.cluster.dask_futures import gather, wait
 from surefoot.cluster.shards import (
-    ROW,
+    SHARD,
     Columns,
     Shard,
     model_columns,
+    numbered,
     predict_rows,
-    query_ids,
-    shard_of,
     split_data,
 )
 from surefoot.cluster.training import Found, Work
 from surefoot.cluster.worker import Member, WorkerRequest, combine, start_tracker, train_worker
 from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Missing, baseline_for, baselines_of
-from surefoot.learn.data import RankingData, query_keys, same_features
+from surefoot.learn.data import RankingData, same_features
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import Trained
@@ -37,14 +36,8 @@ from surefoot.scores import Scores
 CONNECT_TIMEOUT = 30
 """Seconds that a scheduler has to answer."""
 
-LABEL = "__label"
-"""A column that is added to tables: a number that Dask's shuffle sends to the row's shard."""
-
 QID, TARGET, BASELINE = "__qid", "__target", "__baseline"
 """Columns that `DaskRiskRanker` adds to the features."""
-
-ROWS_OF_PARTITION = 1 << 40
-"""A partition has fewer rows, so rows are numbered through all partitions without counting them."""
 
 
 @contextmanager
@@ -200,9 +193,6 @@ class DaskCluster:
     def read(self, path: str) -> Any:
         return optional("dask.dataframe").read_parquet(path)
 
-    def columns(self, table: Any) -> list[str]:
-        return list(table.columns)
-
     @property
     def workers(self) -> list[str]:
         """The addresses of the workers."""
@@ -254,30 +244,26 @@ class DaskCluster:
 def shuffled(table: Any, columns: Columns, n_shards: int) -> Any:
     """The table in as many partitions as there are shards, by Dask's own shuffle."""
     labels = _labels(n_shards)
-    numbered = table[columns.needed].map_partitions(_numbered, columns.query, labels)
-    return numbered.shuffle(LABEL, npartitions=n_shards, force=True)
+    rows = table[columns.needed].map_partitions(_numbered, columns.query, labels)
+    return rows.shuffle(SHARD, npartitions=n_shards, force=True)
 
 
 def _labels(n_shards: int) -> Any:
-    """A number for each shard that Dask's hash sends to the partition of the shard."""
+    """A number for each shard that the hash of Dask's shuffle sends to the partition of the shard."""
     import pandas  # type: ignore[import-untyped]
 
     partitioning_index: Any = optional("dask.dataframe.shuffle").partitioning_index
     candidates, labels = np.arange(64.0 * n_shards), np.full(n_shards, -1.0)  # Dask takes numbers as float64
     while (labels < 0).any():
-        labels[partitioning_index(pandas.DataFrame({LABEL: candidates}), n_shards)] = candidates
+        labels[partitioning_index(pandas.DataFrame({SHARD: candidates}), n_shards)] = candidates
         candidates += candidates.size
     return labels
 
 
 def _numbered(partition: Any, query: str, labels: Any, partition_info: Any = None) -> Any:
-    """The rows with their numbers and the labels of their shards."""
-    from pandas import factorize
-
-    codes, ids = factorize(query_ids(partition[query]))
-    first = (partition_info or {"number": 0})["number"] * ROWS_OF_PARTITION
-    numbers = {ROW: first + np.arange(len(partition)), LABEL: labels[shard_of(query_keys(ids), labels.size)][codes]}
-    return partition.assign(**numbers)
+    """The rows with their numbers, and the labels of their shards."""
+    rows = numbered(partition, (partition_info or {"number": 0})["number"], query, labels.size)
+    return rows.assign(**{SHARD: labels[rows[SHARD]]})
 
 
 def _start_tracker(workers: int, dask_scheduler: Any) -> dict[str, Any]:

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from surefoot._lazy import LazyModule, optional
 from surefoot.cluster import training
-from surefoot.cluster.shards import ROW, Columns, model_columns, predict_rows, query_ids, shard_of
+from surefoot.cluster.shards import SHARD, Columns, model_columns, numbered, predict_rows
 from surefoot.cluster.training import Found, Work
 from surefoot.cluster.worker import Member, attempt, start_tracker, without_mistakes
 from surefoot.errors import SurefootError
-from surefoot.learn.data import query_keys
 from surefoot.learn.models import Model
 from surefoot.learn.training import Trained
 from surefoot.scores import Scores
@@ -24,9 +21,6 @@ ray: Any = LazyModule("ray")
 
 START_TIMEOUT = 60
 """Seconds that a cluster has to find a processor for each worker."""
-
-ROWS_OF_BLOCK = 1 << 40
-"""A block has fewer rows, so rows are numbered through all blocks without counting them."""
 
 
 def train(dataset: Any, *arguments: Any, workers: int, **options: Any) -> Trained:
@@ -117,9 +111,6 @@ class RayCluster:
     def read(self, path: str) -> Any:
         return optional("ray.data").read_parquet(path)
 
-    def columns(self, table: Any) -> list[str]:
-        return list(table.columns())
-
     def run(self, work: Work[Found], tables: Sequence[Any], columns: Columns, together: bool) -> list[Found]:
         placed = zip(*(_pieces(table, columns, self.workers) for table in tables), strict=True)
         group = ray.util.placement_group([{"CPU": 1}] * self.workers, strategy="SPREAD")
@@ -148,15 +139,9 @@ def _pieces(table: Any, columns: Columns, n_shards: int) -> list[list[Any]]:
 
 
 def _split(frame: Any, number: int, query: str, n_shards: int) -> Any:
-    from pandas import factorize  # type: ignore[import-untyped]
-
-    try:
-        codes, ids = factorize(query_ids(frame[query]))
-    except SurefootError as error:
-        return [error] * n_shards if n_shards > 1 else error
-    numbered = frame.assign(**{ROW: number * ROWS_OF_BLOCK + np.arange(len(frame))})
-    shards = shard_of(query_keys(ids), n_shards)[codes]
-    pieces = [numbered[shards == shard] for shard in range(n_shards)]
+    rows = attempt(partial(numbered, frame, number, query, n_shards))
+    is_mistake = isinstance(rows, SurefootError)
+    pieces = [rows if is_mistake else rows[rows[SHARD] == shard] for shard in range(n_shards)]
     return pieces if n_shards > 1 else pieces[0]
 
 
@@ -168,7 +153,7 @@ def _work(work: Callable[..., Any], member: Member, columns: Columns, pieces: Se
 
 
 def _shard(columns: Columns, pieces: Sequence[Any]) -> Any:
-    import pandas
+    import pandas  # type: ignore[import-untyped]
 
     without_mistakes(pieces)
     return columns.shard(pandas.concat(pieces))

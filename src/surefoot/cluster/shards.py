@@ -23,8 +23,10 @@ from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray, Scores
 
 FEATURE, SCORES, VALUES = "feature", "scores", "values"
-ROW = "__row"
-"""A column that is added to tables: the order of their rows, which shuffles lose."""
+ROW, SHARD = "__row", "__shard"
+"""Columns that are added to tables: the order of their rows, which shuffles lose, and the shard of each."""
+
+ROWS_OF_PART = 1 << 40
 
 ROWS_AT_ONCE = 1 << 16
 """Rows whose features are converted at once."""
@@ -191,6 +193,18 @@ def shard_of(keys: npt.NDArray[np.int64], n_shards: int) -> npt.NDArray[np.int64
     [1, 0, 0]
     """
     return np.asarray((keys >> (KEY_BITS - 32)) * n_shards >> 32)
+
+
+def numbered(frame: Any, part: int, query: str, n_shards: int) -> Any:
+    """A part of a table with the number and the shard of each row.
+
+    A part has fewer rows than `ROWS_OF_PART`, so rows are numbered through all parts without counting them.
+    """
+    from pandas import factorize
+
+    codes, ids = factorize(query_ids(frame[query]))
+    shards = shard_of(query_keys(ids), n_shards)
+    return frame.assign(**{ROW: part * ROWS_OF_PART + np.arange(len(frame)), SHARD: shards[codes]})
 
 
 def split_data(data: RankingData, baselines: Baselines, n_shards: int) -> Iterator[Shard]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.cluster import training
-from surefoot.cluster.shards import ROW, Columns, Shard, model_columns, predict_rows
+from surefoot.cluster.shards import ROW, SHARD, Columns, Shard, model_columns, predict_rows
 from surefoot.cluster.training import Found, Work
 from surefoot.cluster.worker import Member, attempt, start_tracker, without_mistakes
 from surefoot.errors import SurefootError
@@ -22,8 +22,8 @@ from surefoot.learn.models import Model
 from surefoot.learn.training import Trained
 from surefoot.scores import Scores
 
-TABLE, SHARD = "__table", "__shard"
-"""Columns added to the rows: which table they are of, and their shard."""
+TABLE = "__table"
+"""A column that is added to the rows: which table they are of."""
 
 
 def train(frame: Any, *arguments: Any, workers: int, **options: Any) -> Trained:
@@ -127,9 +127,6 @@ class SparkCluster:
         from pyspark.sql import SparkSession
 
         return SparkSession.builder.getOrCreate().read.parquet(path)
-
-    def columns(self, table: Any) -> list[str]:
-        return list(table.columns)
 
     def run(self, work: Work[Found], tables: Sequence[Any], columns: Columns, together: bool) -> list[Found]:
         rows, *others = (_with_shard(table, columns, self.workers, number) for number, table in enumerate(tables))

@@ -33,9 +33,6 @@ class Cluster(Protocol):
     def read(self, path: str) -> Any:
         """The table of a folder of Parquet files, at a path or address that all workers see."""
 
-    def columns(self, table: Any) -> list[str]:
-        """The names of a table's columns."""
-
     def run(self, work: Work[Found], tables: Sequence[Any], columns: Columns, together: bool) -> list[Found]:
         """Bring each query's rows to its worker and run the function there; the results in the order of the workers.
 
@@ -94,7 +91,7 @@ def train(
     Trained
     """
     tables = [_table(cluster, one) for one in (frame, valid) if one is not None]
-    columns = Columns.among(cluster.columns(tables[0]), query, label, features, baseline)
+    columns = Columns.among(_names(tables[0]), query, label, features, baseline)
     return train_columns(
         cluster, tables, columns, settings,
         init_model=init_model, callbacks=callbacks, checkpoint=checkpoint, checkpoint_every=checkpoint_every,
@@ -148,12 +145,16 @@ def scores(
     Scores
     """
     table = _table(cluster, frame)
-    columns = Columns.among(cluster.columns(table), query, label, features_of(model), baseline)
+    columns = Columns.among(_names(table), query, label, features_of(model), baseline)
     return concat_scores(cluster.run(partial(_evaluate, model, name), [table], columns, together=False))
 
 
 def _table(cluster: Cluster, frame: Any) -> Any:
     return cluster.read(os.fspath(frame)) if isinstance(frame, str | os.PathLike) else frame
+
+
+def _names(table: Any) -> list[str]:
+    return list(table.columns() if callable(table.columns) else table.columns)
 
 
 def _evaluate(model: Model, name: str, member: Member, load: Callable[[], Sequence[Shard]]) -> Scores | None:

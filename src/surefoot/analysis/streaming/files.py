@@ -5,12 +5,13 @@ Files are read in slices, so that memory does not grow with them.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,9 @@ else:
 
 CELLS = 1 << 22
 """How many values are read at once."""
+
+HIDDEN = (".", "_")
+"""Files whose names begin so hold no scores; Spark and others write them beside the data."""
 
 DOUBTFUL = rf"(?i)^(?:\s|$|(?:{'|'.join(sorted(SUMMARIES))})$)|\s$"
 """Topics that are looked at more closely: blank, called like a summary, or with blanks around them."""
@@ -110,7 +114,7 @@ def _files_of(path: str) -> list[str]:
     if "://" in path:
         found, problem = _files_at(path), "has no Parquet file (*.parquet)"
     elif Path(path).is_dir():
-        found = sorted(str(file) for file in Path(path).rglob("*.parquet") if is_visible(file.name))
+        found = sorted(str(file) for file in Path(path).rglob("*.parquet") if not file.name.startswith(HIDDEN))
         problem = "is a folder without a Parquet file (*.parquet)"
     else:
         found = files_matching(path)
@@ -127,13 +131,8 @@ def _files_at(address: str) -> list[str]:
         files = system.find(path) if system.isdir(path) else system.glob(path)
     except (ImportError, OSError, ValueError) as error:
         raise InputError(address, f"can't be read: {str(error).splitlines()[0]}") from None
-    inside = (file for file in files if file.endswith(".parquet") and is_visible(file.rpartition("/")[2]))
-    return sorted(system.unstrip_protocol(file) for file in inside)
-
-
-def is_visible(name: str) -> bool:
-    """Whether a file holds data; Spark and others write logs beside them."""
-    return not name.startswith((".", "_"))
+    inside = [file for file in files if file.endswith(".parquet") and not PurePath(file).name.startswith(HIDDEN)]
+    return sorted(map(system.unstrip_protocol, inside))
 
 
 @dataclass(frozen=True)
@@ -235,10 +234,11 @@ class Dataset:
     wide: bool
 
     def batches(self, path: str) -> Iterator[Batch]:
-        """The topics of a file, a bounded number at a time."""
+        """The topics of a file, a bounded number at a time; an empty batch comes first."""
         file = ParquetFile(path)
         batches = self._wide(file) if isinstance(file.layout, Wide) else self._long(file, file.layout)
-        return (_validate(batch, self.systems) for batch in batches)
+        nothing = Batch("", polars.Series(dtype=polars.String), np.empty((len(self.systems), 0)))
+        return (_validate(batch, self.systems) for batch in itertools.chain([nothing], batches))
 
     def _wide(self, file: ParquetFile) -> Iterator[Batch]:
         present = [system for system in self.systems if system in file.schema]

@@ -105,14 +105,13 @@ class FirstPass:
 
 def first_pass(dataset: Dataset, baseline: str | None, path: str) -> FirstPass:
     """The sums of a file, and which topics it holds."""
-    batches = (_first(dataset, baseline, batch) for batch in dataset.batches(path))
-    return reduce(add, batches, _first(dataset, baseline, _nothing(dataset)))
+    return reduce(add, (_first(dataset, baseline, batch) for batch in dataset.batches(path)))
 
 
 def second_pass(dataset: Dataset, shares: FloatArray, path: str) -> Expectation:
     """The sums of z over the topics of a file, given each system's share of all scores."""
-    parts = (Expectation.of(_complete(dataset, batch.values), shares=shares) for batch in dataset.batches(path))
-    return reduce(add, parts, Expectation.of(_nothing(dataset).values, shares=shares))
+    matrices = (_complete(dataset, batch.values) for batch in dataset.batches(path))
+    return reduce(add, (Expectation.of(matrix, shares=shares) for matrix in matrices))
 
 
 def occurrences(dataset: Dataset, hashes: Hashes, path: str) -> list[tuple[str, str]]:
@@ -120,10 +119,6 @@ def occurrences(dataset: Dataset, hashes: Hashes, path: str) -> list[tuple[str, 
     wanted = polars.Series(hashes, dtype=polars.UInt64).implode()
     every = (batch.topics() for batch in dataset.batches(path))
     return [(topic, path) for topics in every for topic in topics.filter(topics.hash().is_in(wanted))]
-
-
-def _nothing(dataset: Dataset) -> Batch:
-    return Batch("", polars.Series(dtype=polars.String), np.empty((len(dataset.systems), 0)))
 
 
 def _first(dataset: Dataset, baseline: str | None, batch: Batch) -> FirstPass:
