@@ -216,6 +216,10 @@ def test_a_folder_of_parquet_files(client, frame, spread_out, tmp_path) -> None:
     spread_out.to_parquet(tmp_path / "log", write_index=False)
     trained = dask.train(client, tmp_path / "log", "scores:old", settings("faro"))
     assert_same(trained, on_one_machine(frame, settings("faro")), frame)
+    words = ["train", "--cluster", client.scheduler.address, "--train", str(tmp_path / "log"), "--engine", "xgboost"]
+    words += ["--baseline", "scores:old", "--objective", "faro", "--alpha", "2", "--trees", "8", "--leaves", "8"]
+    assert main([*words, "--rate", "0.2", "-o", str(tmp_path / "model")]) == 0
+    assert load_model(tmp_path / "model").text == trained.model.text
 
 
 def test_data_of_this_process(client, frame) -> None:

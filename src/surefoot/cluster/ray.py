@@ -19,7 +19,7 @@ from surefoot.scores import Scores
 
 ray: Any = LazyModule("ray")
 
-START_TIMEOUT = 60
+START_TIMEOUT = 300
 """Seconds that a cluster has to find a processor for each worker."""
 
 

@@ -32,6 +32,9 @@ RESEED_EVERY = 50
 COMPLETE_EVERY = 50
 """After so many iterations all their measures are computed, which frees the values of the metric."""
 
+MOST_VALUES = 1 << 18
+"""With more queries, measures are computed after each iteration, so that the values of one are in memory."""
+
 Parts = tuple[RankingData, QueryMetric, Baselines, float, Risk, Any]
 
 
@@ -193,6 +196,11 @@ class Measures(Mapping[str, float]):
         for one, measures in zip(lazy, found, strict=True):
             one._known |= measures
 
+    @property
+    def is_large(self) -> bool:
+        """Whether the values of `COMPLETE_EVERY` such rankings should not be kept."""
+        return self._values.size > MOST_VALUES
+
     def __or__(self, more: dict[str, float]) -> Measures:
         return Measures(self._validation, self._values, self._known | more)
 
@@ -279,7 +287,7 @@ class History:
         """Record an iteration and the number of trees so far, if known; returns whether to stop."""
         last: Iteration = measures | ({} if trees is None else {"trees": trees})
         self.iterations.append(last)
-        if len(self.iterations) % COMPLETE_EVERY == 0:
+        if len(self.iterations) % COMPLETE_EVERY == 0 or (isinstance(last, Measures) and last.is_large):
             self.complete()
         if self.report is not None:
             self.report(Progress(len(self.iterations), self.n_iterations, last, self._seconds_left()))

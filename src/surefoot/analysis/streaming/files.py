@@ -111,16 +111,15 @@ def find_files(paths: PathLike | Iterable[PathLike]) -> tuple[str, ...]:
 
 
 def _files_of(path: str) -> list[str]:
+    is_folder = Path(path).is_dir()
     if "://" in path:
-        found, problem = _files_at(path), "has no Parquet file (*.parquet)"
-    elif Path(path).is_dir():
+        found = _files_at(path)
+    elif is_folder:
         found = sorted(str(file) for file in Path(path).rglob("*.parquet") if not file.name.startswith(HIDDEN))
-        problem = "is a folder without a Parquet file (*.parquet)"
     else:
         found = files_matching(path)
-        problem = "no such file"
     if not found:
-        raise InputError(path, problem)
+        raise InputError(path, "is a folder without a Parquet file (*.parquet)" if is_folder else "no such file")
     return found
 
 
