@@ -14,8 +14,7 @@ from surefoot.risk.statistics import large_losses
 from surefoot.scores import Scores
 from surefoot.stats.bootstrap import bca_interval, bootstrap_weights, percentile_interval
 from surefoot.stats.corrections import correct
-from surefoot.stats.inference import LEVEL
-from surefoot.stats.permutation import t_test
+from surefoot.stats.inference import LEVEL, t_inference
 from surefoot_lab.experiments.plan import LABELS, Plan
 
 Sums = FloatArray
@@ -194,7 +193,7 @@ def significance_table(learners: LearnerScores) -> Result:
         if learner != PLAIN
     ]
     d = np.stack([own for _, _, own in differences]) if differences else np.zeros((0, len(main.topics)))
-    p = t_test(d, np.zeros_like(d)) if differences else np.zeros(0)
+    p = t_inference(d, np.zeros_like(d), 0.0).p if differences else np.zeros(0)
     low, high = _bca_bounds(d, learners.plan.seed)
     columns: dict[str, Sequence[Any] | FloatArray] = {
         "learner": [learners.name_of(learner)[0] for _, learner, _ in differences],
