@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -32,6 +32,12 @@ N_DRAWS, FEWEST_DRAWS, CELLS = 2000, 100, 1_000_000
 """The usual number of draws, the smallest, and the number of draws × topics that large collections are limited to."""
 N_SIMULATED = 200
 """Draws if all judgments are scored again for each."""
+LLM_NOTE = (
+    "U_Risk {urisk_expected:.4f} is expected ({urisk_low:.4f} to {urisk_high:.4f}), F_Risk {frisk_expected:.4f} "
+    "({frisk_low:.4f} to {frisk_high:.4f}), {losses_low:.0f} to {losses_high:.0f} losses; by the language models' "
+    "grades only U_Risk {urisk_llm:.4f}, F_Risk {frisk_llm:.4f}"
+)
+"""What is expected, beside the values by the language models' grades only."""
 NO_CHANGE = 1e-9
 """Differences that are 0 but for rounding."""
 
@@ -188,43 +194,16 @@ def credibility(
     if isinstance(assessors, list):
         columns["confirmed"] = confirmed(runs, system, baseline, assessors)
     text = signature(
-        "credibility",
-        measure=runs.measure,
-        system=system,
-        baseline=baseline,
-        alpha=alpha,
-        topics=len(runs.topics),
-        runs=len(runs.rankings),
-        assessors=disagreement and disagreement.source,
-        llm=digests_of(runs.llm_qrels),
-        level=level,
-        n_draws=len(draws),
-        seed=seed,
-    )
+        "credibility", measure=runs.measure, system=system, baseline=baseline, alpha=alpha, topics=len(runs.topics),
+        runs=len(runs.rankings), assessors=disagreement and disagreement.source, llm=digests_of(runs.llm_qrels),
+        level=level, n_draws=n_draws, seed=seed,
+    )  # fmt: skip
     notes = _notes(columns["expected"] if llm.size else delta, draws, columns["credible"], level)
     found = Credibility(
-        signature=text,
-        columns=columns,
-        notes=(*notes, *runs.notes),
-        measure=str(runs.measure),
-        system=system,
-        baseline=baseline,
-        alpha=alpha,
-        level=level,
-        delta=delta,
-        values=values,
-        llm=llm,
-    )
-    return found if not llm.size else replace(found, notes=(*found.notes, _llm_note(found.summary())))
-
-
-def _llm_note(summary: Mapping[str, float]) -> str:
-    """What is expected, and what language models alone would have said."""
-    return (
-        "U_Risk {urisk_expected:.4f} is expected ({urisk_low:.4f} to {urisk_high:.4f}), F_Risk {frisk_expected:.4f} "
-        "({frisk_low:.4f} to {frisk_high:.4f}), {losses_low:.0f} to {losses_high:.0f} losses; by the language models' "
-        "grades only U_Risk {urisk_llm:.4f}, F_Risk {frisk_llm:.4f}"
-    ).format(**summary)
+        signature=text, columns=columns, notes=(*notes, *runs.notes), measure=str(runs.measure), system=system,
+        baseline=baseline, alpha=alpha, level=level, delta=delta, values=values, llm=llm,
+    )  # fmt: skip
+    return found if not llm.size else replace(found, notes=(*found.notes, LLM_NOTE.format(**found.summary())))
 
 
 def digests_of(qrels: Sequence[Qrels]) -> list[str] | None:
@@ -246,7 +225,7 @@ def _is_simulated(runs: JudgedRuns, baseline: str) -> bool:
 def _deltas(runs: JudgedRuns, system: str, baseline: str) -> FloatArray:
     """The difference of each topic as it is judged."""
     if _is_simulated(runs, baseline):
-        return judged_deltas(runs, system, baseline, runs.qrels)
+        return np.asarray(np.subtract(*judged_values(runs, system, baseline, runs.qrels)))
     return runs.pair(system, baseline).delta
 
 
@@ -273,8 +252,8 @@ def resolve_assessors(assessors: Assessors, runs: JudgedRuns, model: GradeModel)
 def confirmed(runs: JudgedRuns, system: str, baseline: str, others: Sequence[object]) -> IntArray:
     """How many other assessors see a difference of the same sign on each topic, if they replace the first."""
     signs = np.sign(_deltas(runs, system, baseline))
-    again = [judged_deltas(runs, system, baseline, replicate(runs.qrels, other)) for other in others]
-    return np.asarray(sum(np.sign(delta) == signs for delta in again))
+    again = (judged_values(runs, system, baseline, replicate(runs.qrels, other)) for other in others)
+    return np.asarray(sum(np.sign(own - base) == signs for own, base in again))
 
 
 def draw_deltas(
@@ -366,11 +345,6 @@ def judged_values(runs: JudgedRuns, system: str, baseline: str, qrels: object) -
     scores = score_runs({name: runs.ranking(name).run for name in names}, qrels, runs.measure)
     order = [scores.topics.index(topic) for topic in runs.topics]
     return np.stack([scores[system], scores.baseline(baseline)])[:, order]
-
-
-def judged_deltas(runs: JudgedRuns, system: str, baseline: str, qrels: object) -> FloatArray:
-    """The difference of each topic by these judgments."""
-    return np.asarray(np.subtract(*judged_values(runs, system, baseline, qrels)))
 
 
 def simulated_values(

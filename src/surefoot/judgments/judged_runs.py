@@ -143,7 +143,12 @@ class JudgedRuns:
             if not one.are_whole:
                 raise InputError(one.path, "some grades are fractions; judgments can be doubted where grades are whole")
         for one in models:
-            _refuse_few(judged, one)
+            if (number := judged_by_both(judged, one)) < FEWEST:
+                raise InputError(
+                    one.path,
+                    f"expected {FEWEST} or more documents that people judged too in {judged.path}, to calibrate "
+                    f"the grades; found {number}; judge some of them by hand",
+                )
         refuse_high_grades(chosen, judged)
         depth = max(min(chosen.cutoff, DEEPEST), POOL)
         loaded = (source.load(names, duplicates) for source in sources_of(runs))
@@ -232,16 +237,6 @@ def judged_by_both(qrels: Qrels, other: Qrels) -> int:
     common = [topic for topic in other.topics if topic in set(qrels.topics)]
     pairs = [(set(qrels.of_topic(topic)), set(other.of_topic(topic))) for topic in common]
     return sum(len(own & theirs) for own, theirs in pairs)
-
-
-def _refuse_few(qrels: Qrels, model: Qrels) -> None:
-    """Refuse a language model that too few judgments calibrate."""
-    if (number := judged_by_both(qrels, model)) < FEWEST:
-        raise InputError(
-            model.path,
-            f"expected {FEWEST} or more documents that are also judged by people in {qrels.path}, to calibrate the "
-            f"grades; found {number}; judge some of them by hand",
-        )
 
 
 _READ: WeakKeyDictionary[ScoredRuns, JudgedRuns] = WeakKeyDictionary()

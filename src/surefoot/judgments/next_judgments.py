@@ -139,17 +139,11 @@ def next_judgments(
     )
 
 
-def interval_of(x: FloatArray, level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
-    """Student's interval of the mean of each row of values, draws × topics; infinite for one topic."""
+def verdicts_of(x: FloatArray, level: float = LEVEL) -> npt.NDArray[Any]:
+    """The verdict of each row of values, draws × topics, by Student's interval of the mean; undecided for one topic."""
     moments = Moments.of(x)
     reach = np.nan_to_num(critical_value(x.shape[1], level) * moments.se, nan=np.inf)
-    return moments.mean - reach, moments.mean + reach
-
-
-def verdicts_of(x: FloatArray, level: float = LEVEL) -> npt.NDArray[Any]:
-    """The verdict of each row of values, draws × topics."""
-    low, high = interval_of(x, level)
-    return np.select([high < 0, low > 0], [VERDICTS[0], VERDICTS[2]], VERDICTS[1])
+    return np.select([moments.mean < -reach, moments.mean > reach], [VERDICTS[0], VERDICTS[2]], VERDICTS[1])
 
 
 def verdict_of(x: FloatArray, level: float = LEVEL) -> str:
@@ -235,9 +229,6 @@ def _notes(verdict: str, chances: Mapping[str, float], is_enough: bool, unjudged
     return note, rest + ("; this is probable enough, so none needs to be judged" if is_enough else "")
 
 
-Grades = dict[str, dict[str, float]]
-
-
 def merge_qrels(qrels: Qrels, added: Iterable[Qrels]) -> ScoredTopics:
     """All judgments, topic by topic; a document with two different grades is an error.
 
@@ -259,9 +250,10 @@ def merge_qrels(qrels: Qrels, added: Iterable[Qrels]) -> ScoredTopics:
     >>> merge_qrels(load_qrels({"q": {"d1": 1}}), [load_qrels({"q": {"d2": 0}})])
     [('q', [('d1', 1.0), ('d2', 0.0)])]
     """
-    merged = _grades(qrels)
+    merged = {topic: dict(zip(own, grades.tolist(), strict=True)) for topic, own, grades in qrels.by_topic()}
     for new in added:
-        for topic, documents in _grades(new).items():
+        for topic, ids, grades in new.by_topic():
+            documents = dict(zip(ids, grades.tolist(), strict=True))
             own = merged.setdefault(topic, {})
             changed = [document for document, grade in documents.items() if own.get(document, grade) != grade]
             if changed:
@@ -271,7 +263,3 @@ def merge_qrels(qrels: Qrels, added: Iterable[Qrels]) -> ScoredTopics:
                 )
             own.update(documents)
     return [(topic, list(own.items())) for topic, own in merged.items()]
-
-
-def _grades(qrels: Qrels) -> Grades:
-    return {topic: dict(zip(own, grades.tolist(), strict=True)) for topic, own, grades in qrels.by_topic()}
