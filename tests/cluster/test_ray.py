@@ -1,9 +1,12 @@
 """A Ray cluster trains the model of one machine."""
 
 import numpy as np
+import pandas
 import pytest
 
 from surefoot import SurefootError
+from surefoot.analysis.streaming import evaluate_parquet
+from surefoot.cluster import fold_on_ray
 from surefoot.learn.training import train
 from tests.cluster.cluster_cases import (
     FEATURES,
@@ -59,6 +62,17 @@ def test_ranking_and_evaluating_where_the_rows_are(dataset, frame) -> None:
     ranked = on_ray.predict(model, dataset).to_pandas()
     np.testing.assert_array_equal(ranked["score"], model.predict(ranked[FEATURES].to_numpy(np.float32)))
     assert on_ray.scores(model, dataset, "scores:old", workers=2).values.shape == (2, 60)
+
+
+def test_scores_are_evaluated_as_on_one_machine(tmp_path) -> None:
+    rng = np.random.default_rng(7)
+    for part in range(3):
+        topics = [f"q{part}-{place}" for place in range(20)]
+        frame = pandas.DataFrame({"topic": topics, "old": rng.random(20), "new": rng.random(20)})
+        frame.to_parquet(tmp_path / f"{part}.parquet", index=False)
+    found, here = (evaluate_parquet(tmp_path, "old", [0, 5], **more) for more in ({"fold": fold_on_ray()}, {}))
+    for name in here.columns:
+        np.testing.assert_array_equal(found[name], here[name])
 
 
 def test_a_mistake_and_a_killed_worker_are_reported_in_one_line(dataset, frame, tmp_path) -> None:

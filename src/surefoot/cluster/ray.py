@@ -11,7 +11,7 @@ from surefoot._lazy import LazyModule, optional
 from surefoot.cluster import training
 from surefoot.cluster.shards import SHARD, Columns, model_columns, numbered, predict_rows
 from surefoot.cluster.training import Found, Work
-from surefoot.cluster.worker import Member, attempt, start_tracker, without_mistakes
+from surefoot.cluster.worker import Member, attempt, failure_reason, start_tracker, without_mistakes
 from surefoot.errors import SurefootError
 from surefoot.learn.models import Model
 from surefoot.learn.training import Trained
@@ -169,6 +169,6 @@ def _gather(futures: Sequence[Any]) -> list[Any]:
     except ray.exceptions.RayError as error:
         for future in futures:
             ray.cancel(future, force=True)
-        reason = str(error).strip().splitlines()[-1]
+        reason = failure_reason([getattr(error, "cause", None) or error])
         raise SurefootError(f"the cluster failed on a worker ({reason}); there is no model: train again") from error
     return list(without_mistakes(ray.get(list(futures))))
