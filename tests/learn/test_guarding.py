@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError, SurefootError
-from surefoot.guard.guard import Guard
+from surefoot.guard.guard import Guard, fit_second_stage
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import baseline_term
-from surefoot.guard.trial import STRENGTH, WEIGHT, LabelledPair, Trial
+from surefoot.guard.trial import STRENGTHS, LabelledPair, Trial
 from surefoot.lambdas.metrics import Metric
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
@@ -57,11 +57,9 @@ def model(trained: Trained) -> Model:
 def test_the_guard_is_fitted_on_scores_of_queries_that_the_bags_did_not_see(
     data: RankingData, trained: Trained
 ) -> None:
-    from surefoot.guard.guard import fit_second_stage
-
     scores = data.column("1").astype(np.float64)
     expected = fit_second_stage(Pair.of(scores, trained.out_of_bag, data.bounds), data.labels, seed=QUICK.seed)
-    assert trained.model.guard == expected.blended(STRENGTH, WEIGHT)
+    assert trained.model.guard == expected
     assert trained.model.guard.kind == "second-stage"
     seen = resolve_run(data, BASELINE, replace(QUICK, guard=None)).train().model.predict(data)
     assert expected != fit_second_stage(Pair.of(scores, seen, data.bounds), data.labels, seed=QUICK.seed)
@@ -80,34 +78,42 @@ def test_the_card_tells_what_both_do_on_queries_that_they_did_not_see(data: Rank
     validation = Validation.of(QUICK, data, baselines_of(BASELINE, data))
     assert card["unguarded"] == pytest.approx(validation(trained.out_of_bag))  # type: ignore[arg-type]
     assert card["validation"]["frisk"] < card["unguarded"]["frisk"]
-    cost = 1 - card["validation"]["mean"] / card["unguarded"]["mean"]
     assert card["guard"] == {
-        "baseline": BASELINE, "form": "feature", "column": 1, "kind": "second-stage 0.2",
-        "why": f"it costs {cost:.1%} of the mean out of bag".replace("%", " %"),
+        "baseline": BASELINE, "form": "feature", "column": 1, "kind": "second-stage",
+        "why": "at strength 1, the largest of 0.25, 0.5, 0.75, 1.0 that costs at most 1 % of the mean out of bag",
     }  # fmt: skip
     assert card["validation"]["mean"] != validation(trained.model.predict(data))["mean"]
 
 
-def test_the_recipe_is_a_fixed_sum_that_is_left_out_if_the_mean_can_not_bear_it(
+def test_a_second_stage_that_the_mean_can_not_bear_is_weakened_or_left_out(
     data: RankingData, trained: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair = Pair.of(data.column("1").astype(np.float64), trained.out_of_bag, data.bounds)
     judged = LabelledPair(pair, data.labels.astype(np.float64), Metric(cutoff=10).bind(data.labels, data.bounds))
     trial = Trial(judged, np.arange(QUERIES), ("second-stage",), 0.5, QUICK.seed)
-    full, (found, values) = trial.fit_trees(trial.queries), trial.recipe()
-    assert found == full.blended(STRENGTH, WEIGHT)
-    own = pair.candidate.filled / full.scale.spread
-    expected = own + STRENGTH * (full.scores(pair) - own) + WEIGHT * baseline_term(pair, full.scale)
-    np.testing.assert_allclose(found.scores(pair), expected, atol=1e-9)
+    full, (found, values) = trial.fit_trees(trial.queries), trial.priced()
+    assert found == full
     for fold in range(5):  # values are of queries that the trees did not see
-        other = trial.fit_trees(trial.queries[trial.fold != fold]).blended(STRENGTH, WEIGHT)
+        other = trial.fit_trees(trial.queries[trial.fold != fold])
         np.testing.assert_array_equal(values[trial.fold == fold], trial.of(other)[trial.fold == fold])
-    monkeypatch.setattr("surefoot.guard.trial.PRICE", -1.0)
-    nothing, alone = trial.recipe()
-    assert nothing == Guard()
-    assert "so nothing is changed" in nothing.card["why"]
-    np.testing.assert_array_equal(alone, trial.of(Guard()))
-    np.testing.assert_array_equal(trial.of(full.blended(0.0)), trial.of(Guard()))
+    unguarded = trial.of(Guard())
+    for bearable in range(5):
+        means = {strength: unguarded - (STRENGTHS.index(strength) >= bearable) for strength in STRENGTHS}
+        monkeypatch.setattr(Trial, "_unseen", lambda _, strength, means=means: means[strength])
+        weaker, values = trial.priced()
+        strength = (0.0, *STRENGTHS)[bearable]
+        assert weaker == (full.blended(strength) if bearable else Guard())
+        assert weaker.card.get("strength", 0.0) == strength
+        np.testing.assert_array_equal(values, unguarded)
+    np.testing.assert_array_equal(trial.of(full.blended(0.0)), unguarded)
+
+
+def test_a_second_stage_may_be_added_to_an_interpolation(data: RankingData, trained: Trained) -> None:
+    pair = Pair.of(data.column("1").astype(np.float64), trained.out_of_bag, data.bounds)
+    full = fit_second_stage(pair, data.labels)
+    own = pair.candidate.filled / full.scale.spread
+    expected = own + 0.5 * (full.scores(pair) - own) + 0.2 * baseline_term(pair, full.scale)
+    np.testing.assert_allclose(full.blended(0.5, 0.2).scores(pair), expected, atol=1e-9)
 
 
 def test_in_a_folder_no_engine_takes_the_trees_for_the_model(

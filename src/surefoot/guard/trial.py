@@ -27,11 +27,11 @@ from surefoot.risk.values import Linear
 ALPHA = 0.5
 """How many points of the mean a point of F_Risk is worth."""
 
-STRENGTH, WEIGHT = 0.5, 0.2
-"""A recipe's guard: the strength of its second stage, and the weight of the baseline's own term."""
+STRENGTHS = (0.25, 0.5, 0.75, 1.0)
+"""Strengths of a recipe's second stage, from weak to strong."""
 
-PRICE = 0.02
-"""The fraction of the mean that a recipe's guard may cost out of bag. Out-of-bag scores are optimistic, because a bag
+PRICE = 0.01
+"""The fraction of the mean that the second stage may cost out of bag. Out-of-bag scores are optimistic, because a bag
 keeps the iteration that is best on the queries that it holds out; so the cost of guarding is overestimated.
 docs/studies/recipe.md has by how much."""
 
@@ -173,20 +173,32 @@ class Trial:
         gains = Linear(self.alpha)(self.designed[0] - self.baseline)
         return Guard(kind, switch=fit(gains[inside], number(self.judged.pair)[self.queries][inside]))
 
-    def recipe(self) -> tuple[Guard, FloatArray]:
-        """The guard of a recipe, and its metric on unseen queries; nothing if that costs too much.
+    def priced(self) -> tuple[Guard, FloatArray]:
+        """The strongest second stage whose cost in the mean is acceptable, and its metric on unseen queries.
 
-        Which strength is best on some hundred queries is mostly chance, so it is fixed.
+        Whether it helps on a few hundred queries is mostly chance, so only its cost decides.
         """
-        unguarded, found = self.of(Guard()), np.empty(len(self))
+        unguarded, strength = self.of(Guard()), 0.0
+        chosen = unguarded
+        for stronger in STRENGTHS:
+            found = self._unseen(stronger)
+            if found.mean() < (1 - PRICE) * unguarded.mean():
+                break
+            chosen, strength = found, stronger
+        cost = f"costs at most {PRICE:.0%} of the mean out of bag".replace("%", " %")
+        if not strength:
+            return Guard(card={"why": f"no strength of the second stage {cost}, so nothing is changed"}), chosen
+        why = f"at strength {strength:g}, the largest of {', '.join(map(str, STRENGTHS))} that {cost}"
+        guard = self.fit_trees(self.queries).blended(strength)
+        return replace(guard, card={"strength": strength, "why": why}), chosen
+
+    def _unseen(self, strength: float) -> FloatArray:
+        """The metric of each query under the second stage of this strength that was fitted without its fold."""
+        pair, scores = self.judged.pair, np.zeros(self.judged.labels.size)
         for fold in range(FOLDS):
-            inside = self.fold == fold
-            found[inside] = self.of(self.fitted_without(frozenset({fold})).blended(STRENGTH, WEIGHT))[inside]
-        cost = f"{1 - found.mean() / unguarded.mean():.1%} of the mean out of bag".replace("%", " %")
-        if found.mean() < (1 - PRICE) * unguarded.mean():
-            return Guard(card={"why": f"the second stage costs {cost}, so nothing is changed"}), unguarded
-        guard = self.fit_trees(self.queries).blended(STRENGTH, WEIGHT)
-        return replace(guard, card={"why": f"it costs {cost}"}), found
+            own, fitted = self.queries[self.fold == fold], self.fitted_without(frozenset({fold}))
+            scores[pair.rows(own)] = fitted.blended(strength).ranking_scores(pair.select(own))
+        return np.asarray(self.judged.metric(scores)[self.queries])
 
     def fit_trees(self, queries: IntArray) -> Guard:
         """The second stage of these queries."""

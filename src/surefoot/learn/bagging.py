@@ -112,9 +112,9 @@ class Guarding:
         return validation, LabelledPair(Pair.of(old, new, data.bounds), labels, validation.metric)
 
     def _second_stage(self, validation: Validation, judged: LabelledPair) -> tuple[Guard, dict[str, Any]]:
-        """The second stage at the strength of the recipe."""
+        """The strongest second stage whose cost in the mean is acceptable."""
         trial = Trial(judged, np.arange(len(validation.data)), (SECOND_STAGE,), ALPHA, self.settings.seed)
-        guard, values = trial.recipe()
+        guard, values = trial.priced()
         card = {"measure": str(validation.metric.metric), "queries": len(trial), **guard.card}
         return replace(guard, card=card), {"validation": validation.measures_of(values[validation.metric.counted])}
 
