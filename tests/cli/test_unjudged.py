@@ -65,7 +65,7 @@ def test_judgments_of_relevant_documents_alone_do_not_tell_what_was_looked_at(co
     assert "judged@k" not in rows(capsys)[0]
     for command in (["explore", "--system", "r1", "--credible"], ["judge", "--candidate", "r1"]):
         assert main([command[0], *arguments, *command[1:], "--baseline", "r0"]) == 2
-        assert "judges relevant documents alone" in capsys.readouterr().err
+        assert "judges only relevant documents" in capsys.readouterr().err
     assert main(["gate", *arguments, "--candidate", "r1", "--baseline", "r0"]) in (0, 1)
     assert "relevant documents" not in capsys.readouterr().err
 

@@ -301,7 +301,7 @@ def evaluate(
         The rows to show; all by default.
     population
         The systems behind Z_Risk, GeoRisk and the virtual baselines: all, a list, or ``"PAIR"`` for a system and its
-        baseline alone.
+        baseline only.
     value
         ``"linear"``, ``"smooth"`` or ``"monotone"`` (fitted to the differences at hand), or a family of value
         functions.

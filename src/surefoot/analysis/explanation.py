@@ -120,7 +120,7 @@ def explain(
         words, its fraction of the queries and of the loss, how many topics it has in all, the mean loss max(0, baseline
         - system) within and outside, the mean difference within, p, p adjusted (to be compared with the level), and
         whether it is confirmed. Fractions and means are over all queries of the half that tested the group, or of both;
-        p alone leaves out the queries of groups before it. The largest excess of loss over queries comes first.
+        only p leaves out the queries of groups before it. The largest excess of loss over queries comes first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the judgments can't tell: documents that nobody judged, assessors who differ, and what to judge next."""
+"""Gaps in the judgments: unjudged documents, assessors who differ, and what to judge next."""
 
 from surefoot._lazy import attach
 

@@ -52,7 +52,7 @@ def delta_bounds(pair: JudgedPair) -> DeltaBounds:
     Unjudged documents of neither ranking are not relevant. For nDCG, P, R and RBP the bounds are exact: a value is
     linear in the gains, and what it is divided by depends only on how many documents have each grade, so that for given
     numbers the highest grades go where they count most. For ERR, AP and RR all combinations of the lowest and the
-    highest grade are tried, which is exact as well: ERR is linear in the gain of each document alone. Where there are
+    highest grade are tried, which is exact as well: ERR is linear in the gain of each single document. Where there are
     too many to try, the candidate's largest value minus the baseline's least encloses the difference.
 
     Parameters
@@ -231,7 +231,7 @@ def weights_of(pair: JudgedPair, own: TopicPair) -> FloatArray:
 
 
 def _outer(pair: JudgedPair, own: TopicPair) -> tuple[float, float, bool]:
-    """Bounds of each ranking alone: the best over what is judged, the worst over all that could be relevant."""
+    """Bounds of each ranking by itself: the best over what is judged, the worst over all that could be relevant."""
     lowest, highest = own.zero_filled, np.where(own.unjudged, pair.runs.levels - 1, own.zero_filled)
     fewest, most = (_descending(grades, own.rest) for grades in (lowest, highest))
 

@@ -61,7 +61,7 @@ class MixedOdds:
 
     ``cuts`` holds the index of the threshold of each grade from 1 on; one past the last is never reached.
     ``covariance`` is that of thresholds and coefficients together. ``conditional`` are the covariances of each topic's
-    effects where these are known, ``response`` tells how the effects move with them. ``fixed_variances`` and
+    effects where these are known, ``response`` says how the effects move with them. ``fixed_variances`` and
     ``random_variances`` are those of the groups.
     """
 

@@ -24,7 +24,7 @@ GROUPS = 4
 HEAD = 10
 """The depth at which a document counts as found by only one run."""
 EXCLUSIVE, COMMON = 0.75, 0.4
-"""How far a document is on the side of one of two runs: it alone has it, or it only ranks it higher."""
+"""How far a document is on the side of one of two runs: only that run has it, or it ranks it higher."""
 PAIR_SPREAD = 0.6
 """How much candidates differ, in log odds of documents on their side, beyond what votes show."""
 CONSTANT = Prior(1.2**2, 4)
@@ -79,7 +79,7 @@ class Pool:
 
 
 def sides(own: TopicPair | None, codes: Codes) -> FloatArray:
-    """Of each document: whether one of the two rankings alone has it, and how far it is on the candidate's side."""
+    """Of each document: whether only one of the two rankings has it, and how far it is on the candidate's side."""
     found = np.zeros((codes.size, 2))
     if own is None or not own.codes.size:
         return found
@@ -230,7 +230,7 @@ class GradeModel:
             raise SurefootError(f"no retrieved document is judged in {runs.qrels.path}, so no grade can be expected")
         if runs.qrels.are_relevant_only:
             raise SurefootError(
-                f"{runs.qrels.path} judges relevant documents alone, so nothing tells how likely an unjudged one is "
+                f"{runs.qrels.path} judges only relevant documents, so nothing shows how likely an unjudged one is "
                 "relevant; add judgments of some that are not (grade 0)"
             )
         starts = np.cumsum([0, *(pool.judged.size for pool in pools)])
