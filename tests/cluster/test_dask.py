@@ -326,7 +326,7 @@ def test_a_worker_that_dies_is_told_and_leaves_no_model(client, frame, spread_ou
             client, spread_out, "scores:old", settings(n_estimators=30), callbacks=[killer(3, tmp_path / "shot")]
         )
     assert (tmp_path / "shot").exists()
-    client.wait_for_workers(len(before), timeout=60)
+    client.wait_for_workers(len(before), timeout=300)
     assert set(client.nthreads()) != before  # its nanny has started another in its place
     assert_same(dask.train(client, spread_out, "scores:old", settings()), on_one_machine(frame, settings()), frame)
 
@@ -338,7 +338,7 @@ def test_a_killed_training_goes_on_from_its_checkpoint_to_the_same_model(client,
     workers = len(client.nthreads())
     with pytest.raises(SurefootError, match="there is no model: train again"):
         dask.train(client, spread_out, "scores:old", chosen, callbacks=[killer(5, tmp_path / "shot")], **keeping)
-    client.wait_for_workers(workers, timeout=60)
+    client.wait_for_workers(workers, timeout=300)
     (tmp_path / "seen").mkdir()
     with pytest.raises(SurefootError, match=r"checkpoint\.json: belongs to a training with another alpha"):
         dask.train(client, spread_out, "scores:old", replace(chosen, alpha=3.0), **keeping)
