@@ -124,3 +124,17 @@ def test_importing_surefoot_loads_nothing_heavy() -> None:
 def test_the_manual_imports_from_the_public_packages(path: Path) -> None:
     modules = re.findall(r"^\s*from (surefoot[.\w]*) import", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert not [module for module in modules if not re.fullmatch(PUBLIC, module)]
+
+
+def test_every_module_of_the_lab_can_be_the_first_import() -> None:
+    """No circle of imports works only because a command happened to import another module before."""
+    folder = Path(surefoot_lab.__path__[0])
+    names = [".".join(path.relative_to(folder.parent).with_suffix("").parts) for path in folder.rglob("*.py")]
+    code = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for loaded in [own for own in sys.modules if own.startswith("surefoot_lab")]:
+        del sys.modules[loaded]
+    importlib.import_module(name.removesuffix(".__init__"))
+"""
+    subprocess.run([sys.executable, "-c", code, *sorted(names)], check=True, timeout=300)

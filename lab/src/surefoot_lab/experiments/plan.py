@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, choose, listed
 from surefoot.io.small_files import read_toml
+from surefoot_lab.experiments.tables import LABELS, MEASURES
 
 if TYPE_CHECKING:
     from surefoot.lambdas import Empty, MetricName
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
 
 FULL_SIZE = 723_000
 """Training documents in a fold of MSLR-WEB10K, for which the papers chose their numbers of documents per leaf."""
-
-LABELS = {
-    "lambdamart": "LambdaMART", "ucro": "U-CRO", "saro": "SARO", "faro": "FARO", "tstar-faro": "T*-FARO",
-    "georisk": "GeoRisk", "safe": "recipe safe", "bags": "recipe bags",
-}  # fmt: skip
-"""Objectives as the papers write them, and recipes; others keep their own names."""
 
 MULTI_BASELINE = ("tstar-faro", "georisk", "georisk-full")
 """Objectives that compare with all learned baselines, where there are any."""
@@ -99,7 +94,6 @@ class Plan:
     def _validate_names(self) -> None:
         from surefoot.learn.objectives import OBJECTIVES
         from surefoot.learn.settings import RECIPES
-        from surefoot_lab.experiments.tables import MEASURES
 
         for names, allowed, what in (
             (self.objectives, OBJECTIVES, "objectives"), (self.learned, LEARNED, "learned baselines"),

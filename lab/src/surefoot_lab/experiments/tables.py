@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,15 @@ from surefoot.scores import Scores
 from surefoot.stats.bootstrap import bca_interval, bootstrap_weights, percentile_interval
 from surefoot.stats.corrections import correct
 from surefoot.stats.inference import LEVEL, t_inference
-from surefoot_lab.experiments.plan import LABELS, Plan
+
+if TYPE_CHECKING:
+    from surefoot_lab.experiments.plan import Plan
+
+LABELS = {
+    "lambdamart": "LambdaMART", "ucro": "U-CRO", "saro": "SARO", "faro": "FARO", "tstar-faro": "T*-FARO",
+    "georisk": "GeoRisk", "safe": "recipe safe", "bags": "recipe bags",
+}  # fmt: skip
+"""Objectives as the papers write them, and recipes; others keep their own names."""
 
 Sums = FloatArray
 """Gain, loss, wins, losses, large losses and queries of each resample (last axis)."""
