@@ -43,8 +43,8 @@ HEAD = """# What the papers claim, with verdicts
 Made by `docs/make_claims.py`, whose docstring has the protocol. *Holds* and *does not hold* are 95 % intervals on one
 side; *can't tell* is an interval that spans both. The data are smaller than the papers' MSLR-WEB10K, which was not at
 hand: `make mslr FOLDER=...` runs the protocols on it and writes this page for it. The learners are those of
-[the protocols](experiments.md), with 100 trees. The intervals are of single claims: of the 37 of a column that are
-equal in truth two would seem to hold or not.
+[the protocols](experiments.md), with 100 trees. The intervals are not corrected for the number of claims: if no learner
+differed from another, about two of the 37 intervals of a column would still lie on one side.
 """
 
 
@@ -167,11 +167,14 @@ def page(folders: Sequence[str]) -> str:
     for claim in _claims():
         cells = " | ".join(cell(claim, data) for data in found)
         parts.append(f"| {claim.paper} | {claim.sentence.replace('*', chr(92) + '*')} | {cells} |")
-    sizes = ", ".join(f"{data} {len(one.topics)} ({plan})" for data, own in found.items() for plan, one in own.items())
+    sizes = "; ".join(
+        f"{data} " + ", ".join(f"{len(one.topics):,} ({plan})" for plan, one in own.items())
+        for data, own in found.items()
+    )
     parts.append(
-        f"\nQueries: {sizes}. Risk is F_Risk against BM25, and its difference is positive where there is less of it.\n"
-        "Convergence is log2 of the ratio of the trees that two trainings need to 95 % of the smaller one of their\n"
-        "gains on validation queries, with an interval over the folds; +1 is half as many trees."
+        f"\nQueries: {sizes}. Risk is F_Risk against BM25; a positive difference is less risk.\n"
+        "Convergence is log2 of the ratio of the trees that two trainings need to reach 95 % of the smaller\n"
+        "of their gains on validation queries, with an interval over the folds; +1 is half as many trees.\n"
     )
     parts.append("Commands: `surefoot experiment sigir2014 --data DATA --trees 100`, and the same for `sigir2016`.\n")
     parts += ["## Figures on TREC 2012\n", "| paper | claim | printed | recomputed | verdict |", "| --- " * 5 + "|"]
