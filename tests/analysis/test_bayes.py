@@ -44,7 +44,7 @@ def test_the_command_gives_the_same(scores: Scores, tmp_path: Path, capsys: pyte
     words = ["evaluate", "--scores", str(table), "--baseline", "old", "--bayes", "--loses-on", "40", "--format", "json"]
     assert main(words) == 0
     found = json.loads(capsys.readouterr().out)
-    wanted = bayes(Scores(scores.values, scores.systems, scores.topics, "s"), "old", loses_on=0.4)
+    wanted = bayes(Scores(scores.values, scores.systems, scores.topics, "score"), "old", loses_on=0.4)
     assert found["signature"] == wanted.signature
     assert found["rows"] == wanted.rows()
     assert main([*words, "--tests", "flip"]) == 2
