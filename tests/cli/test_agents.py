@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from surefoot.cli import build_parser, installed_commands, main
-from surefoot.cli.agents import TOOLS
+from surefoot.cli.agents import TOOLS, respond
 from surefoot.show.schemas import commands, schema_of
 
 TOPICS = 60
@@ -191,3 +191,13 @@ def test_a_conversation(folder):
     assert all(found[f"refused {n}"]["result"]["isError"] for n in range(len(refused)))
     assert all(found[f"wrong {n}"]["error"]["code"] == -32602 for n in range(len(wrong)))
     assert {path.name for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [([1], "must be an object"), ({"qrels": "-"}, "no standard input"), ({"pin": True}, "no argument 'pin'")],
+)
+def test_wrong_arguments_leave_the_server_running(arguments, message):
+    params = {"name": "gate", "arguments": arguments}
+    answer = respond(json.dumps({"id": 1, "method": "tools/call", "params": params}))
+    assert message in answer["error"]["message"]

@@ -20,7 +20,9 @@ from surefoot.show.schemas import commands, schema_of
 
 TOOLS = ("compare", "gate", "evaluate", "explore")
 """The commands that the server offers."""
-REFUSED = frozenset("--format --caption --label --config --acknowledge --why --ratchet --accept --sequential".split())
+REFUSED = frozenset(
+    "--format --caption --label --config --acknowledge --why --ratchet --accept --pin --holdout --sequential".split()
+)
 """Options that write files, or are about text for people."""
 VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
 """Versions of the protocol, the newest first."""
@@ -113,7 +115,9 @@ def _words(name: str, given: Mapping[str, Any]) -> Iterator[str]:
     for key, value in given.items():
         if key not in known:
             raise SurefootError(f"{name} has no argument {key!r}")
-        values = [str(one) for one in (value if isinstance(value, list) else [value])]
+        values = [str(one) for one in (value if isinstance(value, list) else [value]) if one is not None]
+        if "-" in values:
+            raise SurefootError(f"{key} takes no standard input: the protocol uses it")
         flag, settings = known[key].flags[0], known[key].settings
         if "nargs" in settings:
             if any(one.startswith("-") for one in values):
@@ -125,8 +129,10 @@ def _words(name: str, given: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{flag}={one}" for one in values)
 
 
-def _call(name: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def _call(name: Any, given: Any) -> dict[str, Any]:
     """Run a command; what it refuses is a result that says so."""
+    if not isinstance(given, dict):
+        raise SurefootError("arguments must be an object")
     if name not in TOOLS:
         raise SurefootError(f"unknown tool {name!r}; there are {', '.join(TOOLS)}")
     runs_first = sorted(given.items(), key=lambda item: item[0] != "runs")  # after --scores they would be scores

@@ -55,6 +55,9 @@ def run_compare(arguments: argparse.Namespace) -> int:
     return 0
 
 
+TWO_RUNS = "give two runs and judgments: compare OLD NEW --qrels Q; or a table with --scores"
+
+
 def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple[str, ...]]:
     """The scores of two runs or of a table, the names of the old and the new system, and the inputs as arguments."""
     from surefoot.effectiveness import score_runs
@@ -63,6 +66,8 @@ def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple
 
     if len(arguments.runs) == 1 and arguments.qrels and not arguments.scores:
         scores = score_runs(arguments.runs, arguments.qrels, arguments.measure or opt.DEFAULT_MEASURE)
+        if len(scores.systems) == 1:
+            raise SurefootError(TWO_RUNS)
         pair = [arguments.baseline or scores.systems[0], arguments.candidate or scores.systems[-1]]
         if pair[0] == pair[1] or (len(scores.systems) != 2 and not (arguments.baseline and arguments.candidate)):
             raise SurefootError(f"name --baseline and --candidate of the file: it has {listed(scores.systems)}")
@@ -70,7 +75,7 @@ def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple
         return scores, (pair[0], pair[1]), (*arguments.runs, "--qrels", arguments.qrels, *chosen)
     if not arguments.scores:
         if len(arguments.runs) != 2 or not arguments.qrels or arguments.baseline or arguments.candidate:
-            raise SurefootError("give two runs and judgments: compare OLD NEW --qrels Q; or a table with --scores")
+            raise SurefootError(TWO_RUNS)
         old, new = arguments.runs
         return score_pair(old, new, arguments.qrels, arguments.measure or opt.DEFAULT_MEASURE)
     named = [*arguments.runs, *filter(None, (arguments.baseline, arguments.candidate))]
