@@ -47,6 +47,11 @@ def test_a_candidate_is_gated_against_what_was_accepted() -> None:
     assert result.changes[0].baseline_mean == pytest.approx(SCORES["new"].mean())
 
 
+def test_sequential_evidence_needs_an_order() -> None:
+    with pytest.raises(SurefootError, match="needs the order of arrival"):
+        gate_accepted(SCORES, accepted_of("old"), candidate="new", rules={"evidence": "sequential"})
+
+
 def test_topics_are_matched_by_name() -> None:
     shuffled = SCORES.select(topics=TOPICS[::-1])
     result = gate_accepted(shuffled, accepted_of(), candidate="new")

@@ -95,11 +95,16 @@ def gate(
         raise SurefootError(f"tries must be a whole number of 0 or more; got {tries!r}")
     baselines = as_baselines(baseline)
     policy = Policy(resolve_rules(rules), assessors, as_acknowledged(acknowledged), seed)
-    if policy.rules.evidence == "sequential":
-        raise SurefootError("sequential evidence needs the order of arrival: use --sequential FILE (SequentialGate)")
+    refuse_unordered(policy.rules)
     refuse_unprotected(parts, policy.rules)
     comparisons = [(part, name) for part in parts for name in baselines]
     return gate_all(comparisons, candidate=candidate, policy=policy, segments=segments, question=Question(tries))
+
+
+def refuse_unordered(rules: Rules) -> None:
+    """Refuse sequential evidence where the order of arrival is unknown."""
+    if rules.evidence == "sequential":
+        raise SurefootError("sequential evidence needs the order of arrival: use --sequential FILE (SequentialGate)")
 
 
 def gate_all(

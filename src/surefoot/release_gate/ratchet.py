@@ -34,7 +34,7 @@ from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.doubt import ranked_documents
 from surefoot.release_gate.finding import Finding
-from surefoot.release_gate.gate import as_list, gate_all, refuse_unprotected
+from surefoot.release_gate.gate import as_list, gate_all, refuse_unordered, refuse_unprotected
 from surefoot.release_gate.rules import LIMITS, Rules, RulesLike, resolve_rules
 from surefoot.release_gate.verdict import CumulativeChange, GateResult
 from surefoot.results import signature
@@ -189,6 +189,7 @@ def gate_ratchet(
     loosened = [_loosened(name, policy.rules, before) for name in policy.rules.looser_than(before)]
     if account.pinned:
         policy = replace(policy, rules=policy.rules.pinned_to(before))
+    refuse_unordered(policy.rules)
     refuse_unprotected(scores, policy.rules)
     comparisons = [(part, name) for part in scores for name in baselines]
     comparisons += accepted_comparisons(scores, account, candidate, missing)
