@@ -15,8 +15,8 @@ import pytest
 from surefoot.cli import main, progress
 
 CONTENT = random.Random(7).randbytes(1_000_000)
-HALF = 1 << 19
-"""A multiple of what is read at a time, so that all that was sent is written."""
+HALF = (1 << 19) + 100
+"""The server sends a last piece that is smaller than the buffer of a file."""
 
 COMMAND = """
 import signal, sys

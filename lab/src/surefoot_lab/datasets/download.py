@@ -179,6 +179,7 @@ class _Fetcher:
                 here += len(chunk)
                 self._refuse_endless(url, here)
                 file.write(chunk)
+                file.flush()  # a killed download keeps every byte that came
                 self._progress(here, total, f"{self._name}, {here / 1e6:,.1f} MB")
         if total is not None and here < total:
             raise SurefootError(_broken_off(url, here, total, "the connection was closed"))
