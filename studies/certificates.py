@@ -59,7 +59,7 @@ def measured(name: str, candidate: str) -> Population:
 def row(population: Population, of: str, share: float, queries: int, draws: int) -> dict[str, object]:
     b, steps = population
     limit = share * Budget(0.5, of).measured(steps[0.0], b)
-    row: dict[str, object] = {"of": of, "share": f"{share:.0%}", "budget": round(limit, 4), "queries": queries}
+    row: dict[str, object] = {"of": of, "share": f"{100 * share:.0f} %", "budget": round(limit, 4), "queries": queries}
     too_much = {safety: Budget(limit, of).measured(x, b) > limit for safety, x in steps.items()}
     gain = {safety: (x.mean() - b.mean()) / (steps[0.0].mean() - b.mean()) for safety, x in steps.items()}
     gain[1.0], too_much[1.0] = 0.0, False

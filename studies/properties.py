@@ -56,7 +56,7 @@ def _rows(word: str, values: FloatArray, less: int) -> Iterator[dict[str, Any]]:
             "measure": word,
             "alpha": f"{alpha:g}",
             "baselines": size,
-            "improvements that lower it": f"{_lowered(values, size, measure, alpha, CASES // less):.1%}",
+            "improvements that lower it": f"{100 * _lowered(values, size, measure, alpha, CASES // less):.1f} %",
             "tau, other baselines": taus,
             "tau, the mean": by_mean,
         }

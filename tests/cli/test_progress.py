@@ -39,7 +39,7 @@ def test_a_terminal_has_one_line_that_is_erased(log, clock, monkeypatch):
         clock[0] = 111
         show(20, 40, "step 20 \x1b[31m" + "x" * 50)
     shown = screen.getvalue().split("\r\x1b[K")
-    assert shown == ["", "Training", " 25%  step 10, 3 s left", " 50%  step 20 �[31m" + "x" * 10, ""]
+    assert shown == ["", "Training", " 25 %  step 10, 3 s left", " 50 %  step 20 �[31m" + "x" * 9, ""]
 
 
 def test_a_log_has_a_line_now_and_then(log, clock):

@@ -78,6 +78,26 @@ def test_what_so_many_queries_can_show() -> None:
     assert "299 queries" in strict
 
 
+@pytest.mark.parametrize(
+    ("rules", "sentence"),
+    [
+        ({"off": ["tail", "losses"]}, "The probability that it does not fall by more than 0.02 is 0."),
+        ({"off": ["mean", "losses"], "max_tail_loss": 0.04},
+         "The probability that this difference is at most 0.04 is 0."),
+        ({"off": ["mean", "tail", "losses"], "alpha": 1.0}, "The probability that it is at least -0.02 is 0."),
+        ({"off": ["mean", "tail"], "max_losses": 0.6},
+         "The probability that at most 60 % do so among queries like these is 0."),
+    ],
+)  # fmt: skip
+def test_an_undecided_rule_says_what_is_how_probable(rules: dict[str, object], sentence: str) -> None:
+    difference = 0.3 * np.random.default_rng(1).standard_normal(24)
+    old = np.full(24, 0.5)
+    scores = Scores([old, old + difference - difference.mean()], ["old", "new"], range(24), "nDCG@10")
+    result = gate(scores, "old", candidate="new", rules=rules)
+    undecided = [one.sentence for one in result.findings if one.verdict == "undecided"]
+    assert any(sentence in one for one in undecided), [one.sentence for one in result.findings]
+
+
 def test_real_results_have_all_words() -> None:
     random = np.random.default_rng(0)
     for shift in (-0.1, -0.02, 0.1):

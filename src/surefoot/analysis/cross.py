@@ -305,6 +305,6 @@ def _choice_note(taus: FloatArray, differences: Result) -> str:
     verdict = "changes the order" if changed else "does not change the order beyond chance"
     return (
         f"the choice of the baseline {verdict}: {changed} of {compared} rank differences between two baselines are "
-        f"significant (bootstrap over topics, Benjamini-Hochberg, {LEVEL:.0%}); mean tau {above.mean():.2f}, "
+        f"significant (bootstrap over topics, Benjamini-Hochberg, {100 * LEVEL:g} %); mean tau {above.mean():.2f}, "
         f"least {above.min():.2f}"
     )

@@ -266,7 +266,7 @@ COMMANDS = {
             option("--minus", action="store_true", help="add the forms of ECIR 2020: U-, T-, Z-, Geo-"),
             option("--ci", nargs="?", const="studentised", metavar="METHOD",
                    choices=("studentised", "t", "percentile", "bca", "jackknife"),
-                   help="add 95%% intervals of U, T, Z, GeoRisk, tails: studentised (default), bca, percentile, "
+                   help="add 95 %% intervals of U, T, Z, GeoRisk, tails: studentised (default), bca, percentile, "
                    "jackknife; t: only of U_Risk"),
             option("--bayes", action="store_true",
                    help="instead, a Gaussian model of all systems: shrunken means, P(better), predicted U_Risk"),

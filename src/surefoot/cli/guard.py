@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
@@ -37,9 +38,11 @@ def run_fit(arguments: argparse.Namespace) -> int:
         save_plot(guard_path(fit), arguments.plot)
     inputs.show(fit, arguments)
     stream = sys.stdout if arguments.format == "table" else sys.stderr
-    print(f"{arguments.guard}: {fit.guard}. {fit.why[0].upper()}{fit.why[1:]}.", file=stream)
+    sentences = [f"{arguments.guard}: {fit.guard}. {fit.why[0].upper()}{fit.why[1:]}."]
     if fit.certificate is not None:
-        print(fit.certificate.words, file=stream)
+        sentences.append(fit.certificate.words)
+    for sentence in sentences:
+        print(textwrap.fill(sentence, 100), file=stream)
     return 0
 
 
@@ -93,7 +96,7 @@ KINDS = {
                 option("--budget", type=number, metavar="B", help="certify that no more than B is lost"),
                 option("--budget-of", choices=("frisk", "loss20", "tail"),
                        help="the quantity that must not exceed B: the mean loss, the fraction of queries that lose "
-                       "more than 20%%, the mean loss of the worst tenth (default: frisk)"),
+                       "more than 20 %%, the mean loss of the worst tenth (default: frisk)"),
                 option("--confidence", type=number, metavar="P", help="confidence of the certificate (default: 0.9)"),
                 option("--approximate", action="store_true",
                        help="assume that no query loses more than the largest loss seen, to need fewer queries"),

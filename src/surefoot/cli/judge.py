@@ -145,7 +145,7 @@ def _with_items(result: Power, simulator: Simulator, seed: int) -> Power:
 
     own, base = simulator.values(STREAMS * LONGEST, seed)
     found = expected_items((base - own).reshape(STREAMS, LONGEST))
-    shares = ", ".join(f"{found[verdict]:.0%} {verdict}" for verdict in ("pass", "fail", "undecided"))
+    shares = ", ".join(f"{100 * found[verdict]:.0f} % {verdict}" for verdict in ("pass", "fail", "undecided"))
     note = (
         f"surefoot gate --sequential needs {found['items']:.0f} topics on average (median {found['median']:.0f}), "
         f"{LONGEST:,} at most: {shares}"

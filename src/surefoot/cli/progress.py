@@ -67,7 +67,7 @@ class TerminalLine:
         left = self._left(done, total)
         if time.monotonic() - self._shown >= REFRESH_INTERVAL:
             self._shown = time.monotonic()
-            self._write(f"{f'{min(done / total, 1):4.0%}  ' if total else ''}{one_line(str(message))}{left}")
+            self._write(f"{f'{100 * min(done / total, 1):3.0f} %  ' if total else ''}{one_line(str(message))}{left}")
 
     def erase(self) -> None:
         """Leave the line empty."""

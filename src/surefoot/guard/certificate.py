@@ -129,7 +129,7 @@ LIKE_THESE = (
 ASSUMED = "Approximate: no query is assumed to lose more than {largest:.3f}, the largest loss seen."
 PROMISES: Mapping[str, str] = {
     "frisk": "F_Risk, the mean loss against the baseline, is at most {limit:.3f}",
-    "loss20": "at most {limit:.1%} of queries lose more than 20 % against the baseline",
+    "loss20": "at most {percent:.1f} % of queries lose more than 20 % against the baseline",
     "tail": "the worst tenth of queries loses at most {limit:.3f} on average against the baseline",
 }
 
@@ -232,10 +232,10 @@ def queries_needed(x: FloatArray, baseline: FloatArray, budget: Budget, largest:
 def _words(
     budget: Budget, safety: float, cost: float, next_step: FloatArray | None, baseline: FloatArray, largest: float
 ) -> str:
-    promise = PROMISES[budget.of].format(limit=budget.limit)
-    confidence = f"with {budget.confidence:.0%} confidence".replace("%", " %")
+    promise = PROMISES[budget.of].format(limit=budget.limit, percent=100 * budget.limit)
+    confidence = f"with {100 * budget.confidence:.0f} % confidence"
     if safety < 1:
-        price = f"it costs {cost:.1%} of the mean beside the guard without a promise".replace("%", " %")
+        price = f"it costs {100 * cost:.1f} % of the mean beside the guard without a promise"
         assumed = "" if largest == 1 else f" {ASSUMED.format(largest=largest)}"
         return f"On queries like these {promise} {confidence}: {price}. {LIKE_THESE}{assumed}"
     fewest = budget.fewest_queries

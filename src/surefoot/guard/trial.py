@@ -185,7 +185,7 @@ class Trial:
             if found.mean() < (1 - PRICE) * unguarded.mean():
                 break
             chosen, strength = found, stronger
-        cost = f"costs at most {PRICE:.0%} of the mean out of bag".replace("%", " %")
+        cost = f"costs at most {100 * PRICE:.0f} % of the mean out of bag"
         if not strength:
             return Guard(card={"why": f"no strength of the second stage {cost}, so nothing is changed"}), chosen
         why = f"at strength {strength:g}, the largest of {', '.join(map(str, STRENGTHS))} that {cost}"

@@ -384,9 +384,8 @@ def _by_most(finding: Finding, drawn: Sequence[Verdict], doubt: Doubt) -> Findin
     """The verdict of `HELD` of the draws, or an undecided one."""
     verdict = max(VERDICTS, key=drawn.count)
     share = drawn.count(verdict) / len(drawn)
-    sentence = (
-        f"{finding.sentence} If people judged all documents, it would {WOULD[verdict]} in {share:.0%} of the draws."
-    )
+    draws = f"in {100 * share:.0f} % of the draws"
+    sentence = f"{finding.sentence} If people judged all documents, it would {WOULD[verdict]} {draws}."
     if share >= HELD:
         return replace(finding, verdict=verdict, sentence=sentence)
     return replace(finding, verdict="undecided", sentence=sentence, documents=doubt.documents)

@@ -120,7 +120,7 @@ class SeenChecker(Checker):
         verdict = self._decide(one, evidence)
         ending = {
             "pass": f", within the limit of {limit:g}" if evidence.loss >= SHOWN and one.kind != "share" else "",
-            "undecided": f"; within the limit of {limit:g} with probability {evidence.probability:.2f}",
+            "undecided": f". The probability that {_within(one, limit)} is {evidence.probability:.2f}",
             "fail": f", beyond the limit of {limit:g}{'' if one.rule == 'risk' else ' and not by chance'}",
         }
         return self.found(
@@ -192,3 +192,12 @@ def resolution_of(n: int, spread: float, limit: float, fail_level: float, pass_l
     failing, passing = (normal_quantile(1 - level) for level in (fail_level, pass_level))
     needed = ((passing + power) * spread / limit) ** 2 if limit else float("inf")
     return max(failing * error, limit) + power * error, int(max(min(needed, 1e9), FEWEST_QUERIES))
+
+
+def _within(one: Statistic, limit: float) -> str:
+    """The clause that a statistic keeps to its limit."""
+    if one.kind == "share":
+        return f"at most {100 * limit:g} % do so among queries like these"
+    if one.kind == "tail":
+        return f"this difference is at most {limit:g}"
+    return f"it is at least {-limit:g}" if one.rule == "risk" else f"it does not fall by more than {limit:g}"

@@ -313,6 +313,18 @@ class GateResult(Result):
         return render_text(self)
 
 
+def singular(noun: str) -> str:
+    """The singular of a regular English plural.
+
+    >>> [singular(noun) for noun in ("queries", "searches", "classes", "cases", "items")]
+    ['query', 'search', 'class', 'case', 'item']
+    """
+    for plural, ending in (("ies", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x")):
+        if noun.endswith(plural):
+            return noun.removesuffix(plural) + ending
+    return noun.removesuffix("s")
+
+
 def with_noun(text: str, noun: str, names: Collection[str] = ()) -> str:
     """A sentence about queries with another noun in their place, but not within these names.
 
@@ -321,7 +333,7 @@ def with_noun(text: str, noun: str, names: Collection[str] = ()) -> str:
     >>> with_noun("2 queries lost, no query won", "stories")
     '2 stories lost, no story won'
     """
-    one = f"{noun[:-3]}y" if noun.endswith("ies") else noun.removesuffix("s")
+    one = singular(noun)
     kept = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if "quer" in name) or "(?!)"
 
     def word(found: re.Match[str]) -> str:

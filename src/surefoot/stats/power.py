@@ -322,6 +322,6 @@ def _sentences(
         if chance.max() > 2 * level:
             said.append(
                 f"alpha {alpha:g}: two exchangeable systems would give as significant a T_Risk on up to "
-                f"{chance.max():.0%} of the collections; power_mean is how often the means differ significantly"
+                f"{100 * chance.max():.0f} % of the collections; power_mean is how often the means differ significantly"
             )
     return said

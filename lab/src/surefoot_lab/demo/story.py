@@ -137,10 +137,10 @@ def _risks(others: list[SystemComparison], baseline: str) -> list[str]:
         table.append(f"  {each.system:{width}}  {cells}  {_verdict(each)}")
     paid = sum(each.pays(STRICT_ALPHA) for each in others)
     strict = (
-        f"Were a loss to weigh {1 + STRICT_ALPHA:g} times a gain (alpha = {STRICT_ALPHA:g}), "
+        f"If a loss weighed {1 + STRICT_ALPHA:g} times a gain (alpha = {STRICT_ALPHA:g}), "
         f"the gains of {paid or 'none'} of the {len(others)} would make up for the losses."
     )
-    return [heading, *table, *wrap(f"{strict} p is corrected after Holm for all the tests made here.", WIDTH)]
+    return [heading, *table, *wrap(f"{strict} p is corrected by Holm's method over all tests in this table.", WIDTH)]
 
 
 def _verdict(each: SystemComparison) -> str:
@@ -219,7 +219,7 @@ def _learned(others: list[SystemComparison], baseline: str) -> list[str]:
         return []
     text = (
         f"{plain.system} and {safe.system} learned from the other models' scores; no query was ranked by a model that "
-        f"had seen it. Trained for gain alone, the first makes {counted(plain.losses, 'query')} worse than {baseline}, "
+        f"had seen it. Trained only for gain, the first makes {counted(plain.losses, 'query')} worse than {baseline}, "
         f"{plain.loss20:,} by more than a fifth; the second, trained so that a loss weighs more, {safe.losses:,} and "
         f"{safe.loss20:,}. The mean loss goes from {plain.frisk:.4f} to {safe.frisk:.4f}, the mean from "
         f"{plain.mean:.3f} to {safe.mean:.3f}."

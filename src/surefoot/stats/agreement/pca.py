@@ -161,4 +161,4 @@ def pca(
 
 
 def _explained(shares: FloatArray) -> str:
-    return "share of variance by axis: " + ", ".join(f"{share:.2%}" for share in shares)
+    return "share of variance by axis: " + ", ".join(f"{100 * share:.2f} %" for share in shares)
