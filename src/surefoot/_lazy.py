@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 
 TYPE_CHECKING = False  # typing is not loaded for it
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
     from types import ModuleType
     from typing import Any
 
@@ -116,16 +115,45 @@ def install_hint(error: ModuleNotFoundError) -> str | None:
     return source and f"{error.name} is not installed; pip install {source}"
 
 
-def plugins(group: str) -> list[tuple[EntryPoint, Any]]:
-    """The entry points of a group, which other distributions register, and their values, if they can be imported."""
-    from contextlib import suppress
-    from importlib.metadata import entry_points
+def plugins(group: str) -> list[tuple[str, str, Any]]:
+    """Name, module and value of the entry points of a group that can be imported; other distributions register them.
 
-    found = []
-    for point in entry_points(group=group):
+    The files are read directly: importing importlib.metadata takes longer than everything else in ``surefoot --help``.
+    """
+    from contextlib import suppress
+    from importlib import import_module
+
+    found = {}
+    for name, value in _entry_points(group).items():
         with suppress(ModuleNotFoundError):
-            found.append((point, point.load()))
+            module, _, attribute = value.partition(":")
+            found[name] = name, module, getattr(import_module(module), attribute)
+    return list(found.values())
+
+
+def _entry_points(group: str) -> dict[str, str]:
+    """The entry points of a group as ``{name: "module:attribute"}``; the first on the path wins."""
+    import os
+    from contextlib import suppress
+
+    found: dict[str, str] = {}
+    for folder in sys.path:
+        with suppress(OSError):
+            for info in sorted(os.listdir(folder or ".")):  # noqa: PTH208 (pathlib is not loaded yet)
+                if info.endswith((".dist-info", ".egg-info")):
+                    found = _listed_in(os.path.join(folder, info, "entry_points.txt"), group) | found  # noqa: PTH118
     return found
+
+
+def _listed_in(path: str, group: str) -> dict[str, str]:
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+            sections = file.read().split("[")
+    except OSError:
+        return {}
+    lines = next((text for text in sections if text.startswith(f"{group}]")), "").splitlines()[1:]
+    pairs = (line.partition("=") for line in lines if "=" in line)
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def attach(
@@ -148,6 +176,8 @@ def attach(
         return sorted(homes)
 
     def load(name: str) -> object:
+        if name.startswith("_") and name != "__all__":  # `from surefoot import _process` asks for it first
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if name == "__all__":
             return [one for one in names() if _is_installed((needs or {}).get(homes[one]))]
         if name in names():

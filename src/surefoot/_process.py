@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
     import numpy as np
 
+_Found = TypeVar("_Found")
 MOST_WORKERS = 8
 """The most threads of a pool: each holds a file or a block of resamples in memory."""
 
@@ -28,6 +30,25 @@ def available_cores() -> int:
 def default_workers() -> int:
     """The default number of threads: one for each core, up to `MOST_WORKERS`."""
     return min(available_cores(), MOST_WORKERS)
+
+
+def in_threads(function: Callable[..., _Found], *items: Iterable[Any], threads: int) -> Iterator[_Found]:
+    """The function of each item, in order, by so many threads; if one fails, those that wait are dropped.
+
+    >>> list(in_threads(pow, (2, 3), (3, 2), threads=2))
+    [8, 9]
+    """
+    if threads == 1:
+        yield from map(function, *items)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            yield from pool.map(function, *items)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 _started = False
@@ -64,6 +85,28 @@ STDERR = 2
 
 in_command = False
 """Set by the command line, which owns the process; a library must not redirect the descriptors of its caller."""
+
+in_script = False
+"""Set by the script ``surefoot``: the process runs one command of this package and no other code."""
+
+
+@contextmanager
+def without(*packages: str) -> Iterator[None]:
+    """In the script, let imports find no package of these names but those that are loaded already.
+
+    LightGBM imports scikit-learn and pandas where they are installed, to accept their types, which takes a second. No
+    command hands it any.
+
+    >>> with without("email"):
+    ...     import email
+    """
+    hidden = [package for package in packages if in_script and package not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for package in hidden:
+            del sys.modules[package]
 
 
 @contextmanager

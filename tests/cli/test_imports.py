@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 
 import pytest
+
+from surefoot._lazy import _entry_points
 
 COMMAND = """
 import sys
@@ -24,3 +27,23 @@ def test_evaluating_runs_imports_nothing_heavy(command, tmp_path):
         [sys.executable, "-c", COMMAND, *words], capture_output=True, text=True, cwd=tmp_path, timeout=120
     )
     assert found.stdout.splitlines()[-1] == "[]", found.stderr
+
+
+def test_a_training_from_the_shell_imports_neither_pandas_nor_scikit_learn(tmp_path):
+    lines = (f"{row % 2} qid:{row // 4} 1:{row % 7} 2:{row % 3}\n" for row in range(40))
+    (tmp_path / "train.txt").write_text("".join(lines))
+    words = ["train", "--train", "train.txt", "--baseline", "feature:1", "--n-estimators", "2", "-o"]
+    shell = [sys.executable, "-X", "importtime", "-m", "surefoot", *words, "by-shell"]
+    found = subprocess.run(shell, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in found.stderr.splitlines()}
+    assert "lightgbm.basic" in loaded
+    assert not {"pandas.core", "sklearn.base"} & loaded
+    library = [sys.executable, "-c", f"from surefoot.cli import main; main({[*words, 'by-library']})"]
+    subprocess.run(library, capture_output=True, cwd=tmp_path, timeout=120, check=True)
+    for name in ("model.txt", "card.json"):
+        assert (tmp_path / "by-shell" / name).read_bytes() == (tmp_path / "by-library" / name).read_bytes()
+
+
+@pytest.mark.parametrize("group", ["surefoot.commands", "surefoot.engines", "pytest11", "console_scripts", "nothing"])
+def test_entry_points_are_those_of_importlib(group):
+    assert _entry_points(group) == {point.name: point.value for point in entry_points(group=group)}

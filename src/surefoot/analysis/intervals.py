@@ -6,14 +6,13 @@ Topics are drawn once for all systems, alphas and measures, so that differences 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._process import default_workers
+from surefoot._process import default_workers, in_threads
 from surefoot._typing import BoolArray, Columns, FloatArray, Progress
 from surefoot.analysis.design import Baseline, Design, Population, Statistics, signature_of
 from surefoot.errors import SurefootError
@@ -292,8 +291,7 @@ def _bounds(resampler: Resampler, method: BootstrapMethod, progress: Progress | 
             found[name] = method.interval(own, replicates.get(name), without.get(name), error)
         return found
 
-    with ThreadPoolExecutor(default_workers()) as pool:
-        systems = list(pool.map(of_system, range(resampler.systems)))
+    systems = list(in_threads(of_system, range(resampler.systems), threads=default_workers()))
     return {
         f"{name}_{side}": np.where(left[name], np.nan, np.stack([bounds[name][end] for bounds in systems], axis=1))
         for name in names

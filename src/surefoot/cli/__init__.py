@@ -67,6 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 fine, 1 refused by the gate, 2 wrong use or bad input, 3 not enough evidence, 70 an error of Surefoot's own.
     """
     _calm_threads()
+    is_script = argv is None
     argv = _join_negated(sys.argv[1:] if argv is None else argv)
     _refuse_files_like_options(argv)
     parser = build_parser([argument for argument in argv[:1] if not argument.startswith("-")])
@@ -79,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from surefoot.cli.options import refuse_to_overwrite
 
     _outlive_readers()
-    _process.in_command = True
+    _process.in_command, _process.in_script = True, is_script and arguments.command in COMMANDS
     try:
         refuse_to_overwrite(arguments)
         code: int = arguments.run(arguments)
@@ -216,8 +217,8 @@ def installed_commands() -> dict[str, tuple[str, str, str]]:
     Other distributions register a table like `COMMANDS` by the entry-point group ``surefoot.commands``.
     """
     found = _commands_of(__name__, COMMANDS)
-    for point, table in plugins("surefoot.commands"):
-        found |= _commands_of(point.module, table)
+    for _, package, table in plugins("surefoot.commands"):
+        found |= _commands_of(package, table)
     return found
 
 

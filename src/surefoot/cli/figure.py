@@ -161,7 +161,7 @@ FIGURES = {
 def _kinds() -> dict[str, Command]:
     """The figures, with those that other distributions register by the entry-point group ``surefoot.figures``."""
     found = FIGURES.copy()
-    for _, figures in plugins("surefoot.figures"):
+    for *_, figures in plugins("surefoot.figures"):
         found |= figures
     return {name: figure.command() for name, figure in found.items()}
 

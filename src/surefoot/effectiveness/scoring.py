@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import PurePath
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePath
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from surefoot._alignment import NONE, mean_over_trials
 from surefoot._names import natural_order
-from surefoot._process import default_workers
+from surefoot._process import default_workers, in_threads
 from surefoot._typing import FloatArray, IntArray, PathLike, Progress
 from surefoot.effectiveness.measures import ForeignMeasures, Measure, parse_measure
 from surefoot.effectiveness.sources import ScoredRuns, Source, load_judgments, sources_of
@@ -25,6 +24,8 @@ from surefoot.scores import Scores
 Runs = Mapping[str, Any] | Iterable[PathLike] | PathLike
 Unjudged = Literal["zero", "skip"]
 UNJUDGED_CHOICES = ("zero", "skip")
+SMALL = 1 << 20
+"""Bytes of files that are read before threads would have started."""
 
 _look_up, judged_fractions, measure_topics = map(kernel, ("look_up", "judged_fractions", "measure_topics"))
 
@@ -144,6 +145,8 @@ def score_runs_by(
     {'RR': [0.5], 'P@1': [0.0]}
     """
     choose(names, ("file", "tag"), "names")
+    if workers is not None and workers < 1:
+        raise SurefootError(f"workers must be at least 1; got {workers}")
     sources = sources_of(runs, repeats)
     _refuse_doubles([source.expected_name(names) for source in sources], sources)
     if not (wanted := list(measures)):
@@ -153,13 +156,14 @@ def score_runs_by(
     prepared = RunScorer(chosen, judged, choose(unjudged, UNJUDGED_CHOICES, "unjudged") == "skip")
     rows: list[_Row] = []
     kept = {}
-    threads = max(1, (workers or default_workers()) // len(sources))
+    threads = 1 if workers is None and _are_small(sources) else workers or default_workers()
 
     def score(source: Source) -> tuple[_Row, object]:
-        run = source.load(names, duplicates, threads, ties)
+        run = source.load(names, duplicates, max(1, threads // len(sources)), ties)
         return prepared.row(run), source.again(run, ties)
 
-    for done, (row, again) in enumerate(_in_threads(score, sources, workers), start=1):
+    scored = in_threads(score, sources, threads=min(threads, len(sources)))
+    for done, (row, again) in enumerate(scored, start=1):
         rows.append(row)
         kept[row.name] = again
         if progress is not None:
@@ -190,8 +194,13 @@ def score_runs_by(
     return found
 
 
-@dataclass(frozen=True)
-class _Row:
+def _are_small(sources: Sequence[Source]) -> bool:
+    with suppress(OSError, TypeError):  # no file, or a run in memory
+        return sum(Path(source.run).stat().st_size for source in sources) < SMALL  # type: ignore[arg-type, misc]
+    return False
+
+
+class _Row(NamedTuple):
     """The scores of one run and its judged fractions (measures × topics), and the topics that it or the qrels lack."""
 
     name: str
@@ -272,20 +281,6 @@ def look_up(
     judged = qrels.tokens, qrels.numbers, qrels.tables, qrels.slots
     _look_up(run.tokens, run.bounds, topic_of, first, judged, depth, int(skip), grades, sizes)
     return sizes
-
-
-def _in_threads(
-    function: Callable[[Source], tuple[_Row, object]], sources: Sequence[Source], workers: int | None
-) -> Iterator[tuple[_Row, object]]:
-    """The function of each source, in order; kernels and decompression release the interpreter lock."""
-    if workers is not None and workers < 1:
-        raise SurefootError(f"workers must be at least 1; got {workers}")
-    with ThreadPoolExecutor(min(workers or default_workers(), len(sources))) as pool:
-        try:
-            yield from pool.map(function, sources)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _refuse_doubles(names: Sequence[str | None], sources: Sequence[Source]) -> None:

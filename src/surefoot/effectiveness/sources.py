@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from surefoot._alignment import NONE
 from surefoot._typing import PathLike
@@ -21,8 +21,7 @@ from surefoot.io.trec import Names, read_qrels, read_run, systems_in
 UNNAMED = "run"
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A run to be loaded: a path or an object, and its name; None is to be named by its file or tag.
 
     ``repeats`` names the system that the run is a trial of, ``part`` the system in a file of several.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -246,8 +246,7 @@ def validate_text(path: PathLike, data: bytes) -> bytes:
     return data
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """The cells of the first line that is not blank, the line's number, and the offset behind it."""
 
     cells: tuple[str, ...]

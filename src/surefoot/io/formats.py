@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
@@ -99,8 +99,7 @@ class Source:
         return all(find_column(names, known) is not None for known in roles)
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(NamedTuple):
     """A table of scores, or a run or judgments as `surefoot.io.memory` takes them.
 
     ``name`` is the system's name, if the file has it outside of the table; ``summaries`` are ids that stand for all
@@ -115,8 +114,7 @@ class Content:
     noun: str = "queries"
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """A format of files that hold scores, a run or judgments: whether a file has it, and how it is read.
 
     ``read`` returns a `Content`, or its ``source``; or it yields scores of items, or tuples of query, document, number.

@@ -8,14 +8,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._alignment import Trials, mean_over_trials
+from surefoot._alignment import NONE, Trials, mean_over_trials
 from surefoot._names import natural_order
 from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.measures import canonical as canonical
@@ -132,15 +131,13 @@ def find_measure(wanted: str | None, present: Sequence[str], gdeval: bool = Fals
     raise SurefootError(f"{problem}; there are {listed(present, most=40)}{hint}")
 
 
-@dataclass(frozen=True)
-class Wide:
+class Wide(NamedTuple):
     """The first column names the rows, the header names the columns."""
 
     rows: Role
 
 
-@dataclass(frozen=True)
-class Long:
+class Long(NamedTuple):
     """Each row has one score, or one for each measure; ``summaries`` are rows that the evaluation tool adds."""
 
     topic: int
@@ -156,8 +153,7 @@ class Long:
 Layout = Wide | Long
 
 
-@dataclass(frozen=True)
-class ScoreMatrix:
+class ScoreMatrix(NamedTuple):
     """Systems × topics of one table, NaN where a score is missing; means where a system has trials × topics."""
 
     systems: tuple[str, ...]
@@ -165,7 +161,7 @@ class ScoreMatrix:
     values: FloatArray
     measure: str | None
     notes: tuple[str, ...] = ()
-    trials: Trials = field(default_factory=dict)
+    trials: Trials = NONE
 
     def rows(self) -> Iterator[tuple[str, tuple[str, ...], FloatArray]]:
         """The rows as `Scores.align` takes them."""

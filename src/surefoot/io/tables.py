@@ -77,7 +77,7 @@ class ScoreFile:
             if self.measure is None:
                 return matrix_of(self.table, self.layout, measure, self.system)
             find_measure(measure, [self.measure])
-            return replace(matrix_of(self.table, self.layout, None, self.system), measure=self.measure)
+            return matrix_of(self.table, self.layout, None, self.system)._replace(measure=self.measure)
 
 
 def read_scores(paths: PathLike | Iterable[PathLike], measure: str | None = None, missing: Missing = "error") -> Scores:
@@ -199,7 +199,7 @@ def parse_score_file(path: PathLike) -> ScoreFile:
     with in_file(path):
         layout = recognise(table.columns)
     if isinstance(layout, Long) and layout.system is None and content.summaries:
-        layout = replace(layout, ignored=(), summaries=content.summaries)
+        layout = layout._replace(ignored=(), summaries=content.summaries)
     return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS), measure, content.noun)
 
 

@@ -7,8 +7,7 @@ compressed, and ``-`` is standard input.
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._process import default_workers
+from surefoot._process import default_workers, in_threads
 from surefoot._typing import Array, IntArray, PathLike
 from surefoot.errors import InputError, choose
 from surefoot.io.containers import Table
@@ -50,8 +49,7 @@ _DTYPES = (np.int64, np.int32, np.uint64, np.float64)
 _count_lines, _parse_trec = kernel("count_lines"), kernel("parse_trec")
 
 
-@dataclass(frozen=True)
-class LineFormat:
+class LineFormat(NamedTuple):
     """The format of a file: the fields of a line, and which of them is the number."""
 
     kind: str
@@ -62,7 +60,7 @@ class LineFormat:
         return f"a {self.kind} has lines of {self.fields}"
 
     @property
-    def count(self) -> int:
+    def width(self) -> int:
         """How many fields a line has."""
         return len(self.fields.split())
 
@@ -199,7 +197,7 @@ def _tab_separated(text: bytes, line_format: LineFormat) -> list[tuple[Any, ...]
     widths = {len(row) for row in rows}
     if line_format is RUN and widths == {3} and rows[0][2] == "1" and all(row[2].isdecimal() for row in rows):
         return [(query, document, -int(rank)) for query, document, rank in rows]
-    if widths != {line_format.count}:
+    if widths != {line_format.width}:
         return None
     number = line_format.fields.split().index(line_format.number)
     return [(row[0], row[2], row[number]) for row in rows]
@@ -208,16 +206,15 @@ def _tab_separated(text: bytes, line_format: LineFormat) -> list[tuple[Any, ...]
 def _parse_text(path: PathLike, text: bytes, line_format: LineFormat, workers: int | None) -> DocumentLists:
     data = np.frombuffer(text, np.uint8)
     pieces = _pieces(text, (workers or default_workers()) if len(text) >= LARGE else 1)
-    with ThreadPoolExecutor(len(pieces)) as pool:
-        run = pool.map if len(pieces) > 1 else map
-        line_ends, beyond_ascii = zip(*run(lambda piece: _counts(data[piece]), pieces), strict=True)
-        if any(beyond_ascii):
-            _validate_utf8(path, text, line_format)
-        room = [*line_ends[:-1], line_ends[-1] + 1]
-        documents = Documents(*(np.empty(sum(room), dtype) for dtype in _DTYPES))
-        begins = [0, *accumulate(room)]
-        own = [Documents(*(column[slice(*pair)] for column in documents)) for pair in pairwise(begins)]
-        parts = list(run(partial(_parse, data, line_format), pieces, own))
+    run = partial(in_threads, threads=len(pieces))
+    line_ends, beyond_ascii = zip(*run(lambda piece: _counts(data[piece]), pieces), strict=True)
+    if any(beyond_ascii):
+        _validate_utf8(path, text, line_format)
+    room = [*line_ends[:-1], line_ends[-1] + 1]
+    documents = Documents(*(np.empty(sum(room), dtype) for dtype in _DTYPES))
+    begins = [0, *accumulate(room)]
+    own = [Documents(*(column[slice(*pair)] for column in documents)) for pair in pairwise(begins)]
+    parts = list(run(partial(_parse, data, line_format), pieces, own))
     documents, blocks, bad = _joined(text, documents, begins, parts)
     _validate(path, text, documents, bad, line_format)
     topics, bounds, order = _group(path, text, data, documents.start.size, blocks)
@@ -350,10 +347,10 @@ def _malformed(path: PathLike, text: bytes, offset: int, line_format: LineFormat
     control = next((byte for byte in b"".join(fields) if byte < 32), None)
     if control is not None:
         return InputError(path, f"expected text, found byte 0x{control:02x}; {line_format}", line)
-    other = next((o for o in (RUN, QRELS) if o is not line_format and o.count == len(fields)), None)
+    other = next((o for o in (RUN, QRELS) if o is not line_format and o.width == len(fields)), None)
     hint = f"; is it a {other.kind}?" if other else ""
     return InputError(
-        path, f"expected {line_format.count} fields ({line_format.fields}), found {len(fields)}{hint}", line
+        path, f"expected {line_format.width} fields ({line_format.fields}), found {len(fields)}{hint}", line
     )
 
 

@@ -10,14 +10,13 @@ import gzip
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._process import default_workers, uses_threads
+from surefoot._process import default_workers, in_threads, uses_threads
 from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.atomic import write_bytes
@@ -218,8 +217,7 @@ class LetorText:
 
     def _in_threads(self, function: Callable[[int, int], _Found], edges: Sequence[int]) -> list[_Found]:
         """The function of each chunk, in order; an error is that of the first chunk that has one."""
-        with ThreadPoolExecutor(self.workers) as pool:
-            return list(pool.map(function, edges[:-1], edges[1:]))
+        return list(in_threads(function, edges[:-1], edges[1:], threads=min(self.workers, len(edges) - 1 or 1)))
 
     def _parse_chunk(self, begin: int, end: int) -> tuple[list[npt.NDArray[Any]], int, int]:
         most = (end - begin) // SHORTEST_LINE + 1  # memory that is never written to is not allocated

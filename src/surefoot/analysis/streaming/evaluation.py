@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
 from operator import add
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._process import in_threads
 from surefoot._typing import PathLike
 from surefoot.analysis.evaluate import Evaluation, caveats, measure_columns
 from surefoot.analysis.streaming.files import Dataset, Header, find_files
@@ -31,12 +31,7 @@ WORKERS = 2
 
 def fold_here(paths: Sequence[str], statistic: Callable[[str], Any]) -> Any:
     """Add up the statistics of all files, in the order of the files, so that threads change nothing."""
-    with ThreadPoolExecutor(WORKERS) as pool:
-        try:
-            return reduce(add, pool.map(statistic, paths))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    return reduce(add, in_threads(statistic, paths, threads=WORKERS))
 
 
 def evaluate_parquet(

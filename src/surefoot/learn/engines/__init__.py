@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from surefoot._lazy import optional, plugins
-from surefoot._process import uses_threads
+from surefoot._process import uses_threads, without
 from surefoot._typing import FloatArray
 from surefoot.learn.settings import ENGINES, Settings
 
@@ -64,7 +64,7 @@ class RegisteredEngine(Engine, Protocol):
 
 def registered_engines() -> dict[str, RegisteredEngine]:
     """The engines of other distributions, by name."""
-    return {point.name: engine for point, engine in plugins("surefoot.engines")}
+    return {name: engine for name, _, engine in plugins("surefoot.engines")}
 
 
 def model_file(engine: str) -> str:
@@ -77,7 +77,8 @@ def engine_of(name: str) -> Engine:
     uses_threads()
     if name not in ENGINES:
         return registered_engines()[name]
-    engine: Engine = optional(f"surefoot.learn.engines.{name}").ENGINE
+    with without("dask", "pandas", "sklearn"):
+        engine: Engine = optional(f"surefoot.learn.engines.{name}").ENGINE
     return engine
 
 
