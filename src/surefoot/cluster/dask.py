@@ -12,7 +12,6 @@ import numpy as np
 
 from surefoot._lazy import optional
 from surefoot._typing import PathLike
-from surefoot.cluster import training
 from surefoot.cluster.dask_futures import gather, wait
 from surefoot.cluster.shards import (
     SHARD,
@@ -23,7 +22,7 @@ from surefoot.cluster.shards import (
     predict_rows,
     split_data,
 )
-from surefoot.cluster.training import Found, Work
+from surefoot.cluster.training import Cluster, Found, Work
 from surefoot.cluster.worker import Member, WorkerRequest, combine, start_tracker, train_worker
 from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Missing, baseline_for, baselines_of
@@ -69,27 +68,12 @@ def connect(address: str) -> Iterator[Any]:
 
 
 def train(client: Any, frame: Any, *arguments: Any, **options: Any) -> Trained:
-    """Train a ranker on all workers of a Dask cluster.
+    """Train a ranker on all workers of a Dask cluster; the other parameters are those of `Cluster.train`.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    frame : dask.dataframe.DataFrame, or path
-        One row per document.
-    *arguments, **options
-        As in `surefoot.cluster.training.train`, from ``baseline`` on.
-
-    Returns
-    -------
-    Trained
-
-    Examples
-    --------
     >>> trained = train(client, frame, "feature:bm25", Settings(alpha=2, engine="xgboost"))  # doctest: +SKIP
     >>> trained.model.save("model")  # doctest: +SKIP
     """
-    return training.train(DaskCluster(client), frame, *arguments, **options)
+    return DaskCluster(client).train(frame, *arguments, **options)
 
 
 def train_data(
@@ -163,29 +147,16 @@ def predict(model: Model, frame: Any, query: str = "qid") -> Any:
 
 
 def scores(client: Any, model: Model, frame: Any, *arguments: Any, **options: Any) -> Scores:
-    """The model beside its baselines, query by query.
+    """The model beside its baselines, query by query; the other parameters are those of `Cluster.scores`.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    model, frame, *arguments, **options
-        As in `surefoot.cluster.training.scores`.
-
-    Returns
-    -------
-    Scores
-
-    Examples
-    --------
     >>> surefoot.evaluate(scores(client, model, frame, "feature:bm25"), "feature:bm25")  # doctest: +SKIP
     """
-    return training.scores(DaskCluster(client), model, frame, *arguments, **options)
+    return DaskCluster(client).scores(model, frame, *arguments, **options)
 
 
 @dataclass(frozen=True)
-class DaskCluster:
-    """All workers of a client's cluster; see `surefoot.cluster.training.Cluster`."""
+class DaskCluster(Cluster):
+    """All workers of a client's cluster."""
 
     client: Any
     source = "a Dask table"
@@ -315,7 +286,7 @@ class DaskRiskRanker:
         eval_set : tuple, optional
             The features, labels and query ids of validation queries; with scores as baseline also those.
         **options
-            Other parameters of `surefoot.cluster.training.train`, such as ``checkpoint``.
+            Other parameters of `surefoot.cluster.training.Cluster.train`, such as ``checkpoint``.
 
         Returns
         -------
@@ -328,8 +299,7 @@ class DaskRiskRanker:
         if eval_set is not None:
             held_out, labels, *rest = eval_set
             tables.append(_joined(held_out, (rest[0], labels, *rest[1:]), columns))
-        self.trained_ = training.train(
-            DaskCluster(self.client or optional("distributed").get_client()),
+        self.trained_ = DaskCluster(self.client or optional("distributed").get_client()).train(
             tables[0],
             baseline if named else f"scores:{BASELINE}",
             self.settings,

@@ -8,9 +8,8 @@ from functools import partial
 from typing import Any
 
 from surefoot._lazy import LazyModule, optional
-from surefoot.cluster import training
 from surefoot.cluster.shards import SHARD, Columns, model_columns, numbered, predict_rows
-from surefoot.cluster.training import Found, Work
+from surefoot.cluster.training import Cluster, Found, Work
 from surefoot.cluster.worker import Member, attempt, failure_reason, start_tracker, without_mistakes
 from surefoot.errors import SurefootError
 from surefoot.learn.models import Model
@@ -24,27 +23,12 @@ START_TIMEOUT = 300
 
 
 def train(dataset: Any, *arguments: Any, workers: int, **options: Any) -> Trained:
-    """Train a ranker on some workers of a Ray cluster.
+    """Train a ranker on so many workers of a Ray cluster; the other parameters are those of `Cluster.train`.
 
-    Parameters
-    ----------
-    dataset : ray.data.Dataset, or path
-        One row per document.
-    workers : int
-        The number of workers, which run at the same time.
-    *arguments, **options
-        As in `surefoot.cluster.training.train`, from ``baseline`` on.
-
-    Returns
-    -------
-    Trained
-
-    Examples
-    --------
     >>> dataset = ray.data.read_parquet("log")  # doctest: +SKIP
     >>> trained = train(dataset, "feature:bm25", Settings(alpha=2, engine="xgboost"), workers=16)  # doctest: +SKIP
     """
-    return training.train(RayCluster(workers), dataset, *arguments, **options)
+    return RayCluster(workers).train(dataset, *arguments, **options)
 
 
 def predict(model: Model, dataset: Any, name: str = "score", query: str = "qid") -> Any:
@@ -81,29 +65,16 @@ def predict(model: Model, dataset: Any, name: str = "score", query: str = "qid")
 
 
 def scores(model: Model, dataset: Any, *arguments: Any, workers: int, **options: Any) -> Scores:
-    """The model beside its baselines, query by query.
+    """The model beside its baselines, query by query; the other parameters are those of `Cluster.scores`.
 
-    Parameters
-    ----------
-    workers : int
-        The number of workers.
-    model, dataset, *arguments, **options
-        As in `surefoot.cluster.training.scores`.
-
-    Returns
-    -------
-    Scores
-
-    Examples
-    --------
     >>> surefoot.evaluate(scores(model, dataset, "feature:bm25", workers=16), "feature:bm25")  # doctest: +SKIP
     """
-    return training.scores(RayCluster(workers), model, dataset, *arguments, **options)
+    return RayCluster(workers).scores(model, dataset, *arguments, **options)
 
 
 @dataclass(frozen=True)
-class RayCluster:
-    """Some workers of the cluster that Ray is connected to; see `surefoot.cluster.training.Cluster`."""
+class RayCluster(Cluster):
+    """Some workers of the cluster that Ray is connected to."""
 
     workers: int
     source = "a Ray dataset"

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from surefoot.cluster import training
 from surefoot.cluster.shards import ROW, SHARD, Columns, Shard, model_columns, predict_rows
-from surefoot.cluster.training import Found, Work
+from surefoot.cluster.training import Cluster, Found, Work
 from surefoot.cluster.worker import Member, attempt, start_tracker, without_mistakes
 from surefoot.errors import SurefootError
 from surefoot.learn.models import Model
@@ -27,28 +26,12 @@ TABLE = "__table"
 
 
 def train(frame: Any, *arguments: Any, workers: int, **options: Any) -> Trained:
-    """Train a ranker on some tasks of a Spark cluster.
+    """Train a ranker on so many tasks of a Spark cluster; the other parameters are those of `Cluster.train`.
 
-    Parameters
-    ----------
-    frame : pyspark.sql.DataFrame, or path
-        One row per document.
-    workers : int
-        The number of tasks, which run at the same time.
-    *arguments, **options
-        As in `surefoot.cluster.training.train`, from ``baseline`` on.
-
-    Returns
-    -------
-    Trained
-
-    Examples
-    --------
     >>> frame = spark.read.parquet("log")  # doctest: +SKIP
     >>> trained = train(frame, "feature:bm25", Settings(alpha=2, engine="xgboost"), workers=16)  # doctest: +SKIP
-    >>> trained.model.save("model")  # doctest: +SKIP
     """
-    return training.train(SparkCluster(workers), frame, *arguments, **options)
+    return SparkCluster(workers).train(frame, *arguments, **options)
 
 
 def predict(model: Model, frame: Any, name: str = "score", query: str = "qid", *, vector: str | None = None) -> Any:
@@ -92,29 +75,16 @@ def predict(model: Model, frame: Any, name: str = "score", query: str = "qid", *
 
 
 def scores(model: Model, frame: Any, *arguments: Any, workers: int, **options: Any) -> Scores:
-    """The model beside its baselines, query by query.
+    """The model beside its baselines, query by query; the other parameters are those of `Cluster.scores`.
 
-    Parameters
-    ----------
-    workers : int
-        The number of tasks.
-    model, frame, *arguments, **options
-        As in `surefoot.cluster.training.scores`.
-
-    Returns
-    -------
-    Scores
-
-    Examples
-    --------
     >>> surefoot.evaluate(scores(model, frame, "feature:bm25", workers=16), "feature:bm25")  # doctest: +SKIP
     """
-    return training.scores(SparkCluster(workers), model, frame, *arguments, **options)
+    return SparkCluster(workers).scores(model, frame, *arguments, **options)
 
 
 @dataclass(frozen=True)
-class SparkCluster:
-    """Some tasks of the session's cluster; see `surefoot.cluster.training.Cluster`."""
+class SparkCluster(Cluster):
+    """Some tasks of the session's cluster."""
 
     workers: int
     source = "a Spark table"

@@ -12,7 +12,6 @@ from pyspark.sql.functions import col
 
 from surefoot.cluster.shards import Columns
 from surefoot.cluster.spark import SparkCluster, predict
-from surefoot.cluster.training import train_columns
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
 
@@ -38,7 +37,7 @@ class RiskRankerEstimator(pyspark.ml.Estimator, _Columns):  # type: ignore[type-
     featuresCol, labelCol, qidCol, predictionCol : str
         The columns of feature vectors, labels, query ids and predicted scores.
     **options
-        Other parameters of `surefoot.cluster.training.train`, such as ``checkpoint``.
+        Other parameters of `surefoot.cluster.training.Cluster.train`, such as ``checkpoint``.
 
     Examples
     --------
@@ -70,7 +69,7 @@ class RiskRankerEstimator(pyspark.ml.Estimator, _Columns):  # type: ignore[type-
         columns = Columns.among([*dataset.columns, *names], query, label, names, self.baseline)
         table = dataset.withColumn(ARRAY, vector_to_array(col(vector), "float32"))
         columns = Columns(columns.query, columns.label, columns.features, columns.baselines, ARRAY)
-        trained = train_columns(SparkCluster(self.workers), [table], columns, self.settings, **self.options)
+        trained = SparkCluster(self.workers).train_columns([table], columns, self.settings, **self.options)
         return self._copyValues(RiskRankerModel(trained.model))
 
 
