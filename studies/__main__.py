@@ -20,7 +20,7 @@ NAMES = (
         "jforests",
         "leaves",
     ),
-    *("linear", "recipe", "guard", "certificates", "second_stage", "values", "stability", "properties"),
+    *("linear", "recipe", "guard", "guard_kinds", "certificates", "second_stage", "values", "stability", "properties"),
     *("assessors", "holes", "llm_judges", "judge", "explain", "atlas", "neural", "cross_encoder", "batch_memory"),
 )
 

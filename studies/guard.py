@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from surefoot_lab.demo.learned import learn
@@ -37,11 +38,13 @@ from surefoot_lab.retrieval.models import MODELS
 from surefoot_lab.retrieval.ranking import rank
 
 from studies.atlas.collections import known_collections, load_collections
+from studies.kept import kept
 from surefoot._typing import FloatArray
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.effectiveness.scoring import RunScorer
 from surefoot.effectiveness.sources import load_qrels
 from surefoot.errors import InputError
+from surefoot.guard.fitting import GuardFit
 from surefoot.guard.guard import Guard, Scale
 from surefoot.guard.runs import RunPair, fit_guard_to_runs
 from surefoot.guard.trial import CHOSEN, FOLDS, LabelledPair, Trial
@@ -76,7 +79,7 @@ Case = tuple[str, Path, Path, Path]
 class Outcome:
     """The metric of each query of a pair: of the baseline, the candidate, and the guards, out of sample."""
 
-    case: Case
+    case: tuple[Any, ...]
     guard: str
     x: Mapping[str, FloatArray]
 
@@ -127,8 +130,21 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
 
 
 def outcome(case: Case) -> Outcome:
-    fit = fit_guard_to_runs(*case[1:], measure=MEASURE, anyway=True)
-    return Outcome(case, str(fit.guard), {**fit.outcomes, BEFORE: before(case)})
+    """The outcome of a pair; `studies.kept` has that of a pair that is done."""
+    name = f"guard-{case[0]}-{_name(case[1])}-{_name(case[2])}"
+    fitted = kept_outcome(name, case, lambda: fit_guard_to_runs(*case[1:], measure=MEASURE, anyway=True))
+    return Outcome(case, fitted.guard, {**fitted.x, **kept(f"{name}-before", lambda: {BEFORE: before(case)})})
+
+
+def kept_outcome(name: str, case: tuple[Any, ...], fit: Callable[[], GuardFit]) -> Outcome:
+    """What a fit found on unseen queries, from `studies.kept` or computed."""
+
+    def arrays() -> dict[str, Any]:
+        found = fit()
+        return {**found.outcomes, "guard": np.array(str(found.guard))}
+
+    found = kept(name.replace("/", "-"), arrays)
+    return Outcome(case, str(found.pop("guard")), found)
 
 
 def before(case: Case) -> FloatArray:
@@ -282,15 +298,16 @@ def paired_table(found: Sequence[Outcome]) -> Result:
             continue
         row: dict[str, object] = {"pairs": group, "number": len(own)}
         for index, name in enumerate(("mean in %", "frisk in %")):
-            row[name] = _interval([one.change(CHOSEN)[index] - one.change(BEFORE)[index] for one in own])
+            row[name] = interval_of([one.change(CHOSEN)[index] - one.change(BEFORE)[index] for one in own])
         worth = [np.subtract(*(Linear(0.5)(one.x[rule] - one.x["baseline"]).mean() for rule in (CHOSEN, BEFORE)))
                  for one in own]  # fmt: skip
-        rows.append({**row, "urisk at 0.5, thousandths": _interval([1000 * value for value in worth])})
+        rows.append({**row, "urisk at 0.5, thousandths": interval_of([1000 * value for value in worth])})
     stated = signature("guard-study-paired", measure=MEASURE, n_resamples=RESAMPLES)
     return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
 
 
-def _interval(values: Sequence[float]) -> str:
+def interval_of(values: Sequence[float]) -> str:
+    """A mean with its 95 % bootstrap interval."""
     drawn = np.random.default_rng(SEED).choice(np.asarray(values), (RESAMPLES, len(values))).mean(axis=1)
     low, high = np.quantile(drawn, (0.025, 0.975))
     return f"{np.mean(values):+.2f} [{low:+.2f}, {high:+.2f}]"
