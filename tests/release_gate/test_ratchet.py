@@ -7,12 +7,14 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from surefoot import GateResult, Scores, SurefootError, score_runs
 from surefoot.release_gate.accepted import Accepted, Anchor, First, read_accepted, write_accepted
+from surefoot.release_gate.config import GateOptions
 from surefoot.release_gate.gate import gate
 from surefoot.release_gate.ratchet import (
     CumulativeChange,
@@ -329,36 +331,114 @@ def test_a_gate_that_is_killed_leaves_the_file_and_blocks_nobody(tmp_path: Path)
     assert list(tmp_path.iterdir()) == [path]
 
 
+def run_ratchet(candidate: str, scores: Scores = SCORES, **given: Any) -> GateResult:
+    """The result of a gate with the ratchet file accepted.json; options of `Rules` are taken out of the others."""
+    rules = Rules(**{name: given.pop(name) for name in [*given] if name in Rules.__dataclass_fields__})
+    run = {name: given.pop(name) for name in ("accept", "pin", "loosen", "missing") if name in given}
+    return GateOptions(rules, candidate=candidate, ratchet="accepted.json", **given).run([scores], **run).result
+
+
 def test_looser_options_are_named_and_can_be_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from surefoot.release_gate.config import GateOptions
-
     monkeypatch.chdir(tmp_path)
-
-    def run(candidate: str, pin: bool = False, accept: bool = False, **rules: object) -> GateResult:
-        options = GateOptions(Rules(**rules), candidate=candidate, ratchet="accepted.json")  # type: ignore[arg-type]
-        return options.run([SCORES], accept=accept, pin=pin).result
-
+    run = run_ratchet
     run("old", accept=True)
     result = run("bad", mean_tolerance=0.3, max_tail_loss=1.0, off=["losses"])
     assert result.verdict == "pass"
     assert result.loosened == (
         "mean-tolerance 0.3 (before: 0.02)",
-        "max-tail-loss 1.0 (before: 0.25)",
+        "max-tail-loss 1 (before: 0.25)",
         "off losses (before: none)",
     )
-    assert result.notes[-1].startswith("looser than when old was accepted: mean-tolerance 0.3 (before: 0.02); ")
+    assert result.notes[-1].startswith("changed since old was accepted, and perhaps looser: mean-tolerance 0.3 (before")
     assert not run("bad", mean_tolerance=0.01).loosened
     assert not run("new", pin=True, max_query_loss=0.5).loosened
     pinned = run("bad", mean_tolerance=0.3, max_tail_loss=1.0, off=["losses"])
     assert pinned.verdict == "fail"
-    assert pinned.notes[-1].startswith("the ratchet file pins what was before: mean-tolerance 0.3")
+    assert pinned.notes[-1].startswith(
+        "without effect, since the ratchet file pins these options: mean-tolerance 0.3 (pinned: 0.02); "
+    )
     assert pinned.signature == run("bad", max_query_loss=0.5).signature
     assert run("new", accept=True, mean_tolerance=0.3).loosened
     kept = read_accepted("accepted.json")
-    assert (kept.system, kept.pinned, kept.rules["mean_tolerance"]) == ("new", True, None)
-    assert run("bad", pin=True, mean_tolerance=0.4, max_tail_loss=1.0, off=["losses"]).verdict == "pass"
+    assert (kept.system, kept.pinned["mean_tolerance"], kept.rules["mean_tolerance"]) == ("new", None, None)
     with pytest.raises(SurefootError, match="--pin needs the ratchet file"):
         GateOptions(Rules(), candidate="new", baseline=["old"]).run([SCORES], pin=True)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"level": 0.0001},
+        {"level": 0.2},
+        {"evidence": "strict"},
+        {"decide": 0.6},
+        {"undecided": "pass"},
+        {"alpha": 1.0},
+        {"largest_change": 5.0},
+        {"tail_share": 0.5},
+        {"off": ["mean", "tail"]},
+        {"holdout": 0.4},
+        {"seed": 3},
+        {"assessors": ["0.2"]},
+        {"missing": "drop"},
+    ],
+    ids=lambda given: "-".join(map(str, *given.items())),
+)
+def test_pinned_options_do_not_change_the_verdict(
+    given: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_ratchet("old", accept=True, pin=True)
+    expected = run_ratchet("bad")
+    assert expected.verdict == "fail"
+    result = run_ratchet("bad", **given)
+    assert (result.verdict, result.exit_code, result.signature) == ("fail", 1, expected.signature)
+    name, value = next(iter(given.items()))
+    assert len(result.loosened) == 1
+    assert result.loosened[0].startswith(f"{name.replace('_', '-')} ")
+    kept = Path("accepted.json").read_bytes()
+    with pytest.raises(SurefootError, match=f"by looser or other ones: {name.replace('_', '-')} .*; add --loosen"):
+        run_ratchet("bad", pin=True, **given)
+    assert Path("accepted.json").read_bytes() == kept
+    loosened = run_ratchet("bad", pin=True, loosen=True, **given)
+    assert loosened.notes[-1].startswith("pinned now, and perhaps looser than before: ")
+    found = read_accepted("accepted.json").pinned[name]
+    assert (list(found) if isinstance(found, list | tuple) else found) == value
+    assert not run_ratchet("bad", **given).loosened
+
+
+def test_a_lost_query_counts_as_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_ratchet("old", accept=True, pin=True)
+    fewer = SCORES.select(topics=SCORES.topics[1:])
+    with pytest.raises(SurefootError, match="has no score for topics that were accepted"):
+        run_ratchet("bad", fewer, missing="drop")
+    run_ratchet("bad", pin=True, loosen=True, missing="drop")
+    assert run_ratchet("bad", fewer).verdict == "fail"
+
+
+def test_pinned_inputs_must_be_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("segments.csv").write_text("".join(f"{topic},{number % 2}\n" for number, topic in enumerate(SCORES.topics)))
+    Path("other.csv").write_text("".join(f"{topic},all\n" for topic in SCORES.topics))
+    run_ratchet("new", accept=True, pin=True, baseline=["old"], segments="segments.csv")
+    assert run_ratchet("bad", baseline=["old", "new"], segments="segments.csv").verdict == "fail"
+    with pytest.raises(SurefootError, match="the ratchet file pins baseline old: give the same, or pin other ones by"):
+        run_ratchet("bad", segments="segments.csv")
+    for other in ({}, {"segments": "other.csv"}):
+        with pytest.raises(SurefootError, match=r"the ratchet file pins segments [0-9a-f]+: give the same"):
+            run_ratchet("bad", baseline=["old"], **other)
+    with pytest.raises(SurefootError, match="--loosen goes together with --pin"):
+        run_ratchet("bad", loosen=True)
+
+
+def test_stricter_options_are_pinned_without_loosening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_ratchet("old", accept=True, pin=True)
+    assert not run_ratchet("new", pin=True, mean_tolerance=0.01, undecided="fail").loosened
+    found = read_accepted("accepted.json").pinned
+    assert (found["mean_tolerance"], found["undecided"]) == (0.01, "fail")
+    assert run_ratchet("new").loosened == ("undecided warn (pinned: fail)", "mean-tolerance 0.02 (pinned: 0.01)")
 
 
 RUN = {f"q{number}": {"d1": 2.0, "d2": 1.0} for number in range(30)}

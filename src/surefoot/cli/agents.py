@@ -21,7 +21,8 @@ from surefoot.show.schemas import commands, schema_of
 TOOLS = ("compare", "gate", "evaluate", "explore")
 """The commands that the server offers."""
 REFUSED = frozenset(
-    "--format --caption --label --config --acknowledge --why --ratchet --accept --pin --holdout --sequential".split()
+    "--format --caption --label --config --acknowledge --why --ratchet --accept --pin --loosen --holdout "
+    "--sequential".split()
 )
 """Options that write files, or are about text for people."""
 VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")

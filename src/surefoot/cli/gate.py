@@ -102,7 +102,9 @@ def run_gate(arguments: argparse.Namespace) -> int:
     if arguments.acknowledge or arguments.why:
         _acknowledge(arguments, options, scores)
     with progress("Testing the rules", log="none"):
-        outcome = options.run(scores, missing=arguments.missing, accept=arguments.accept, pin=arguments.pin)
+        outcome = options.run(
+            scores, missing=arguments.missing, accept=arguments.accept, pin=arguments.pin, loosen=arguments.loosen
+        )
     result = outcome.result
     if options.queries:
         result = result.with_texts(read_queries(options.queries))
@@ -212,7 +214,8 @@ COMMANDS = {
                 "ratchet",
                 option("--ratchet", metavar="FILE", help="compare with the candidate that this file keeps"),
                 option("--accept", action="store_true", help="keep the candidate in the file if it passes"),
-                option("--pin", action="store_true", help="keep the rules in the file: later gates can't be looser"),
+                option("--pin", action="store_true", help="keep all options in the file: later gates can't be looser"),
+                option("--loosen", action="store_true", help="with --pin: replace pinned options by looser ones"),
                 option("--holdout", type=number, metavar="X",
                        help="share of queries that only confirm what the others pass"),
             ),

@@ -20,7 +20,7 @@ from surefoot.scores import LARGEST, Scores
 FORMAT = "surefoot ratchet 4"
 NEWER: dict[str, dict[str, Any]] = {
     FORMAT: {},
-    "surefoot ratchet 3": {"rules": {}, "pinned": False, "depth": 0, "documents": {}, "trials": {}},
+    "surefoot ratchet 3": {"rules": {}, "pinned": {}, "depth": 0, "documents": {}, "trials": {}},
 }
 NEWER["surefoot ratchet 2"] = NEWER["surefoot ratchet 3"] | {"anchors": {}, "firsts": {}}
 """The formats, and what each one lacks."""
@@ -68,8 +68,10 @@ class Accepted:
         How many had been asked about when it was accepted.
     anchors, firsts
         The anchor and the first accepted candidate of each measure for which that is another candidate than this one.
-    rules, pinned
-        The options of its gate, and whether later gates may not be looser.
+    rules
+        The options of the rules of its gate.
+    pinned
+        All options of the gate that later ones are held to; empty if none is.
     depth, documents
         Its first documents of each topic, so many; 0 if the run is not known.
     trials
@@ -85,7 +87,7 @@ class Accepted:
     anchors: Mapping[str, Anchor] = field(default_factory=dict)
     firsts: Mapping[str, First] = field(default_factory=dict)
     rules: Mapping[str, Any] = field(default_factory=dict)
-    pinned: bool = False
+    pinned: Mapping[str, Any] = field(default_factory=dict)
     depth: int = 0
     documents: Mapping[str, Sequence[str]] = field(default_factory=dict)
     trials: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
@@ -173,7 +175,8 @@ def _as_json(value: object, indent: str = " ") -> str:
         rows = [f"{json.dumps(name, ensure_ascii=False)}: {_as_json(own, f'{indent} ')}" for name, own in value.items()]
         start, end = "{", "}"
     elif isinstance(value, list | tuple) and value and indent == "  ":
-        rows, start, end = [json.dumps(one, ensure_ascii=False) for one in value], "[", "]"
+        rows = [json.dumps(one, ensure_ascii=False, allow_nan=False) for one in value]
+        start, end = "[", "]"
     else:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     return f"{start}\n{indent}" + f",\n{indent}".join(rows) + f"\n{indent[1:]}{end}"
@@ -272,6 +275,27 @@ def _are_rules(value: object) -> bool:
         return False
 
 
+_OTHERS: dict[str, Check] = {
+    "assessors": lambda value: value is None or _list_of(_is_text)(value),
+    "baseline": _list_of(_is_text),
+    "holdout": is_number,
+    "llm_qrels": lambda value: value is None or _is_text(value),
+    "measure": _list_of(_is_text),
+    "missing": lambda value: value in ("error", "zero", "drop"),
+    "seed": lambda value: type(value) is int,
+    "segments": lambda value: value is None or _is_text(value),
+    "unjudged": lambda value: value in ("zero", "skip"),
+}
+"""The options of a gate that a ratchet file pins besides its rules."""
+
+
+def _are_options(value: object) -> bool:
+    if not isinstance(value, dict) or not value.keys() >= _OTHERS.keys():
+        return False
+    rules = {name: own for name, own in value.items() if name not in _OTHERS}
+    return bool(rules) and _are_rules(rules) and all(check(value[name]) for name, check in _OTHERS.items())
+
+
 _FIELDS: dict[str, tuple[str, Check]] = {
     "system": ("text", _is_text),
     "signature": ("text", _is_text),
@@ -279,7 +303,7 @@ _FIELDS: dict[str, tuple[str, Check]] = {
     "asked": ("a list of text", _list_of(_is_text)),
     "accepted_by": ("a whole number", lambda value: type(value) is int),
     "rules": ("the options of a gate", _are_rules),
-    "pinned": ("true or false", lambda value: isinstance(value, bool)),
+    "pinned": ("the options of a gate", lambda value: value == {} or _are_options(value)),
     "depth": ("a whole number", lambda value: type(value) is int),
     "figures": ("finite numbers by measure", _map_of(_map_of(is_number))),
     "firsts": ("a system and its mean by measure", _map_of(_record(system=_is_text, mean=is_number))),

@@ -17,8 +17,8 @@ from surefoot.release_gate.acknowledged import LOSSES, read_acknowledged
 from surefoot.release_gate.arrivals import SequentialGate
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.gate import gate
+from surefoot.release_gate.ratchet import Terms, gate_ratchet, open_ratchet, refuse_other_collection
 from surefoot.release_gate.ratchet import accept as accept_candidate
-from surefoot.release_gate.ratchet import first_result, gate_ratchet, open_ratchet, refuse_other_collection
 from surefoot.release_gate.rules import NUMBERS as RULE_NUMBERS
 from surefoot.release_gate.rules import Rules
 from surefoot.release_gate.verdict import GateResult
@@ -64,19 +64,28 @@ class GateOptions:
         return self.losses_file if self.acknowledged is not None or Path(LOSSES).is_file() else None
 
     def run(
-        self, scores: Sequence[Scores], *, missing: Missing = "error", accept: bool = False, pin: bool = False
+        self,
+        scores: Sequence[Scores],
+        *,
+        missing: Missing = "error",
+        accept: bool = False,
+        pin: bool = False,
+        loosen: bool = False,
     ) -> Outcome:
         """The verdict over all baselines, the accepted candidate and the anchor.
 
         ``accept`` allows a ratchet file that does not exist yet, and keeps a candidate that passes. ``pin`` keeps the
-        rules in the file, so that later gates can't be looser. The file is locked while the gate runs.
+        options in the file, so that later gates can't be looser; ``loosen`` allows to pin looser ones than those that
+        are pinned. The file is locked while the gate runs.
         """
         noun = self.noun or scores[0].noun
         parts = [part if part.noun == noun else replace(part, noun=noun) for part in scores]
-        found = self._run(parts, missing, accept, pin)
+        found = self._run(parts, missing, accept, pin, loosen)
         return replace(found, result=replace(found.result, noun=noun))
 
-    def _run(self, scores: Sequence[Scores], missing: Missing, accept: bool, pin: bool) -> Outcome:
+    def _run(self, scores: Sequence[Scores], missing: Missing, accept: bool, pin: bool, loosen: bool) -> Outcome:
+        if loosen and not pin:
+            raise SurefootError("--loosen goes together with --pin")
         if self.ratchet is None:
             self._refuse_without_ratchet(accept, pin)
         candidate = self.candidate_of(scores[0])
@@ -98,17 +107,11 @@ class GateOptions:
             return Outcome(result, False)
         with open_ratchet(self.ratchet) as ratchet:
             account = self._account(ratchet.accepted, may_be_first=accept)
-            if pin:
-                account = replace(account, rules=self.rules.options(), pinned=True)
-            if account.scores or self.baseline:
-                result, account = gate_ratchet(
-                    scores, account, candidate=candidate, baselines=self.baseline, segments=segments, missing=missing,
-                    policy=Policy(self.rules, self.assessors, losses, int(self.seed)), holdout=self.holdout,
-                )  # fmt: skip
-            elif accept:
-                result = first_result(scores, candidate=candidate, rules=self.rules)
-            else:
+            if not (account.scores or self.baseline or accept):
                 raise SurefootError(f"{self.ratchet}: nothing was accepted yet: name a --baseline, or add --accept")
+            policy = Policy(self.rules, self.assessors, losses, int(self.seed))
+            terms = Terms(policy, self.baseline, segments, missing, self.holdout)
+            result, account = gate_ratchet(scores, account, terms, candidate=candidate, pin=pin, loosen=loosen)
             accepted = accept and result.acceptable
             ratchet.accepted = accept_candidate(scores, result, account, missing) if accepted else account
         return Outcome(result, accepted)

@@ -183,23 +183,26 @@ class Rules:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
 
     def looser_than(self, other: Rules) -> list[str]:
-        """The options by which this gate is looser than another one.
+        """The options by which this gate may be looser than another one: wider limits, and any other difference.
 
         >>> Rules(mean_tolerance=0.05, off=["tail"]).looser_than(Rules(max_query_loss=0.5))
         ['mean_tolerance', 'max_query_loss', 'off']
         """
-        found = {name for name, strictness in STRICTNESS.items() if strictness(self) < strictness(other)}
+        same = {name: getattr(other, name) for name in TWO_SIDED}
+        own = replace(self, **same)
+        found = {name for name, strictness in STRICTNESS.items() if strictness(own) < strictness(other)}
+        found |= {name for name, value in same.items() if value != getattr(self, name)}
         found |= {"protected"} if set(other.protected) - set(self.protected) else set()
-        found |= {"off"} if set(self.off) - set(other.off) else set()
         if not (self.is_given("loss_budget") or other.is_given("loss_budget")):
             found.discard("loss_budget")  # it follows the mean tolerance
         return [option.name for option in fields(self) if option.name in found]
 
     def pinned_to(self, other: Rules) -> Rules:
-        """The same, with the options of another gate wherever it is stricter."""
+        """The same, with the options of another gate wherever this one may be looser."""
         options = {name: getattr(other, name) for name in self.looser_than(other)}
-        both = {"protected": (*self.protected, *other.protected), "off": set(self.off) & set(other.off)}
-        return replace(self, **options | {name: tuple(value) for name, value in both.items() if name in options})
+        if "protected" in options:
+            options["protected"] = (*self.protected, *other.protected)
+        return replace(self, **options)
 
     @property
     def budget(self) -> float:
@@ -225,20 +228,18 @@ class Rules:
 
 
 STRICTNESS: dict[str, Callable[[Rules], float]] = {
-    "evidence": lambda rules: rules.evidence == "strict",
-    "level": lambda rules: -rules.level,
-    "decide": lambda rules: rules.decide or 1.0,
     "undecided": lambda rules: ("pass", "warn", "hold", "exit3", "fail").index(rules.undecided),
-    "alpha": lambda rules: rules.alpha,
     **{name: lambda rules, name=name: -rules.enforced(name) for name in LIMITS},  # type: ignore[misc]
     "max_churn": lambda rules: -rules.enforced("max_churn"),
-    "protected": lambda rules: len(rules.protected),
     "protected_tolerance": lambda rules: -rules.protected_tolerance,
     "max_query_loss": lambda rules: -rules.enforced("max_query_loss"),
     "loss_budget": lambda rules: -rules.budget,
-    "off": lambda rules: -len(rules.off),
 }
-"""How strict a gate is by each option that can make it stricter; larger is stricter."""
+"""How strict a gate is by each option that makes it only stricter or only looser; larger is stricter."""
+
+TWO_SIDED = ("evidence", "level", "decide", "alpha", "tail_share", "largest_change", "off")
+"""Options that make some verdicts stricter and others looser: a smaller level passes less and fails less, and one more
+rule leaves the others a smaller part of the level."""
 
 NUMBERS = tuple(option.name for option in fields(Rules) if "float" in str(option.type))
 OPTIONAL = tuple(option.name for option in fields(Rules) if option.default is None)
