@@ -189,16 +189,21 @@ def labelled(baseline: Path, candidate: Path, judgments: Path) -> tuple[RunPair,
 
 
 def cases() -> Iterator[Case]:
-    for one in load_collections(list(known_collections()))[0]:
-        more = MORE_PAIRS.get(one.name, {})
-        pairs = [*one.reranked(), *((run, first) for first, runs in more.items() for run in runs)]
-        yield from ((one.name, one.runs[first], one.runs[run], one.qrels) for run, first in pairs)
+    yield from run_cases()
     for name in ("embedded", "NFCorpus"):
         if name == "embedded" or "SUREFOOT_DATA" in os.environ:
             folder = written(name)
             for path in sorted(folder.glob("*.run")):
                 if path.stem != "BM25":
                     yield name, folder / "BM25.run", path, folder / "qrels.txt"
+
+
+def run_cases() -> Iterator[Case]:
+    """The pairs of public runs."""
+    for one in load_collections(list(known_collections()))[0]:
+        more = MORE_PAIRS.get(one.name, {})
+        pairs = [*one.reranked(), *((run, first) for first, runs in more.items() for run in runs)]
+        yield from ((one.name, one.runs[first], one.runs[run], one.qrels) for run, first in pairs)
 
 
 def written(name: str) -> Path:

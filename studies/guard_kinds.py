@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from studies.atlas.collections import known_collections, load_collections
-from studies.guard import MEASURE, Outcome, cases, interval_of, kept_outcome, written
+from studies.guard import MEASURE, Outcome, interval_of, kept_outcome, run_cases, written
 from surefoot.effectiveness.sources import load_qrels
 from surefoot.guard.fitting import GuardFit
 from surefoot.guard.runs import fit_guard_to_runs
@@ -53,7 +53,7 @@ def _fit(baseline: object, candidate: object, qrels: object) -> GuardFit:
 
 def pairs() -> Iterator[tuple[str, str, tuple[object, object, object]]]:
     """The group, a name, and the arguments of a fit."""
-    taken = {case[2] for case in cases() if case[0] in BASELINES}
+    taken = {case[2] for case in run_cases()}
     for one in load_collections(list(known_collections()))[0]:
         if one.name in BASELINES:
             baseline, step = BASELINES[one.name]

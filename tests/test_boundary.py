@@ -99,6 +99,20 @@ def test_packages_import_only_lower_ones(user: str) -> None:
     assert higher <= UPWARD.get(user, set())
 
 
+@pytest.mark.parametrize(
+    ("package", "users"),
+    [
+        ("cli", {"__main__"}),
+        ("show", {"cli", "integrations", "results", "scores"}),
+        ("learn", {"cli", "cluster", "torch"}),
+        ("guard", {"cli", "integrations", "learn"}),
+        ("lambdas", {"cluster", "guard", "learn", "torch"}),
+    ],
+)
+def test_packages_with_few_users_have_no_others(package: str, users: set[str]) -> None:
+    assert users_of(package) <= users
+
+
 def test_every_layer_is_named() -> None:
     names = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in SOURCE.rglob("*.py")}
     assert names - {"__init__"} == set(LAYERS)

@@ -104,6 +104,7 @@ def test_a_second_stage_that_the_mean_can_not_bear_is_weakened_or_left_out(
         strength = (0.0, *STRENGTHS)[bearable]
         assert weaker == (full.blended(strength) if bearable else Guard())
         assert weaker.card.get("strength", 0.0) == strength
+        assert ("so nothing is changed" in weaker.card["why"]) == (not bearable)
         np.testing.assert_array_equal(values, unguarded)
     np.testing.assert_array_equal(trial.of(full.blended(0.0)), unguarded)
 

@@ -476,6 +476,15 @@ def test_trials_are_kept(tmp_path: Path) -> None:
     assert {one.rule: (one.loss, one.verdict) for one in result.findings if one.rule in rules} == rules
 
 
+def test_an_anchor_that_was_the_first_is_named_once() -> None:
+    assert str(CumulativeChange("AP", "old", 0.01, "old", 0.01)) == (
+        "mean AP since old, the anchor and the first accepted: +0.0100"
+    )
+    assert str(CumulativeChange("AP", "old", 0.01, "older", 0.02)) == (
+        "mean AP since the anchor old: +0.0100; since older, the first accepted: +0.0200"
+    )
+
+
 def test_files_of_earlier_versions_are_read(tmp_path: Path) -> None:
     path = tmp_path / "accepted.json"
     write_accepted(path, accepted_of())

@@ -15,6 +15,7 @@ from surefoot import GateResult, Scores, SequentialGate, gate, score_runs
 from surefoot.cli import main
 from surefoot.errors import SurefootError
 from surefoot.release_gate.finding import Verdict
+from surefoot.release_gate.sequential import _first, _part
 
 RANDOM = np.random.default_rng(8)
 OLD = RANDOM.uniform(0.3, 0.7, 600)
@@ -295,3 +296,42 @@ def test_power_prints_the_expected_number_of_items(capsys: pytest.CaptureFixture
     assert found["sequential"]["fail"] > 0.9
     assert 20 < found["sequential"]["median"] <= found["sequential"]["items"] < 400
     assert any(note.startswith("surefoot gate --sequential needs") for note in found["notes"])
+
+
+@pytest.mark.parametrize(
+    ("can_fail", "verdict"),
+    [
+        (None, ("fail", 3)),
+        ([1, 1, 1, 1, 1, 1, 1], ("fail", 3)),
+        ([0, 0, 0, 1, 0, 0, 0], ("fail", 4)),
+        ([1, 1, 0, 0, 0, 1, 1], ("pass", 5)),
+        ([0, 0, 0, 0, 0, 0, 0], ("pass", 5)),
+    ],
+)
+def test_a_rule_fails_when_capital_and_losses_are_enough_unless_it_passed_before(
+    can_fail: list[int] | None, verdict: tuple[Verdict, int]
+) -> None:
+    passes, fails = np.array([0, 0, 0, 0, 3.0, 0, 0]), np.array([0, 0, 4.0, 1, 0, 0, 0])
+    allowed = None if can_fail is None else np.array(can_fail, dtype=bool)
+    for items in range(1, 8):  # the verdict at a look stays at every later look
+        own = None if allowed is None else allowed[:items]
+        expected = verdict if items >= verdict[1] else ("undecided", 0)
+        assert _first((passes[:items], fails[:items]), (3.0, 4.0), own) == expected
+
+
+def test_the_advice_counts_on_no_fail_that_a_rule_can_not_have() -> None:
+    lost = np.where(np.arange(200) % 2 == 0, 0.001, 0.0)  # all changed queries lose, but hardly anything
+    scores = Scores([np.full(200, 0.5), 0.5 - lost], ["old", "new"], range(200))
+    result = SequentialGate(None, "old", candidate="new", rules={"max_losses": 0.6}).add(scores)
+    finding = next(one for one in result.findings if one.rule == "losses")
+    assert (finding.verdict, finding.more_queries) == ("undecided", None)
+    assert finding.sentence.endswith("too small or too few losses for a fail.")
+    large = Scores([np.full(200, 0.5), 0.5 - 30 * lost], ["old", "new"], range(200))
+    failed = SequentialGate(None, "old", candidate="new", rules={"max_losses": 0.6}).add(large)
+    assert next(one for one in failed.findings if one.rule == "losses").verdict == "fail"
+
+
+def test_evidence_below_what_is_wanted_is_not_shown_as_enough() -> None:
+    assert _part(np.log(19.96), np.log(20)) == "almost 20 of 20"
+    assert _part(np.log(36.4), np.log(36.65)) == "36 of 36.6"
+    assert _part(np.log(1.4), np.log(20)) == "1.4 of 20"

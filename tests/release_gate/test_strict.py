@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from surefoot.release_gate.comparison import Comparison, Policy
 from surefoot.release_gate.finding import Finding, Question, worst_of
 from surefoot.release_gate.rules import SAMPLE
 from surefoot.release_gate.rules import Rules as AnyRules
 from surefoot.release_gate.strict import Interval, Levels, StrictChecker
+from surefoot.scores import Scores
 from tests.release_gate.pairs import pair_of, spread
 
 Rules = partial(AnyRules, evidence="strict")
@@ -151,6 +153,10 @@ def test_rules_that_have_nothing_to_look_at_are_not_reported() -> None:
     everything = StrictChecker(pair, Rules(alpha=1, max_churn=0.1), {"a": pair.topics, "b": pair.topics[:2]})
     assert everything.rules_on == [name for name in SAMPLE if name != "churn"]
     assert everything.rules_on == [one.rule for one in everything.findings()]
+    scores = Scores([pair.base, pair.own], ["old", "new"], pair.topics)
+    policy = Policy(Rules(alpha=1, max_churn=0.1))
+    assert Comparison(scores, "new", "old", policy, {"a": pair.topics, "b": pair.topics[:2]}).tests == 7
+    assert Comparison(scores, "new", "old", Policy(Rules())).tests == 4
     assert StrictChecker(pair, Rules(off=["mean", "tail"])).rules_on == ["losses", "large-losses"]
     assert worst_of([]) == "pass"
 

@@ -1,6 +1,7 @@
 """The verdict over rules and baselines, and what must always hold."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from surefoot import Scores, SurefootError, read_scores
+from surefoot import GateResult, Scores, SurefootError, read_scores, score_runs
+from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.gate import gate
 from surefoot.release_gate.rules import RULES, Rules
 
@@ -228,3 +230,40 @@ def test_the_order_of_topics_plays_no_role(old: np.ndarray, new: np.ndarray, ran
 def test_pairs_of_trec_runs(candidate: str, baseline: str, verdict: str, data: Path) -> None:
     scores = read_scores(data / "trec-web-2012" / "err20.csv", measure="ERR@20")
     assert gate(scores, baseline, candidate=candidate).verdict == verdict
+
+
+def finding(rule: str, more: int | None, **fields: Any) -> Finding:
+    return Finding(rule, "nDCG@10", "old", "undecided", f"About {rule}.", more_queries=more, **fields)
+
+
+@pytest.mark.parametrize(
+    ("findings", "step"),
+    [
+        ([finding("mean", 40, probability=0.7), finding("tail", 900, probability=0.6)],
+         "About 900 more queries like these would decide."),
+        ([finding("mean", 40, probability=0.1), finding("tail", 900, probability=0.6)],
+         "Hold it. About 40 more queries like these would decide, more likely against it."),
+        ([finding("mean", 70, probability=0.1), finding("tail", 50, probability=0.2)],
+         "Hold it. About 50 more queries like these would decide, more likely against it."),
+        ([finding("mean", 40, loss=0.05, limit=0.02), finding("tail", None, loss=0.1, limit=0.2)],
+         "About 40 more queries like these would decide, more likely against it."),
+        ([finding("mean", 40, loss=0.01, limit=0.02), finding("tail", None, loss=0.1, limit=0.2)],
+         "More than 100,000 queries like these would be needed: widen the limit, or decide by hand."),
+    ],
+)  # fmt: skip
+def test_advice_on_more_queries_promises_no_pass_where_a_rule_is_about_to_fail(
+    findings: list[Finding], step: str
+) -> None:
+    result = GateResult("gate", {}, candidate="new", measures=("nDCG@10",), findings=tuple(findings))
+    assert result.next_step == step
+
+
+def test_the_signature_has_draws_only_where_something_is_in_doubt() -> None:
+    runs = {name: {f"q{i}": {"d1": 1.0 + i % 2 * sign, "d2": 1.5} for i in range(30)} for name, sign in RUNS.items()}
+    judged = {f"q{i}": {"d1": 1, "d2": 0} for i in range(30)}
+    assert "draws" not in gate(score_runs(runs, judged), "old", candidate="new").signature
+    unjudged = judged | {"q1": {"d1": 1}}
+    assert "|draws=2000|" in gate(score_runs(runs, unjudged), "old", candidate="new").signature
+
+
+RUNS = {"old": 1.0, "new": -1.0}

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from surefoot import risk
-from surefoot._typing import FloatArray
+from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import counted, listed
 from surefoot.release_gate.evidence import tail_of
 from surefoot.release_gate.finding import (
@@ -44,8 +44,8 @@ class Statistic:
 
     The loss is the mean of the ``values`` of single queries, or that of their worst part (``"tail"``). Of a
     ``"share"`` the values are 0 and 1, and ``won`` queries moved the other way. ``weight`` is the largest value that is
-    possible, in units of the largest change. ``may_fail`` is False where the loss is too small to fail by this rule.
-    ``parts`` is the number of statistics of its kind in a comparison.
+    possible, in units of the largest change. ``can_fail``: whether the loss is large enough to fail by this rule, after
+    each of the values; None if it always is. ``parts`` is the number of statistics of its kind in a comparison.
     """
 
     rule: str
@@ -55,7 +55,7 @@ class Statistic:
     kind: Literal["mean", "share", "tail"] = "mean"
     weight: float = 1.0
     won: int = 0
-    may_fail: bool = True
+    can_fail: BoolArray | None = None
     where: str | None = None
     parts: int = 1
 
@@ -63,6 +63,11 @@ class Statistic:
     def mean(self) -> float:
         """The mean of the values; 0 if there are none."""
         return float(self.values.mean()) if self.values.size else 0.0
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether the loss over all values is large enough to fail by this rule."""
+        return self.can_fail is None or bool(self.can_fail[-1:].any())
 
 
 @dataclass(frozen=True)
@@ -130,25 +135,21 @@ class Checker:
 
     def _losses(self) -> Statistic:
         loss = self.pair.loss
-        lost = (loss > SLACK)[np.abs(loss) > SLACK]
-        number, of = int(lost.sum()), lost.size
+        changed, lost = np.abs(loss) > SLACK, loss > SLACK
+        number, of = int(lost.sum()), int(changed.sum())
         said = f"{number:,} of {counted(of, 'changed query')} lost ({100 * number / max(of, 1):.0f} %)"
-        may_fail = self._is_net_loss(number, of - number)
-        may_fail = may_fail and float(loss.sum()) >= self.rules.limit("mean_tolerance") * of
-        values = lost.astype(np.float64)
-        return Statistic("losses", "max_losses", values, said, "share", won=of - number, may_fail=may_fail)
+        enough = np.cumsum(loss) >= self.rules.limit("mean_tolerance") * np.cumsum(changed) - SLACK
+        can_fail = (enough & _net_losses(lost, changed & ~lost))[changed]
+        values = lost[changed].astype(np.float64)
+        return Statistic("losses", "max_losses", values, said, "share", won=of - number, can_fail=can_fail)
 
     def _large_losses(self) -> Statistic:
         pair, given = self.pair, self.rules.is_given("max_large_losses")
-        lost, won = large_losses(pair.delta, pair.base), int(large_losses(-pair.delta, pair.own).sum())
-        number = int(lost.sum())
-        said = f"{number:,} of {counted(lost.size, 'query')} lost more than 20 %, {won:,} won as much"
-        may_fail = given and self._is_net_loss(number, won)
-        values = lost.astype(np.float64)
-        return Statistic("large-losses", "max_large_losses", values, said, "share", won=won, may_fail=may_fail)
-
-    def _is_net_loss(self, lost: int, won: int) -> bool:
-        return (lost - won) / len(self.pair.topics) > NET_SHARE + SLACK
+        lost, gained = large_losses(pair.delta, pair.base), large_losses(-pair.delta, pair.own)
+        won = int(gained.sum())
+        said = f"{int(lost.sum()):,} of {counted(lost.size, 'query')} lost more than 20 %, {won:,} won as much"
+        can_fail, values = _net_losses(lost, gained) & given, lost.astype(np.float64)
+        return Statistic("large-losses", "max_large_losses", values, said, "share", won=won, can_fail=can_fail)
 
     def tail_loss(self) -> float:
         """What the worst queries lost, more than the best ones won."""
@@ -185,6 +186,12 @@ class Checker:
     def badness(self, finding: Finding) -> float:
         """By which the worst of several segments with the same verdict is found."""
         return finding.loss or 0.0
+
+
+def _net_losses(lost: BoolArray, won: BoolArray) -> BoolArray:
+    """Whether losses exceed wins by `NET_SHARE` of the queries up to each one."""
+    net = np.cumsum(lost, dtype=np.int64) - np.cumsum(won, dtype=np.int64)
+    return np.asarray(net / np.arange(1, lost.size + 1) > NET_SHARE + SLACK)
 
 
 def moved(name: str, loss: float) -> str:

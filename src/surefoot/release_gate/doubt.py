@@ -44,6 +44,11 @@ class Doubt:
         return np.asarray(self.deltas.mean(axis=0))
 
     @property
+    def is_open(self) -> bool:
+        """Whether some draw gives another difference than the judgments do."""
+        return bool(self.documents) or bool(np.any(self.deltas != self.deltas[0]))
+
+    @property
     def documents(self) -> tuple[tuple[str, str], ...]:
         """The unjudged documents of all topics."""
         return tuple(one for own in self.unjudged for one in own)

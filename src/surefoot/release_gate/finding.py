@@ -72,6 +72,13 @@ class Finding:
             return None
         return "for" if (self.probability or 0.0) >= 0.5 else "against"
 
+    @property
+    def may_end_in_a_fail(self) -> bool:
+        """Whether more queries like these would rather fail an undecided finding than pass it."""
+        if self.probability is None and self.loss is not None and self.limit is not None:
+            return self.verdict == "undecided" and self.loss > self.limit + SLACK
+        return self.leans == "against"
+
 
 def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
     """The worst of some verdicts; ``pass`` if there are none."""

@@ -218,7 +218,7 @@ def _signature(
         segments=None if groups is None else f"{len(groups)}:{digest_of(repr(sorted(groups.items())), 4)}",
         assessors=assessors_name(policy.doubted) if is_known else "unknown",
         llm=digests_of(scores.source.llm_qrels) if scores.source else None,
-        draws=max((len(one.doubt.deltas) for one in found if one.doubt is not None), default=None),
+        draws=max((len(one.doubt.deltas) for one in found if one.doubt and one.doubt.is_open), default=None),
         tries=question.number or None,
         accepted=question.accepted or None,
         anchors=anchors or None,

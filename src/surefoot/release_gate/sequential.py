@@ -89,25 +89,27 @@ class SequentialChecker(Checker):
         loss = self.tail_loss() if one.kind == "tail" else one.mean
         wanted = (np.log(1 / self.rules.level), np.log(1 / self.fail_level(one)))
         verdict: Verdict = "undecided"
-        shown, capitals = 0, (0.0, 0.0)
+        shown, last = 0, (0.0, 0.0)
         if bet.values.size:
             paths = bet.capitals()
-            capitals = (float(np.exp(min(paths[0][-1], 50.0))), float(np.exp(min(paths[1][-1], 50.0))))
-            verdict, shown = _first(paths, wanted, may_fail=one.may_fail)
+            last = (float(paths[0][-1]), float(paths[1][-1]))
+            verdict, shown = _first(paths, wanted, one.can_fail)
         if self.is_reported(one) and verdict != "fail":
             verdict, shown = "pass", 0
+        fails = f"for a fail: {_part(last[1], wanted[1])}" if one.may_fail else "too small or too few losses for a fail"
         ending = {
             "pass": f", within the limit of {limit:g}" if loss >= SHOWN and one.kind != "share" else "",
-            "undecided": f"; the limit is {limit:g}. Evidence for a pass: {capitals[0]:.2g} of "
-            f"{np.exp(wanted[0]):.3g}, for a fail: {capitals[1]:.2g} of {np.exp(wanted[1]):.3g}",
+            "undecided": f"; the limit is {limit:g}. Evidence for a pass: {_part(last[0], wanted[0])}, {fails}",
             "fail": f", beyond the limit of {limit:g}",
         }[verdict]
         after = f" (shown after {counted(shown, _noun(one))})" if shown else ""
-        more = self._more(bet, wanted) if verdict == "undecided" and bet.values.size else None
+        more = self._more(bet, (wanted[0], wanted[1] if one.may_fail else np.inf)) if verdict == "undecided" else None
         return self.found(one, verdict, f"{one.said}{ending}{after}.", loss=loss, more_queries=more)
 
     def _more(self, bet: Bet, wanted: tuple[float, float]) -> int | None:
-        """About how many more queries decide if they are like these; None if too many."""
+        """About how many more queries decide if they are like these; None if too many or if there are no values."""
+        if not bet.values.size:
+            return None
         more = (bet.needed(wanted) - bet.values.size) * len(self.pair.topics) / bet.values.size
         return _rounded(max(more, 1)) if more <= MOST_QUERIES else None
 
@@ -156,13 +158,26 @@ def _reached(hit: BoolArray) -> FloatArray:
 
 
 def _first(
-    paths: tuple[FloatArray, FloatArray], wanted: tuple[float, float], may_fail: bool = True
+    paths: tuple[FloatArray, FloatArray], wanted: tuple[float, float], can_fail: BoolArray | None = None
 ) -> tuple[Verdict, int]:
-    """The verdict of the gambler who gets there first, and after how many items."""
-    passed, failed = (np.flatnonzero(path >= level) for path, level in zip(paths, wanted, strict=True))
-    if may_fail and failed.size and not (passed.size and passed[0] < failed[0]):
-        return "fail", int(failed[0]) + 1
-    return ("pass", int(passed[0]) + 1) if passed.size else ("undecided", 0)
+    """The verdict of the gambler who gets there first, and after how many items.
+
+    The gambler for a fail is there once the capital was large enough and the losses so far can fail. So a verdict
+    never changes with the items after it.
+    """
+    passed, failed = (path >= level for path, level in zip(paths, wanted, strict=True))
+    if can_fail is not None:
+        failed = np.logical_or.accumulate(failed) & can_fail
+    places = [int(hit.argmax()) + 1 if hit.any() else 0 for hit in (passed, failed)]
+    if places[1] and not 0 < places[0] < places[1]:
+        return "fail", places[1]
+    return ("pass", places[0]) if places[0] else ("undecided", 0)
+
+
+def _part(capital: float, wanted: float) -> str:
+    """How much of the capital that is wanted there is, both as logarithms; less than all of it is not shown as all."""
+    shown, whole = (f"{np.exp(min(value, 50.0)):.{digits}g}" for value, digits in ((capital, 2), (wanted, 3)))
+    return f"{shown} of {whole}" if capital >= wanted or float(shown) < float(whole) else f"almost {whole} of {whole}"
 
 
 def _noun(one: Statistic) -> str:

@@ -81,6 +81,10 @@ class CumulativeChange:
     since_first: float
 
     def __str__(self) -> str:
+        if self.anchor == self.first and abs(self.since_anchor - self.since_first) < SHOWN:
+            return (
+                f"mean {self.measure} since {self.anchor}, the anchor and the first accepted: {self.since_first:+z.4f}"
+            )
         return (
             f"mean {self.measure} since the anchor {self.anchor}: {self.since_anchor:+z.4f}; since {self.first}, "
             f"the first accepted: {self.since_first:+z.4f}"
@@ -280,15 +284,19 @@ class GateResult(Result):
             return f"Judge {several}, such as {named}: surefoot judge."
         if any(one.rule == "identical" for one in open_):
             return "Compare the rankings, or take a graded measure."
-        needed = [one.more_queries for one in open_ if one.rule not in CONTRACT]
+        sampled = [one for one in open_ if one.rule not in CONTRACT]
         if self.needs_repeats:
             return "Run both systems several times on each query, and give the repeats (a column trial, or --repeats)."
-        if not needed:
+        if not sampled:
             return "Score the protected queries that have not arrived."
-        if None in needed:
+        needed = [one.more_queries for one in sampled]
+        failing = [one.more_queries for one in sampled if one.may_end_in_a_fail and one.more_queries is not None]
+        if None in needed and not failing:
             return f"More than {MOST_QUERIES:,} queries like these would be needed: widen the limit, or decide by hand."
         hold = "Hold it. " if self.leans == "against" else ""
-        return f"{hold}About {counted(max(one or 1 for one in needed), 'more query')} like these would decide."
+        number = min(failing) if failing else max(one or 1 for one in needed)
+        about = f"About {counted(number, 'more query')} like these would decide"
+        return f"{hold}{about}{', more likely against it' if failing else ''}."
 
     def against(self, change: Change) -> tuple[Finding, ...]:
         """The findings of one comparison."""
