@@ -80,7 +80,7 @@ class Table:
 
     def texts(self, column: int) -> Texts:
         """A column of ids, without white space around them; none is empty."""
-        texts = self._texts(column).trimmed()
+        texts = self._texts(column)
         if not texts.length.all():
             raise CellError(int(np.argmin(texts.length)), f"the {self.columns[column]} is empty")
         return texts
@@ -109,14 +109,14 @@ class Table:
     def _texts(self, column: int) -> Texts:
         cells = self._cells[column]
         if isinstance(cells, Texts):
-            return cells
+            return cells.trimmed()
         if isinstance(cells, np.ndarray):
             cells = [*map(str, cells)] if cells.dtype.kind in "iu" else cells.tolist()
         try:
             try:
-                return Texts.of(cells)
+                return Texts.of(cells).trimmed()
             except TypeError:  # not all are texts
-                return Texts.of([cell if type(cell) is str else as_text(cell) for cell in cells])
+                return Texts.of([cell if type(cell) is str else as_text(cell) for cell in cells]).trimmed()
         except (TypeError, UnicodeEncodeError):
             raise SurefootError(f"column {self.columns[column]!r}: expected names, as UTF-8 text or numbers") from None
 

@@ -25,6 +25,8 @@ else:
 
 
 PARQUET = b"PAR1"
+SAMPLE = 1024
+"""Rows by which a column is found to repeat each text many times."""
 _INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 
 
@@ -62,6 +64,13 @@ def _polars_cells(series: polars.Series) -> Any:
     if series.dtype != polars.String and series.dtype != polars.Categorical:
         return series.to_list()
     text = series.cast(polars.String)
+    if text.head(SAMPLE).rle().len() > SAMPLE // 4:
+        return _polars_texts(text)
+    runs = text.rle().struct.unnest()  # such as the queries of a ranking
+    return _polars_texts(runs["value"])[np.repeat(np.arange(runs.height), runs["len"].to_numpy())]
+
+
+def _polars_texts(text: polars.Series) -> Texts:
     lengths = text.str.len_bytes().cast(polars.Int64).fill_null(0)
     joined: bytes = text.str.join("").cast(polars.Binary).item()
     return Texts.joined(joined, lengths.to_numpy())

@@ -14,6 +14,7 @@ from surefoot.native import kernel
 _hash_tokens, _number_tokens = kernel("hash_tokens"), kernel("number_tokens")
 _gather_tokens, _trim_tokens = kernel("gather_tokens"), kernel("trim_tokens")
 
+SPACE, MOST = 32, 255
 COLLIDING = "ids that collide in hash tables, as if made to; give them other ids"
 
 
@@ -80,6 +81,8 @@ class Texts:
 
     def trimmed(self) -> Texts:
         """The texts without white space around them."""
+        if self.text.isascii() and self.data.min(initial=MOST) > SPACE:
+            return self
         start, length = self.start.copy(), self.length.copy()
         _trim_tokens(self.data, start, length)
         return Texts(self.text, start, length)

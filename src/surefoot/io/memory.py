@@ -177,7 +177,8 @@ def _lists(table: Table, name: str, numbers: Sequence[str], rows: IntArray | Non
     (topic, document, *number), sign = _columns(name, table.columns, numbers)
     with in_file(name, table):
         topics, documents = table.labels(topic), table.texts(document)
-        values = sign * table.numbers(number)[:, 0] if number else -np.arange(table.height, dtype=np.float64)
+        values = table.numbers(number).ravel() if number else -np.arange(table.height, dtype=np.float64)
+    values *= sign
     if np.isnan(values).any():
         item = int(np.argmax(np.isnan(values)))
         where = f"document {documents[item]!r} of topic {topics.name(item)!r}"
@@ -185,7 +186,7 @@ def _lists(table: Table, name: str, numbers: Sequence[str], rows: IntArray | Non
     if rows is not None:
         topics, documents, values = topics[rows], documents[rows], values[rows]
     ids = documents.tokens
-    entries = Documents(ids.start, ids.length, ids.codes, values.copy())
+    entries = Documents(ids.start, ids.length, ids.codes, values)
     if (np.diff(topics.codes) < 0).any():
         order = np.argsort(topics.codes, kind="stable")
         entries = Documents(*(column[order] for column in entries))

@@ -85,6 +85,10 @@ SF_KERNEL(number_tokens) {
     memset(a->slots, 0xFF, (size_t)a->room * sizeof *a->slots);
     int32_t count = 0;
     for (int64_t item = 0; item < tokens->count; item++) {
+        if (item > 0 && tokens->start[item] == tokens->start[item - 1] && tokens->length[item] == tokens->length[item - 1]) {
+            a->number[item] = a->number[item - 1];
+            continue;
+        }
         if (!is_token(tokens, item)) return SF_OUT_OF_RANGE;
         int64_t slot = find(a->slots, a->room, tokens, item, tokens);
         if (slot == CROWDED) return CROWDED;
