@@ -116,7 +116,7 @@ def small_collection() -> dict[str, object]:
     slots = np.full(10, -1, np.int32)
     judged = tokens_of(["c", "longer-than-9", "b", "a"])
     for item, code in enumerate(judged[3].tolist()):
-        slot = code * 0x9E3779B97F4A7C15 % (1 << 64) >> 61
+        slot = code % 8
         while slots[2 + slot] >= 0:
             slot = (slot + 1) % 8
         slots[2 + slot] = item

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.io.ids import Tokens
+from surefoot.io.ids import FIXED, KEY, Tokens
 from surefoot.native import kernel
 from tests.native.levels import RUNNABLE
 
@@ -26,17 +26,28 @@ def slow_hash(word: bytes) -> int:
     return code ^ code >> 32
 
 
-def tokens_of(words: list[str]) -> Tokens:
+def slow_keyed_hash(word: bytes) -> int:
+    start, factor = (part & MASK for part in KEY)
+    code, rest = start ^ len(word), word
+    while True:
+        product = (code ^ int.from_bytes(rest[:8], "little")) * factor
+        code, rest = product & MASK ^ product >> 64, rest[8:]
+        if not rest:
+            return code
+
+
+def tokens_of(words: list[str], key: tuple[int, int] = KEY) -> Tokens:
     text = " ".join(words).encode()
     length = np.array([len(word.encode()) for word in words], np.int32)
     start = np.cumsum(length, dtype=np.int64) - length + np.arange(len(words))
-    return Tokens.of(np.frombuffer(text, np.uint8), start, length)
+    return Tokens.of(np.frombuffer(text, np.uint8), start, length, key)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=40))
 def test_tokens_are_hashed_and_numbered_by_first_appearance(words):
     tokens = tokens_of(words)
-    assert tokens.codes.tolist() == [slow_hash(word.encode()) for word in words]
+    assert tokens.codes.tolist() == [slow_keyed_hash(word.encode()) for word in words]
+    assert tokens_of(words, FIXED).codes.tolist() == [slow_hash(word.encode()) for word in words]
     known = list(dict.fromkeys(words))
     numbers, first = tokens.number()
     assert numbers.tolist() == [known.index(word) for word in words]
@@ -63,7 +74,7 @@ def parsed(texts: list[str], level: str) -> np.ndarray:
     data = np.frombuffer("".join(f"q 0 d{row} {text}\n" for row, text in enumerate(texts)).encode(), np.uint8)
     columns = [np.empty(len(texts), dtype) for dtype in (np.int64, np.int32, np.uint64, np.float64)]
     blocks, found = (np.empty(1, np.int64), np.empty(1, np.int32), np.empty(1, np.int64)), np.empty(3, np.int64)
-    kernel("parse_trec", level)(data, 0, False, tuple(columns), blocks, found)
+    kernel("parse_trec", level)(data, KEY, 0, False, tuple(columns), blocks, found)
     assert found.tolist() == [len(texts), 1, -1]
     return columns[3]
 
@@ -109,7 +120,7 @@ def test_tokens_beyond_the_text_are_refused():
     text, codes, out = np.frombuffer(b"abcd", np.uint8), np.empty(1, np.uint64), np.empty(9, np.uint8)
     for start, length in ((-1, 2), (3, 2), (5, 0), (0, -1), (1 << 62, 1)):
         where = np.array([start]), np.array([length], np.int32)
-        refused("hash_tokens", text, *where, codes)
+        refused("hash_tokens", text, KEY, *where, codes)
         refused("gather_tokens", text, *where, out)
         columns = *where, codes, np.zeros(1)
         refused("rank_topics", text, np.array([0, 1]), columns, np.empty(1, np.int32), columns)
@@ -128,9 +139,9 @@ def test_arrays_without_room_are_refused():
     text, found = np.frombuffer(b"q 0 a 1\nq 0 b 1\n", np.uint8), np.empty(3, np.int64)
     columns = tuple(np.empty(1, dtype) for dtype in (np.int64, np.int32, np.uint64, np.float64))
     blocks = np.empty(2, np.int64), np.empty(2, np.int32), np.empty(2, np.int64)
-    refused("parse_trec", text, 0, False, columns, blocks, found)
+    refused("parse_trec", text, KEY, 0, False, columns, blocks, found)
     for at in (-1, 99):
-        refused("parse_trec", text, at, False, columns, blocks, found)
+        refused("parse_trec", text, KEY, at, False, columns, blocks, found)
         refused("other_tag", text, at, found)
     for table in ((0, 7), (0, 16), (4, 8), (-1, 8), (0, 1), (0, -8)):
         marks = np.ones(2, np.bool_), np.empty(2, np.int64)

@@ -19,7 +19,7 @@ from surefoot._names import NAMELESS
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.files import BYTE_ORDER_MARK, line_number, parse_json
-from surefoot.io.ids import COLLIDING, Texts
+from surefoot.io.ids import Texts
 from surefoot.native import kernel
 
 MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
@@ -91,10 +91,7 @@ class Table:
             found: Labels = self._cells[column]
             return found
         texts = self.texts(column)
-        numbered = texts.tokens.number()
-        if numbered is None:
-            raise SurefootError(f"the column {self.columns[column]!r} has {COLLIDING}")
-        codes, first = numbered
+        codes, first = texts.tokens.number()
         return Labels(codes.astype(np.int64), tuple(texts[first]))
 
     def numbers(self, columns: Sequence[int], rows: IntArray | None = None) -> FloatArray:

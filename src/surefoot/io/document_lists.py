@@ -18,7 +18,7 @@ from surefoot._names import natural_order
 from surefoot._typing import Array, FloatArray, IntArray
 from surefoot.errors import InputError, choose, counted
 from surefoot.io.files import BYTE_ORDER_MARK, line_number
-from surefoot.io.ids import COLLIDING, Texts, Tokens, table_sizes
+from surefoot.io.ids import FIXED, Texts, Tokens, table_sizes
 from surefoot.native import kernel
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class DocumentLists:
 
     Topics of a run are in the order in which the file first names them, those of judgments in natural order; the
     documents of topic ``t`` are those from index ``bounds[t]`` to ``bounds[t + 1]``. An id is the ``length`` bytes from
-    ``start`` of the file's content; ``codes`` are hashes of the ids. ``is_trec`` says that the content is TREC's text.
+    ``start`` of the file's content; ``codes`` are hashes of the ids by the key of the process. ``is_trec`` says that
+    the content is TREC's text.
     """
 
     path: str
@@ -66,6 +67,16 @@ class DocumentLists:
     def __repr__(self) -> str:
         size = f"{counted(len(self), 'document')} in {counted(len(self.topics), 'topic')}"
         return f"{type(self).__name__}({self.path!r}, {size})"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Hash the ids of a pickle by the key of this process."""
+        self.__dict__.update(state)
+        self.__dict__["codes"] = Tokens.of(self.data, self.start, self.length).codes
+
+    @cached_property
+    def fingerprints(self) -> npt.NDArray[np.uint64]:
+        """Hashes of the ids that are the same in every process."""
+        return Tokens.of(self.data, self.start, self.length, FIXED).codes
 
     @property
     def data(self) -> npt.NDArray[np.uint8]:
@@ -181,6 +192,11 @@ class Qrels(DocumentLists):
     tables: IntArray
     slots: npt.NDArray[np.int32]
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__["slots"] = np.empty_like(self.slots)
+        _fill_tables(self, self.tables, self.slots)
+
     @cached_property
     def grades(self) -> npt.NDArray[np.int32] | FloatArray:
         """The grade of each document: whole numbers, unless some grade is a fraction."""
@@ -287,22 +303,13 @@ def _fill_tables(
     kept, repeated = np.ones(len(lists), np.bool_), np.empty(2, np.int64)
     _index_topics(lists.tokens, lists.bounds, tables, slots, best, kept, repeated)
     earlier, again = repeated.tolist()
-    if earlier == again:
-        document, _ = _named(lists, again)
-        raise InputError(lists.path, f"document {document!r} and many others have {COLLIDING}")
     return kept, earlier, again
-
-
-def _named(lists: DocumentLists, offset: int) -> tuple[str, str]:
-    """The document whose id is at an offset of the text, and its topic."""
-    item = int(np.flatnonzero(lists.start == offset)[0])
-    topic = lists.topics[int(np.searchsorted(lists.bounds, item, side="right")) - 1]
-    return lists.document(item), topic
 
 
 def _repeated(lists: DocumentLists, earlier: int, again: int, remedy: str = "") -> InputError:
     """The error of a document that occurs twice in a topic, at these offsets of the text."""
-    document, topic = _named(lists, again)
+    item = int(np.flatnonzero(lists.start == again)[0])
+    document, topic = lists.document(item), lists.topics[int(np.searchsorted(lists.bounds, item, side="right")) - 1]
     if not lists.is_trec:
         return InputError(
             lists.path, f"document {document!r} occurs more than once in topic {topic!r}; keep one{remedy}"

@@ -15,7 +15,10 @@ _hash_tokens, _number_tokens = kernel("hash_tokens"), kernel("number_tokens")
 _gather_tokens, _trim_tokens = kernel("gather_tokens"), kernel("trim_tokens")
 
 SPACE, MOST = 32, 255
-COLLIDING = "ids that collide in hash tables, as if made to; give them other ids"
+KEY = hash("surefoot: start"), hash("surefoot: factor") | 1
+"""The key of hashes, as secret as Python's own: nobody can choose ids that collide. PYTHONHASHSEED sets both."""
+FIXED = 0, 0
+"""The key of fingerprints, which are the same in every process."""
 
 
 class Tokens(NamedTuple):
@@ -27,14 +30,16 @@ class Tokens(NamedTuple):
     codes: npt.NDArray[np.uint64]
 
     @classmethod
-    def of(cls, text: npt.NDArray[np.uint8], start: IntArray, length: npt.NDArray[np.int32]) -> Tokens:
+    def of(
+        cls, text: npt.NDArray[np.uint8], start: IntArray, length: npt.NDArray[np.int32], key: tuple[int, int] = KEY
+    ) -> Tokens:
         """The ids with their hashes."""
         codes = np.empty(start.size, np.uint64)
-        _hash_tokens(text, start, length, codes)
+        _hash_tokens(text, key, start, length, codes)
         return cls(text, start, length, codes)
 
-    def number(self) -> tuple[npt.NDArray[np.int32], IntArray] | None:
-        """The number of each id, by first appearance, and the first id of each number; None if ids collide.
+    def number(self) -> tuple[npt.NDArray[np.int32], IntArray]:
+        """The number of each id, by first appearance, and the first id of each number.
 
         >>> text = np.frombuffer(b"q1 q2 q1", np.uint8)
         >>> Tokens.of(text, np.array([0, 3, 6]), np.full(3, 2, np.int32)).number()
@@ -43,7 +48,7 @@ class Tokens(NamedTuple):
         numbers, first = np.empty(self.start.size, np.int32), np.empty(self.start.size, np.int64)
         slots = np.empty(table_sizes(np.array([0, self.start.size]))[0], np.int32)
         count = _number_tokens(self, slots, numbers, first)
-        return (numbers, first[:count]) if count >= 0 else None
+        return numbers, first[:count]
 
 
 class Texts:

@@ -35,7 +35,7 @@ from surefoot.io.document_lists import (
 )
 from surefoot.io.files import IRDS, STDIN, line_number, name_of, open_bytes, read_bytes
 from surefoot.io.formats import Content, Source, read_content
-from surefoot.io.ids import COLLIDING, Tokens
+from surefoot.io.ids import KEY, Tokens
 from surefoot.io.memory import irds_qrels, qrels_in_memory, run_in_memory, systems_of
 from surefoot.io.roles import DOCUMENTS, NAMES, SYSTEMS
 from surefoot.native import kernel
@@ -217,7 +217,7 @@ def _parse_text(path: PathLike, text: bytes, line_format: LineFormat, workers: i
     parts = list(run(partial(_parse, data, line_format), pieces, own))
     documents, blocks, bad = _joined(text, documents, begins, parts)
     _validate(path, text, documents, bad, line_format)
-    topics, bounds, order = _group(path, text, data, documents.start.size, blocks)
+    topics, bounds, order = _group(text, data, documents.start.size, blocks)
     del blocks  # scattered topics make as many blocks as lines
     if order is not None:
         documents = Documents(*(column[order] for column in documents))
@@ -259,7 +259,7 @@ def _parse(data: npt.NDArray[np.uint8], line_format: LineFormat, piece: slice, d
     """Parse a piece into ``documents``, which has room for all its lines."""
     blocks = _Blocks(*(np.empty(documents.start.size, dtype) for dtype in (np.int64, np.int32, np.int64)))
     found = np.empty(3, np.int64)
-    _parse_trec(data[: piece.stop], piece.start, line_format is RUN, documents, blocks, found)
+    _parse_trec(data[: piece.stop], KEY, piece.start, line_format is RUN, documents, blocks, found)
     lines, count, bad = found.tolist()
     return _Part(lines, _Blocks(*(column[:count] for column in blocks)), bad)
 
@@ -310,13 +310,10 @@ def _parse_open_numbers(path: PathLike, text: bytes, documents: Documents, line_
 
 
 def _group(
-    path: PathLike, text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: _Blocks
+    text: bytes, data: npt.NDArray[np.uint8], lines: int, blocks: _Blocks
 ) -> tuple[tuple[str, ...], IntArray, IntArray | None]:
     """The topics, where each one's documents end, and the order that brings them together if they are scattered."""
-    numbered = Tokens.of(data, blocks.start, blocks.length).number()
-    if numbered is None:
-        raise InputError(path, f"its topics have {COLLIDING}")
-    topic_of, first = numbered
+    topic_of, first = Tokens.of(data, blocks.start, blocks.length).number()
     starts, ends = blocks.start[first], (blocks.start + blocks.length)[first]
     topics = tuple(text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True))
     sizes, bounds = np.diff(blocks.line, append=lines), np.zeros(first.size + 1, np.int64)

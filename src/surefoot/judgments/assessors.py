@@ -304,7 +304,7 @@ def _double_judgments(runs: JudgedRuns, other: Qrels, model: GradeModel) -> Iter
             continue
         at, begin, end = index[topic], other.bounds[number], other.bounds[number + 1]
         pool = model.pools[at]
-        _, rows, theirs = np.intersect1d(pool.codes[pool.judged], other.codes[begin:end], return_indices=True)
+        _, rows, theirs = np.intersect1d(pool.codes[pool.judged], other.fingerprints[begin:end], return_indices=True)
         if not rows.size:
             continue
         rows = pool.judged[rows]

@@ -378,11 +378,11 @@ def simulated_values(
 def _documents(runs: JudgedRuns, names: Sequence[str], topic: int) -> tuple[list[str], Codes, IntArray]:
     """The documents of a topic that are judged, graded by a model, or ranked: ids, hashes in order, and grades."""
     begin, end = runs.qrels.bounds[topic : topic + 2].tolist()
-    ids = {int(runs.qrels.codes[item]): runs.qrels.document(item) for item in range(begin, end)}
+    ids = {int(runs.qrels.fingerprints[item]): runs.qrels.document(item) for item in range(begin, end)}
     grades = dict(zip(ids, runs.qrels.grades[begin:end].tolist(), strict=True))
     for one in runs.llm_qrels:
         rows, _ = one.rows([runs.topics[topic]])
-        ids |= {int(one.codes[row]): one.document(row) for row in rows.tolist()}
+        ids |= {int(one.fingerprints[row]): one.document(row) for row in rows.tolist()}
     for name in names:
         ids |= runs.ranking(name).documents(topic, runs.depth)
     codes = np.array(sorted(ids), np.uint64)

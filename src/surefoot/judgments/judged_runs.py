@@ -61,13 +61,13 @@ class Ranking:
     def codes(self, topic: int, depth: int) -> Codes:
         """The hashes of a topic's first documents."""
         begin = self.first[topic]
-        return self.run.codes[begin : begin + min(depth, self.sizes[topic])]
+        return self.run.fingerprints[begin : begin + min(depth, self.sizes[topic])]
 
     def documents(self, topic: int, depth: int) -> dict[int, str]:
         """The ids of a topic's first documents by their hashes."""
         begin = int(self.first[topic])
         items = range(begin, begin + int(min(depth, self.sizes[topic])))
-        return {int(self.run.codes[item]): self.run.document(item) for item in items}
+        return {int(self.run.fingerprints[item]): self.run.document(item) for item in items}
 
 
 @dataclass(frozen=True, eq=False)

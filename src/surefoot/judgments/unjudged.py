@@ -50,11 +50,11 @@ class Pool:
         """The pool of a topic."""
         own = [one.codes(topic, POOL) for one in runs.rankings.values()]
         rows = [(qrels, qrels.rows([runs.topics[topic]])[0]) for qrels in runs.llm_qrels]
-        models = [(one.codes[graded], np.maximum(one.grades[graded], 0)) for one, graded in rows]
+        models = [(one.fingerprints[graded], np.maximum(one.grades[graded], 0)) for one, graded in rows]
         codes = np.unique(np.concatenate([*own, *(codes for codes, _ in models)]))
         begin, end = runs.qrels.bounds[topic : topic + 2].tolist()
         grades = np.full(codes.size, UNJUDGED, np.int64)
-        _, known, found = np.intersect1d(codes, runs.qrels.codes[begin:end], return_indices=True)
+        _, known, found = np.intersect1d(codes, runs.qrels.fingerprints[begin:end], return_indices=True)
         grades[known] = runs.qrels.grades[begin:end][found]
         features = np.zeros((codes.size, len(own) + len(models)))
         features[:, len(own) :] = -1

@@ -21,7 +21,7 @@ from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.atomic import write_bytes
 from surefoot.io.files import BYTE_ORDER_MARK, line_number, read_bytes
-from surefoot.io.ids import COLLIDING, Tokens
+from surefoot.io.ids import Tokens
 from surefoot.io.trec_writer import document_ids
 from surefoot.learn.data import RankingData, concat, same_features
 from surefoot.native import kernel
@@ -235,10 +235,7 @@ class LetorText:
 
     def _queries(self, lines: _Lines) -> tuple[tuple[str, ...], IntArray, IntArray | None]:
         """The queries, their bounds, and the order that brings the rows of a query together if they are scattered."""
-        numbered = Tokens.of(self._data, lines.block, lines.block_size).number()
-        if numbered is None:
-            raise InputError(self.path, f"its queries have {COLLIDING}")
-        query_of, first = numbered
+        query_of, first = Tokens.of(self._data, lines.block, lines.block_size).number()
         bounds = np.zeros(first.size + 1, np.int64)
         np.add.at(bounds, query_of + 1, lines.block_rows)
         scattered = np.any(query_of[1:] < query_of[:-1])

@@ -75,9 +75,14 @@ struct tokens {
     int64_t count;
 };
 
-/* tokens.c */
+/* tokens.c: the key of hashes; a factor of 0 asks for fingerprints. */
+struct key {
+    int64_t start, factor;
+};
+
 struct hash_tokens {
     struct text text;
+    struct key key;
     const int64_t *start SIZE(count);
     const int32_t *length SIZE(count);
     uint64_t *codes SIZE(count);
@@ -123,6 +128,7 @@ struct count_lines {
 
 struct parse_trec {
     struct text text;
+    struct key key;
     int64_t at, is_run;
     struct documents documents;
     struct blocks blocks;

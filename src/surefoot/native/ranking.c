@@ -125,7 +125,7 @@ SF_KERNEL(look_up) {
         for (int64_t item = begin; item < end && count < a->depth; item++) {
             if (SF_UNLIKELY(!is_token(&a->run, item))) return SF_OUT_OF_RANGE;
             int64_t slot = find(slots, table[1], &a->run, item, &a->qrels);
-            int64_t key = slot == CROWDED ? EMPTY : slots[slot];
+            int64_t key = slot < 0 ? EMPTY : slots[slot];
             if (key >= 0 && key < a->qrels.count)
                 grades[count++] = a->judged[key];
             else if (!a->skip)

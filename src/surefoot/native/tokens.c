@@ -71,27 +71,29 @@ double SF_NAME(parse_number)(struct text text, int64_t at, int64_t end) {
 SF_KERNEL(hash_tokens) {
     for (int64_t item = 0; item < a->count; item++) {
         if (!is_within(a->text.size, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
-        a->codes[item] = hash_of(a->text, a->start[item], a->length[item]);
+        a->codes[item] = a->key.factor ? hash_of(a->text, a->start[item], a->length[item], a->key)
+                                         : fingerprint_of(a->text, a->start[item], a->length[item]);
     }
     return 0;
 }
 
 /* Number tokens by first appearance, and fill in the first token of each number; returns how many numbers there are.
 
-   CROWDED if the tokens collide in the table, the slots, which are overwritten. */
+   The slots are overwritten. */
 SF_KERNEL(number_tokens) {
     const struct tokens *tokens = &a->tokens;
     if (!is_table(a->room, 0, a->room) || tokens->count > INT32_MAX) return SF_OUT_OF_RANGE;
     memset(a->slots, 0xFF, (size_t)a->room * sizeof *a->slots);
     int32_t count = 0;
     for (int64_t item = 0; item < tokens->count; item++) {
-        if (item > 0 && tokens->start[item] == tokens->start[item - 1] && tokens->length[item] == tokens->length[item - 1]) {
+        if (item > 0 && tokens->start[item] == tokens->start[item - 1] &&
+            tokens->length[item] == tokens->length[item - 1]) {
             a->number[item] = a->number[item - 1];
             continue;
         }
         if (!is_token(tokens, item)) return SF_OUT_OF_RANGE;
         int64_t slot = find(a->slots, a->room, tokens, item, tokens);
-        if (slot == CROWDED) return CROWDED;
+        if (slot < 0) return SF_OUT_OF_RANGE;
         if (a->slots[slot] == EMPTY) {
             a->slots[slot] = (int32_t)item;
             a->number[item] = count;

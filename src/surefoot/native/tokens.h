@@ -3,15 +3,14 @@
    A token ends before a byte of at most 32; bytes beyond ASCII belong to tokens. Eight bytes are processed together
    where possible; the platform is little-endian.
 
-   The hash has no key: models of unjudged documents draw in the order of the hashes, so that they must be the same in
-   every process. A table bounds the work of hostile ids instead: an id is at most REACH slots from its first one, or
-   it is refused, so that n ids take at most n REACH steps. */
+   The hash of tables has a key, which differs from process to process, so that nobody can choose ids that collide.
+   Fingerprints have none: models of unjudged documents draw in their order. */
 #ifndef SUREFOOT_TOKENS_H
 #define SUREFOOT_TOKENS_H
 
 #include "surefoot.h"
 
-enum { EMPTY = -1, CROWDED = -1, REACH = 1024 };
+enum { EMPTY = -1 };
 
 static const uint64_t NA = 0x616Eu, NOT_A = 0x6E616Eu, N_A = 0x612F6Eu, NULL_ = 0x6C6C756Eu, NONE_ = 0x656E6F6Eu;
 static const uint64_t MIX = 0x9E3779B97F4A7C15u, EACH_BYTE = 0x0101010101010101u, HIGH_BITS = 0x8080808080808080u;
@@ -79,8 +78,21 @@ SF_INLINE uint64_t short_word(struct text text, int64_t at, int64_t size) {
     return word;
 }
 
-/* A hash of a range of bytes, whose low bits are well mixed. */
-SF_INLINE uint64_t hash_of(struct text text, int64_t at, int64_t size) {
+/* Both halves of a product. */
+SF_INLINE uint64_t fold(uint64_t one, int64_t other) {
+    unsigned __int128 product = (unsigned __int128)one * (uint64_t)other;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* A hash of a range of bytes for tables. */
+SF_INLINE uint64_t hash_of(struct text text, int64_t at, int64_t size, struct key key) {
+    uint64_t code = (uint64_t)key.start ^ (uint64_t)size;
+    for (; size > 8; at += 8, size -= 8) code = fold(code ^ word_at(text, at), key.factor);
+    return fold(code ^ short_word(text, at, size), key.factor);
+}
+
+/* A hash of a range of bytes that is the same in every process. */
+SF_INLINE uint64_t fingerprint_of(struct text text, int64_t at, int64_t size) {
     uint64_t code = (uint64_t)size * MIX;
     for (; size > 8; at += 8, size -= 8) {
         code = (code ^ word_at(text, at)) * MIX;
@@ -122,28 +134,24 @@ SF_INLINE bool is_table(int64_t slots, int64_t first, int64_t size) {
     return is_within(slots, first, size) && size > 1 && (size & (size - 1)) == 0;
 }
 
-/* The first slot of a hash in a table: high bits of a product, which depend on all. */
-SF_INLINE int64_t home_slot(uint64_t code, int64_t size) {
-    return (int64_t)((code * MIX) >> (64 - __builtin_ctzll((uint64_t)size)));
-}
+/* The slot of an open-addressing hash table whose key equals a token, or the empty slot where it belongs; -1 if there is
+   neither.
 
-/* The slot of an open-addressing hash table whose key equals a token, or the empty slot where it belongs.
-
-   CROWDED if neither is within REACH: then the token is not in the table, and can't be put there. The slots hold
-   indices of keys; anything else is an empty slot. The caller checks the table by is_table, the token by is_token. */
+   The slots hold indices of keys; anything else is an empty slot. The caller checks the table by is_table, the token by
+   is_token. */
 SF_INLINE int64_t find(const int32_t *table, int64_t size, const struct tokens *tokens, int64_t item,
                        const struct tokens *keys) {
     uint64_t code = tokens->codes[item];
     int32_t length = tokens->length[item];
-    int64_t slot = home_slot(code, size);
-    for (int step = 0; step < REACH; step++, slot = (slot + 1) & (size - 1)) {
+    int64_t slot = (int64_t)(code & (uint64_t)(size - 1));
+    for (int64_t step = 0; step < size; step++, slot = (slot + 1) & (size - 1)) {
         int64_t key = table[slot];
         if (key < 0 || key >= keys->count) return slot;
         if (keys->codes[key] == code && keys->length[key] == length && is_token(keys, key) &&
             is_same(tokens->text, tokens->start[item], keys->text, keys->start[key], length))
             return slot;
     }
-    return CROWDED;
+    return -1;
 }
 
 #endif

@@ -61,7 +61,7 @@ SF_INLINE int64_t parse(const struct parse_trec *a, bool is_run) {
         if (SF_UNLIKELY(!add_to_block(&a->blocks, &block, text, at, size, count))) return SF_OUT_OF_RANGE;
         documents->start[count] = line.document;
         documents->length[count] = (int32_t)length;
-        documents->codes[count] = hash_of(text, line.document, length);
+        documents->codes[count] = hash_of(text, line.document, length, a->key);
         documents->numbers[count] = SF_NAME(parse_number)(text, line.number, line.number_end);
         count++;
         at = end;
@@ -141,8 +141,7 @@ SF_KERNEL(rank_topics) {
 
    Of a document that is repeated in a topic, the occurrence with the lowest offset is the one in the table; or the
    best, which is the one met first, as documents are in ranking order. kept is set to false for the others. repeated
-   becomes the offsets of the two occurrences of the first repeated document, or NONE and the end of the text; of a
-   document whose id collides with too many others, the offset twice. */
+   becomes the offsets of the two occurrences of the first repeated document, or NONE and the end of the text. */
 SF_KERNEL(index_topics) {
     const struct tokens *documents = &a->documents;
     const int64_t *start = documents->start;
@@ -156,10 +155,7 @@ SF_KERNEL(index_topics) {
         for (int64_t item = a->bounds[topic]; item < a->bounds[topic + 1]; item++) {
             if (!is_token(documents, item)) return SF_OUT_OF_RANGE;
             int64_t slot = find(slots, table[1], documents, item, documents);
-            if (slot == CROWDED) {
-                a->repeated[0] = a->repeated[1] = start[item];
-                return 0;
-            }
+            if (slot < 0) return SF_OUT_OF_RANGE;
             int64_t other = slots[slot];
             if (other != EMPTY) {
                 int64_t low = least(start[item], start[other]), high = low == start[item] ? start[other] : start[item];
