@@ -35,9 +35,9 @@ from surefoot.guard.certificate import PROMISES, Budget
 from surefoot.results import Column, Result, signature
 from surefoot.stats.bayes import Posterior, posterior
 from surefoot.stats.bootstrap import METHODS, BootstrapMethod, bootstrap_test
-from surefoot.stats.corrections import correct
-from surefoot.stats.inference import t_inference
-from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
+from surefoot.stats.inference import correct, t_inference
+from surefoot.stats.permutation import flip_test, swap_test, t_test
+from surefoot.stats.ranks import wilcoxon_test
 
 SIZES = (25, 50, 200, 2000)
 COUNTS = {25: 1000, 50: 1000, 200: 1000, 2000: 400}

@@ -36,7 +36,7 @@ from surefoot.effectiveness import score_runs
 from surefoot.io.texts import read_queries
 from surefoot.io.trec import read_run
 from surefoot.results import Result, signature
-from surefoot.stats.groups import group_test, welch_t
+from surefoot.stats.permutation import group_test, welch_t
 from surefoot.stats.simulator import Simulator, ZeroInflatedBeta
 
 NDCG = Simulator.standard(["old", "new"], ZeroInflatedBeta(zero=0.05, one=0.02, a=1.5, b=1.5), 0.7)

@@ -11,9 +11,9 @@ from surefoot import risk
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 from surefoot.scores import FloatArray
-from surefoot.stats.corrections import correct
-from surefoot.stats.inference import critical_value
-from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
+from surefoot.stats.inference import correct, critical_value
+from surefoot.stats.permutation import flip_test, swap_test, t_test
+from surefoot.stats.ranks import wilcoxon_test
 from surefoot.stats.simulator import Simulator
 
 TOPICS, COLLECTIONS, RESAMPLES = 50, 4000, 999

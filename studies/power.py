@@ -21,8 +21,9 @@ from surefoot.risk.moments import Moments
 from surefoot.risk.values import Linear, Smooth
 from surefoot.scores import FloatArray
 from surefoot.stats.inference import critical_value
-from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
+from surefoot.stats.permutation import flip_test, swap_test, t_test
 from surefoot.stats.power import binomial_interval, fitted_pair, power
+from surefoot.stats.ranks import wilcoxon_test
 from surefoot.stats.simulator import Simulator
 
 SIZES, COLLECTIONS, RESAMPLES = (50, 100, 200), 1000, 999

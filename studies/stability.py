@@ -18,7 +18,7 @@ from surefoot import Scores
 from surefoot.results import Result, signature
 from surefoot.scores import FloatArray
 from surefoot.stats import kendall
-from surefoot.stats.agreement import correlation
+from surefoot.stats.ranks import correlation
 
 SIZES, CHOSEN, ALPHAS, DRAWS = (1, 2, 3, 5, 10, 20), (1, 3, 5, 10), (1.0, 5.0), 200
 FEWEST = 14

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from surefoot_lab.agreement.normality import normality
+from surefoot_lab.agreement.rankings import value_agreement
 
 from studies.real_runs import real_scores
 from surefoot import Scores, SurefootError
-from surefoot.analysis import normality, value_agreement
 from surefoot.results import Result, signature
 from surefoot.risk import Monotone, Smooth
 from surefoot.risk.values import fences

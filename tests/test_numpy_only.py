@@ -67,7 +67,7 @@ def test_evaluate(runs: list[object]) -> None:
         ["gate", *PAIR],
         ["gate", *PAIR, "--evidence", "strict"],
         ["cross"],
-        ["agreement", "correlation", "--baseline", "old"],
+        ["agreement", "pca"],
         ["power", "--baseline", "old", "--system", "new"],
     ],
     ids=" ".join,

@@ -38,9 +38,8 @@ OTHERS = {
 """The distributions of optional packages that no extra installs."""
 MOVED = {
     "surefoot.analysis": """
-        baseline_bias baseline_choice compare_pairs difference_intervals document_moves evaluate_parquet
-        evaluate_segments independence normality partial_correlation rank_agreement side_by_side value_agreement
-        with_letters
+        baseline_choice compare_pairs difference_intervals document_moves evaluate_parquet evaluate_segments
+        side_by_side with_letters
     """,
     "surefoot.effectiveness": "score_runs_by",
     "surefoot.guard": "Budget Certificate GuardFit fit_guard_to_runs",
@@ -48,9 +47,8 @@ MOVED = {
     "surefoot.judgments": "Disagreement JudgedRuns delta_bounds",
     "surefoot.learn": "RankingData same_features write_letor",
     "surefoot.plots": """
-        alpha_curves correlation_map cross_map difference_boxes forest guard_path helped_hurt paired_scores
-        paper_style pca_map profile qq_lines rbo_bars risk_reward save_plot score_shapes sorted_values topic_bars
-        value_functions
+        alpha_curves cross_map difference_boxes forest guard_path helped_hurt paired_scores paper_style pca_map
+        profile risk_reward save_plot score_shapes sorted_values topic_bars value_functions
     """,
     "surefoot.release_gate": """
         Accepted accept gate_accepted read_accepted render_gate render_junit render_markdown write_accepted
@@ -58,15 +56,15 @@ MOVED = {
     "surefoot.risk": "Comparison Linear Monotone Smooth",
     "surefoot.show": "Rankings judging_page render",
     "surefoot.stats": """
-        Simulator baseline_correlations bootstrap_test correct fitted_pair flip_test friedman group_test jackknife
-        kendall lower_mean_bound pca planted_pair ranking rbo swap_test t_inference t_test topic_inference
-        upper_mean_bound wilcoxon_test
+        Simulator bootstrap_test correct fitted_pair flip_test friedman group_test jackknife kendall lower_mean_bound
+        pca planted_pair swap_test t_inference t_test topic_inference upper_mean_bound wilcoxon_test
     """,
     "surefoot_lab": """
-        DataSplit ExperimentResult ModelStore PROTOCOLS Plan SearchOptions best_alpha_bars change_map choose_alpha
-        churn_map collections convergence_curves experiment fetch load_data locate read_choice read_plan read_sweep
-        reproduce reward_bars search_front sweep_alphas tradeoff_curves tradeoff_table write_choice write_experiment
-        write_sweep
+        DataSplit ExperimentResult ModelStore PROTOCOLS Plan SearchOptions baseline_bias baseline_correlations
+        best_alpha_bars change_map choose_alpha churn_map collections convergence_curves correlation_map experiment
+        fetch independence load_data locate normality partial_correlation qq_lines rank_agreement ranking rbo rbo_bars
+        read_choice read_plan read_sweep reproduce reward_bars search_front sweep_alphas tradeoff_curves
+        tradeoff_table value_agreement write_choice write_experiment write_sweep
     """,
 }
 """Names of version 0.2 by the package that has them now. They forward for one release and are absent from ``dir()``."""

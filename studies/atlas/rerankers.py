@@ -7,12 +7,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from surefoot_lab.agreement.systems import partial_correlation
 
 from studies.atlas.collections import AtlasCollection
 from studies.atlas.risk import RESAMPLES, SEED, compared, drawn_frisk, table_of, topic_draws
 from surefoot._process import generator
 from surefoot._typing import BoolArray, FloatArray
-from surefoot.analysis.agreement import partial_correlation
 from surefoot.analysis.explanation import FEWEST_QUERIES, explain
 from surefoot.io.texts import read_queries
 from surefoot.judgments.bounds import delta_bounds

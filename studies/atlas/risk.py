@@ -13,8 +13,8 @@ from surefoot._typing import FloatArray
 from surefoot.analysis.evaluate import evaluate
 from surefoot.results import Result, signature
 from surefoot.risk import Comparison
-from surefoot.stats.agreement import kendall
 from surefoot.stats.bootstrap import bootstrap_weights, percentile_interval
+from surefoot.stats.ranks import kendall
 
 RESAMPLES, SEED = 10_000, 0
 FEWEST_RUNS = 5

@@ -11,8 +11,8 @@ from surefoot.analysis import baseline_choice
 from surefoot.errors import SurefootError
 from surefoot.io.tables import read_scores
 from surefoot.scores import Scores
-from surefoot.stats.agreement import friedman, kendall
 from surefoot.stats.bootstrap import bootstrap_weights
+from surefoot.stats.ranks import friedman, kendall
 
 RANDOM = np.random.default_rng(2014)
 FEW = Scores(RANDOM.random((5, 12)), "abcde", range(12))

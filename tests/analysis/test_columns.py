@@ -9,8 +9,8 @@ from surefoot import evaluate, risk
 from surefoot.cli import main
 from surefoot.errors import SurefootError
 from surefoot.scores import Scores
-from surefoot.stats.agreement import correlation
 from surefoot.stats.inference import jackknife
+from surefoot.stats.ranks import correlation
 
 SCORES = Scores(np.random.default_rng(5).random((6, 25)), "abcdef", range(25))
 

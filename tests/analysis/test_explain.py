@@ -16,8 +16,8 @@ from surefoot.analysis.query_features import (
     text_features,
 )
 from surefoot.io.memory import run_in_memory
-from surefoot.stats.corrections import correct
-from surefoot.stats.groups import group_test
+from surefoot.stats.inference import correct
+from surefoot.stats.permutation import group_test
 
 QUICK = 499
 

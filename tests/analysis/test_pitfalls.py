@@ -19,7 +19,7 @@ from surefoot.io.tables import read_scores
 from surefoot.risk import Linear, Smooth
 from surefoot.show.tables import render
 from surefoot.stats import inference
-from surefoot.stats.agreement import friedman
+from surefoot.stats.ranks import friedman
 
 RANDOM = np.random.default_rng(17)
 SCORES = Scores(RANDOM.random((5, 12)), ["base", "a", "b", "c", "d"], range(12))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import surefoot_lab
 
 import surefoot
 from surefoot import Scores
@@ -17,11 +18,11 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "intervals": lambda scores: surefoot.intervals(scores, "a", n_resamples=50),
     "run_tests": lambda scores: surefoot.run_tests(scores, "a", tests=["t"]),
     "evaluate_segments": lambda scores: surefoot.analysis.evaluate_segments(scores, {"q1": "x", "q2": "x"}, "a"),
-    "independence": surefoot.analysis.independence,
-    "rank_agreement": lambda scores: surefoot.analysis.rank_agreement(scores, "a"),
+    "independence": surefoot_lab.independence,
+    "rank_agreement": lambda scores: surefoot_lab.rank_agreement(scores, "a"),
     "cross": surefoot.cross,
     "pca": surefoot.stats.pca,
-    "baseline_correlations": lambda scores: surefoot.stats.baseline_correlations(scores, "a"),
+    "baseline_correlations": lambda scores: surefoot_lab.baseline_correlations(scores, "a"),
 }
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from surefoot import Scores, SurefootError, evaluate
 from surefoot.analysis.segments import evaluate_segments, group_topics
 from surefoot.io.small_files import read_names, read_segments
-from surefoot.stats.corrections import correct
+from surefoot.stats.inference import correct
 
 RANDOM = np.random.default_rng(5)
 TOPICS = [f"q{i}" for i in range(24)]

@@ -5,8 +5,7 @@ from scipy import stats
 from surefoot.analysis.tests import TESTS, run_tests
 from surefoot.errors import SurefootError
 from surefoot.scores import Scores
-from surefoot.stats.corrections import correct
-from surefoot.stats.inference import t_inference
+from surefoot.stats.inference import correct, t_inference
 from surefoot.stats.permutation import flip_test, swap_test
 from surefoot.stats.simulator import Simulator
 

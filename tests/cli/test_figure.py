@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from surefoot_lab.cli.figures import AGREEMENT
 
 from surefoot.cli import main
 from surefoot.cli.figure import FIGURES
@@ -42,10 +43,10 @@ def table(tmp_path: Path) -> str:
 
 
 def test_all_kinds_are_here() -> None:
-    assert list(WORDS) == list(FIGURES)
+    assert set(WORDS) == {*FIGURES, *AGREEMENT}
 
 
-@pytest.mark.parametrize("kind", FIGURES)
+@pytest.mark.parametrize("kind", WORDS)
 def test_each_kind_writes_a_file(kind: str, table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / f"{kind}.svg"
     assert main(["figure", kind, "--scores", table, *WORDS[kind], "-o", str(output)]) == 0
@@ -54,7 +55,7 @@ def test_each_kind_writes_a_file(kind: str, table: str, tmp_path: Path, capsys: 
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([f"{kind}.svg", "scores.csv"])
 
 
-@pytest.mark.parametrize("kind", FIGURES)
+@pytest.mark.parametrize("kind", WORDS)
 def test_each_kind_takes_a_population(kind: str, table: str, tmp_path: Path) -> None:
     words = ["figure", kind, "--scores", table, *WORDS[kind], "--population", "old,new,s3,s4,s5"]
     assert main([*words, "-o", str(tmp_path / "f.svg")]) == 0

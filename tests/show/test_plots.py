@@ -7,23 +7,25 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+import surefoot_lab
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from surefoot_lab.agreement.normality import normality
+from surefoot_lab.agreement.rankings import value_agreement
+from surefoot_lab.cli.figures import AGREEMENT
 
 import surefoot
 from surefoot import risk
-from surefoot.analysis.agreement import value_agreement
 from surefoot.analysis.cross import cross
 from surefoot.analysis.evaluate import evaluate
 from surefoot.analysis.intervals import intervals
-from surefoot.analysis.tests import normality
 from surefoot.cli.figure import FIGURES
 from surefoot.errors import SurefootError
 from surefoot.plots.style import ENDINGS, label_points, label_text, spread, to_name
 from surefoot.risk.values import Linear, Monotone, Smooth, fences
 from surefoot.scores import Scores
-from surefoot.stats.agreement import pca
 from surefoot.stats.inference import critical_value, topic_inference
+from surefoot.stats.principal_axes import pca
 
 HOSTILE = ["$x_1$", "<script>alert(1)</script>", "n" * 300, "_ünï 漢字 \\$\n\x1b[31m", "b$", " ", "%s {x} ^_"]
 SMALL = {"n_resamples": 200}
@@ -44,13 +46,13 @@ DRAW: dict[str, Callable[..., Axes]] = {
     "alpha": lambda s, **k: surefoot.plots.alpha_curves(s, s.systems[0], **k),
     "topics": lambda s, **k: surefoot.plots.topic_bars(s, s.systems[1], s.systems[0], **k),
     "pca": lambda s, **k: surefoot.plots.pca_map(s, **k),
-    "correlation": lambda s, **k: surefoot.plots.correlation_map(s, s.systems[0], **k),
+    "correlation": lambda s, **k: surefoot_lab.correlation_map(s, s.systems[0], **k),
     "paired": lambda s, **k: surefoot.plots.paired_scores(s, s.systems[1], s.systems[0], **k),
     "sorted": lambda s, **k: surefoot.plots.sorted_values(s, s.systems[0], systems=s.systems[1:], **k),
     "differences": lambda s, **k: surefoot.plots.difference_boxes(s, s.systems[0], **k),
     "values": lambda s, **k: surefoot.plots.value_functions(**k),
-    "qq": lambda s, **k: surefoot.plots.qq_lines(s, s.systems[1], s.systems[0], **SMALL, **k),
-    "rbo": lambda s, **k: surefoot.plots.rbo_bars(value_agreement(s, s.systems[0], value=Smooth), **k),
+    "qq": lambda s, **k: surefoot_lab.qq_lines(s, s.systems[1], s.systems[0], **SMALL, **k),
+    "rbo": lambda s, **k: surefoot_lab.rbo_bars(value_agreement(s, s.systems[0], value=Smooth), **k),
     "helped": lambda s, **k: surefoot.plots.helped_hurt(s, s.systems[1], s.systems[0], **k),
     "cross": lambda s, **k: surefoot.plots.cross_map(s, **k),
     "plane": lambda s, **k: surefoot.plots.risk_reward(s, s.systems[0], **SMALL, **k),
@@ -68,7 +70,7 @@ def lines(axes: Axes) -> dict[str, np.ndarray]:
 
 
 def test_every_kind_is_tested() -> None:
-    assert list(DRAW) == list(FIGURES)
+    assert set(DRAW) == {*FIGURES, *AGREEMENT}
 
 
 @pytest.mark.parametrize("kind", DRAW)
@@ -243,7 +245,7 @@ def test_value_functions() -> None:
 
 def test_qq_lines_are_the_points_of_normality() -> None:
     found = normality(SCORES, "b", "a", n_resamples=300)
-    axes = surefoot.plots.qq_lines(found)
+    axes = surefoot_lab.qq_lines(found)
     for kind, plot in found.plots.items():
         line = next(line for line in axes.lines if line.get_label() == kind)
         np.testing.assert_array_equal(line.get_xdata(), plot.theoretical)
@@ -253,7 +255,7 @@ def test_qq_lines_are_the_points_of_normality() -> None:
 
 def test_rbo_bars_are_minimum_and_residual() -> None:
     found = value_agreement(SCORES, "a", value=Smooth)
-    minimum, residual = surefoot.plots.rbo_bars(found, of=["zrisk"]).containers
+    minimum, residual = surefoot_lab.rbo_bars(found, of=["zrisk"]).containers
     rows = found["measure"] == "zrisk"
     np.testing.assert_allclose([bar.get_height() for bar in minimum], found["minimum"][rows])
     np.testing.assert_allclose([bar.get_height() for bar in residual], found["residual"][rows])
@@ -344,9 +346,9 @@ def test_names_of_points_do_not_overlap() -> None:
         (lambda: surefoot.plots.cross_map(scores_of([f"s{n}" for n in range(81)])), "81 systems would not be legible"),
         (lambda: surefoot.plots.difference_boxes(SCORES, "a", systems=["a"]), "no system to show"),
         (lambda: surefoot.plots.risk_reward(SCORES, "a", systems=["a"]), "no system to show"),
-        (lambda: surefoot.plots.rbo_bars(SCORES), "needs a baseline"),
-        (lambda: surefoot.plots.rbo_bars(value_agreement(SCORES, "a", value=Smooth), of=["x"]), "of must be one of"),
-        (lambda: surefoot.plots.qq_lines(SCORES), "a system and a baseline"),
+        (lambda: surefoot_lab.rbo_bars(SCORES), "needs a baseline"),
+        (lambda: surefoot_lab.rbo_bars(value_agreement(SCORES, "a", value=Smooth), of=["x"]), "of must be one of"),
+        (lambda: surefoot_lab.qq_lines(SCORES), "a system and a baseline"),
         (lambda: surefoot.plots.value_functions(SCORES), "need a baseline"),
         (lambda: surefoot.plots.helped_hurt(SCORES, "b", "a", change="odd"), "change must be one of"),
         (lambda: surefoot.plots.forest(evaluate(SCORES)), "intervals at one alpha"),
@@ -377,5 +379,5 @@ def test_negative_scores_have_no_relative_change() -> None:
 def test_rbo_takes_monotone_values_where_smooth_ones_are_undefined():
     random = np.random.default_rng(1)
     values = np.where(random.random((8, 40)) < 0.5, 0.0, 1.0)
-    axes = surefoot.plots.rbo_bars(Scores(values, "abcdefgh", range(40)), "a")
+    axes = surefoot_lab.rbo_bars(Scores(values, "abcdefgh", range(40)), "a")
     assert axes.get_ylabel() == "RBO, linear against monotone"

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from surefoot.stats import group_test
-from surefoot.stats.groups import welch_t
+from surefoot.stats.permutation import welch_t
 
 
 def test_t_is_that_of_scipy() -> None:

@@ -7,8 +7,7 @@ from scipy import stats
 from surefoot import risk
 from surefoot.errors import SurefootError
 from surefoot.stats import inference
-from surefoot.stats.corrections import correct
-from surefoot.stats.inference import critical_value, jackknife, t_inference, topic_inference
+from surefoot.stats.inference import correct, critical_value, jackknife, t_inference, topic_inference
 
 RANDOM = np.random.default_rng(20140706)
 SYSTEM, BASELINE = RANDOM.random(40), RANDOM.random(40)

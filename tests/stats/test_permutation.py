@@ -9,8 +9,9 @@ from surefoot.errors import SurefootError
 from surefoot.risk.values import Linear, Smooth
 from surefoot.scores import FloatArray
 from surefoot.stats import permutation as significance
-from surefoot.stats.corrections import correct
-from surefoot.stats.permutation import flip_test, swap_test, t_test, wilcoxon_test
+from surefoot.stats.inference import correct
+from surefoot.stats.permutation import flip_test, swap_test, t_test
+from surefoot.stats.ranks import wilcoxon_test
 from surefoot.stats.simulator import Simulator
 
 RANDOM = np.random.default_rng(20140706)

@@ -1,3 +1,12 @@
+from surefoot_lab.agreement.normality import normality as normality
+from surefoot_lab.agreement.rankings import rank_agreement as rank_agreement
+from surefoot_lab.agreement.rankings import ranking as ranking
+from surefoot_lab.agreement.rankings import rbo as rbo
+from surefoot_lab.agreement.rankings import value_agreement as value_agreement
+from surefoot_lab.agreement.systems import baseline_bias as baseline_bias
+from surefoot_lab.agreement.systems import baseline_correlations as baseline_correlations
+from surefoot_lab.agreement.systems import independence as independence
+from surefoot_lab.agreement.systems import partial_correlation as partial_correlation
 from surefoot_lab.datasets import collections as collections
 from surefoot_lab.datasets import fetch as fetch
 from surefoot_lab.datasets import locate as locate
@@ -8,6 +17,9 @@ from surefoot_lab.experiments.plan import read_plan as read_plan
 from surefoot_lab.experiments.result import ExperimentResult as ExperimentResult
 from surefoot_lab.experiments.result import write_experiment as write_experiment
 from surefoot_lab.experiments.runner import experiment as experiment
+from surefoot_lab.plots.agreement import correlation_map as correlation_map
+from surefoot_lab.plots.agreement import qq_lines as qq_lines
+from surefoot_lab.plots.agreement import rbo_bars as rbo_bars
 from surefoot_lab.plots.tradeoff import search_front as search_front
 from surefoot_lab.plots.tradeoff import tradeoff_curves as tradeoff_curves
 from surefoot_lab.plots.tradeoff_queries import best_alpha_bars as best_alpha_bars

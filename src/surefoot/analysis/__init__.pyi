@@ -1,10 +1,5 @@
 """The public names of `surefoot.analysis`; see `surefoot._lazy`."""
 
-from surefoot.analysis.agreement import baseline_bias as baseline_bias
-from surefoot.analysis.agreement import independence as independence
-from surefoot.analysis.agreement import partial_correlation as partial_correlation
-from surefoot.analysis.agreement import rank_agreement as rank_agreement
-from surefoot.analysis.agreement import value_agreement as value_agreement
 from surefoot.analysis.cross import baseline_choice as baseline_choice
 from surefoot.analysis.documents import document_moves as document_moves
 from surefoot.analysis.intervals import difference_intervals as difference_intervals
@@ -13,4 +8,3 @@ from surefoot.analysis.paper_tables import side_by_side as side_by_side
 from surefoot.analysis.paper_tables import with_letters as with_letters
 from surefoot.analysis.segments import evaluate_segments as evaluate_segments
 from surefoot.analysis.streaming import evaluate_parquet as evaluate_parquet
-from surefoot.analysis.tests import normality as normality

@@ -16,10 +16,9 @@ from surefoot.errors import SurefootError
 from surefoot.results import Column, Result, signature
 from surefoot.risk.values import FITTED, Family
 from surefoot.scores import Scores, ScoresLike
-from surefoot.stats.agreement import Friedman, friedman, kendall
 from surefoot.stats.bootstrap import bootstrap_weights
-from surefoot.stats.corrections import correct
-from surefoot.stats.inference import LEVEL
+from surefoot.stats.inference import LEVEL, correct
+from surefoot.stats.ranks import Friedman, friedman, kendall
 
 Ranks = npt.NDArray[np.int16]
 

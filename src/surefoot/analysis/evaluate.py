@@ -18,8 +18,8 @@ from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evalu
 from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import METHODS, BootstrapMethod
-from surefoot.stats.corrections import correct as corrected
 from surefoot.stats.inference import LEVEL, t_inference_of
+from surefoot.stats.inference import correct as corrected
 
 JUDGED = "judged@k"
 """The column of the mean fraction of judged documents, k being the measure's cutoff."""

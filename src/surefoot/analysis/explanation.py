@@ -26,9 +26,8 @@ from surefoot.errors import SurefootError, counted, listed
 from surefoot.io.document_lists import Run
 from surefoot.results import Result, signature
 from surefoot.scores import Scores, ScoresLike
-from surefoot.stats.corrections import correct
-from surefoot.stats.groups import group_test, welch_t
-from surefoot.stats.inference import validate_level
+from surefoot.stats.inference import correct, validate_level
+from surefoot.stats.permutation import group_test, welch_t
 
 LEVEL = 0.1
 FEWEST_QUERIES = 8 * FEWEST

@@ -14,8 +14,8 @@ from surefoot.analysis.evaluate import Evaluation
 from surefoot.errors import SurefootError
 from surefoot.results import Arranged, Column, Highlights, Result, signature
 from surefoot.scores import Scores, ScoresLike
-from surefoot.stats.corrections import correct as corrected
 from surefoot.stats.inference import LEVEL
+from surefoot.stats.inference import correct as corrected
 from surefoot.stats.permutation import t_test
 
 ALPHABET = len(ascii_lowercase)

@@ -16,7 +16,7 @@ from surefoot.errors import SurefootError, counted, listed
 from surefoot.results import Result
 from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
-from surefoot.stats.corrections import correct as corrected
+from surefoot.stats.inference import correct as corrected
 
 NONE = "(none)"
 """The segment of topics that have none."""

@@ -33,7 +33,11 @@ COMMANDS = {
     "figure": (COMPARE, "figure", "a figure of the papers, made from your own data"),
     "scores": (COMPARE, "evaluate", "the effectiveness of runs topic by topic, as a table"),
     "cross": (COMPARE, "evaluate", "every system as the baseline in turn: does that choice change the order?"),
-    "agreement": (COMPARE, "evaluate", "agreement of rankings, systems and assumptions: tau, RBO, PCA, normality, G²"),
+    "agreement": (
+        COMPARE,
+        "evaluate",
+        "agreement of judges, systems and rankings: kappa, PCA, tau, RBO, normality, G²",
+    ),
     "doctor": (COMPARE, "doctor", "what files hold, what is odd about them, and which commands take them"),
     "collect": (COMPARE, "collect", "send queries to Elasticsearch, OpenSearch or Solr, and write a run"),
     "completion": (COMPARE, "completion", "print the shell's completion script"),
@@ -211,15 +215,16 @@ def _report_error(command: str, message: str, code: int) -> int:
     return code
 
 
-def installed_commands() -> dict[str, tuple[str, str, str]]:
-    """The group, the full name of the module and the summary of each command.
+def installed_commands(of: str = "") -> dict[str, tuple[str, str, str]]:
+    """The group, the full name of the module and the summary of each command, or of the kinds of a command.
 
-    Other distributions register a table like `COMMANDS` by the entry-point group ``surefoot.commands``.
+    Other distributions register a table like `COMMANDS` by the entry-point group ``surefoot.commands``; in it
+    ``agreement g2`` is a kind of ``agreement``.
     """
     found = _commands_of(__name__, COMMANDS)
     for _, package, table in plugins("surefoot.commands"):
         found |= _commands_of(package, table)
-    return found
+    return {name: command for name, command in found.items() if name.rpartition(" ")[0] == of}
 
 
 def _commands_of(package: str, table: dict[str, tuple[str, str, str]]) -> dict[str, tuple[str, str, str]]:

@@ -175,15 +175,15 @@ def run_cross(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _kind(function: str, summary: str, *options: Option) -> Command:
-    """A kind of agreement: a function of the library on scores, whose keyword arguments are the options."""
+def kind_of_agreement(function: str, summary: str, *options: Option) -> Command:
+    """A kind of agreement: a function of scores, by its public name, whose keyword arguments are the options."""
 
     def run(arguments: argparse.Namespace) -> int:
         module, _, name = function.rpartition(".")
         given = inputs.given(arguments, *(each.name for each in options if each.name != "fences"))
         if "value" in given:
             given["value"] = inputs.value_function(arguments)
-        found = getattr(import_module(f"surefoot.{module}"), name)(inputs.load_one(arguments), **given)
+        found = getattr(import_module(module), name)(inputs.load_one(arguments), **given)
         inputs.show(found, arguments)
         return 0
 
@@ -203,38 +203,13 @@ def run_judges(arguments: argparse.Namespace) -> int:
     return 0
 
 
-NEEDED = opt.BASELINE.but(required=True)
 KINDS = {
-    "measures": _kind(
-        "analysis.rank_agreement", "Kendall's tau and RBO between the orders by each two measures",
-        opt.BASELINE, *opt.ALPHA,
-        option("--of", dest="measures", type=names, default=[], metavar="LIST",
-               help="measures (default: mean,urisk,trisk,zrisk,georisk)"),
-    ),
-    "values": _kind(
-        "analysis.value_agreement",
-        "RBO between the orders by linear and by smooth or monotone values (ECIR 2020, figure 4)",
-        NEEDED, *opt.ALPHA,
-        opt.VALUE[0].but(choices=("smooth", "monotone"), default="smooth", help="(default: smooth)"), opt.VALUE[1],
-    ),
-    "correlation": _kind(
-        "analysis.baseline_bias", "each system's correlation with the baseline, and its effect on U_Risk (ECIR 2014)",
-        opt.SYSTEMS, NEEDED, *opt.ALPHA,
-        option("--method", choices=("pearson", "spearman"), default="pearson", help="(default: pearson)"),
-    ),
-    "pca": _kind(
-        "stats.pca", "the systems on principal axes, with virtual baselines (ECIR 2014, figures 1, 2)", opt.SYSTEMS,
+    "pca": kind_of_agreement(
+        "surefoot.stats.pca", "the systems on principal axes, with virtual baselines (ECIR 2014, figures 1, 2)",
+        opt.SYSTEMS,
         option("--include", action="store_true", help="MEAN, MEDIAN and MAX take part in the analysis"),
         option("--centred", action="store_true", help="subtract each topic's mean first"),
         option("--axes", type=int, default=2, metavar="N", help="number of axes (default: 2)"),
-    ),
-    "normality": _kind(
-        "analysis.normality", "is the mean close to normal? (ECIR 2020, figure 3)",
-        opt.SYSTEM.but(required=True), NEEDED, *opt.ALPHA, *opt.RESAMPLING,
-    ),
-    "g2": _kind(
-        "analysis.independence", "do systems and topics interact? G², its degrees of freedom and p (SIGIR 2016)",
-        opt.SYSTEMS,
     ),
     "judges": Command(
         run_judges,
@@ -246,6 +221,17 @@ KINDS = {
     ),
 }  # fmt: skip
 """The kinds of `surefoot agreement`."""
+
+
+def _kinds() -> dict[str, Command]:
+    """The kinds, with those that other distributions register as commands, such as ``agreement g2``."""
+    from surefoot.cli import installed_commands
+
+    more = installed_commands(of="agreement")
+    return {
+        name.partition(" ")[2]: import_module(module).COMMANDS[name] for name, (_, module, _) in more.items()
+    } | KINDS
+
 
 COMMANDS = {
     "evaluate": Command(
@@ -302,6 +288,6 @@ COMMANDS = {
         ),
     ),
     "agreement": Command(
-        kinds=lambda: KINDS,
+        kinds=_kinds,
     ),
 }  # fmt: skip

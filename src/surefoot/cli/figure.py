@@ -65,11 +65,9 @@ def _population(scores: Scores, arguments: argparse.Namespace) -> Scores:
     return scores.select(arguments.population)
 
 
-def _figure(function: str, summary: str, *options: Option) -> Figure:
+def figure_of_scores(function: str, summary: str, *options: Option, package: Any = surefoot.plots) -> Figure:
     """A figure of scores, by the public name of its function, which is loaded when it draws."""
-    return Figure(
-        lambda *data, **given: getattr(surefoot.plots, function)(*data, **given), summary, options, SCORES, _scores
-    )
+    return Figure(lambda *data, **given: getattr(package, function)(*data, **given), summary, options, SCORES, _scores)
 
 
 SCORES = (
@@ -89,64 +87,52 @@ RESAMPLING = (
 )
 
 FIGURES = {
-    "shape": _figure(
+    "shape": figure_of_scores(
         "score_shapes", "each system's score over the topics, beside the mean (SIGIR 2016, figure 1)", DRAWN, LABEL,
         option("--order", choices=("table", "mean"), help="order of topics: as read (default), or the easiest first"),
     ),
-    "profile": _figure("profile", "how many topics reach each score", DRAWN, LABEL),
-    "alpha": _figure(
+    "profile": figure_of_scores("profile", "how many topics reach each score", DRAWN, LABEL),
+    "alpha": figure_of_scores(
         "alpha_curves", "a measure against alpha, with critical values (SIGIR 2014, fig. 1; 2016, figs. 2, 3)",
         opt.BASELINE, option("--of", metavar="MEASURE", help="trisk, urisk, zrisk, georisk … (default: trisk)"),
         ALPHAS.but(help="the ends of the range (default: 0,10)"), DRAWN, LABEL,
     ),
-    "topics": _figure(
+    "topics": figure_of_scores(
         "topic_bars", "T_J of each topic, of one system or several, with the threshold (SIGIR 2014, figure 2)",
         ONE.but(type=names, metavar="LIST", help="one system, or several by comma"), NEEDED,
         ALPHAS.but(help="up to five, by comma (default: 0,1,5)"),
     ),
-    "pca": _figure(
+    "pca": figure_of_scores(
         "pca_map", "a map of the systems, with virtual baselines (ECIR 2014, figures 1, 2)", DRAWN, LABEL,
         option("--include", action="store_true", help="MEAN, MEDIAN and MAX take part in the analysis"),
     ),
-    "correlation": _figure(
-        "correlation_map", "which systems look safe because they resemble the baseline (ECIR 2014)",
-        NEEDED, ALPHA, DRAWN, LABEL,
-    ),
-    "paired": _figure(
+    "paired": figure_of_scores(
         "paired_scores", "a system's scores over the baseline's, topic by topic (ECIR 2014, figure 3a)", ONE, NEEDED
     ),
-    "sorted": _figure(
+    "sorted": figure_of_scores(
         "sorted_values", "the part of each topic in U_Risk, the worst first (ECIR 2014, figures 3b, 3c, 4)",
         option("--systems", "--system", "--candidate", type=names, required=True, metavar="LIST",
                help="systems to draw, by comma"),
         NEEDED, ALPHAS.but(help="one or several, by comma (default: 1)"),
         option("--mutual", action="store_true", help="also draw the baseline against each system"),
     ),
-    "differences": _figure(
+    "differences": figure_of_scores(
         "difference_boxes", "score differences with their fences (ECIR 2020, figure 1)", NEEDED, DRAWN
     ),
-    "values": _figure(
+    "values": figure_of_scores(
         "value_functions", "the value of a difference: linear, smooth, monotone (ECIR 2020, figure 2)", opt.BASELINE,
         ALPHA,
     ),
-    "qq": _figure(
-        "qq_lines", "is the mean close to normal? Q-Q of bootstrap means (ECIR 2020, figure 3)", ONE, NEEDED, ALPHA,
-        *RESAMPLING,
-    ),
-    "rbo": _figure(
-        "rbo_bars", "do linear and smooth values rank alike? RBO with residuals (ECIR 2020, figure 4)", NEEDED,
-        option("--of", type=names, metavar="LIST", help="measures (default: urisk,zrisk,georisk)"), ALPHA,
-    ),
-    "helped": _figure(
+    "helped": figure_of_scores(
         "helped_hurt", "how many topics were helped and hurt, and how much (SIGIR 2012, figure 1)", ONE, NEEDED,
         option("--change", choices=("relative", "absolute"),
                help="relative to the baseline's score (default), or in the measure"),
     ),
-    "cross": _figure("cross_map", "U_Risk of every system against every other, as a heat map", ALPHA, DRAWN),
-    "plane": _figure(
+    "cross": figure_of_scores("cross_map", "U_Risk of every system against every other, as a heat map", ALPHA, DRAWN),
+    "plane": figure_of_scores(
         "risk_reward", "risk and reward of every system, with intervals", NEEDED, ALPHA, DRAWN, LABEL, *RESAMPLING
     ),
-    "forest": _figure(
+    "forest": figure_of_scores(
         "forest", "a measure of every system with its interval", opt.BASELINE,
         option("--of", metavar="MEASURE", help="mean, urisk, trisk, zrisk, georisk, tail_0.1 … (default: georisk)"),
         ALPHA, DRAWN,

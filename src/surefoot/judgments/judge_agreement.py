@@ -16,9 +16,9 @@ from surefoot.io.document_lists import Qrels
 from surefoot.io.trec import Names
 from surefoot.judgments.credibility import NO_CHANGE, digests_of
 from surefoot.results import Result, signature
-from surefoot.stats.agreement import kendall
 from surefoot.stats.bootstrap import bootstrap_weights
 from surefoot.stats.inference import LEVEL
+from surefoot.stats.ranks import kendall
 
 LARGE = 0.1
 """Losses above that are counted by themselves."""

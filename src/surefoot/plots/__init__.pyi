@@ -1,9 +1,7 @@
 """The public names of `surefoot.plots`; see `surefoot._lazy`."""
 
-from surefoot.plots.agreement import correlation_map as correlation_map
 from surefoot.plots.agreement import cross_map as cross_map
 from surefoot.plots.agreement import pca_map as pca_map
-from surefoot.plots.agreement import rbo_bars as rbo_bars
 from surefoot.plots.planes import forest as forest
 from surefoot.plots.planes import guard_path as guard_path
 from surefoot.plots.planes import risk_reward as risk_reward
@@ -17,5 +15,4 @@ from surefoot.plots.topics import paired_scores as paired_scores
 from surefoot.plots.topics import sorted_values as sorted_values
 from surefoot.plots.topics import topic_bars as topic_bars
 from surefoot.plots.values import difference_boxes as difference_boxes
-from surefoot.plots.values import qq_lines as qq_lines
 from surefoot.plots.values import value_functions as value_functions

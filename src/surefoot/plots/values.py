@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 
 from surefoot._typing import FloatArray
 from surefoot.analysis.design import Design
-from surefoot.analysis.tests import Normality, normality
 from surefoot.errors import SurefootError
 from surefoot.plots.style import (
     BLACK,
@@ -178,71 +177,3 @@ def _fences_of(scores: Scores | None, baseline: str | None) -> tuple[float, floa
         raise SurefootError("value functions fitted to scores need a baseline; name one")
     family = Design.of(scores, baseline, value="smooth").family
     return family.keywords["lower"], family.keywords["upper"]  # type: ignore[attr-defined]
-
-
-def qq_lines(
-    scores: ScoresLike | Normality,
-    system: str | None = None,
-    baseline: str | None = None,
-    *,
-    alpha: float = 1.0,
-    n_resamples: int = 10_000,
-    seed: int = 0,
-    axes: Axes | None = None,
-) -> Axes:
-    """Bootstrap means of U_Risk against normal quantiles: by plain differences, linear and smooth values.
-
-    Means are standardised, so a normal distribution lies on the diagonal. An end below it on the left is a heavier
-    tail of losses than T_Risk assumes. Benham, Moffat and Culpepper, ECIR 2020, figure 3.
-
-    Parameters
-    ----------
-    scores
-        The scores, or a `Normality`.
-    system, baseline
-        The pair to compare.
-    alpha
-        Risk sensitivity.
-    n_resamples, seed
-        Number of bootstrap resamples, and the seed of the random numbers.
-    axes
-        Where to draw; a new figure if None.
-
-    Returns
-    -------
-    Axes
-        The Axes, to be changed further or written by `save_plot`.
-
-    Examples
-    --------
-    >>> scores = Scores(np.random.default_rng(1).random((2, 40)) ** 3, ["old", "new"], range(40))
-    >>> [line.get_label() for line in qq_lines(scores, "new", "old", n_resamples=500).lines[:2]]
-    ['none', 'linear']
-    """
-    if isinstance(scores, Normality):
-        found = scores
-    elif system is None or baseline is None:
-        raise SurefootError("a Q-Q plot needs a system and a baseline; name both")
-    else:
-        found = normality(scores, system, baseline, alpha, n_resamples, seed)
-    with canvas(axes, height=3.2) as axes:
-        lines, words, reach = [], [], 1.0
-        for kind, plot in found.plots.items():
-            if np.isfinite(plot.ppcc):
-                seen = _worth_drawing(len(plot.ordered))
-                z = (plot.ordered - plot.ordered.mean()) / plot.ordered.std(ddof=1)
-                lines += axes.plot(plot.theoretical[seen], z[seen], label=kind, **LOOKS[kind])  # type: ignore[arg-type]
-                words.append(f"{kind}: correlation {plot.ppcc:.4f}")
-                reach = 1.05 * max(reach / 1.05, float(np.abs(z).max()), float(plot.theoretical[-1]))
-        axes.axline((0, 0), slope=1, color=FAINT, linewidth=0.7, zorder=1)
-        axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
-        axes.set(xlabel="normal quantile", ylabel="standardised bootstrap mean")
-        axes.legend(lines, words, loc="upper left")
-    return axes
-
-
-def _worth_drawing(n: int) -> slice | list[int]:
-    """All of a small sample; of a large one both ends, and enough between them for a line."""
-    if n <= 600:
-        return slice(None)
-    return [*range(100), *range(100, n - 100, max(1, n // 400)), *range(n - 100, n)]

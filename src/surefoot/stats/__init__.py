@@ -1,4 +1,4 @@
-"""Inference: significance, intervals, power, and agreement of rankings."""
+"""Inference: significance, intervals, power, and correlation of rankings."""
 
 from surefoot._lazy import attach
 

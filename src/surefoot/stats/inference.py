@@ -1,4 +1,4 @@
-"""Student's t inference over topics, topic by topic, and the jackknife."""
+"""Student's t inference over topics, topic by topic, the jackknife, and corrections for many tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray, Progress
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, choose
 from surefoot.risk.distributions import student_quantile
 from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK, Moments, WeightedMoments
@@ -102,6 +102,14 @@ def validate_level(level: float) -> float:
     if not 0 < level < 1:
         raise SurefootError(f"the level must lie between 0 and 1; got {level:g}")
     return level
+
+
+def differences(system: npt.ArrayLike, baseline: npt.ArrayLike) -> FloatArray:
+    """The difference of each topic, if both have scores on the same topics."""
+    s, b = np.asarray(system, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
+    if s.ndim == 0 or s.shape[-1] == 0 or b.shape[-1:] != s.shape[-1:]:
+        raise SurefootError(f"system and baseline need scores on the same topics; got shapes {s.shape} and {b.shape}")
+    return np.asarray(s - b)
 
 
 @dataclass(frozen=True)
@@ -234,3 +242,58 @@ def reported(chunks: Iterable[Chunk], total: int, progress: Progress | None, wha
         done += len(chunk)
         if progress is not None:
             progress(done, total, f"{what}: {done:,} of {total:,}")
+
+
+def correct(p: npt.ArrayLike, method: str) -> FloatArray:
+    """Adjust p values for all tests in the array together.
+
+    Parameters
+    ----------
+    p
+        The p values; NaN (no test) stays and does not count.
+    method
+        ``holm`` and ``bonferroni`` bound the probability of any false positive, ``bh`` (Benjamini and Hochberg 1995)
+        the fraction of false positives among the positives.
+
+    Returns
+    -------
+    FloatArray
+        The adjusted p values.
+
+    Examples
+    --------
+    >>> correct([0.01, 0.04, 0.03], "holm")
+    array([0.03, 0.06, 0.06])
+
+    """
+    choose(method, ("holm", "bonferroni", "bh"), "correct")
+    raw = np.asarray(p, dtype=np.float64)
+    adjusted = np.full(raw.shape, np.nan)
+    tested = np.isfinite(raw)
+    adjusted[tested] = np.minimum(_CORRECTIONS[method](raw[tested]), 1.0)
+    return adjusted
+
+
+def _bonferroni(p: FloatArray) -> FloatArray:
+    return p * p.size
+
+
+def _holm(p: FloatArray) -> FloatArray:
+    order = np.argsort(p, kind="stable")
+    steps = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    return _unsorted(steps, order)
+
+
+def _benjamini_hochberg(p: FloatArray) -> FloatArray:
+    order = np.argsort(p, kind="stable")[::-1]
+    steps = np.minimum.accumulate(p[order] * p.size / np.arange(p.size, 0, -1))
+    return _unsorted(steps, order)
+
+
+def _unsorted(steps: FloatArray, order: npt.NDArray[np.intp]) -> FloatArray:
+    result = np.empty_like(steps)
+    result[order] = steps
+    return result
+
+
+_CORRECTIONS = {"bonferroni": _bonferroni, "holm": _holm, "bh": _benjamini_hochberg}

@@ -1,4 +1,4 @@
-"""Is there a system effect? Permutation tests of risk, Student's t and Wilcoxon's test.
+"""Is there a system effect, or one of a group of queries? Permutation tests, and Student's t test of risk.
 
 The null hypothesis of the permutation tests: on each topic, the two scores could as well have come the other way round.
 Exchanging them flips the sign of the difference d, so what U_Risk would be without a system effect is known, at any
@@ -15,16 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._process import generator
-from surefoot._typing import FloatArray, Progress
+from surefoot._typing import BoolArray, FloatArray, Progress
 from surefoot.errors import SurefootError, choose
 from surefoot.risk.measures import GEORISK, Risk
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.values import Family, Linear, Value, validate_alphas, value_functions
-from surefoot.stats.inference import ALTERNATIVES, reported, t_inference
-from surefoot.stats.ranks import signed_rank_p
+from surefoot.stats.inference import ALTERNATIVES, differences, reported, t_inference
 
 ROUNDING = 1e-12
 """Statistics that differ by less than this are taken to be equal."""
+GROUP_ROUNDING = 1e-9
+"""The same of Welch's t, whose variances are differences of sums."""
+GROUP_CHUNK = 4_000_000
+"""Values that are dealt out at once."""
 
 
 def t_test(
@@ -60,41 +63,6 @@ def t_test(
     if choose(alternative, ALTERNATIVES, "alternative") == "two-sided":
         return found.p
     return np.where(found.trisk > 0, 1 - found.p / 2, found.p / 2)[()]
-
-
-def wilcoxon_test(system: npt.ArrayLike, baseline: npt.ArrayLike, alternative: str = "two-sided") -> FloatArray:
-    """The p of Wilcoxon's signed-rank test: are the differences symmetric about 0?
-
-    Topics without a difference are left out (Wilcoxon's own rule); differences that agree to 12 decimals share their
-    rank. The null distribution is exact for up to 50 topics without ties, else normal with the correction for ties. NaN
-    where no topic differs.
-
-    Parameters
-    ----------
-    system, baseline
-        Scores on the same topics, one system or several.
-    alternative
-        ``"two-sided"``, or ``"worse"`` for the system.
-
-    Returns
-    -------
-    FloatArray
-        p for each system.
-
-    Examples
-    --------
-    >>> float(wilcoxon_test([0.2, 0.5, 0.3, 0.7], [0.4, 0.1, 0.2, 0.4]))
-    0.375
-
-    """
-    choose(alternative, ALTERNATIVES, "alternative")
-    d = _differences(system, baseline).round(12)
-    p = np.full(d.shape[:-1], np.nan)
-    for index in np.ndindex(p.shape):
-        some = d[index][d[index] != 0]
-        if some.size:
-            p[index] = signed_rank_p(some, alternative == "worse")
-    return p[()]
 
 
 @dataclass(frozen=True)
@@ -156,7 +124,7 @@ def flip_test(
 
     """
     choose(alternative, ALTERNATIVES, "alternative")
-    d, sweep = _differences(system, baseline), validate_alphas(alpha)
+    d, sweep = differences(system, baseline), validate_alphas(alpha)
     odd, even = _odd_and_even(d, sweep, value)
     # Linear values make the same test at every alpha, so one of them is enough.
     tested = odd.reshape(sweep.size, -1, d.shape[-1])[: 1 if value is Linear else None]
@@ -179,7 +147,7 @@ def flip_centre(
     >>> float(flip_centre([0.2, 0.5, 0.3, 0.7], [0.4, 0.1, 0.2, 0.4], alpha=5).round(6))
     -0.625
     """
-    _, even = _odd_and_even(_differences(system, baseline), validate_alphas(alpha), value)
+    _, even = _odd_and_even(differences(system, baseline), validate_alphas(alpha), value)
     return np.asarray(even.mean(axis=-1))
 
 
@@ -309,13 +277,6 @@ class _Swapped:
         return np.asarray(found[:, 0] - found[:, 1])
 
 
-def _differences(system: npt.ArrayLike, baseline: npt.ArrayLike) -> FloatArray:
-    s, b = np.asarray(system, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
-    if s.ndim == 0 or s.shape[-1] == 0 or b.shape[-1:] != s.shape[-1:]:
-        raise SurefootError(f"system and baseline need scores on the same topics; got shapes {s.shape} and {b.shape}")
-    return np.asarray(s - b)
-
-
 def _extremity(statistic: FloatArray, alternative: str) -> FloatArray:
     """How much a statistic speaks against the null."""
     return np.abs(statistic) if alternative == "two-sided" else -statistic
@@ -350,3 +311,77 @@ def _patterns(
 
 def _p_of(count: FloatArray, drawn: int, exact: bool) -> FloatArray:
     return count / drawn if exact else (1 + count) / (1 + drawn)
+
+
+def welch_t(values: FloatArray, groups: BoolArray) -> FloatArray:
+    """Welch's t of each group against the others; values may be rows of draws.
+
+    Infinite where neither side varies but the means differ, 0 where they are equal too.
+
+    Parameters
+    ----------
+    values
+        A value for each item, or draws × items.
+    groups
+        Which items belong to each group, groups × items; each group has two items or more, and so have the others.
+
+    Returns
+    -------
+    FloatArray
+        t of each group, or draws × groups.
+
+    Examples
+    --------
+    >>> welch_t(np.array([3.0, 5.0, 1.0, 1.0, 4.0]), np.array([[True, True, False, False, False]])).round(4)
+    array([1.4142])
+    """
+    inside = groups.T.astype(np.float64)
+    size = inside.sum(axis=0)
+    rest = groups.shape[1] - size
+    total, squares = values @ inside, values**2 @ inside
+    other = values.sum(axis=-1, keepdims=True) - total
+    other_squares = (values**2).sum(axis=-1, keepdims=True) - squares
+    difference = total / size - other / rest
+    variance = _variance_of_mean(total, squares, size) + _variance_of_mean(other, other_squares, rest)
+    flat, equal = variance <= GROUP_ROUNDING**2, np.abs(difference) <= GROUP_ROUNDING
+    t = difference / np.sqrt(np.where(flat, 1.0, variance))
+    return np.asarray(np.where(flat, np.where(equal, 0.0, np.copysign(np.inf, difference)), t))
+
+
+def _variance_of_mean(total: FloatArray, squares: FloatArray, size: FloatArray) -> FloatArray:
+    return np.asarray(np.maximum(squares / size - (total / size) ** 2, 0.0) / (size - 1))
+
+
+def group_test(values: FloatArray, groups: BoolArray, n_resamples: int = 10_000, seed: int = 0) -> FloatArray:
+    """One-sided p of each group: how often would values dealt out at random give a t as high?
+
+    Exact if the values of a group are exchangeable with those of the others. As t is studentised, it also holds for
+    large groups with the same mean and another spread (Chung and Romano, Annals of Statistics 41(2), 2013).
+
+    Parameters
+    ----------
+    values, groups
+        As in `welch_t`, without draws.
+    n_resamples, seed
+        How many permutations are drawn, and from which seed.
+
+    Returns
+    -------
+    FloatArray
+        p of each group, (1 + count) / (1 + n_resamples).
+
+    Examples
+    --------
+    >>> values = np.array([0.9, 0.8, 0.7, 0.1, 0.2, 0.0, 0.1, 0.0])
+    >>> float(group_test(values, np.array([[True] * 3 + [False] * 5]), 999)[0]) < 0.05
+    True
+    """
+    observed = welch_t(values, groups)
+    observed = observed - GROUP_ROUNDING * np.where(np.isfinite(observed), np.maximum(np.abs(observed), 1.0), 0.0)
+    random, count = generator(seed), np.zeros(len(groups))
+    at_once = max(1, GROUP_CHUNK // values.size)
+    for start in range(0, n_resamples, at_once):
+        size = min(at_once, n_resamples - start)
+        drawn = random.permuted(np.broadcast_to(values, (size, values.size)), axis=1)
+        count += (welch_t(drawn, groups) >= observed).sum(axis=0)
+    return np.asarray((1 + count) / (1 + n_resamples))

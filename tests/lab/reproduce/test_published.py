@@ -17,7 +17,7 @@ from surefoot.analysis.explore import explore
 from surefoot.io.tables import read_scores
 from surefoot.risk.values import Smooth
 from surefoot.scores import Scores
-from surefoot.stats.agreement import friedman
+from surefoot.stats.ranks import friedman
 
 PUBLISHED = Path(surefoot_lab.reproduce.__file__).parent / "published"
 DIFFERING = {"DFalah121A", "irra12c"}

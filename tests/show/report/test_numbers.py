@@ -10,7 +10,7 @@ import pytest
 from surefoot import Scores, evaluate, explore, read_scores
 from surefoot.analysis import evaluate_segments
 from surefoot.scores import VIRTUAL
-from surefoot.stats.corrections import correct
+from surefoot.stats.inference import correct
 from tests.show.report.report_cases import random_scores
 
 ALPHAS = (0.0, 0.1, 1.0, 3.7, 5.0, 20.0)

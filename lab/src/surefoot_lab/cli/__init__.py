@@ -8,4 +8,8 @@ COMMANDS = {
     "experiment": (RESEARCH, "papers", "the published learning experiments, or your own, resumable at any time"),
     "reproduce": (RESEARCH, "papers", "the published tables, cell by cell: published, recomputed, difference, reason"),
     "data": (RESEARCH, "collections", "list or get public collections"),
+    **{
+        f"agreement {kind}": (RESEARCH, "agreement", "a kind of agreement")
+        for kind in ("measures", "values", "correlation", "normality", "g2")
+    },
 }

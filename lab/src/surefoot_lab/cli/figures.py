@@ -1,4 +1,4 @@
-"""Figures of the folders that `surefoot tradeoff` writes, registered by the entry-point group ``surefoot.figures``."""
+"""Figures of agreement, and of the folders of `surefoot tradeoff`; the entry-point group is ``surefoot.figures``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import surefoot_lab
-from surefoot.cli.figure import RESAMPLING, Figure
-from surefoot.cli.options import Option, numbers, option
+from surefoot.cli.figure import ALPHA, DRAWN, LABEL, NEEDED, ONE, RESAMPLING, Figure, figure_of_scores
+from surefoot.cli.options import Option, names, numbers, option
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -56,7 +56,23 @@ def _preset(arguments: Namespace) -> str:
     return name
 
 
+AGREEMENT = {
+    "correlation": figure_of_scores(
+        "correlation_map", "which systems look safe because they resemble the baseline (ECIR 2014)",
+        NEEDED, ALPHA, DRAWN, LABEL, package=surefoot_lab,
+    ),
+    "qq": figure_of_scores(
+        "qq_lines", "is the mean close to normal? Q-Q of bootstrap means (ECIR 2020, figure 3)", ONE, NEEDED, ALPHA,
+        *RESAMPLING, package=surefoot_lab,
+    ),
+    "rbo": figure_of_scores(
+        "rbo_bars", "do linear and smooth values rank alike? RBO with residuals (ECIR 2020, figure 4)", NEEDED,
+        option("--of", type=names, metavar="LIST", help="measures (default: urisk,zrisk,georisk)"), ALPHA,
+        package=surefoot_lab,
+    ),
+}  # fmt: skip
 FIGURES = {
+    **AGREEMENT,
     "paper": Figure(
         _paper, "a figure of a paper, with its runs, baseline and alphas", (),
         (option("figure", metavar="FIGURE", help="such as ecir2014-fig3a (an unknown name lists all)"),),

@@ -13,8 +13,7 @@ from surefoot.results import Result, signature
 from surefoot.risk.statistics import large_losses
 from surefoot.scores import Scores
 from surefoot.stats.bootstrap import bca_interval, bootstrap_weights, percentile_interval
-from surefoot.stats.corrections import correct
-from surefoot.stats.inference import LEVEL, t_inference
+from surefoot.stats.inference import LEVEL, correct, t_inference
 
 if TYPE_CHECKING:
     from surefoot_lab.experiments.plan import Plan

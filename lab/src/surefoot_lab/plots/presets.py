@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.cli.figure import FIGURES
 from surefoot.errors import SurefootError
-from surefoot.stats.agreement import pca
+from surefoot.stats.principal_axes import pca
+from surefoot_lab.cli.figures import AGREEMENT
 from surefoot_lab.reproduce import NEEDS_SCORES, load_scores, sigir2016
 from surefoot_lab.reproduce.cells import printed
 
@@ -77,6 +78,6 @@ def paper_figure(name: str) -> Axes:
         raise SurefootError(f"{name} {NEEDS_SCORES}")
     if preset.population:
         scores = scores.select(preset.population)
-    draw = FIGURES[preset.kind].draw
+    draw = (FIGURES | AGREEMENT)[preset.kind].draw
     axes: Axes = draw(pca(scores, virtual=()) if name == "ecir2014-fig1" else scores, **preset.options)
     return axes

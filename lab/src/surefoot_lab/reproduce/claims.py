@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from surefoot import risk
-from surefoot.analysis.agreement import value_agreement
 from surefoot.analysis.cross import cross
 from surefoot.analysis.explore import explore
 from surefoot.risk.values import Smooth, fences
 from surefoot.scores import Scores
-from surefoot.stats.agreement import kendall, pca
 from surefoot.stats.inference import LEVEL, t_inference, topic_inference
+from surefoot.stats.principal_axes import pca
+from surefoot.stats.ranks import kendall
+from surefoot_lab.agreement.rankings import value_agreement
 from surefoot_lab.reproduce import sigir2014
 from surefoot_lab.reproduce.cells import Cell, printed, ranks
 from surefoot_lab.reproduce.ecir2014 import VIRTUAL_TABLE, mended, swap_reason

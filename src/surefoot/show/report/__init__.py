@@ -19,8 +19,8 @@ from surefoot.risk import validate_alpha
 from surefoot.scores import VIRTUAL, Scores
 from surefoot.show.html import self_contained
 from surefoot.show.report.rankings import Rankings, rankings_payload
-from surefoot.stats.agreement.pca import pca
 from surefoot.stats.inference import LEVEL, critical_value
+from surefoot.stats.principal_axes import pca
 
 __all__ = ["LARGEST_ALPHA", "Rankings", "opening", "packed", "payload", "report"]
 

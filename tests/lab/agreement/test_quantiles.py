@@ -3,10 +3,10 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import stats
+from surefoot_lab.agreement import normality as module
+from surefoot_lab.agreement.normality import bootstrap_means, normal_quantiles, qq
 
 from surefoot.errors import SurefootError
-from surefoot.stats import normality as module
-from surefoot.stats.normality import bootstrap_means, normal_quantiles, qq
 
 RANDOM = np.random.default_rng(1975)
 

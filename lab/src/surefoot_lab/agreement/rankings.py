@@ -1,24 +1,26 @@
-"""Rank-biased overlap: how far two rankings agree, the top counting most."""
+"""Do two rankings agree? Rank-biased overlap, and the orders of systems by two measures or two kinds of values."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from itertools import chain, combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from surefoot._typing import FloatArray, IntArray
+from surefoot.analysis.design import Design
+from surefoot.analysis.evaluate import evaluate
 from surefoot.errors import SurefootError, choose
+from surefoot.results import Result, signature
+from surefoot.risk.measures import GEOMINUS_PUBLISHED, GEORISK, URISK, ZRISK, get_risk, usual
+from surefoot.risk.values import Family, normalise_alphas
+from surefoot.scores import Scores, ScoresLike
+from surefoot.stats.ranks import Values, kendall
 
 Ranking = Sequence[Hashable | AbstractSet[Hashable]]
 """Items, the best first; a set or frozenset instead of an item is a group of tied items."""
-
-Values = Mapping[Any, float] | npt.ArrayLike
-"""A value for each item, by name or by position."""
 
 
 def ranking(values: Values, names: Sequence[Hashable] | None = None, *, ties: str = "share") -> Ranking:
@@ -206,3 +208,165 @@ def _labelled(values: Values, names: Sequence[Hashable] | None) -> tuple[list[Ha
 def _twice(groups: Iterable[Iterable[Hashable]]) -> Hashable:
     seen: set[Hashable] = set()
     return next(item for item in chain.from_iterable(groups) if item in seen or seen.add(item))  # type: ignore[func-returns-value]
+
+
+def rank_agreement(
+    scores: ScoresLike, baseline: str | None = None, alpha: float = 1.0, *, measures: Sequence[str] = (), p: float = 0.9
+) -> Result:
+    """Kendall's tau and RBO between the orders of the systems by each two measures; the baseline's own row is left out.
+
+    Parameters
+    ----------
+    scores, baseline, alpha
+        As in `surefoot.evaluate`.
+    measures
+        Names of measures; by default the usual ones (`Risk.usual`).
+    p
+        The parameter of `rbo`.
+
+    Returns
+    -------
+    Result
+        Columns ``measure, other, tau, p, weighted_tau, rbo_minimum, rbo_residual`` (`kendall`, `rbo`).
+
+    Examples
+    --------
+    >>> scores = Scores(np.random.default_rng(1).random((6, 30)), "abcdef", range(30))
+    >>> rank_agreement(scores, "a", 5, measures=["mean", "urisk"])["tau"].round(2)
+    array([0.8])
+
+    """
+    scores = Scores.of(scores)
+    directed = [get_risk(name) for name in measures] or [
+        one for one in usual(baseline is not None) if one.higher_is_better is not None
+    ]
+    names = [one.name for one in directed]
+    if len(names) < 2 or any(one.higher_is_better is None for one in directed):
+        raise SurefootError(f"orders need two measures or more in which one value is better; got {', '.join(names)}")
+    found = evaluate(scores, baseline, alpha, extra=names)
+    kept = found["system"] != (baseline or "")
+    orders = {one.name: found[one.name][kept] * (1 if one.higher_is_better else -1) for one in directed}
+    if np.isnan(list(orders.values())).any():
+        raise SurefootError("some measure is undefined for some system; choose other measures or systems")
+    pairs = [(one, two, kendall(orders[one], orders[two]), rbo(ranking(orders[one]), ranking(orders[two]), p))
+             for one, two in combinations(orders, 2)]  # fmt: skip
+    fields = {"baseline": baseline, "alpha": float(alpha), "p": p, "systems": int(kept.sum())}
+    return Result(
+        signature("rank-agreement", scores, **fields, topics=len(scores.topics)),
+        {
+            "measure": [one for one, *_ in pairs],
+            "other": [two for _, two, *_ in pairs],
+            "tau": np.array([tau.tau for _, _, tau, _ in pairs]),
+            "p": np.array([tau.p for _, _, tau, _ in pairs]),
+            "weighted_tau": np.array([tau.weighted for _, _, tau, _ in pairs]),
+            "rbo_minimum": np.array([overlap.minimum for *_, overlap in pairs]),
+            "rbo_residual": np.array([overlap.residual for *_, overlap in pairs]),
+        },
+        scores.all_notes,
+    )
+
+
+def value_agreement(
+    scores: ScoresLike,
+    baseline: str,
+    alpha: float = 1.0,
+    *,
+    value: str | Family = "smooth",
+    step: int = 5,
+    p: float = 0.9,
+    ties: str = "order",
+) -> Result:
+    """RBO between the rankings by linear and by smooth values: of their first 5, 10, 15 … systems, and of all.
+
+    Each ranking has its own head, so that the two may hold different systems. The longer the heads, the more is
+    certain: the minimum rises, minimum + residual falls, and the truth lies between. The safest system ranks first: the
+    largest U_Risk, Z_Risk or GeoRisk, the smallest Geo- as printed. The ranking by U_Risk leaves the baseline out,
+    whose own U_Risk is 0 by definition; the population of the others is all systems.
+
+    Benham, Moffat and Culpepper, *On the pluses and minuses of risk*, ECIR 2020, figure 4 (their alpha-hat is
+    1 + alpha).
+
+    Parameters
+    ----------
+    scores, baseline, alpha
+        As in `surefoot.evaluate`.
+    value
+        ``"smooth"`` or ``"monotone"``, fitted to all systems, or a family of value functions to compare with linear
+        ones.
+    step
+        By how many systems the heads grow.
+    p
+        The parameter of `rbo`.
+    ties
+        ``"order"`` breaks ties in both rankings by the order of ``scores``, so that copies of a run agree with
+        themselves; ``"share"`` treats a tie as an order that is not known (a tie at the end of a head is cut by the
+        order of ``scores``).
+
+    Returns
+    -------
+    Result
+        Columns ``systems`` (the length of the heads), ``measure`` (``urisk``, ``zrisk``, ``georisk``,
+        ``geominus_published``) and ``minimum, residual, extrapolated`` (see `rbo`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from surefoot.risk.values import Smooth
+    >>> scores = Scores(np.random.default_rng(4).random((7, 20)), "abcdefg", range(20))
+    >>> found = value_agreement(scores, "a", value=Smooth)
+    >>> [(row["systems"], round(row["minimum"], 3)) for row in found.rows() if row["measure"] == "urisk"]
+    [(5, 0.434), (7, 0.539)]
+
+    """
+    scores = Scores.of(scores)
+    if step < 2 or len(scores.systems) < 2:
+        raise SurefootError(f"rankings to compare need 2 or more systems; got {len(scores.systems)} in steps of {step}")
+    designs = [Design.of(scores, baseline, value=family) for family in ("linear", value)]
+    linear, other = (_safety(design, alpha) for design in designs)
+    rows = [
+        (size, measure, _overlap_of_heads(linear[measure], other[measure], size, p, ties))
+        for size in [*range(step, len(scores.systems), step), len(scores.systems)]
+        for measure in linear
+    ]
+    notes = ["Z_Risk and GeoRisk are undefined: some scores are below 0"] if scores.values.min() < 0 else []
+    return Result(
+        signature(
+            "value_agreement",
+            scores,
+            baseline=baseline,
+            alpha=alpha,
+            value=designs[1].value,
+            p=p,
+            ties=ties,
+            topics=len(scores.topics),
+        ),
+        {
+            "systems": [size for size, _, _ in rows],
+            "measure": [measure for _, measure, _ in rows],
+            **{
+                name: [getattr(found, name) for _, _, found in rows] for name in ("minimum", "residual", "extrapolated")
+            },
+        },
+        (*scores.all_notes, *notes),
+    )
+
+
+def _safety(design: Design, alpha: float) -> dict[str, dict[str, float]]:
+    """By measure, the value of each system, larger meaning safer."""
+    measures = [URISK] if design.scores.values.min() < 0 else [URISK, ZRISK, GEORISK, GEOMINUS_PUBLISHED]
+    values = design.values(measures, normalise_alphas(alpha))
+    found = {
+        measure.name: dict(zip(design.systems, (values[measure.name][0] * sign).tolist(), strict=True))
+        for measure in measures
+        for sign in [-1 if measure is GEOMINUS_PUBLISHED else 1]
+    }
+    found["urisk"].pop(design.baseline_names[0], None)
+    return found
+
+
+def _overlap_of_heads(first: dict[str, float], second: dict[str, float], size: int, p: float, ties: str) -> RBO:
+    def head(values: dict[str, float]) -> Ranking:
+        names = [str(name) for name in ranking(values, ties="order")[:size]]
+        return ranking({name: values[name] for name in names}, ties=ties)
+
+    return rbo(head(first), head(second), p)

@@ -2,13 +2,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from surefoot_lab.agreement.rankings import RBO, value_agreement
 
-from surefoot.analysis.agreement import value_agreement
 from surefoot.errors import SurefootError
 from surefoot.io.tables import read_scores
 from surefoot.risk.values import Monotone, Smooth, fences
 from surefoot.scores import Scores
-from surefoot.stats.agreement import RBO
 
 RANDOM = np.random.default_rng(2010)
 MATRIX = RANDOM.random((6, 15))

@@ -2,12 +2,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from surefoot_lab.agreement.normality import bootstrap_means, normality
 
-from surefoot.analysis.tests import normality
 from surefoot.io.tables import read_scores
 from surefoot.risk.values import Linear, Smooth
 from surefoot.scores import Scores
-from surefoot.stats.normality import bootstrap_means
 
 RANDOM = np.random.default_rng(1975)
 SCORES = Scores(RANDOM.random((3, 30)) ** 2, ["old", "new", "other"], range(30), measure="nDCG@10")
