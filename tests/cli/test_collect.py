@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -167,6 +168,24 @@ def test_slow_answers(server, ask, capsys):
         for _ in range(50):
             handler.wfile.write(b" ")
             time.sleep(0.02)
+        return True
+
+    server.behave = dribble
+    assert ask("--timeout", "0.2", "--retries", "1") == 2
+    assert "timed out to query 'red shoes'" in capsys.readouterr().err
+    assert len(server.asked) == 2
+
+
+def test_slow_headers(server, ask, capsys):
+    """Each byte comes within the timeout, but the head of the answer never ends."""
+
+    def dribble(handler):
+        with suppress(OSError):  # the client has gone
+            handler.wfile.write(b"HTTP/1.0 200 OK\r\nX-Long: ")
+            for _ in range(1000):
+                handler.wfile.write(b"x")
+                time.sleep(0.02)
+        handler.close_connection = True
         return True
 
     server.behave = dribble

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, Request
 
 from surefoot.cli.options import QUERIES, Command, NewFile, number, option
 from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError, counted, listed
+from surefoot.io.http import bounded_opener
 
 PLACE = "{{query}}"
 AUTHORIZATION = "SUREFOOT_AUTHORIZATION"
@@ -79,7 +80,7 @@ class Engine:
         body = None if self.template is None else json.dumps(filled(self.template, query)).encode()
         request = Request(self.url.replace(PLACE, quote(query, safe="")), body, headers)
         end, parts, size = time.monotonic() + self.timeout, [], 0
-        with build_opener(NoRedirects).open(request, timeout=self.timeout) as answer:
+        with bounded_opener(NoRedirects).open(request, timeout=self.timeout) as answer:
             while part := answer.read1(1 << 16):
                 parts.append(part)
                 size += len(part)

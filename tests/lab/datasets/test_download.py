@@ -382,6 +382,12 @@ def refused(site: Any) -> str:
 
 
 class TestHostileServers:
+    def test_headers_that_never_end_are_given_up(self, shelf: Any, site: Any, store: Path, monkeypatch: Any) -> None:
+        shelf.add("thing", {"a.bin": CONTENT[:400]})
+        site.slow_head = True
+        monkeypatch.setattr(download_module, "TIMEOUT", 0.2)
+        assert "no answer (timed out)" in refused(site)
+
     def test_a_slow_drip_is_given_up_and_continued(self, shelf: Any, site: Any, store: Path, monkeypatch: Any) -> None:
         shelf.add("thing", {"a.bin": CONTENT[:400]})
         site.piece, site.pause = 1, 0.01

@@ -4,7 +4,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -48,6 +48,8 @@ class Site:
     """What to say of the length of every body, in place of the truth."""
     endless: bool = False
     """Send the body again and again."""
+    slow_head: bool = False
+    """Send headers for ever, a byte at a time."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, exchange: Exchange) -> None:
@@ -59,6 +61,12 @@ class _Handler(BaseHTTPRequestHandler):
     site: Site
 
     def do_GET(self) -> None:
+        if self.site.slow_head:
+            with suppress(OSError):  # the client has gone
+                self.wfile.write(b"HTTP/1.0 200 OK\r\nX-Long: ")
+                while not self.site.wake.wait(0.02):
+                    self.wfile.write(b"x")
+            return
         if self.site.redirect:
             self.send_response(302)
             self.send_header("Location", self.site.redirect)

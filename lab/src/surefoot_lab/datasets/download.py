@@ -12,11 +12,12 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, Request
 
 from surefoot._names import one_line
 from surefoot._version import __version__
 from surefoot.errors import SurefootError
+from surefoot.io.http import bounded_opener
 from surefoot_lab.datasets.registry import Source
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class _Fetcher:
     def _complete(self, url: str) -> None:
         headers = self._part.conditions(url)
         try:
-            answer = build_opener(_SameScheme).open(_request(url, headers), timeout=TIMEOUT)
+            answer = bounded_opener(_SameScheme).open(_request(url, headers), timeout=TIMEOUT)
         except HTTPError as error:
             error.close()
             if error.code == 416 and headers:
