@@ -68,6 +68,7 @@ def test_one_pair_of_copies_gives_all_cells_of_2014(err20: Scores, rows: list[di
     """Recomputed with the copies, every cell of the five tables is equal, put right where it is swapped."""
     check = JointCheck(err20)
     assert (check.cells, check.met, check.public) == (122, 122, 10)
+    assert check.constrained == 41  # of 100: the other directions are free
     assert check.tampered[1] == 5
     assert check.tampered[0] < check.cells
     cells, predicted, before, after = check.held_out

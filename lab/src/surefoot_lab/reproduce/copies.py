@@ -4,8 +4,9 @@ The papers of 2014 and 2016 print other means for DFalah121A and irra12c than th
 the public one. Nobody has those copies. So 100 scores, 50 topics of two runs, are fitted to all cells of SIGIR 2014,
 tables 1 and 2, and ECIR 2014, tables 1 to 3, that depend on them (swapped cells put right): bounded least squares of
 what the cells miss beyond their rounding. If one pair meets all of them, each is consistent with one copy. The pair is
-not identified, since as many numbers are free as cells are fitted; two controls say how far that goes. Five cells that
-are moved by ten units must be noticed, and a table that is held out shows how well the fit predicts.
+not identified: most cells follow from others, so that they constrain fewer directions than there are free scores
+(`JointCheck.constrained`). Two controls show what the fit is worth. Five cells that are moved by ten units must be
+noticed, and a table that is held out shows how well the fit predicts.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class JointCheck:
         self._fit = fit = CopyFit(scores)
         found = fit.solve(fit.published)
         self.scores = fit.place(found)
+        self.constrained = int((np.linalg.svd(fit.slopes(found), compute_uv=False) > 1).sum())
+        """Directions of the 100 scores along which a move by 1 moves the cells by more than half a digit."""
         self.cells = len(fit.keys)
         self.public, self.met = (int((fit.miss(own, fit.published) <= 1).sum()) for own in (fit.public, found))
         first, second = (np.abs(found - fit.public) > 10 * HALF_DECIMAL).reshape(2, -1).sum(axis=1).tolist()
@@ -82,8 +85,8 @@ class JointCheck:
         first, second = self.moved_topics
         return [
             f"joint check: one pair of copies of {' and '.join(COPIES)} meets {self.met} of {self.cells} cells "
-            f"(the public ones {self.public}; 100 free scores, {first} and {second} of 50 topics moved): consistent, "
-            "not identified",
+            f"(the public ones {self.public}; {first} and {second} of 50 topics moved). The cells constrain "
+            f"{self.constrained} directions of the 100 free scores: consistent, not identified",
             f"control, five cells moved by ten units: {met} of {self.cells} met, {noticed} of the five noticed",
             f"control, ECIR 2014 table 3 held out: {predicted} of {cells} cells to the digit, the median miss falls "
             f"from {before:.1f} to {after:.1f} half digits",
@@ -119,6 +122,13 @@ class CopyFit:
         found: FloatArray = np.abs(self.values(copies[None])[0] - published) / self.half - 1e-9
         return found
 
+    def slopes(self, copies: FloatArray) -> FloatArray:
+        """How each cell moves with each score, in half digits: scores × cells."""
+        nudge = np.where(copies < 0.5, 1e-7, -1e-7)
+        moved = self.values(copies + np.diag(nudge)) - self.values(copies[None])
+        slopes: FloatArray = moved / nudge[:, None] / self.half
+        return slopes
+
     def solve(self, published: FloatArray, used: BoolArray | bool = True, steps: int = 150) -> FloatArray:
         """Levenberg-Marquardt steps from the public copies, clipped to [0, 1], until no cell pulls or none helps."""
 
@@ -132,8 +142,7 @@ class CopyFit:
             rest = pull(values)
             if not rest.any() or damping > 1e6:
                 break
-            nudge = np.where(at < 0.5, 1e-7, -1e-7)
-            slopes = ((self.values(at + np.diag(nudge)) - values) / nudge[:, None] / self.half)[:, rest != 0]
+            slopes = self.slopes(at)[:, rest != 0]
             downhill = slopes @ rest[rest != 0]
             free = ~((at <= 0) & (downhill > 0) | (at >= 1) & (downhill < 0))
             curve = slopes[free] @ slopes[free].T
