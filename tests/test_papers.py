@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -97,16 +98,42 @@ def ranking_data(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+CARDED = {
+    "--objective": "objective", "--alpha": "alpha", "--learner": "learner", "--risk-metric": "risk_metric",
+    "--virtual-baseline": "virtual_baseline",
+}  # fmt: skip
+"""Options of a training, and the settings in its card."""
+
+
 @pytest.mark.skipif("SUREFOOT_LONG" not in os.environ, reason="minutes: make papers")
-@pytest.mark.parametrize("command", sorted(LONG))
-def test_a_long_command_runs(command: str, ranking_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", sorted(LONG), ids=str)
+def test_a_long_command_shows_its_items(
+    command: str,
+    ranking_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for path in ranking_data.glob("*.txt"):
         (tmp_path / path.name).symlink_to(path)
     if " folder " in command:
         words = "tradeoff --train train.txt --valid vali.txt --test test.txt --baseline feature:110 --alpha 0,1,5"
         run(f"surefoot {words} --n-estimators 20 -o folder", tmp_path, monkeypatch)
+    capsys.readouterr()
     run(command, tmp_path, monkeypatch)
-    if (card := tmp_path / "model" / "card.json").exists():
-        settings, words = json.loads(card.read_text())["settings"], shlex.split(command)
-        if "--objective" in words:
-            assert settings["objective"] == words[words.index("--objective") + 1]
+    printed = " ".join(capsys.readouterr().out.split())
+    for item in ITEMS:
+        if item["command"] == command:
+            assert item["shows"] in printed
+    words = shlex.split(command)
+    if words[1] == "figure":
+        assert (tmp_path / "f.svg").read_bytes().startswith(b"<?xml")
+    if words[1] == "train":
+        card = json.loads((tmp_path / "model" / "card.json").read_text())
+        given = dict(pairwise(words))
+        for flag in CARDED.keys() & given.keys():
+            assert str(card["settings"][CARDED[flag]]) in (given[flag], f"{given[flag]}.0")
+        if "--option" in given:
+            assert card["settings"]["objective_options"] == dict([given["--option"].split("=")])
+        for name in (after for word, after in pairwise(words) if word == "--baseline"):
+            assert name in " ".join(card["baselines"])
