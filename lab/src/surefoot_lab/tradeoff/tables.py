@@ -109,9 +109,12 @@ def _notes(sweep: Sweep) -> list[str]:
     mean = float(sweep.test.values[0].mean())
     notes = [f"{sweep.baseline} itself: {sweep.test.measure} {mean:.4f} over {len(sweep.test.topics):,} test queries"]
     nearest = nearest_alpha(sweep.alphas, sweep.limit)
+    gains = f"gains {sweep.limit:.3g} times what it risks, alpha's limit"
+    if np.isinf(sweep.limit):
+        gains = "risks nothing, so that alpha's limit is infinite"
     notes.append(
-        f"on the training queries the gain-only model gains {sweep.limit:.3g} times what it risks, alpha's limit; for "
-        f"less risk than alpha = {nearest:g} has, the nearest one computed, flip a coin between it and the baseline"
+        f"on the training queries the gain-only model {gains}; for less risk than "
+        f"alpha = {nearest:g} has, the nearest one computed, flip a coin between it and the baseline"
     )
     gain_only = concatenate(ORIGIN, sweep.curve[:1])
     notes.append(_compared(sweep.curve, gain_only, "flipping a coin between the gain-only model and the baseline"))
