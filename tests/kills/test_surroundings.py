@@ -4,6 +4,7 @@ Each gives one line, or the right result.
 """
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -76,6 +77,61 @@ def test_a_second_process_in_one_store_or_experiment_is_one_line(folder):
     Path("plan.toml").write_text('data = ["train.txt"]\nbaseline = "feature:1"\nalphas = [1]\ntrees = [2]\nfolds = 3\n')
     with sole_writer("out"):
         assert main(["experiment", "plan.toml", "-o", "out"]) == 2
+
+
+def at_once(*commands: str) -> list[int]:
+    """Start commands side by side; the exit codes."""
+    jobs = [
+        subprocess.Popen([sys.executable, "-m", "surefoot", *one.split()], stdout=-1, stderr=-1) for one in commands
+    ]
+    for job in jobs:
+        said = job.communicate(timeout=600)[1]
+        assert b"Traceback" not in said
+    return [job.returncode for job in jobs]
+
+
+@pytest.fixture
+def tables(folder: Path) -> list[str]:
+    """Three tables of the systems a, b, c and d, with 20 queries each, and one of all queries."""
+    lines = [f"q{i},{i % 7 / 7:.3f},{i % 5 / 5:.3f},{i % 4 / 4:.3f},{i % 3 / 3:.3f}\n" for i in range(60)]
+    for name, own in (("all", lines), *((f"part{i}", lines[20 * i : 20 * i + 20]) for i in range(3))):
+        Path(f"{name}.csv").write_text("topic,a,b,c,d\n" + "".join(own))
+    return [f"part{i}.csv" for i in range(3)]
+
+
+def test_gates_at_once_all_count_in_one_ratchet(tables):
+    gate = "gate --scores all.csv --ratchet accepted.json"
+    assert at_once(f"{gate} --candidate a --accept") == [0]
+    assert 2 not in at_once(*(f"{gate} --candidate {name}" for name in "bcd"))
+    assert len(json.loads(Path("accepted.json").read_text())["asked"]) == 3
+
+
+def test_looks_at_once_all_count_in_one_sequential_state(tables):
+    pair = "--baseline a --candidate b --sequential state.json"
+    assert 2 not in at_once(*(f"gate --scores {table} {pair}" for table in tables))
+    assert main(["gate", "--scores", "all.csv", *pair.split()]) != 2
+    text = Path("state.json").read_text()
+    assert all(f'"q{number}"' in text for number in range(60))
+
+
+def test_acknowledgements_at_once_are_all_kept(tables):
+    gate = "gate --scores all.csv --baseline a --candidate b --acknowledged losses.toml --why known --acknowledge"
+    assert 2 not in at_once(*(f"{gate} q{number}" for number in (5, 6, 10)))
+    text = Path("losses.toml").read_text()
+    assert all(f'"q{number}"' in text for number in (5, 6, 10))
+
+
+def test_sweeps_at_once_leave_the_models_of_one(folder):
+    words = "tradeoff --train train.txt --test train.txt --baseline feature:1 --leaves 4 --docs-per-leaf 2 --threads 1"
+    words += " --trees 5 --alpha 1 --n-resamples 50 -o"
+    assert at_once(f"{words} one") == [0]
+    assert set(at_once(f"{words} both", f"{words} both")) <= {0, 2}
+    assert at_once(f"{words} both") == [0]  # what is there is taken
+    one, both = (
+        {path.relative_to(top): path.read_bytes() for path in Path(top).rglob("*.txt")} for top in ("one", "both")
+    )
+    assert one == both
+    assert one
 
 
 def test_the_lock_of_a_killed_process_is_gone(folder):
