@@ -1,4 +1,4 @@
-"""The design of an evaluation: baselines, populations and values resolved from names into arrays; derived columns."""
+"""The design of an evaluation: baselines, populations and values resolved from names; columns, and notes on them."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ Statistics = dict[Callable[..., Statistic], Statistic | None]
 """Statistics by the function that makes them; None where one is undefined."""
 RANK, JACKKNIFE = "rank_", "se_jackknife_"
 """Prefixes of derived columns."""
+UNEQUAL = 0.05
+"""The smallest difference of judged@k that gets a note."""
 
 
 @dataclass(frozen=True)
@@ -220,6 +222,24 @@ def _family_name(family: Family) -> str | None:
     return getattr(family, "__name__", repr(family))
 
 
+def measure_columns(
+    systems: Sequence[str],
+    baselines: Sequence[str] | Literal[False],
+    alphas: FloatArray,
+    measures: Sequence[Risk],
+    statistics: Statistics,
+) -> Columns:
+    """System, baseline (if any), alpha and the measures; columns broadcast to alphas × systems."""
+    table: Columns = {"system": np.array(systems)}
+    if baselines:
+        table["baseline"] = np.array(baselines)
+    table["alpha"] = alphas[:, np.newaxis]
+    values = compute_all(measures, statistics, alphas)
+    return table | {
+        one.name: values[one.name].astype(np.int64) if one.is_count else values[one.name] for one in measures
+    }
+
+
 def is_extra(name: str) -> bool:
     """Whether an evaluation has this column only if asked for it.
 
@@ -274,3 +294,50 @@ def _jackknife_error(design: Design, alphas: FloatArray, measure: Risk) -> Float
         axis=-1,
     )
     return jackknife_error(left_out)
+
+
+def judged_means(judged: FloatArray) -> FloatArray:
+    """judged@k of each system over the topics that it retrieved."""
+    return np.asarray(np.nan_to_num(judged).sum(axis=1) / np.maximum((~np.isnan(judged)).sum(axis=1), 1))
+
+
+def unequally_judged(scores: Scores, systems: Sequence[str], baselines: Sequence[str]) -> list[str]:
+    """A note on systems with more or fewer judged documents than their baselines.
+
+    >>> judged = [[1.0, 1.0], [0.5, 0.7]]
+    >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"], judged=judged)
+    >>> unequally_judged(scores, ["new"], ["old"])
+    ["more or fewer documents are judged than of the baseline: judged@k of new is 60 %, the baseline's 100 %"]
+    """
+    if scores.judged is None:
+        return []
+    means = dict(zip(scores.systems, judged_means(scores.judged).tolist(), strict=True))
+    found = [
+        f"{system} is {100 * means[system]:.0f} %, the baseline's {100 * means[baseline]:.0f} %"
+        for system, baseline in zip(systems, baselines, strict=True)
+        if baseline in means and abs(means[system] - means[baseline]) >= UNEQUAL
+    ]
+    note = f"more or fewer documents are judged than of the baseline: judged@k of {listed(found, most=3)}"
+    return [note] if found else []
+
+
+def caveats(
+    alphas: FloatArray, table: Columns, lowest: float, topics: int, outside: Sequence[str] = ()
+) -> Iterator[str]:
+    """Where the columns of an evaluation are undefined, and why."""
+    if alphas.max() > 2:
+        yield "GeoRisk at alpha > 2 is not consistent: a better score on one topic can lower it"
+    if outside:
+        yield f"Z_Risk and GeoRisk are undefined outside the population: {listed(outside)}"
+    if lowest < 0:
+        yield "Z_Risk and GeoRisk are undefined: some scores are below 0"
+    if "trisk" in table:
+        untested = table["system"][np.isnan(table["trisk"]) & (table["system"] != table["baseline"])]
+        if len(untested):
+            reason = "all values are alike" if topics > 1 else "there is only one topic"
+            yield f"T_Risk and p are undefined where {reason}: {listed(sorted(set(untested.tolist())))}"
+    if "urisk_low" in table:
+        left = table["system"][np.isnan(table["urisk_low"]) & np.isfinite(table["urisk"])]
+        if len(left):
+            named = listed(sorted(set(left.tolist())))
+            yield f"no interval where fewer than ten queries changed, since it would not hold: {named}"

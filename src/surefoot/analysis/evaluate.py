@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._names import as_names
 from surefoot._typing import BoolArray, Columns, FloatArray, Progress
-from surefoot.analysis.design import RANK, Baseline, Design, Population, Statistics, behind, derived, signature_of
-from surefoot.errors import SurefootError, choose, listed
+from surefoot.analysis.design import (
+    RANK,
+    Baseline,
+    Design,
+    Population,
+    behind,
+    caveats,
+    derived,
+    judged_means,
+    measure_columns,
+    signature_of,
+    unequally_judged,
+)
+from surefoot.errors import SurefootError, choose
 from surefoot.results import Column, Highlights, Result
-from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evaluated, registered, tail_risk
+from surefoot.risk.measures import GMEAN, MINUS, URISK, compute_all, evaluated, registered, tail_risk
 from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import METHODS, BootstrapMethod
@@ -27,9 +39,6 @@ FEW_COLUMNS = 8
 """A table of so many columns shows all of them."""
 DETAILS = ("frisk", "freward", "se", "zrisk", "georisk", "wins", "ties")
 """The columns that a terminal shows only on request; judged@k, which only runs have, takes the place of T_Risk."""
-UNEQUAL = 0.05
-"""The smallest difference of judged@k that gets a note."""
-
 
 DOUBTED = ("expected_", "llm_")
 EXPECTED = ("expected_delta", "expected_delta_low", "expected_delta_high", "expected_urisk", "expected_losses")
@@ -156,48 +165,19 @@ def _best(values: FloatArray, groups: Sequence[tuple[object, object]], left_out:
     return np.array([value == largest.get(group) for group, value in zip(groups, values.tolist(), strict=True)])
 
 
-@dataclass(frozen=True)
-class EvaluateOptions:
-    """What an evaluation shows beside its standard columns; see `evaluate`."""
+@dataclass(frozen=True, kw_only=True)
+class Extras:
+    """The columns of an evaluation beside its standard ones; `evaluate` describes them."""
 
-    tail: tuple[float, ...] = ()
-    geometric: bool = False
-    minus: bool = False
-    ci: str | None = None
-    tests: tuple[str, ...] = ()
-    correct: str | None = None
-    n_resamples: int = 10_000
-    seed: int = 0
-    level: float = LEVEL
-    extra: tuple[str, ...] = ()
-    progress: Progress | None = None
-
-    def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise SurefootError(f"level must be between 0 and 1; got {self.level:g}")
-        if self.ci is not None:
-            choose(self.ci, ("t", *METHODS), "ci")
-        if self.tests == ("all",):
-            from surefoot.analysis.tests import TESTS
-
-            object.__setattr__(self, "tests", TESTS)
-
-    def validate(self, design: Design, letters: bool) -> None:
-        """Refuse what needs a baseline where there is none; letters are corrected without one."""
-        corrects_p = self.correct and not letters
-        if design.baselines is None and (self.tail or self.ci == "t" or self.tests or corrects_p):
-            raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
-
-    def signature_fields(self) -> dict[str, object]:
-        """What a signature says of it."""
-        drawn = self.tests or self.ci in ("studentised", "percentile", "bca")
-        return {
-            "interval": self.ci and f"{self.ci}({1 - self.level:g})",
-            "tests": self.tests or None,
-            "n_resamples": self.n_resamples if drawn else None,
-            "seed": self.seed if drawn else None,
-            "correct": self.correct,
-        }
+    tail: tuple[float, ...]
+    geometric: bool
+    minus: bool
+    tests: tuple[str, ...]
+    correct: str | None
+    extra: tuple[str, ...]
+    ci: str | None
+    method: dict[str, Any]
+    level: float
 
     def table(self, design: Design, alphas: FloatArray) -> Columns:
         """The columns of one effectiveness measure, a row for each system and alpha."""
@@ -216,51 +196,41 @@ class EvaluateOptions:
         elif self.ci is not None:
             from surefoot.analysis.intervals import interval_columns
 
-            method = BootstrapMethod(self.ci, self.level, n_resamples=self.n_resamples, seed=self.seed)
+            resampling = {name: value for name, value in self.method.items() if name != "progress"}
             known = [one for one in measures if one.has_interval]
-            table |= interval_columns(design, alphas, known, method, self.progress)
+            method = BootstrapMethod(self.ci, self.level, **resampling)
+            table |= interval_columns(design, alphas, known, method, self.method["progress"])
         table |= compute_all(minus, statistics, alphas)
         table |= derived(self.extra, design, alphas, table)
         shape = (len(alphas), len(design.systems))
         rows = {name: np.broadcast_to(column, shape).T.ravel() for name, column in table.items()}
-        return rows | self._tests(design, alphas, rows)
+        if self.tests:
+            from surefoot.analysis.tests import run_tests
 
-    def _tests(self, design: Design, alphas: FloatArray, rows: Columns) -> Columns:
-        if not self.tests:
-            return {}
-        from surefoot.analysis.tests import run_tests
-
-        found = run_tests(
-            design.scores,
-            design.baseline,
-            alphas,
-            tests=self.tests,
-            systems=design.systems,
-            population=design.population,
-            value=design.family,
-            correct=self.correct,
-            n_resamples=self.n_resamples,
-            seed=self.seed,
-            progress=self.progress,
-        )
-        return {name: found[name] for name in found.columns if name not in rows}
+            tested = run_tests(
+                design.scores, design.baseline, alphas, tests=self.tests, systems=design.systems,
+                population=design.population, value=design.family, correct=self.correct, **self.method,
+            )  # fmt: skip
+            rows |= {name: tested[name] for name in tested.columns if name not in rows}
+        return rows
 
 
-def measure_columns(
-    systems: Sequence[str],
-    baselines: Sequence[str] | Literal[False],
-    alphas: FloatArray,
-    measures: Sequence[Risk],
-    statistics: Statistics,
-) -> Columns:
-    """System, baseline (if any), alpha and the measures; columns broadcast to alphas × systems."""
-    table: Columns = {"system": np.array(systems)}
-    if baselines:
-        table["baseline"] = np.array(baselines)
-    table["alpha"] = alphas[:, np.newaxis]
-    values = compute_all(measures, statistics, alphas)
-    return table | {
-        one.name: values[one.name].astype(np.int64) if one.is_count else values[one.name] for one in measures
+def resampling_fields(
+    ci: str | None = None,
+    tests: Sequence[str] = (),
+    correct: str | None = None,
+    level: float = LEVEL,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> dict[str, object]:
+    """The fields of a signature about intervals, tests and corrections."""
+    is_drawn = bool(tests) or ci in ("studentised", "percentile", "bca")
+    return {
+        "interval": ci and f"{ci}({1 - level:g})",
+        "tests": tuple(tests) or None,
+        "n_resamples": n_resamples if is_drawn else None,
+        "seed": seed if is_drawn else None,
+        "correct": correct,
     }
 
 
@@ -352,21 +322,27 @@ def evaluate(
     several = [Scores.of(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
     if not several:
         raise SurefootError("there are no scores to evaluate")
-    fractions = tuple(np.atleast_1d(tail).tolist())
-    tests = [tests] if isinstance(tests, str) else tests
-    options = EvaluateOptions(
-        fractions, geometric, minus, ci, tuple(tests), correct, n_resamples, seed, level, as_names(extra), progress
-    )
+    if not 0 < level < 1:
+        raise SurefootError(f"level must be between 0 and 1; got {level:g}")
+    if ci is not None:
+        choose(ci, ("t", *METHODS), "ci")
+    tests = _named_tests(tests)
+    extras = Extras(
+        tail=tuple(np.atleast_1d(tail).tolist()), geometric=geometric, minus=minus, tests=tests, correct=correct,
+        extra=as_names(extra), ci=ci, method={"n_resamples": n_resamples, "seed": seed, "progress": progress},
+        level=level,
+    )  # fmt: skip
     alphas = normalise_alphas(alpha)
     shown = several[0].systems if systems is None else several[0].select(systems).systems
     # p is corrected, and ranks run, over all systems, whichever are shown: selecting rows must not change a number.
-    whole = systems is None or correct is not None or any(name.startswith(RANK) for name in options.extra)
+    whole = systems is None or correct is not None or any(name.startswith(RANK) for name in extras.extra)
     # The order of files must not either: systems are computed in the order of their names, and shown in theirs.
     chosen = None if whole else sorted(shown)
     baselines = baseline_list(baseline)
     designs = [Design.of(one.by_name(), own, chosen, population, value) for one in several for own in baselines]
-    options.validate(designs[0], letters)
-    tables = [options.table(design, alphas) for design in designs]
+    if designs[0].baselines is None and (extras.tail or ci == "t" or tests or (correct and not letters)):
+        raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
+    tables = [extras.table(design, alphas) for design in designs]
     if correct is not None and len(baselines) > 1:
         from surefoot.analysis.tests import correct_over
 
@@ -379,10 +355,21 @@ def evaluate(
         size = len(tables[0]["system"]) * len(baselines)
         found = {"measure": np.repeat([one.measure for one in several], size), **found}
     notes = (note for design, table in zip(designs, tables, strict=True) for note in _notes(design, alphas, table))
-    signature = signature_of("evaluate", designs, alphas, **options.signature_fields())
+    resampled = resampling_fields(ci, tests, correct, level, n_resamples, seed)
+    signature = signature_of("evaluate", designs, alphas, **resampled)
     result = Evaluation(signature, found, tuple(dict.fromkeys(notes)), level, tuple(several))
     result = _shown(result, shown, len(designs))
     return result.with_letters(correct or "holm") if letters else result
+
+
+def _named_tests(tests: str | Sequence[str]) -> tuple[str, ...]:
+    """The tests named; ``all`` is each of them."""
+    names = as_names(tests)
+    if names == ("all",):
+        from surefoot.analysis.tests import TESTS
+
+        return TESTS
+    return names
 
 
 def baseline_list(baseline: Baseline | Sequence[str]) -> list[Baseline]:
@@ -411,50 +398,3 @@ def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:
     lowest, topics = float(design.scores.values.min()), len(design.scores.topics)
     unequal = unequally_judged(design.scores, design.systems, design.baseline_names)
     return [*design.scores.all_notes, *unequal, *caveats(alphas, table, lowest, topics, outside)]
-
-
-def judged_means(judged: FloatArray) -> FloatArray:
-    """judged@k of each system over the topics that it retrieved."""
-    return np.asarray(np.nan_to_num(judged).sum(axis=1) / np.maximum((~np.isnan(judged)).sum(axis=1), 1))
-
-
-def unequally_judged(scores: Scores, systems: Sequence[str], baselines: Sequence[str]) -> list[str]:
-    """A note on systems with more or fewer judged documents than their baselines.
-
-    >>> judged = [[1.0, 1.0], [0.5, 0.7]]
-    >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"], judged=judged)
-    >>> unequally_judged(scores, ["new"], ["old"])
-    ["more or fewer documents are judged than of the baseline: judged@k of new is 60 %, the baseline's 100 %"]
-    """
-    if scores.judged is None:
-        return []
-    means = dict(zip(scores.systems, judged_means(scores.judged).tolist(), strict=True))
-    found = [
-        f"{system} is {100 * means[system]:.0f} %, the baseline's {100 * means[baseline]:.0f} %"
-        for system, baseline in zip(systems, baselines, strict=True)
-        if baseline in means and abs(means[system] - means[baseline]) >= UNEQUAL
-    ]
-    note = f"more or fewer documents are judged than of the baseline: judged@k of {listed(found, most=3)}"
-    return [note] if found else []
-
-
-def caveats(
-    alphas: FloatArray, table: Columns, lowest: float, topics: int, outside: Sequence[str] = ()
-) -> Iterator[str]:
-    """Where the columns of an evaluation are undefined, and why."""
-    if alphas.max() > 2:
-        yield "GeoRisk at alpha > 2 is not consistent: a better score on one topic can lower it"
-    if outside:
-        yield f"Z_Risk and GeoRisk are undefined outside the population: {listed(outside)}"
-    if lowest < 0:
-        yield "Z_Risk and GeoRisk are undefined: some scores are below 0"
-    if "trisk" in table:
-        untested = table["system"][np.isnan(table["trisk"]) & (table["system"] != table["baseline"])]
-        if len(untested):
-            reason = "all values are alike" if topics > 1 else "there is only one topic"
-            yield f"T_Risk and p are undefined where {reason}: {listed(sorted(set(untested.tolist())))}"
-    if "urisk_low" in table:
-        left = table["system"][np.isnan(table["urisk_low"]) & np.isfinite(table["urisk"])]
-        if len(left):
-            named = listed(sorted(set(left.tolist())))
-            yield f"no interval where fewer than ten queries changed, since it would not hold: {named}"

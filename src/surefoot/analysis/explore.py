@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray
-from surefoot.analysis.design import Design, Population, signature_of
-from surefoot.analysis.evaluate import unequally_judged
+from surefoot.analysis.design import Design, Population, signature_of, unequally_judged
 from surefoot.errors import SurefootError, choose, counted, listed
 from surefoot.results import Result, plain
 from surefoot.risk.population import zscores

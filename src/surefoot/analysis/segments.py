@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from surefoot._typing import Columns, FloatArray
 from surefoot.analysis.design import Baseline, Design, Population, signature_of
-from surefoot.analysis.evaluate import EvaluateOptions, Evaluation, brief_columns, evaluate
+from surefoot.analysis.evaluate import Evaluation, brief_columns, evaluate, resampling_fields
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.results import Result
 from surefoot.risk.values import Family, normalise_alphas
@@ -111,9 +111,9 @@ def evaluate_segments(
     rows = np.isin(table["system"], shown)
     table = {name: column[rows] for name, column in table.items()}
     alphas = normalise_alphas(alpha)
-    named = {name: value for name, value in columns.items() if name in ("ci", "n_resamples", "seed")}
-    more = EvaluateOptions(**named, tests=tuple(columns.get("tests", ())), correct=correct)
-    signature = signature_of("segments", [design], alphas, segments=len(groups), **more.signature_fields())
+    named = {name: columns[name] for name in ("ci", "n_resamples", "seed", "tests") if name in columns}
+    more = resampling_fields(**named, correct=correct)
+    signature = signature_of("segments", [design], alphas, segments=len(groups), **more)
     return SegmentEvaluation(signature, _hidden_first(table), tuple(_notes(scores, parts, groups)))
 
 

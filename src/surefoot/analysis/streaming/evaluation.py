@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from surefoot._process import in_threads
 from surefoot._typing import PathLike
-from surefoot.analysis.evaluate import Evaluation, caveats, measure_columns
+from surefoot.analysis.design import caveats, measure_columns
+from surefoot.analysis.evaluate import Evaluation
 from surefoot.analysis.streaming.files import Dataset, Header, find_files
 from surefoot.analysis.streaming.statistics import FirstPass, Seen, first_pass, occurrences, second_pass
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
