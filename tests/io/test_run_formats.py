@@ -8,7 +8,8 @@ import pytest
 from surefoot import score_runs
 from surefoot.errors import InputError
 from surefoot.io import formats
-from surefoot.io.formats import Content, Format
+from surefoot.io.containers import Content
+from surefoot.io.formats import Format
 from surefoot.io.memory import run_in_memory
 from surefoot.io.trec import read_qrels, read_run
 

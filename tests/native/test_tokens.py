@@ -120,7 +120,7 @@ def test_tokens_beyond_the_text_are_refused():
     text, codes, out = np.frombuffer(b"abcd", np.uint8), np.empty(1, np.uint64), np.empty(9, np.uint8)
     for start, length in ((-1, 2), (3, 2), (5, 0), (0, -1), (1 << 62, 1)):
         where = np.array([start]), np.array([length], np.int32)
-        refused("hash_tokens", text, KEY, *where, codes)
+        refused("hash_tokens", text, *where, KEY, codes)
         refused("gather_tokens", text, *where, out)
         columns = *where, codes, np.zeros(1)
         refused("rank_topics", text, np.array([0, 1]), columns, np.empty(1, np.int32), columns)

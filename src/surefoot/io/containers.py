@@ -144,6 +144,21 @@ class Table:
         return CellError(row, f"column {self.columns[column]!r}: expected {expected}, found {found}")
 
 
+class Content(NamedTuple):
+    """A table of scores, or a run or judgments as `surefoot.io.memory` takes them.
+
+    ``name`` is the system's name, if the file has it outside of the table; ``summaries`` are ids that stand for all
+    topics; ``notes`` are assumptions; ``noun`` is the word for topics. Rankings of several systems are a table with a
+    column ``system``.
+    """
+
+    source: Any
+    name: str | None = None
+    summaries: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    noun: str = "queries"
+
+
 class DelimitedTable(Table):
     """The rows of delimited text at these offsets; cells are parsed when they are asked for."""
 

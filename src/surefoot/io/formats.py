@@ -9,21 +9,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
-from surefoot.io import eval_logs
-from surefoot.io.containers import (
-    Header,
-    Table,
-    in_file,
-    objects_with,
-    read_delimited,
-    read_records,
-    records,
-    validate_text,
-)
+from surefoot.io import eval_logs, search_engines
+from surefoot.io.containers import Content, Header, Table, in_file, read_delimited, read_records, validate_text
 from surefoot.io.files import BYTE_ORDER_MARK, parse_json
 from surefoot.io.frames import PARQUET, read_parquet
 from surefoot.io.roles import (
@@ -41,8 +32,6 @@ from surefoot.io.roles import (
 Holds = Literal["scores", "run", "qrels"]
 SUMMARY = "all"
 MTEB_MODEL = "mteb_model_meta"
-_ANSWERS = {"hits", "error"}
-_LTR_LINE = re.compile(rb"^[ \t]*([^\s#]+)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:docid[ \t]*=[ \t]*)?(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -97,21 +86,6 @@ class Source:
         except (UnicodeDecodeError, InputError):
             return False
         return all(find_column(names, known) is not None for known in roles)
-
-
-class Content(NamedTuple):
-    """A table of scores, or a run or judgments as `surefoot.io.memory` takes them.
-
-    ``name`` is the system's name, if the file has it outside of the table; ``summaries`` are ids that stand for all
-    topics; ``notes`` are assumptions; ``noun`` is the word for topics. Rankings of several systems are a table with a
-    column ``system``.
-    """
-
-    source: Any
-    name: str | None = None
-    summaries: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
-    noun: str = "queries"
 
 
 class Format(NamedTuple):
@@ -258,120 +232,6 @@ def read_predictions(source: Source) -> Content:
     return Content(next(iter(parts.values())), name or None)
 
 
-Entry = tuple[Any, Any, Any]
-"""A query, a document, and its score or grade."""
-
-
-def read_hits(source: Source) -> Iterator[Entry]:
-    """The hits in the response of ``_rank_eval``."""
-    for query, one in source.json["details"].items():
-        yield from _ranked(query, [hit["hit"] for hit in one["hits"]])
-
-
-def _ranked(query: str, hits: list[dict[str, Any]]) -> Iterator[Entry]:
-    """Hits of Elasticsearch or OpenSearch, which come best first; sorted ones may lack scores."""
-    scores = [hit.get("_score") for hit in hits]
-    if None in scores:
-        scores = [-rank for rank in range(len(hits))]
-    yield from ((query, hit["_id"], score) for hit, score in zip(hits, scores, strict=True))
-
-
-def is_response(source: Source) -> bool:
-    """Whether the content has hits where a response of ``_search`` has them."""
-    if not source.mentions("hits", "_id"):
-        return False
-    responses = _responses(source.json)
-    responses = [*responses.values()] if isinstance(responses, Mapping) else responses
-    first = responses[0] if isinstance(responses, list) and responses else None
-    return isinstance(first, Mapping) and isinstance(first.get("hits", {}), Mapping) and bool({*first} & _ANSWERS)
-
-
-def _responses(content: Any) -> Any:
-    """Responses of ``_search``: one, those of ``_msearch``, a list or lines of them, or ``{query: response}``."""
-    if not isinstance(content, Mapping):
-        return content
-    return [content] if "hits" in content else content.get("responses") or content
-
-
-def read_responses(source: Source) -> Content:
-    """The hits in responses of ``_search``."""
-    responses = _responses(source.json)
-    named = isinstance(responses, Mapping)
-    notes = () if named else ("responses do not name their queries, which are numbered from 1 in their order",)
-    rows: list[Entry] = []
-    for query, response in responses.items() if named else enumerate(responses, start=1):
-        if "hits" not in response:
-            problem = str(response.get("error") or "it has no hits")[:80]
-            raise InputError(source.path, f"the response to query {query} is no answer: {problem}")
-        rows += _ranked(str(query), response["hits"]["hits"])
-    return Content(rows, notes=notes)
-
-
-def read_experiment(source: Source) -> Table:
-    """Rankings of an experiment of OpenSearch's Search Relevance Workbench, by search configuration."""
-    rows = [
-        (one.get("searchConfigurationId") or "search", one["searchText"], document, rank)
-        for one in objects_with(source.json, "documentIds")
-        for rank, document in enumerate(one["documentIds"], start=1)
-    ]
-    return Table(("system", "topic", "document", "rank"), [*zip(*rows, strict=True)])
-
-
-def read_requested_ratings(source: Source) -> Iterator[Entry]:
-    """The ratings in the request of ``_rank_eval``."""
-    for one in source.json["requests"]:
-        yield from ((one["id"], own["_id"], own["rating"]) for own in one.get("ratings", ()))
-
-
-def read_returned_ratings(source: Source) -> Iterator[Entry]:
-    """The ratings in the response of ``_rank_eval``."""
-    hits = ((query, hit) for query, detail in source.json["details"].items() for hit in detail["hits"])
-    yield from ((query, hit["hit"]["_id"], hit["rating"]) for query, hit in hits if hit["rating"] is not None)
-
-
-def read_opensearch(source: Source) -> Iterator[Entry]:
-    """Ratings of OpenSearch's Search Relevance Workbench, at any depth of the export."""
-    for ratings in objects_with(source.json, "judgmentRatings"):
-        for one in ratings["judgmentRatings"]:
-            yield from ((one["query"], own["docId"], own["rating"]) for own in one["ratings"])
-
-
-def read_quepid_case(source: Source) -> Iterator[Entry]:
-    """The ratings of an exported case of Quepid."""
-    for one in source.json["queries"]:
-        yield from ((one["query_text"], own["doc_id"], own["rating"]) for own in one["ratings"])
-
-
-def read_quepid_table(source: Source) -> Table:
-    """The CSV of Quepid, basic or detailed; lines without a rating are queries or documents to be judged."""
-    data = validate_text(source.path, source.data)
-    header = Header.of(source.path, data)
-    rating = cast("int", find_column(header.cells, ("rating",)))
-    lines = data.decode().split("\n")
-    for number, cells in records(source.path, data.decode(), header.separator):
-        if len(cells) == 1 or (len(cells) == len(header.cells) and not cells[rating].strip()):
-            lines[number - 1] = ""
-    return read_delimited(source.path, "\n".join(lines).encode(), header)
-
-
-def is_judgment_list(source: Source) -> bool:
-    """Whether lines look like those of Elasticsearch LTR."""
-    return b"qid:" in source.data[:10_000] and _LTR_LINE.search(source.data) is not None
-
-
-def read_judgment_list(source: Source) -> Iterator[Entry]:
-    """The lines of a judgment list of Elasticsearch LTR, without its comments."""
-    data = validate_text(source.path, source.data)
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip() or line.lstrip().startswith(b"#"):
-            continue
-        found = _LTR_LINE.match(line)
-        if found is None:
-            raise InputError(source.path, "expected grade, qid:QUERY, and the document behind #", number)
-        grade, query, document = (field.decode() for field in found.groups())
-        yield query, document, grade
-
-
 def is_ranking(source: Source) -> bool:
     """Whether delimited text has topics and documents, and no grades."""
     judged = source.header(GRADES) and not source.header(RETRIEVED) and not source.header(RANKS)
@@ -408,19 +268,33 @@ FORMATS = [
     Format("delimited text", "scores", lambda _: True, read_score_table),
     Format("Parquet", "run", begins(PARQUET), _parquet),
     Format("predictions of MTEB", "run", keys(MTEB_MODEL), read_predictions),
-    Format("response of _rank_eval", "run", lambda source: source.has("details"), read_hits),
-    Format("experiment of OpenSearch", "run", keys("documentIds"), read_experiment),
-    Format("responses of _search", "run", is_response, read_responses),
+    Format("response of _rank_eval", "run", lambda source: source.has("details"), search_engines.read_hits),
+    Format("experiment of OpenSearch", "run", keys("documentIds"), search_engines.read_experiment),
+    Format("responses of _search", "run", search_engines.is_response, search_engines.read_responses),
     Format("JSON", "run", lambda source: source.is_json, lambda source: source.json),
     Format("delimited text", "run", is_ranking, _table),
     Format("Parquet", "qrels", begins(PARQUET), _parquet),
-    Format("request of _rank_eval", "qrels", lambda source: source.has("requests"), read_requested_ratings),
-    Format("response of _rank_eval", "qrels", lambda source: source.has("details"), read_returned_ratings),
-    Format("export of OpenSearch", "qrels", keys("judgmentRatings"), read_opensearch),
-    Format("case of Quepid", "qrels", keys("query_text", "ratings"), read_quepid_case),
+    Format(
+        "request of _rank_eval", "qrels", lambda source: source.has("requests"), search_engines.read_requested_ratings
+    ),
+    Format(
+        "response of _rank_eval", "qrels", lambda source: source.has("details"), search_engines.read_returned_ratings
+    ),
+    Format("export of OpenSearch", "qrels", keys("judgmentRatings"), search_engines.read_opensearch),
+    Format("case of Quepid", "qrels", keys("query_text", "ratings"), search_engines.read_quepid_case),
     Format("JSON", "qrels", lambda source: source.is_json, lambda source: source.json),
-    Format("CSV of Quepid", "qrels", columns(("query", "query_text"), DOCUMENTS, ("rating",)), read_quepid_table),
+    Format(
+        "CSV of Quepid",
+        "qrels",
+        columns(("query", "query_text"), DOCUMENTS, ("rating",)),
+        search_engines.read_quepid_table,
+    ),
     Format("delimited text", "qrels", columns(NAMES["topic"], DOCUMENTS, GRADES), _table),
-    Format("judgment list of Elasticsearch LTR", "qrels", is_judgment_list, read_judgment_list),
+    Format(
+        "judgment list of Elasticsearch LTR",
+        "qrels",
+        search_engines.is_judgment_list,
+        search_engines.read_judgment_list,
+    ),
 ]
 """All formats, but for TREC's runs and judgments, which are read where no other fits."""

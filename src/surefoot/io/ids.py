@@ -35,7 +35,7 @@ class Tokens(NamedTuple):
     ) -> Tokens:
         """The ids with their hashes."""
         codes = np.empty(start.size, np.uint64)
-        _hash_tokens(text, key, start, length, codes)
+        _hash_tokens(text, start, length, key, codes)
         return cls(text, start, length, codes)
 
     def number(self) -> tuple[npt.NDArray[np.int32], IntArray]:

@@ -15,10 +15,10 @@ from typing import Any
 from surefoot._names import csv_text
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
-from surefoot.io.containers import Table, in_file, validate_text
+from surefoot.io.containers import Content, Table, in_file, validate_text
 from surefoot.io.eval_logs import ZIP, read_mteb
 from surefoot.io.files import RUN_ENDINGS, name_of, read_bytes
-from surefoot.io.formats import Content, Source, read_content
+from surefoot.io.formats import Source, read_content
 from surefoot.io.frames import PARQUET, table_of
 from surefoot.io.roles import (
     Layout,

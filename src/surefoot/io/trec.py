@@ -19,7 +19,7 @@ import numpy.typing as npt
 from surefoot._process import default_workers, in_threads
 from surefoot._typing import Array, IntArray, PathLike
 from surefoot.errors import InputError, choose
-from surefoot.io.containers import Table
+from surefoot.io.containers import Content, Table
 from surefoot.io.document_lists import (
     LARGEST_GRADE,
     DocumentLists,
@@ -34,7 +34,7 @@ from surefoot.io.document_lists import (
     text_begin,
 )
 from surefoot.io.files import IRDS, STDIN, line_number, name_of, open_bytes, read_bytes
-from surefoot.io.formats import Content, Source, read_content
+from surefoot.io.formats import Source, read_content
 from surefoot.io.ids import KEY, Tokens
 from surefoot.io.memory import irds_qrels, qrels_in_memory, run_in_memory, systems_of
 from surefoot.io.roles import DOCUMENTS, NAMES, SYSTEMS

@@ -67,6 +67,13 @@ struct text {
     int64_t size;
 };
 
+struct ranges {
+    struct text text;
+    const int64_t *start SIZE(count);
+    const int32_t *length SIZE(count);
+    int64_t count;
+};
+
 struct tokens {
     struct text text;
     const int64_t *start SIZE(count);
@@ -81,12 +88,9 @@ struct key {
 };
 
 struct hash_tokens {
-    struct text text;
+    struct ranges tokens;
     struct key key;
-    const int64_t *start SIZE(count);
-    const int32_t *length SIZE(count);
-    uint64_t *codes SIZE(count);
-    int64_t count;
+    uint64_t *codes SIZE(tokens.count);
 };
 
 struct number_tokens {
@@ -98,11 +102,9 @@ struct number_tokens {
 };
 
 struct gather_tokens {
-    struct text text;
-    const int64_t *start SIZE(count);
-    const int32_t *length SIZE(count);
+    struct ranges tokens;
     uint8_t *out SIZE(room);
-    int64_t count, room;
+    int64_t room;
 };
 
 /* trec.c: documents in the order of the lines, with their scores or grades; runs of lines of one topic. */
@@ -162,16 +164,14 @@ struct index_topics {
 };
 
 struct write_run {
-    struct text text;
-    const int64_t *start SIZE(count);
-    const int32_t *length SIZE(count);
-    const int64_t *scores SIZE(count);
+    struct ranges documents;
+    const int64_t *scores SIZE(documents.count);
     const int64_t *bounds SIZE(topics + 1);
     const uint8_t *heads SIZE(head_bytes);
     const int64_t *head_bounds SIZE(topics + 1);
     const uint8_t *tag SIZE(tag_bytes);
     uint8_t *out SIZE(room);
-    int64_t count, topics, head_bytes, tag_bytes, room;
+    int64_t topics, head_bytes, tag_bytes, room;
 };
 
 /* letor.c: the problem of a line, where open is a value that Python has to parse; for each line its label, where its

@@ -69,10 +69,11 @@ double SF_NAME(parse_number)(struct text text, int64_t at, int64_t end) {
 
 /* Fill in the hashes of tokens. */
 SF_KERNEL(hash_tokens) {
-    for (int64_t item = 0; item < a->count; item++) {
-        if (!is_within(a->text.size, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
-        a->codes[item] = a->key.factor ? hash_of(a->text, a->start[item], a->length[item], a->key)
-                                         : fingerprint_of(a->text, a->start[item], a->length[item]);
+    struct text text = a->tokens.text;
+    for (int64_t item = 0; item < a->tokens.count; item++) {
+        int64_t start = a->tokens.start[item], length = a->tokens.length[item];
+        if (!is_within(text.size, start, length)) return SF_OUT_OF_RANGE;
+        a->codes[item] = a->key.factor ? hash_of(text, start, length, a->key) : fingerprint_of(text, start, length);
     }
     return 0;
 }
@@ -107,10 +108,11 @@ SF_KERNEL(number_tokens) {
 /* Copy tokens one after another, with a newline between them. */
 SF_KERNEL(gather_tokens) {
     int64_t at = 0;
-    for (int64_t item = 0; item < a->count; item++) {
-        int64_t start = a->start[item], length = a->length[item];
-        if (!is_within(a->text.size, start, length) || !is_within(a->room, at, length)) return SF_OUT_OF_RANGE;
-        memcpy(a->out + at, a->text.bytes + start, (size_t)length);
+    struct text text = a->tokens.text;
+    for (int64_t item = 0; item < a->tokens.count; item++) {
+        int64_t start = a->tokens.start[item], length = a->tokens.length[item];
+        if (!is_within(text.size, start, length) || !is_within(a->room, at, length)) return SF_OUT_OF_RANGE;
+        memcpy(a->out + at, text.bytes + start, (size_t)length);
         at += length;
         if (at < a->room) a->out[at++] = '\n';
     }

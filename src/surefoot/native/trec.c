@@ -192,17 +192,18 @@ SF_INLINE uint8_t *put_number(uint8_t *out, int64_t number) {
 
    A head is the topic with what follows it. */
 SF_KERNEL(write_run) {
+    const struct ranges *documents = &a->documents;
     uint8_t *out = a->out;
     for (int64_t topic = 0; topic < a->topics; topic++) {
         int64_t head = a->head_bounds[topic], head_end = a->head_bounds[topic + 1];
         if (head < 0 || head_end < head || head_end > a->head_bytes) return SF_OUT_OF_RANGE;
-        if (a->bounds[topic] < 0 || a->bounds[topic + 1] > a->count) return SF_OUT_OF_RANGE;
+        if (a->bounds[topic] < 0 || a->bounds[topic + 1] > documents->count) return SF_OUT_OF_RANGE;
         for (int64_t item = a->bounds[topic]; item < a->bounds[topic + 1]; item++) {
-            int64_t most = head_end - head + a->length[item] + a->tag_bytes + 2 * LONGEST_NUMBER + 4;
-            if (!is_within(a->text.size, a->start[item], a->length[item])) return SF_OUT_OF_RANGE;
+            int64_t most = head_end - head + documents->length[item] + a->tag_bytes + 2 * LONGEST_NUMBER + 4;
+            if (!is_within(documents->text.size, documents->start[item], documents->length[item])) return SF_OUT_OF_RANGE;
             if (most > a->room - (out - a->out)) return SF_OUT_OF_RANGE;
             out = put(out, a->heads + head, head_end - head);
-            out = put(out, a->text.bytes + a->start[item], a->length[item]);
+            out = put(out, documents->text.bytes + documents->start[item], documents->length[item]);
             *out++ = ' ';
             out = put_number(out, item - a->bounds[topic] + 1);
             out = put_number(out, a->scores[item]);
