@@ -97,16 +97,11 @@ class Scores:
         source: ScoredRuns | None = None,
         noun: str = "queries",
     ) -> None:
-        object.__setattr__(self, "values", locked(values))
-        object.__setattr__(self, "systems", as_texts("system", systems))
-        object.__setattr__(self, "topics", as_texts("topic", topics))
-        object.__setattr__(self, "measure", measure)
-        object.__setattr__(self, "notes", tuple(notes))
-        object.__setattr__(self, "judged", None if judged is None else locked(judged))
-        object.__setattr__(self, "source", source)
-        object.__setattr__(self, "noun", noun)
+        self.__dict__.update(values=locked(values), measure=measure, notes=tuple(notes), source=source, noun=noun)
+        self.__dict__.update(systems=as_texts("system", systems), topics=as_texts("topic", topics))
+        self.__dict__["judged"] = None if judged is None else locked(judged)
         self._check()
-        object.__setattr__(self, "trials", locked_trials(trials, self.systems, self.values) if trials else NONE)
+        self.__dict__["trials"] = locked_trials(trials, self.systems, self.values) if trials else NONE
 
     def _check(self) -> None:
         expected = (len(self.systems), len(self.topics))

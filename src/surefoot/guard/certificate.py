@@ -24,7 +24,8 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.results import Result, signature
 from surefoot.risk.distributions import binomial_cdf
-from surefoot.risk.statistics import Comparison, Tail, large_losses
+from surefoot.risk.statistics import Comparison, large_losses
+from surefoot.risk.whole import Tail
 from surefoot.stats.betting import betting_p_value, fixed_capital
 
 PATH = tuple((np.arange(19, -1, -1) / 20).tolist())

@@ -25,7 +25,6 @@ from surefoot.risk.population import zrisk as zrisk
 from surefoot.risk.population import zscores as zscores
 from surefoot.risk.statistics import Comparison as Comparison
 from surefoot.risk.statistics import Expectation as Expectation
-from surefoot.risk.statistics import tail_count as tail_count
 from surefoot.risk.values import LARGEST_ALPHA as LARGEST_ALPHA
 from surefoot.risk.values import Custom as Custom
 from surefoot.risk.values import Linear as Linear
@@ -34,3 +33,4 @@ from surefoot.risk.values import Smooth as Smooth
 from surefoot.risk.values import normalise_alphas as normalise_alphas
 from surefoot.risk.values import validate_alpha as validate_alpha
 from surefoot.risk.values import validate_alphas as validate_alphas
+from surefoot.risk.whole import tail_count as tail_count

@@ -14,8 +14,9 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.risk.measures import GMEAN, GMEAN_FLOOR, TRISK, URISK, Risk, validate_fraction
 from surefoot.risk.moments import Moments, WeightedMoments
-from surefoot.risk.statistics import Comparison, Mean, Tail
+from surefoot.risk.statistics import Comparison, Mean
 from surefoot.risk.values import Family, Linear, validate_alphas, value_functions
+from surefoot.risk.whole import Tail
 
 
 def frisk(system: npt.ArrayLike, baseline: npt.ArrayLike) -> FloatArray:
