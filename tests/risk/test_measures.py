@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import polars
 import pytest
+from surefoot_lab import rank_agreement
 
 from surefoot import Scores, SurefootError, evaluate, intervals, risk
-from surefoot.analysis import evaluate_parquet, rank_agreement
+from surefoot.analysis import evaluate_parquet
 from surefoot.risk import (
     Comparison,
     Expectation,
