@@ -197,6 +197,20 @@ def test_switches_are_fitted_without_the_queries_that_they_are_measured_on():
     assert rows["threshold"]["mean"] > rows["none"]["mean"]
     assert rows["coin"]["mean"] <= rows["threshold"]["mean"]
     assert Guard.from_json(json.loads(json.dumps(fit.guard.to_json()))) == fit.guard
+    number = int(fit.guard.ranker(Pair.of(b.ravel(), c.ravel(), bounds)).sum())
+    assert 0 < number < 300
+    assert fit.why.endswith(f"; it ranks {number} of 300 queries by the candidate")
+
+
+def test_a_guard_that_never_uses_the_candidate_says_so():
+    rng = np.random.default_rng(4)
+    truth = rng.normal(size=(60, SIZE))
+    b, c = truth + 0.1 * rng.normal(size=truth.shape), truth + 3 * rng.normal(size=truth.shape)
+    bounds = np.arange(0, truth.size + 1, SIZE)
+    fit = fit_guard(b.ravel(), c.ravel(), truth.ravel() > 1, bounds, kinds=["threshold"], anyway=True)
+    assert fit.guard.kind == "threshold"
+    assert not fit.guard.ranker(Pair.of(b.ravel(), c.ravel(), bounds)).any()
+    assert fit.why.endswith("; it ranks none of 60 queries by the candidate, so serving it is serving the baseline")
 
 
 def test_the_best_threshold_is_that_of_all():

@@ -75,6 +75,9 @@ def test_the_command(data: RankingData, tmp_path: Path, capsys: Any) -> None:
     model = train(data, "feature:1", QUICK, output=tmp_path / "model").model
     assert main(["export", str(tmp_path / "model"), "-o", str(tmp_path / "r.json")]) == 0
     assert capsys.readouterr().out == f"{tmp_path}/r.json: {model.card['trees']} trees and their guard\n"
+    replace(model, guard=Guard()).save(tmp_path / "unguarded")
+    assert main(["export", str(tmp_path / "unguarded"), "-o", str(tmp_path / "u.json")]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}/u.json: {model.card['trees']} trees\n"
     assert main(["export", str(tmp_path / "model"), "-o", str(tmp_path / "r.json")]) == 2
     assert "exists; name another, or overwrite it with --force" in capsys.readouterr().err
     text = (tmp_path / "r.json").read_text()

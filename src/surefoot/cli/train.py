@@ -291,7 +291,8 @@ def run_export(arguments: argparse.Namespace) -> int:
 
     model = load_model(arguments.model)
     written = export_model(model, arguments.output, arguments.to)
-    whole = " and their guard" if arguments.to == "json" and model.guard is not None else ""
+    is_guarded = getattr(model.guard, "kind", "none") != "none"
+    whole = " and their guard" if arguments.to == "json" and is_guarded else ""
     print(f"{written[0]}: {model.card['trees']} trees{whole}")
     if len(written) > 1:
         print(f"{written[1]}: the guard, without which the trees are not safe; the manual on serving ranks by both")

@@ -49,24 +49,18 @@ def interpolation(pair: Pair, weight: float, scale: Scale) -> FloatArray:
     return own + weight * baseline_term(pair, scale) if weight else own
 
 
-def toss(pair: Pair, weight: float, scale: Scale) -> FloatArray:
-    """The baseline's ranking for a share ``weight`` of the queries, by `coin`; the candidate's for the others."""
-    return switched(pair, (coin(pair) >= weight).astype(np.int64))
-
-
 BLENDS: dict[str, Callable[[Pair, float, Scale], FloatArray]] = {
     "none": candidate_only,
     "z": z_scores,
     "log-rank": log_ranks,
     "interpolation": interpolation,
-    "coin": toss,
 }
 """The guards that a weight determines, by their names in files."""
 
 SECOND_STAGE = "second-stage"
 """The guard that is learned."""
 
-KINDS = (*BLENDS, *SWITCHES, SECOND_STAGE)
+KINDS = (*BLENDS, "coin", *SWITCHES, SECOND_STAGE)
 
 RENAMED = {"lean": "interpolation", "trees": SECOND_STAGE}
 """Kinds in files of 0.2 by their present names."""
@@ -196,12 +190,22 @@ class Guard:
 
     def _own_scores(self, pair: Pair) -> FloatArray:
         """The score by the kind; the second stage adds trees over `features_of` to an interpolation."""
-        if self.switch is not None:
-            return switched(pair, self.switch.pick(SWITCHES[self.kind][0](pair)))
+        if self.ranker is not None:
+            return switched(pair, self.ranker(pair))
         if self.trees:
             corrections = self._forest(features_of(pair, self.scale))
             return np.asarray(interpolation(pair, self.weight, self.scale) + corrections)
         return BLENDS[self.kind](pair, self.weight, self.scale)
+
+    @property
+    def ranker(self) -> Callable[[Pair], IntArray] | None:
+        """From a pair to the ranker of each query (0: the baseline) by `coin` or a switch; None for other kinds."""
+        if self.kind == "coin":
+            return lambda pair: (coin(pair) >= self.weight).astype(np.int64)
+        if self.switch is None:
+            return None
+        number, switch = SWITCHES[self.kind][0], self.switch
+        return lambda pair: switch.pick(number(pair))
 
     @cached_property
     def _forest(self) -> Forest:

@@ -235,7 +235,17 @@ class Trial:
         return guard, (
             f"it has the largest U_Risk at alpha {self.alpha:g} after shrinkage; before shrinkage, on the queries that "
             f"chose it: {selection.gain:+.4f} ± {selection.error:.4f} (standard error) over the candidate"
+            f"{self._use_of_the_candidate(guard)}"
         )
+
+    def _use_of_the_candidate(self, guard: Guard) -> str:
+        """How many of the queries a guard that switches ranks by the candidate."""
+        if guard.ranker is None:
+            return ""
+        number, of = int(guard.ranker(self.judged.pair)[self.queries].sum()), counted(len(self), "query")
+        if not number:
+            return f"; it ranks none of {of} by the candidate, so serving it is serving the baseline"
+        return f"; it ranks {number:,} of {of} by the candidate"
 
 
 @dataclass(frozen=True)
