@@ -117,8 +117,8 @@ def test_workers_that_look_at_their_own_queries_only_train_another_model(client,
         trained = combine(cluster.run_placed(work, placed, together=True), "here")
         far[objective] = furthest(trained, on_one_machine(frame, settings(objective)), frame)
     assert far["ucro"] < BOUND
-    assert far["faro"] > 1e-2
-    assert far["georisk"] > 1e-2
+    assert far["faro"] > 100 * BOUND
+    assert far["georisk"] > 100 * BOUND
 
 
 def test_validation_and_early_stopping_look_at_all_queries(client, frame, spread_out) -> None:
