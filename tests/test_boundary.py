@@ -5,13 +5,13 @@ import re
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import surefoot_lab
 
 import surefoot
-from surefoot import _lazy
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "surefoot"
@@ -71,7 +71,7 @@ def test_the_stub_lies_beside_the_package() -> None:
 
 
 def test_surefoot_never_imports_the_lab() -> None:
-    """Not even lazily; only the table of moved names has the lab's name, as text."""
+    """Not even lazily; only the forwarding of old names has the lab's name, as text."""
     naming = {path.name for path in SOURCE.rglob("*.py") if "surefoot_lab" in path.read_text(encoding="utf-8")}
     assert naming == {"_lazy.py"}
 
@@ -80,12 +80,15 @@ def test_both_packages_have_one_version() -> None:
     assert surefoot_lab.__version__ == surefoot.__version__
 
 
-def test_moved_names_forward_with_a_warning() -> None:
-    for package, names in _lazy.MOVED.items():
-        for name in names.split():
-            with pytest.warns(DeprecationWarning, match=rf"surefoot\.{name} is now {package}\.{name}"):
+def test_names_of_groups_forward_with_a_warning() -> None:
+    for package in ("analysis", "guard", "io", "judgments", "plots", "release_gate", "risk", "show", "stats"):
+        for name in set(dir(import_module(f"surefoot.{package}"))) - set(dir(surefoot)):
+            with pytest.warns(DeprecationWarning, match=rf"surefoot\.{name} is now surefoot\.\w+\.{name}"):
                 getattr(surefoot, name)
-            assert name not in dir(surefoot)
+    with pytest.warns(DeprecationWarning, match=r"surefoot\.normality is now surefoot_lab\.normality"):
+        assert surefoot.normality is surefoot_lab.normality
+    with pytest.warns(DeprecationWarning, match=r"surefoot\.learn\.Budget is now surefoot\.guard\.Budget"):
+        import_module("surefoot.learn").Budget  # noqa: B018
 
 
 def test_errors_import_nothing() -> None:

@@ -36,38 +36,8 @@ OTHERS = {
     "treelite": "treelite",
 }
 """The distributions of optional packages that no extra installs."""
-MOVED = {
-    "surefoot.analysis": """
-        baseline_choice compare_pairs difference_intervals document_moves evaluate_parquet evaluate_segments
-        side_by_side with_letters
-    """,
-    "surefoot.effectiveness": "score_runs_by",
-    "surefoot.guard": "Budget Certificate GuardFit fit_guard_to_runs",
-    "surefoot.io": "read_documents read_map read_names read_queries read_scores_by read_segments",
-    "surefoot.judgments": "Disagreement JudgedRuns delta_bounds",
-    "surefoot.learn": "RankingData same_features write_letor",
-    "surefoot.plots": """
-        alpha_curves cross_map difference_boxes forest guard_path helped_hurt paired_scores paper_style pca_map
-        profile risk_reward save_plot score_shapes sorted_values topic_bars value_functions
-    """,
-    "surefoot.release_gate": """
-        Accepted accept gate_accepted read_accepted render_gate render_junit render_markdown write_accepted
-    """,
-    "surefoot.risk": "Comparison Linear Monotone Smooth",
-    "surefoot.show": "Rankings judging_page render",
-    "surefoot.stats": """
-        Simulator bootstrap_test correct fitted_pair flip_test friedman group_test jackknife kendall lower_mean_bound
-        pca planted_pair swap_test t_inference t_test topic_inference upper_mean_bound wilcoxon_test
-    """,
-    "surefoot_lab": """
-        DataSplit ExperimentResult ModelStore PROTOCOLS Plan SearchOptions baseline_bias baseline_correlations
-        best_alpha_bars change_map choose_alpha churn_map collections convergence_curves correlation_map experiment
-        fetch independence load_data locate normality partial_correlation qq_lines rank_agreement ranking rbo rbo_bars
-        read_choice read_plan read_sweep reproduce reward_bars search_front sweep_alphas tradeoff_curves
-        tradeoff_table value_agreement write_choice write_experiment write_sweep
-    """,
-}
-"""Names of version 0.2 by the package that has them now. They forward for one release and are absent from ``dir()``."""
+LAB = "surefoot_lab"
+"""The distribution whose names were public names of version 0.2 too."""
 
 
 class LazyModule:
@@ -160,7 +130,8 @@ def attach(
     """The ``__getattr__`` and ``__dir__`` of a package that has its names in ``__init__.pyi``.
 
     ``needs`` names the optional package of a module; without it, ``import *`` leaves out the names of the module. With
-    ``moved`` the names in `MOVED` forward to their new package, with a DeprecationWarning.
+    ``moved`` the names of its groups and of the lab, which were its own in version 0.2, forward to these with a
+    DeprecationWarning; ``dir()`` does not list them.
 
     >>> load, names = attach("surefoot")
     >>> load("Scores").__name__, "evaluate" in names()
@@ -180,8 +151,7 @@ def attach(
             return [one for one in names() if _is_installed((needs or {}).get(homes[one]))]
         if name in names():
             return _load(package, homes[name], name)
-        home = next((home for home, held in MOVED.items() if moved and name in held.split()), None)
-        if home is not None:
+        if moved and (home := _moved_to(name)):
             from warnings import warn
 
             warn(f"{package}.{name} is now {home}.{name}", DeprecationWarning, stacklevel=2)
@@ -189,6 +159,15 @@ def attach(
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return load, names
+
+
+def _moved_to(name: str) -> str | None:
+    """The group of Surefoot that has a name, or the lab, if it is installed."""
+    from importlib.util import find_spec
+
+    groups = [f"{home}.{group}" for group, home in _read_stub("surefoot").items() if home == "surefoot"]
+    homes = [*groups, *([LAB] if find_spec(LAB) else [])]
+    return next((home for home in homes if name in dir(optional(home))), None)
 
 
 def _load(package: str, home: str, name: str) -> object:
