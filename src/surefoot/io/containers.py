@@ -18,7 +18,7 @@ import numpy as np
 from surefoot._names import NAMELESS
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
-from surefoot.io.files import BYTE_ORDER_MARK, line_number, parse_json
+from surefoot.io.files import BYTE_ORDER_MARK, line_number
 from surefoot.io.ids import Texts
 from surefoot.native import kernel
 
@@ -328,34 +328,6 @@ def _cells(path: PathLike, line: str, separator: str, number: int) -> list[str]:
     except csv.Error as error:
         reason = "a quote is not closed" if "end of data" in str(error) else str(error)
         raise InputError(path, f"can't be read as cells of a table: {reason}", number) from None
-
-
-def read_records(path: PathLike, data: bytes) -> Table:
-    """A table of JSON lines, one object on each, or of a JSON list of objects."""
-    try:
-        rows, lines = (parse_json(data), []) if data.lstrip().startswith(b"[") else json_lines(path, data)
-    except ValueError as error:
-        raise InputError(path, f"damaged JSON ({error})") from None
-    if not all(isinstance(row, dict) for row in rows):
-        raise InputError(path, 'expected a list of JSON objects such as {"query_id": ...}')
-    return Table.of(rows, lines)
-
-
-def json_lines(path: PathLike, data: bytes) -> tuple[list[dict[str, Any]], list[int]]:
-    """The objects of JSON lines, and the numbers of their lines."""
-    rows, lines = [], []
-    for number, line in enumerate(data.decode("utf-8-sig").split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = parse_json(line)
-        except ValueError:
-            row = None
-        if not isinstance(row, dict):
-            raise InputError(path, 'expected a JSON object such as {"query_id": ...}', number)
-        rows.append(row)
-        lines.append(number)
-    return rows, lines
 
 
 def objects_with(content: Any, key: str) -> Iterator[dict[str, Any]]:

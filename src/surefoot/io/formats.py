@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, listed
 from surefoot.io import eval_logs, search_engines
-from surefoot.io.containers import Content, Header, Table, in_file, read_delimited, read_records, validate_text
+from surefoot.io.containers import Content, Header, Table, in_file, read_delimited, validate_text
 from surefoot.io.files import BYTE_ORDER_MARK, parse_json
 from surefoot.io.frames import PARQUET, read_parquet
 from surefoot.io.roles import (
@@ -28,9 +28,12 @@ from surefoot.io.roles import (
     recognise,
     role_of,
 )
+from surefoot.io.search_engines import ratings
 
 Holds = Literal["scores", "run", "qrels"]
 SUMMARY = "all"
+RECORD = 'a JSON object such as {"query_id": ...}'
+QUERY_TEXTS = ("query", "query_text")
 MTEB_MODEL = "mteb_model_meta"
 
 
@@ -51,23 +54,46 @@ class Source:
     def is_json(self) -> bool:
         return self.first[:1] in (b"{", b"[")
 
-    @cached_property
+    @property
     def json(self) -> Any:
         """The content as JSON, or as a list of the objects of JSON lines."""
+        return self._parsed[0]
+
+    @cached_property
+    def _parsed(self) -> tuple[Any, list[int]]:
+        """The content as JSON, and the number of each line if it is JSON lines."""
         try:
             content = parse_json(self.data)
-        except ValueError as whole:
+        except ValueError as error:
+            whole = error
+        else:
+            is_line = isinstance(content, dict) and content and not any(isinstance(x, dict) for x in content.values())
+            is_line = is_line and find_column([*content], NAMES["topic"]) is not None
+            return ([content], [1]) if is_line else (content, [])
+        rows, lines = [], []
+        for number, line in enumerate(self.data.split(b"\n"), start=1):
+            if not line.strip():
+                continue
             try:
-                return [parse_json(line) for line in self.data.splitlines() if line.strip()]
+                rows.append(parse_json(line))
             except ValueError:
-                raise InputError(self.path, f"damaged JSON ({whole})") from None
-        one_line = isinstance(content, dict) and content and not any(isinstance(x, dict) for x in content.values())
-        return [content] if one_line and find_column([*content], NAMES["topic"]) is not None else content
+                message = f"expected {RECORD}" if rows else f"damaged JSON ({whole})"
+                raise InputError(self.path, message, number if rows else None) from None
+            lines.append(number)
+        return rows, lines
 
     @property
     def records(self) -> list[Any]:
         """The items of a JSON list or of JSON lines, perhaps only one."""
         return self.json if isinstance(self.json, list) else [self.json]
+
+    def table(self) -> Table:
+        """The records as a table."""
+        lines = self._parsed[1]
+        for place, row in enumerate(self.records):
+            if not isinstance(row, dict):
+                raise InputError(self.path, f"expected {RECORD}", lines[place] if lines else None)
+        return Table.of(self.records, lines)
 
     def has(self, key: str) -> bool:
         """Whether the content is a JSON object that has a key."""
@@ -238,6 +264,11 @@ def is_ranking(source: Source) -> bool:
     return source.header(NAMES["topic"], DOCUMENTS) and not judged
 
 
+def is_judgment_list(source: Source) -> bool:
+    """Whether lines look like those of Elasticsearch LTR."""
+    return b"qid:" in source.data[:10_000] and search_engines.LTR_LINE.search(source.data) is not None
+
+
 def _table(source: Source) -> Table:
     return read_delimited(source.path, validate_text(source.path, source.data))
 
@@ -248,7 +279,7 @@ def _parquet(source: Source) -> Table:
 
 def _score_records(source: Source) -> Content:
     """JSON lines, as ``ir_measures --output_format jsonl`` prints, or a list of objects; each may name a system."""
-    return Content(read_records(source.path, source.data), summaries=frozenset({SUMMARY}))
+    return Content(source.table(), summaries=frozenset({SUMMARY}))
 
 
 FORMATS = [
@@ -270,31 +301,19 @@ FORMATS = [
     Format("predictions of MTEB", "run", keys(MTEB_MODEL), read_predictions),
     Format("response of _rank_eval", "run", lambda source: source.has("details"), search_engines.read_hits),
     Format("experiment of OpenSearch", "run", keys("documentIds"), search_engines.read_experiment),
-    Format("responses of _search", "run", search_engines.is_response, search_engines.read_responses),
+    Format("responses of _search", "run", keys("hits", "_id"), search_engines.read_responses),
     Format("JSON", "run", lambda source: source.is_json, lambda source: source.json),
     Format("delimited text", "run", is_ranking, _table),
     Format("Parquet", "qrels", begins(PARQUET), _parquet),
-    Format(
-        "request of _rank_eval", "qrels", lambda source: source.has("requests"), search_engines.read_requested_ratings
-    ),
+    Format("request of _rank_eval", "qrels", lambda source: source.has("requests"), ratings("requests", "id", "_id")),
     Format(
         "response of _rank_eval", "qrels", lambda source: source.has("details"), search_engines.read_returned_ratings
     ),
-    Format("export of OpenSearch", "qrels", keys("judgmentRatings"), search_engines.read_opensearch),
-    Format("case of Quepid", "qrels", keys("query_text", "ratings"), search_engines.read_quepid_case),
+    Format("export of OpenSearch", "qrels", keys("judgmentRatings"), ratings("judgmentRatings", "query", "docId")),
+    Format("case of Quepid", "qrels", keys("query_text", "ratings"), ratings("queries", "query_text", "doc_id")),
     Format("JSON", "qrels", lambda source: source.is_json, lambda source: source.json),
-    Format(
-        "CSV of Quepid",
-        "qrels",
-        columns(("query", "query_text"), DOCUMENTS, ("rating",)),
-        search_engines.read_quepid_table,
-    ),
+    Format("CSV of Quepid", "qrels", columns(QUERY_TEXTS, DOCUMENTS, ("rating",)), search_engines.read_quepid_table),
     Format("delimited text", "qrels", columns(NAMES["topic"], DOCUMENTS, GRADES), _table),
-    Format(
-        "judgment list of Elasticsearch LTR",
-        "qrels",
-        search_engines.is_judgment_list,
-        search_engines.read_judgment_list,
-    ),
+    Format("judgment list of Elasticsearch LTR", "qrels", is_judgment_list, search_engines.read_judgment_list),
 ]
 """All formats, but for TREC's runs and judgments, which are read where no other fits."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from surefoot.errors import InputError
@@ -13,8 +13,7 @@ from surefoot.io.roles import find_column
 if TYPE_CHECKING:
     from surefoot.io.formats import Source
 
-_ANSWERS = {"hits", "error"}
-_LTR_LINE = re.compile(rb"^[ \t]*([^\s#]+)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:docid[ \t]*=[ \t]*)?(\S+)", re.MULTILINE)
+LTR_LINE = re.compile(rb"^[ \t]*([^\s#]+)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:docid[ \t]*=[ \t]*)?(\S+)", re.MULTILINE)
 
 Entry = tuple[Any, Any, Any]
 """A query, a document, and its score or grade."""
@@ -32,16 +31,6 @@ def _ranked(query: str, hits: list[dict[str, Any]]) -> Iterator[Entry]:
     if None in scores:
         scores = [-rank for rank in range(len(hits))]
     yield from ((query, hit["_id"], score) for hit, score in zip(hits, scores, strict=True))
-
-
-def is_response(source: Source) -> bool:
-    """Whether the content has hits where a response of ``_search`` has them."""
-    if not source.mentions("hits", "_id"):
-        return False
-    responses = _responses(source.json)
-    responses = [*responses.values()] if isinstance(responses, Mapping) else responses
-    first = responses[0] if isinstance(responses, list) and responses else None
-    return isinstance(first, Mapping) and isinstance(first.get("hits", {}), Mapping) and bool({*first} & _ANSWERS)
 
 
 def _responses(content: Any) -> Any:
@@ -75,29 +64,21 @@ def read_experiment(source: Source) -> Table:
     return Table(("system", "topic", "document", "rank"), [*zip(*rows, strict=True)])
 
 
-def read_requested_ratings(source: Source) -> Iterator[Entry]:
-    """The ratings in the request of ``_rank_eval``."""
-    for one in source.json["requests"]:
-        yield from ((one["id"], own["_id"], own["rating"]) for own in one.get("ratings", ()))
-
-
 def read_returned_ratings(source: Source) -> Iterator[Entry]:
     """The ratings in the response of ``_rank_eval``."""
     hits = ((query, hit) for query, detail in source.json["details"].items() for hit in detail["hits"])
     yield from ((query, hit["hit"]["_id"], hit["rating"]) for query, hit in hits if hit["rating"] is not None)
 
 
-def read_opensearch(source: Source) -> Iterator[Entry]:
-    """Ratings of OpenSearch's Search Relevance Workbench, at any depth of the export."""
-    for ratings in objects_with(source.json, "judgmentRatings"):
-        for one in ratings["judgmentRatings"]:
-            yield from ((one["query"], own["docId"], own["rating"]) for own in one["ratings"])
+def ratings(key: str, query: str, document: str) -> Callable[[Source], Iterator[Entry]]:
+    """The reader of lists under a key of JSON, at any depth, in which each query has its ``ratings`` of documents."""
 
+    def read(source: Source) -> Iterator[Entry]:
+        for found in objects_with(source.json, key):
+            for one in found[key]:
+                yield from ((one[query], own[document], own["rating"]) for own in one.get("ratings", ()))
 
-def read_quepid_case(source: Source) -> Iterator[Entry]:
-    """The ratings of an exported case of Quepid."""
-    for one in source.json["queries"]:
-        yield from ((one["query_text"], own["doc_id"], own["rating"]) for own in one["ratings"])
+    return read
 
 
 def read_quepid_table(source: Source) -> Table:
@@ -112,18 +93,13 @@ def read_quepid_table(source: Source) -> Table:
     return read_delimited(source.path, "\n".join(lines).encode(), header)
 
 
-def is_judgment_list(source: Source) -> bool:
-    """Whether lines look like those of Elasticsearch LTR."""
-    return b"qid:" in source.data[:10_000] and _LTR_LINE.search(source.data) is not None
-
-
 def read_judgment_list(source: Source) -> Iterator[Entry]:
     """The lines of a judgment list of Elasticsearch LTR, without its comments."""
     data = validate_text(source.path, source.data)
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip() or line.lstrip().startswith(b"#"):
             continue
-        found = _LTR_LINE.match(line)
+        found = LTR_LINE.match(line)
         if found is None:
             raise InputError(source.path, "expected grade, qid:QUERY, and the document behind #", number)
         grade, query, document = (field.decode() for field in found.groups())
