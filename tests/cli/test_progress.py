@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from surefoot.cli import progress as module
-from surefoot.cli.progress import progress
+from surefoot.cli import inputs as module
+from surefoot.cli.inputs import progress
 
 
 class Terminal(io.StringIO):

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from surefoot.cli import main, progress
+from surefoot.cli import inputs, main
 from surefoot.cli import train as command
 from surefoot.lambdas.metrics import Metric
 from surefoot.learn.letor import read_letor
@@ -24,10 +24,10 @@ from surefoot.learn.settings import FIELDS, SAFE, Settings
 QUICK = ["--leaves", "6", "--docs-per-leaf", "5", "--threads", "1"]
 SLOWLY = """
 import signal, sys, time
-from surefoot.cli import main, progress
+from surefoot.cli import inputs, main, train
 signal.signal(signal.SIGINT, signal.default_int_handler)
-progress.LOG_INTERVAL, line = 0, progress.Lines.__call__
-progress.Lines.__call__ = lambda self, *told: (line(self, *told), time.sleep(0.05))
+inputs.LOG_INTERVAL, left = 0, train.time_left
+train.time_left = lambda seconds: time.sleep(0.05) or left(seconds)
 sys.exit(main(sys.argv[1:]))
 """
 """The command with a line of progress for each iteration, slow enough to be interrupted in time."""
@@ -236,13 +236,13 @@ def test_several_baselines_a_model_and_a_run_among_them(folder, capsys):
 
 
 def test_progress_is_told_in_lines_where_nobody_looks(folder, capsys, monkeypatch):
-    monkeypatch.setattr(progress, "LOG_INTERVAL", 0.0)
+    monkeypatch.setattr(inputs, "LOG_INTERVAL", 0.0)
     assert main(words("--baseline", "feature:1", "--trees", "4")) == 0
     lines = capsys.readouterr().err.splitlines()
     assert [line.partition(":")[0] for line in lines] == ["1/4", "2/4", "3/4", "4/4"]
     assert "nDCG(dcg='exp-log2')@10 0." in lines[0]
     assert lines[-1].endswith(" 0 s left")
-    monkeypatch.setattr(progress, "LOG_INTERVAL", 1000.0)
+    monkeypatch.setattr(inputs, "LOG_INTERVAL", 1000.0)
     assert main(words("--baseline", "feature:1", "--trees", "4", "--force")) == 0
     assert capsys.readouterr().err == ""
 

@@ -1,4 +1,4 @@
-"""Value functions, fences and alpha-hat, as users type them."""
+"""Value functions and fences, as users type them."""
 
 import json
 from pathlib import Path
@@ -22,13 +22,6 @@ def found(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any
     return result
 
 
-def test_alpha_hat_is_one_more_than_alpha(table: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["evaluate", "--scores", table, "--baseline", "old"]
-    assert found([*words, "--alpha-hat", "2,6"], capsys) == found([*words, "--alpha", "1,5"], capsys)
-    words = ["explore", "--scores", table, "--system", "new", "--baseline", "old"]
-    assert found([*words, "--alpha-hat", "3"], capsys) == found([*words, "--alpha", "2"], capsys)
-
-
 def test_fences_are_taken_as_given(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["evaluate", "--scores", table, "--baseline", "old", "--value", "monotone", "--fences", "-0.2", "0.3"]
     assert "value=monotone(-0.20000,0.30000)" in found(words, capsys)["signature"]
@@ -37,12 +30,6 @@ def test_fences_are_taken_as_given(table: str, capsys: pytest.CaptureFixture[str
 def test_linear_values_have_no_fences(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "--scores", table, "--baseline", "old", "--fences", "-0.2", "0.3"]) == 2
     assert "--fences are for --value smooth or monotone" in capsys.readouterr().err
-
-
-def test_alpha_hat_is_one_or_more(table: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["evaluate", "--scores", table, "--baseline", "old", "--alpha-hat", "0.5"])
-    assert "alpha-hat is 1 + alpha, 1 or more" in capsys.readouterr().err
 
 
 def test_values_of_a_table(table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

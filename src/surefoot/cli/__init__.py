@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from surefoot import _process
+import surefoot._process as _process
 from surefoot._lazy import install_hint, plugins
 from surefoot._names import inert, one_line
 from surefoot._version import __version__
@@ -72,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     _calm_threads()
     is_script = argv is None
-    argv = _join_negated(sys.argv[1:] if argv is None else argv)
+    argv = list(sys.argv[1:] if argv is None else argv)
     _refuse_files_like_options(argv)
     parser = build_parser([argument for argument in argv[:1] if not argument.startswith("-")])
     arguments, unknown = parser.parse_known_args(argv)
@@ -113,21 +114,6 @@ def _calm_threads() -> None:
     """One thread for matrix products, unless the user asks for more: at this size more threads only wait."""
     for library in ("OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-
-
-def _join_negated(argv: Sequence[str]) -> list[str]:
-    """The arguments with ``--baseline -feature:25`` as one: argparse would take the second for a flag.
-
-    >>> _join_negated(["train", "--baseline", "-feature:25", "-o", "model"])
-    ['train', '--baseline=-feature:25', '-o', 'model']
-    """
-    joined: list[str] = []
-    for argument in argv:
-        if argument.startswith("-feature:") and joined and joined[-1].startswith("--"):
-            joined[-1] += f"={argument}"
-        else:
-            joined.append(argument)
-    return joined
 
 
 def _refuse_files_like_options(argv: Sequence[str]) -> None:
@@ -258,6 +244,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
+        self._negative_number_matcher = re.compile(r"-\.?\d|-feature:")  # values of options, not flags
 
     def error(self, message: str) -> NoReturn:
         """Print one line, without the usage, and exit."""

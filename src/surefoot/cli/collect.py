@@ -17,8 +17,8 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request
 
+from surefoot.cli.inputs import progress
 from surefoot.cli.options import QUERIES, Command, NewFile, number, option
-from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError, counted, listed
 from surefoot.io.http import bounded_opener
 

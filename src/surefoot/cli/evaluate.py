@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
 from surefoot.cli import options as opt
+from surefoot.cli.inputs import progress
 from surefoot.cli.options import Command, Option, names, number, numbers, option
-from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ COMMANDS = {
             *opt.INPUTS,
             opt.BASELINES,
             option("--baseline-map", metavar="FILE", help="CSV of system,baseline: a baseline for each system"),
-            *opt.ALPHAS,
+            opt.ALPHAS,
             opt.SYSTEMS.but(help="rows to show, by comma (default: all)"),
             *opt.VALUE,
             opt.POPULATION,
@@ -280,7 +280,7 @@ COMMANDS = {
     "cross": Command(
         run_cross,
         (
-            *opt.INPUTS, *opt.ALPHA, opt.SYSTEMS, *opt.VALUE,
+            *opt.INPUTS, opt.ALPHA, opt.SYSTEMS, *opt.VALUE,
             option("--by-baseline", action="store_true",
                    help="a row for each baseline: how far its order agrees with those of the others, and which rank "
                    "differences a bootstrap over topics confirms"),

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
 from surefoot.cli import options as opt
+from surefoot.cli.inputs import progress
 from surefoot.cli.options import Command, names, number, option
-from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError, counted
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ COMMANDS = {
     "explore": Command(
         run_explore,
         (
-            *opt.INPUTS, *opt.PAIR, *opt.ALPHA, *opt.VALUE, opt.POPULATION,
+            *opt.INPUTS, *opt.PAIR, opt.ALPHA, *opt.VALUE, opt.POPULATION,
             option("--top", type=int, metavar="N",
                    help=f"the N worst topics (default: all; {TOPICS_WITH_DOCUMENTS} with --documents)"),
             option("--topics", type=names, metavar="LIST", help="these topics, by comma"),
@@ -217,7 +217,7 @@ COMMANDS = {
             *opt.INPUTS,
             opt.BASELINE.but(help="the first baseline: a system, or MEAN (default), MEDIAN, MAX"),
             opt.CANDIDATE.but(help="the system to open with (default: the best mean)"),
-            *opt.ALPHA, *opt.SEGMENTS, opt.LLM_QRELS, *opt.CREDIBLE, *opt.TEXTS,
+            opt.ALPHA, *opt.SEGMENTS, opt.LLM_QRELS, *opt.CREDIBLE, *opt.TEXTS,
             option("--size-limit", type=number, default=2.0, metavar="MB",
                    help="room for documents in the page; the page says what is left out (default: 2; 0: no documents)"),
             opt.OUTPUT.but(required=True, help="the page to write, such as report.html"),

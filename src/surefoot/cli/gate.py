@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
 from surefoot.cli import options as opt
+from surefoot.cli.inputs import progress
 from surefoot.cli.options import Command, NewFile, Once, Option, grouped, names, number, option
-from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError, listed
 from surefoot.release_gate.rules import TIERS, UNDECIDED, Rules
 

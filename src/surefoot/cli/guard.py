@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
 from surefoot.cli import options as opt
+from surefoot.cli.inputs import progress
 from surefoot.cli.options import Command, NewFile, grouped, names, number, option
-from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:

@@ -1,17 +1,21 @@
-"""Read what the options name, and print results."""
+"""Read what the options name, print results, and show progress."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
 
+from surefoot._names import csv_text, one_line
 from surefoot.cli.options import DEFAULT_MEASURE, TABLE_OF_VALUES, NewFile
-from surefoot.cli.progress import progress
 from surefoot.errors import InputError, SurefootError, listed
 
 if TYPE_CHECKING:
+    from surefoot._typing import Progress
     from surefoot.io.document_lists import Run
     from surefoot.judgments.credibility import Assessors
     from surefoot.judgments.judged_runs import JudgedRuns
@@ -21,6 +25,12 @@ if TYPE_CHECKING:
 
 ENDINGS = {"csv": "csv", "json": "json", "md": "md", "tex": "latex"}
 """The format of a file by its ending."""
+LOG_INTERVAL = 20.0
+"""Seconds between two lines of a periodic log."""
+REFRESH_INTERVAL = 0.1
+"""Seconds between two updates of a terminal's line."""
+WARM_UP = 1.0
+"""The estimate of the time left ignores the first second: resumed work finds its first steps done."""
 
 
 def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -91,7 +101,7 @@ def load(arguments: argparse.Namespace) -> list[Scores]:
     if not arguments.qrels:
         _refuse_tables(arguments.runs)
         raise SurefootError("runs need judgments: give them with --qrels FILE")
-    from surefoot.effectiveness import score_runs_by
+    from surefoot.effectiveness.scoring import score_runs_by
 
     more = given(arguments, "names", "duplicates", "ties") | {"repeats": groups, "llm_qrels": llm_qrels(arguments)}
     more["unjudged"] = "skip" if getattr(arguments, "unjudged", "zero") == "skip" else "zero"
@@ -199,12 +209,7 @@ def write(text: str, output: str | None) -> None:
 
 def write_csv(header: Iterable[object], rows: Iterable[Iterable[object]], output: str | None) -> None:
     """Write a table as CSV."""
-    import csv
-    import io
-
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([header, *rows])
-    write(out.getvalue(), output)
+    write(csv_text([[*header], *map(list, rows)]), output)
 
 
 def load_one(arguments: argparse.Namespace) -> Scores:
@@ -229,3 +234,58 @@ def show(result: Result, arguments: argparse.Namespace) -> None:
     else:
         print_result(result, kind, **options)
     print_notes(result.notes if kind == "csv" else ())
+
+
+@contextmanager
+def progress(first: str, log: Literal["periodic", "each", "none"] = "periodic") -> Iterator[Progress]:
+    """Show progress on standard error; yields a function of the amount done, the total and a message.
+
+    On a terminal it is one line, erased at the end; ``first`` is its first message. Elsewhere messages are printed as
+    lines: one every 20 seconds, each new one, or none.
+    """
+    is_terminal, begin = sys.stderr.isatty(), time.monotonic()
+    interval = {"periodic": LOG_INTERVAL, "each": 0.0, "none": math.inf}[log]
+    seen: set[str] = set()
+    start, done_at_start, shown = begin, 0, 0.0 if is_terminal else begin
+
+    def report(done: int, total: int | None, message: object) -> None:
+        nonlocal start, done_at_start, shown
+        now, text, left = time.monotonic(), str(message), ""
+        if now - begin < WARM_UP:
+            start, done_at_start = now, done
+        if total is not None and done_at_start < done < total:
+            left = f", {time_left((now - start) / (done - done_at_start) * (total - done))}"
+        if now - shown < (REFRESH_INTERVAL if is_terminal else interval) or (log == "each" and text in seen):
+            return
+        shown = now
+        seen.add(text)
+        if is_terminal:
+            _overwrite(f"{f'{100 * min(done / total, 1):3.0f} %  ' if total else ''}{one_line(text)}{left}")
+        else:
+            print(text if log == "each" else f"{text}{left}", file=sys.stderr, flush=True)
+
+    if is_terminal:
+        report(0, None, first)
+    try:
+        yield report
+    finally:
+        if is_terminal:
+            _overwrite("")
+
+
+def _overwrite(line: str) -> None:
+    """Write over the last line of the terminal."""
+    from shutil import get_terminal_size
+
+    print(f"\r\x1b[K{line[: get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
+
+
+def time_left(seconds: float) -> str:
+    """Remaining seconds in a suitable unit.
+
+    >>> time_left(42), time_left(200), time_left(9000)
+    ('42 s left', '3 min left', '2.5 h left')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s left"
+    return f"{seconds / 60:.0f} min left" if seconds < 3600 else f"{seconds / 3600:.1f} h left"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
 from surefoot.cli import options as opt
+from surefoot.cli.inputs import progress
 from surefoot.cli.options import Command, NewFile, number, numbers, option
-from surefoot.cli.progress import progress
 from surefoot.errors import SurefootError, counted
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ COMMANDS = {
             option("--loss", type=number, metavar="X",
                    help="instead of --candidate: a copy of the baseline that loses X"),
             option("--share", type=number, default=1.0, metavar="P", help="share of topics that lose (default: 1)"),
-            *opt.ALPHAS,
+            opt.ALPHAS,
             option("--topics", type=numbers, metavar="LIST", help="numbers of topics, by comma (default: 25 to 400)"),
             option("--level", type=number, default=0.05, help="significance level (default: 0.05)"),
             option("--n-simulations", type=int, default=2000, metavar="N",

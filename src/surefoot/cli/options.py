@@ -155,19 +155,6 @@ def value_name(text: str) -> str:
     return text
 
 
-def hats(text: str) -> list[float]:
-    """Alphas from values of alpha-hat, separated by commas."""
-    return [hat(part) for part in text.split(",")]
-
-
-def hat(text: str) -> float:
-    """The alpha of an alpha-hat."""
-    alpha = number(text) - 1
-    if alpha < 0:
-        raise argparse.ArgumentTypeError(f"alpha-hat is 1 + alpha, 1 or more; got {text!r}")
-    return alpha
-
-
 def names(text: str) -> list[str]:
     """Names separated by commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
@@ -239,17 +226,10 @@ BASELINE = option("--baseline", action=Once, metavar="NAME", help="a system, or 
 BASELINES = BASELINE.but(action="extend", type=names, metavar="LIST",
                          help="systems to compare with, or MEAN, MEDIAN, MAX; by comma, or repeated")  # fmt: skip
 PAIR = (CANDIDATE.but(required=True), BASELINE.but(required=True))
-ALPHA = (
-    option("--alpha", type=number, default=1.0, metavar="A",
-           help="risk sensitivity: a loss weighs 1 + alpha (default: 1)"),
-    option("--alpha-hat", dest="alpha", type=hat, default=argparse.SUPPRESS, metavar="A",
-           help="instead of --alpha: 1 + alpha, as ECIR 2020 writes it"),
-)  # fmt: skip
-ALPHAS = (
-    ALPHA[0].but(type=numbers, default=[1.0], metavar="LIST",
-                 help="risk sensitivity: a loss weighs 1 + alpha; several by comma (default: 1)"),
-    ALPHA[1].but(type=hats, metavar="LIST"),
-)  # fmt: skip
+ALPHA = option("--alpha", type=number, default=1.0, metavar="A",
+               help="risk sensitivity: a loss weighs 1 + alpha (default: 1)")  # fmt: skip
+ALPHAS = ALPHA.but(type=numbers, default=[1.0], metavar="LIST",
+                   help="risk sensitivity: a loss weighs 1 + alpha; several by comma (default: 1)")  # fmt: skip
 VALUE = (
     option("--value", type=value_name, default="linear", metavar="NAME",
            help="value function of differences: linear (default), smooth, monotone, or table:FILE, a CSV of "

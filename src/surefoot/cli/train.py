@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
+from surefoot.cli.inputs import progress, time_left
 from surefoot.cli.options import BASELINE, OUTPUT, Command, NewFile, NewModel, Option, grouped, number, option
-from surefoot.cli.progress import progress, time_left
 from surefoot.errors import SurefootError, counted
 from surefoot.learn.settings import FIELDS, Settings
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from surefoot.cli import main, progress
+from surefoot.cli import inputs, main
 
 CONTENT = random.Random(7).randbytes(1_000_000)
 HALF = (1 << 19) + 100
@@ -107,7 +107,7 @@ def test_get_draws_a_bar_where_someone_looks(
 ) -> None:
     shelf.add("one", {"a.bin": CONTENT})
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(progress, "REFRESH_INTERVAL", 0.0)
+    monkeypatch.setattr(inputs, "REFRESH_INTERVAL", 0.0)
     assert main(["data", "get", "one"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{store / 'one'}\n"

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from surefoot.cli.inputs import progress
 from surefoot.cli.options import Command, option
-from surefoot.cli.progress import progress
 from surefoot.errors import listed
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
+from surefoot.cli.inputs import progress
 from surefoot.cli.options import BASELINE, N_RESAMPLES, SEED, TABLE, Command, grouped, number, numbers, option
-from surefoot.cli.progress import progress
 from surefoot.cli.train import DATA, PAIRS, TREES, baseline_options, setting_options, settings_from
 from surefoot.errors import SurefootError
 from surefoot_lab.tradeoff import ALPHAS
