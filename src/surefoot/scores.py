@@ -383,11 +383,26 @@ class Scores:
         return VIRTUAL[name](members.by_name().values)
 
 
+def _refuse_one_system(scores: Mapping[str, Any]) -> None:
+    """Raise for ``{topic: {measure: score}}``, what ``pytrec_eval`` gives for one run."""
+    from surefoot.effectiveness.measures import ALIASES, NATIVE, canonical
+
+    inner = {str(name) for row in scores.values() if isinstance(row, Mapping) for name in row}
+    known = {*ALIASES, *(name.lower() for name in NATIVE)}
+    measures = [name for name in inner if canonical(name).partition("@")[0] in known]
+    if measures and 2 * len(measures) >= len(inner):
+        raise SurefootError(
+            f"these are the scores of one system, by topic and measure ({listed(sorted(measures))}): name the system, "
+            "Scores.of({name: scores}, measure)"
+        )
+
+
 def _one_measure(scores: Mapping[str, Any], measure: str | None) -> tuple[Mapping[str, Mapping[Any, float]], str]:
     """``{system: {topic: score}}`` of one measure, and its name; measures may be a third level."""
     rows = [row for row in scores.values() if isinstance(row, Mapping)]
     cells = [cell for row in rows for cell in row.values()]
     if not cells or not all(isinstance(cell, Mapping) for cell in cells):
+        _refuse_one_system(scores)
         return scores, measure or "score"
     known = list(dict.fromkeys(str(name) for cell in cells for name in cell))
     if measure is None and len(known) != 1:
