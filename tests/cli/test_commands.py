@@ -311,6 +311,8 @@ def test_columns_letters_and_measures_side_by_side(runs: list[str], capsys: pyte
     )
     assert main(["evaluate", *runs, "--columns", "system,mean", "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "system,mean,signature"
+    assert main(["evaluate", *runs, "--side-by-side"]) == 2
+    assert "give --measure more than once" in capsys.readouterr().err
     assert main(["evaluate", *runs, "--columns", "system,meen"]) == 2
     assert "no column 'meen' (did you mean mean?)" in capsys.readouterr().err
 

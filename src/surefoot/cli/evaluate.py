@@ -101,6 +101,8 @@ def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
         arguments.columns = letter_columns(arguments.columns)
     if not arguments.side_by_side:
         return result
+    if "measure" not in result.columns:
+        raise SurefootError("--side-by-side shows several measures: give --measure more than once")
     from surefoot.analysis.paper_tables import side_by_side
 
     columns, arguments.columns = arguments.columns, None
