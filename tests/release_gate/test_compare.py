@@ -158,6 +158,22 @@ def test_the_policy_file_counts(
     assert found["next_command"].startswith("surefoot gate --scores scores.csv --baseline old --candidate new")
 
 
+def test_two_tables_are_two_versions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    both = two(0.1)
+    for name in both.systems:
+        rows = [f"{topic},{value}" for topic, value in zip(both.topics, both[name], strict=True)]
+        Path(f"{name}.csv").write_text("\n".join([f"topic,{name}", *rows]) + "\n")
+    assert main(["compare", "old.csv", "new.csv", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["baseline"], found["candidate"]) == ("old", "new")
+    assert found["next_command"].startswith("surefoot gate --scores old.csv new.csv --baseline old --candidate new")
+    assert main(["compare", "old.csv"]) == 2
+    assert "it has old" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [["old.run"], ["old.run", "new.run"], ["a", "--scores", "t.csv"], ["a", "b", "--scores", "t", "--qrels", "q"]],

@@ -56,6 +56,7 @@ def run_compare(arguments: argparse.Namespace) -> int:
 
 
 TWO_RUNS = "give two runs and judgments: compare OLD NEW --qrels Q; or a table with --scores"
+TWO_SYSTEMS = "name two systems of the table: compare OLD NEW --scores TABLE"
 
 
 def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple[str, ...]]:
@@ -73,16 +74,21 @@ def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple
             raise SurefootError(f"name --baseline and --candidate of the file: it has {listed(scores.systems)}")
         chosen = ["--measure", arguments.measure] if arguments.measure else []
         return scores, (pair[0], pair[1]), (*arguments.runs, "--qrels", arguments.qrels, *chosen)
+    if not arguments.scores and not arguments.qrels and arguments.runs and all(map(inputs.is_table, arguments.runs)):
+        arguments.scores, arguments.runs = arguments.runs, []
     if not arguments.scores:
         if len(arguments.runs) != 2 or not arguments.qrels or arguments.baseline or arguments.candidate:
             raise SurefootError(TWO_RUNS)
         old, new = arguments.runs
         return score_pair(old, new, arguments.qrels, arguments.measure or opt.DEFAULT_MEASURE)
     named = [*arguments.runs, *filter(None, (arguments.baseline, arguments.candidate))]
-    if len(named) != 2 or arguments.qrels:
-        raise SurefootError("name two systems of the table: compare OLD NEW --scores TABLE")
+    if len(named) not in (0, 2) or arguments.qrels:
+        raise SurefootError(TWO_SYSTEMS)
     measures = [arguments.measure] if arguments.measure else []
     scores = next(iter(read_scores_by(arguments.scores, measures, arguments.missing).values()))
+    named = named or list(scores.systems)
+    if len(named) != 2:
+        raise SurefootError(f"{TWO_SYSTEMS}; it has {listed(named)}")
     chosen = ["--measure", scores.measure] if measures else []
     return scores, (named[0], named[1]), ("--scores", *arguments.scores, *chosen)
 
@@ -171,7 +177,8 @@ COMMANDS = {
         run_compare,
         (
             option("runs", nargs="*", metavar="OLD NEW",
-                   help="two runs, or one file with two (snapshots of Quepid); with --scores two systems of the table"),
+                   help="two runs, or one file with two (snapshots of Quepid); or two logs of an evaluation; with "
+                   "--scores two systems of the table"),
             opt.QRELS,
             option("--scores", nargs="+", metavar="FILE", help="score tables instead of runs"),
             opt.CANDIDATE.but(help="with --scores: the new system"),

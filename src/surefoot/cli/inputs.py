@@ -118,16 +118,20 @@ def llm_qrels(arguments: argparse.Namespace) -> list[str]:
 
 def _refuse_tables(paths: Sequence[str]) -> None:
     """Raise if a file that was given as a run is a table of scores."""
+    for path in paths:
+        if is_table(path):
+            raise SurefootError(f"{path} is a table of scores, not a run: give it with --scores {path}")
+
+
+def is_table(path: str) -> bool:
+    """Whether a file is a table of scores, or a log of an evaluation."""
     from surefoot.io.files import STDIN
     from surefoot.io.tables import parse_score_file
 
-    for path in paths:
-        try:
-            is_table = path != STDIN and parse_score_file(path) is not None
-        except SurefootError:
-            continue
-        if is_table:
-            raise SurefootError(f"{path} is a table of scores, not a run: give it with --scores {path}")
+    try:
+        return path != STDIN and parse_score_file(path) is not None
+    except SurefootError:
+        return False
 
 
 def assessors(given: Sequence[str] | None, default: str = "dl2019") -> Assessors:
