@@ -93,6 +93,16 @@ def test_elasticsearch(server, ask, tmp_path, capsys):
     assert ask() == 2  # the file exists
 
 
+def test_queries_of_a_quepid_case_are_their_own_ids(ask, tmp_path, capsys):
+    (tmp_path / "q.csv").write_text("query,docid,rating\nred shoes,d1,3\nred shoes,d2,0\nnothing\n")
+    assert ask() == 0
+    assert capsys.readouterr().out == "new.run: 2 queries, 2 documents\n"
+    run = read_run("new.run")
+    assert (run.topics, run.documents) == (("red shoes",), ["d2", "d1"])
+    assert main(["scores", "new.run", "--qrels", "q.csv", "--measure", "RR"]) == 0
+    assert "red shoes,0.5" in capsys.readouterr().out
+
+
 def test_solr_without_scores(server, ask):
     assert ask(url=server.url + "?q={{query}}&key=secret", template=()) == 0
     assert read_run("new.run").documents == ["d2", "d1", "d9"]

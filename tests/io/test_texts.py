@@ -82,8 +82,26 @@ def test_queries_by_any_usual_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "header",
+    [
+        "query,docid,rating\nred shoes,12,3\nred shoes,40,0\nblue hat,1,2\nred shoes\n",
+        "Team Name,Query Text,Rating\nA,red shoes,3\nA,blue hat,\n",
+        "query\nred shoes\n\nblue hat\n",
+        "query\tdocid\nred shoes\t4\nblue hat\t7\n",
+    ],
+)
+def test_queries_without_ids_are_their_own(tmp_path: Path, header: str) -> None:
+    file = tmp_path / "case.csv"
+    file.write_text(header)
+    assert read_queries(file) == {"red shoes": "red shoes", "blue hat": "blue hat"}
+    file.write_text("q1\tquery\nq2\tred shoes\n")
+    assert read_queries(file) == {"q1": "query", "q2": "red shoes"}
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
+        (b"query,docid\n,12\n", ":2: expected a query; found none"),
         (b"q1\tone\nq2 two\n", r":2: expected a topic, a tab and its text; found no tab"),
         (b"q1\tone\nq1\ttwo\n", r":2: topic 'q1' has a text already"),
         (b"\n \n", "holds no texts"),

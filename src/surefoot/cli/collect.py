@@ -143,18 +143,27 @@ def run_collect(arguments: argparse.Namespace) -> int:
                 raise SurefootError(f"{arguments.total:g} seconds have passed; run the command again to go on")
             begin = time.monotonic()
             found[topic] = engine.ask(text, deadline)
-            if not all(name.split() == [name] for name in (topic, *(name for name, _ in found[topic]))):
-                raise SurefootError(f"query {topic!r}: ids with blanks can't be written to a run")
+            if not all(_is_writable(name) for name in (topic, *(name for name, _ in found[topic]))):
+                raise SurefootError(f"query {topic!r}: ids with tabs or line breaks can't be written to a run")
             with kept.open("a", encoding="utf-8") as file:
                 print(json.dumps([request, topic, found[topic]]), file=file)
             report(len(found), len(texts), f"{len(found):,} of {counted(len(texts), 'query')}")
             time.sleep(max(0.0, begin + pause - time.monotonic()))
     empty = [topic for topic in texts if not found[topic]]
-    write_text(arguments.output, "".join(run_lines(((topic, found[topic]) for topic in texts), "collected")))
+    ids = [*texts, *(name for documents in found.values() for name, _ in documents)]
+    separator = "\t" if any(" " in name for name in ids) else " "
+    lines = run_lines(((topic, found[topic]) for topic in texts), "collected", separator=separator)
+    write_text(arguments.output, "".join(lines))
     kept.unlink(missing_ok=True)
+    print(f"{arguments.output}: {counted(len(texts), 'query')}, {counted(len(ids) - len(texts), 'document')}")
     if empty:
         print(f"note: nothing was found for {counted(len(empty), 'query')}: {listed(empty)}", file=sys.stderr)
     return 0
+
+
+def _is_writable(name: str) -> bool:
+    """Whether a run can hold an id."""
+    return bool(name) and name.isprintable() and name == name.strip()
 
 
 def _engine(arguments: argparse.Namespace) -> Engine:

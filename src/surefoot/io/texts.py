@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import unescape
@@ -72,8 +72,9 @@ def read_queries(path: PathLike) -> dict[str, str]:
     ----------
     path
         Lines of a topic, a tab and the text of the query; or JSON lines, or Parquet, with a column such as ``topic``,
-        ``qid`` or ``_id`` and one such as ``query``, ``title`` or ``text``; or topics of TREC, as XML or in ``<top>``;
-        or ``irds:NAME``, a collection of ir_datasets.
+        ``qid`` or ``_id`` and one such as ``query``, ``title`` or ``text``; or CSV with a column ``query`` and none of
+        ids, such as a case of Quepid, where each query is its own id; or topics of TREC, as XML or in ``<top>``; or
+        ``irds:NAME``, a collection of ir_datasets.
 
     Returns
     -------
@@ -188,6 +189,9 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
     head = next(lines, None)
     if head is None:
         return
+    if columns is QUERIES and (column := _query_column(head[1])) is not None:
+        yield from _named_by_text(path, lines, column, "\t" if "\t" in head[1] else ",")
+        return
     split = (
         _cells
         if "\t" not in head[1] and "," in head[1] and columns.find(_cells(head[1]))[0]
@@ -208,9 +212,28 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
         yield number, first.strip(), _joined(kept)
 
 
-def _cells(line: str) -> list[str]:
+def _cells(line: str, separator: str = ",") -> list[str]:
     """The cells of a line of CSV; only files with a header are that."""
-    return next(csv.reader([line]))
+    return next(csv.reader([line], delimiter=separator))
+
+
+def _query_column(head: str) -> int | None:
+    """The column of queries in a header without a column of ids, such as Quepid's; with tabs only the first column."""
+    names = _cells(head, "\t" if "\t" in head else ",")
+    column = find_column(names, ("query", "query_text")) if find_column(names, QUERIES.ids) is None else None
+    return None if column and "\t" in head else column
+
+
+def _named_by_text(path: PathLike, lines: Iterable[tuple[int, str]], column: int, separator: str) -> Iterator[Line]:
+    """The queries of a table without ids, each once: a query is its own id."""
+    seen: set[str] = set()
+    for number, line in lines:
+        text = (_cells(line, separator)[column:] or [""])[0].strip()
+        if not text:
+            raise InputError(path, "expected a query; found none", number)
+        if text not in seen:
+            yield number, text, text
+        seen.add(text)
 
 
 def _json_lines(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[Line]:

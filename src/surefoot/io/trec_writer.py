@@ -27,19 +27,21 @@ LONGEST_NUMBER = 20
 _write_run = kernel("write_run")
 
 
-def run_lines(topics: ScoredTopics, tag: str, decimals: int | None = None) -> Iterator[str]:
+def run_lines(topics: ScoredTopics, tag: str, decimals: int | None = None, separator: str = " ") -> Iterator[str]:
     """Lines of a run, ``topic Q0 document rank score tag``; each topic's documents come best first.
 
-    Scores are written with all their digits unless ``decimals`` says how many.
+    Scores are written with all their digits unless ``decimals`` says how many. Names that hold blanks need a tab as the
+    separator.
 
     >>> print("".join(run_lines([("q", [("d2", 2.0), ("d1", 0.5)])], "mine")), end="")
     q Q0 d2 1 2.0 mine
     q Q0 d1 2 0.5 mine
     """
+    s = separator
     for topic, documents in topics:
         for rank, (document, score) in enumerate(documents, start=1):
             text = repr(score) if decimals is None else f"{score:.{decimals}f}"
-            yield f"{topic} Q0 {document} {rank} {text} {tag}\n"
+            yield f"{topic}{s}Q0{s}{document}{s}{rank}{s}{text}{s}{tag}\n"
 
 
 def written_run(run: Run) -> bytes:
