@@ -34,7 +34,7 @@ def test_runs_and_judgments(folder, capsys):
     assert code == 0
     for line in (
         "old.run: run (TREC)",
-        "  old: 2 queries, 4 documents; 2 to 2 for a query, scores 1 to 2.5",
+        "  old: 2 queries, 4 documents; 2 per query, scores 1 to 2.5",
         "  odd: 2 queries with fewer than 10 documents: q1, q3",
         "  odd: 1 document tied with the one above; ties are broken by document id",
         "qrels.txt: judgments (TREC)",

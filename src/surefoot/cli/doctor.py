@@ -68,6 +68,10 @@ def diagnose(path: str) -> Finding:
     return Finding(path, odd=[f"as {NOUNS[kind]}: {reason}" for kind, reason in problems.items()])
 
 
+def _range(low: int, high: int) -> str:
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
 def _read_run(found: Finding) -> None:
     import numpy as np
 
@@ -89,7 +93,7 @@ def _read_run(found: Finding) -> None:
         sizes, where = np.diff(run.bounds), f"{run.name}: " if len(runs) > 1 else ""
         found.facts.append(
             f"{listed([run.name])}: {counted(len(run.topics), 'query')}, {counted(len(run), 'document')}; "
-            f"{sizes.min()} to {sizes.max()} for a query, scores {run.scores.min():g} to {run.scores.max():g}"
+            f"{_range(sizes.min(), sizes.max())} per query, scores {run.scores.min():g} to {run.scores.max():g}"
         )
         short = [topic for topic, size in zip(run.topics, sizes.tolist(), strict=True) if size < SHORT]
         if short:

@@ -77,7 +77,8 @@ def _judge(arguments: argparse.Namespace) -> int:
         page = judging_page(rows.rows(), range(runs.levels), name=Path(arguments.page).stem)
         inputs.write(page, arguments.page)
     decided = gate(scores, arguments.baseline, candidate=arguments.candidate, rules=read_options().rules)
-    for note in (decided.sentence(), *found.notes):
+    unwritten = [f"{arguments.page} is not written: it would be empty"] if arguments.page and not len(rows) else []
+    for note in (decided.sentence(), *found.notes, *unwritten):
         print(note, file=sys.stderr)
     return 0
 
