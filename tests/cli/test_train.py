@@ -282,7 +282,7 @@ def test_interrupted_training_keeps_a_checkpoint_and_resumes_to_the_same_model(f
     [
         ([], "objective ucro needs a baseline"),
         (["--objective", "best"], "objective must be one of lambdamart, ucro"),
-        (["--baseline", "feature:1", "--option", "spread"], "expected K=V, as spread=se; got 'spread'"),
+        (["--baseline", "feature:1", "--option", "spread"], "expected K=V, such as spread=se; got 'spread'"),
         (["--baseline", "feature:1", "--option", "spread=se"], "objective ucro has the options alpha; got spread"),
         (["--baseline", "feature:9"], "train.txt: no feature 9; they are numbered 1 to 4"),
         (["--baseline", "bm25"], "a baseline is given as feature:N, -feature:N, rank:N, order"),

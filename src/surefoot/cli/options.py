@@ -211,8 +211,7 @@ TABLE = grouped(
     "output",
     option("--format", choices=FORMATS, default="table", help="(default: table, or by the ending of -o)"),
     option("--columns", type=names, metavar="LIST",
-           help="columns to show, by comma, or all (default: all; the main ones in a table of evaluate); evaluate adds "
-           "correlation, rank_urisk, se_jackknife_urisk"),
+           help="columns to show, by comma, or all (evaluate also has correlation, rank_urisk, se_jackknife_urisk)"),
     option("--caption", metavar="TEXT", help="caption of a LaTeX table, which becomes a float; %% _ # & are escaped"),
     option("--label", metavar="NAME", help="label of a LaTeX table"),
 )  # fmt: skip
@@ -220,7 +219,7 @@ TABLE = grouped(
 TABLE_FILE = (*TABLE, *grouped("output", OUTPUT))
 
 CANDIDATE = option("--candidate", "--system", action=Once, metavar="NAME", help="the system in question")
-SYSTEM = replace(CANDIDATE, flags=("--system", "--candidate"))
+SYSTEM = CANDIDATE.but(dest="system")
 SYSTEMS = option("--systems", type=names, metavar="LIST", help="systems to compare, by comma (default: all)")
 BASELINE = option("--baseline", action=Once, metavar="NAME", help="a system, or MEAN, MEDIAN, MAX of each topic")
 BASELINES = BASELINE.but(action="extend", type=names, metavar="LIST",
@@ -250,20 +249,19 @@ UNJUDGED = option(
 )  # fmt: skip
 ASSESSORS = option(
     "--assessors", nargs="*", metavar="QRELS",
-    help="grades in doubt: none (of unjudged documents only), off, dl2019 (also those that another assessor may "
-    "change, as in TREC DL 2019; the same without a value), the share of grades that another assessor changes, or "
-    "qrels of other assessors (default: {default})",
+    help="grades in doubt: off; none: only of unjudged documents; dl2019, or no value: all, as other assessors of TREC "
+    "DL 2019 differ; a share: all, as another assessor changes this share; or qrels of other assessors (default: "
+    "{default})",
 )  # fmt: skip
 CREDIBLE = (
     option("--credible", action="store_true",
-           help="add the probability that a loss is one for another assessor too, with all documents judged; needs "
-           "runs"),
+           help="add the probability that another assessor, who judges all documents, sees the loss too; needs runs"),
     ASSESSORS.but(help=ASSESSORS.settings["help"].format(default="dl2019 with --credible, else off")),
 )  # fmt: skip
 QUERIES = option(
     "--queries",
     metavar="FILE",
-    help="texts of the queries: lines of topic, tab, text; JSONL; Parquet; TREC topics; irds:NAME",
+    help="texts of the queries: lines of topic, tab, text; CSV with a header; JSONL; Parquet; TREC topics; irds:NAME",
 )
 TEXTS = (
     QUERIES,

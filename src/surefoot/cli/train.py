@@ -99,7 +99,7 @@ def key_value(text: str) -> tuple[str, Any]:
     """K=V, with V a number, true or false where it looks like one."""
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise SurefootError(f"expected K=V, as spread=se; got {text!r}")
+        raise SurefootError(f"expected K=V, such as spread=se; got {text!r}")
     for kind in (int, float):
         try:
             return key, kind(value)
@@ -310,14 +310,14 @@ COMMANDS = {
             *grouped("data", *DATA, *baseline_options("once for each baseline", "valid")),
             option("--safe", action="store_true",
                    help="a recipe to begin with, for one baseline: 8 bags of small trees for the mean, each stopped on "
-                   "queries that it holds out, and a guard fitted on those; other options, as --alpha 1, change it"),
+                   "queries that it holds out, and a guard fitted on those; other options change it"),
             *grouped("objective", *setting_options(OBJECTIVE)),
             *grouped("trees", *setting_options((*TREES, *MODEL))),
             option("--resume", action="store_true",
                    help="resume from the checkpoint in the output folder; with --cluster also keep one, in a folder "
                    "that all workers see"),
             option("--cluster", metavar="ADDRESS",
-                   help="train on the Dask cluster of this scheduler, as tcp://10.0.0.1:8786; needs --engine xgboost"),
+                   help="train on the Dask cluster of this scheduler (tcp://10.0.0.1:8786); needs --engine xgboost"),
             OUTPUT.but(type=NewModel, required=True, metavar="DIR", help="folder for the model and its card"),
         ),
     ),

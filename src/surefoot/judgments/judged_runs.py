@@ -175,7 +175,8 @@ class JudgedRuns:
     def notes(self) -> tuple[str, ...]:
         """Language models whose grades few judgments calibrate; or, without any, that few runs vote."""
         if not self.llm_qrels and len(self.rankings) < VOTERS:
-            return (f"only {len(self.rankings)} runs vote for documents, so intervals are wide; give {VOTERS}",)
+            few = len(self.rankings)
+            return (f"only {few} runs predict unjudged grades, so intervals are wide; with {VOTERS} they are narrower",)
         numbers = {one.path: judged_by_both(self.qrels, one) for one in self.llm_qrels}
         return tuple(
             f"{path}: only {n} of its documents are judged by hand; {ENOUGH} calibrate it better"

@@ -226,7 +226,7 @@ def _notes(verdict: str, chances: Mapping[str, float], is_enough: bool, unjudged
     likely = f"{word(verdict)}, {100 * chances[verdict]:.0f} % ({others})"
     note = f"U_Risk of the candidate once all is judged: {likely}"
     rest = f"{left} of the two rankings unjudged"
-    return note, rest + ("; this is probable enough, so none needs to be judged" if is_enough else "")
+    return note, rest + ("; the verdict is probable enough, so none needs to be judged" if is_enough else "")
 
 
 def merge_qrels(qrels: Qrels, added: Iterable[Qrels]) -> ScoredTopics:

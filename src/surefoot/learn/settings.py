@@ -176,7 +176,7 @@ class Settings(PairOptions):
     )
     alpha: float = option(1.0, "risk sensitivity: a loss weighs 1 + alpha", "--alpha A")
     _: KW_ONLY
-    objective_options: Mapping[str, Any] = option({}, "option of the objective, as spread=se", "--option K=V")
+    objective_options: Mapping[str, Any] = option({}, "option of the objective, such as spread=se", "--option K=V")
     virtual_baseline: Literal["MEAN", "MEDIAN", "MAX"] | None = option(
         None,
         "compare with the MEAN, MEDIAN or MAX of several baselines on each query",
@@ -221,7 +221,7 @@ class Settings(PairOptions):
         "--guard KIND",
     )
     max_loss: float | None = option(
-        None, "certify that F_Risk is at most B, with 90 percent confidence; needs a guard", "--max-loss B"
+        None, "certify that F_Risk is at most B, with 90 %% confidence; needs a guard", "--max-loss B"
     )
     params: Mapping[str, Any] = option({}, "any other parameter of the engine", "--param K=V")
     seed: int = option(0, "random seed", "--seed S")

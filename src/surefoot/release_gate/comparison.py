@@ -358,7 +358,9 @@ class Comparison:
             system, noise = self.noise
             notes.append(f"{system} differs from itself by {noise:.3f} per query")
         if self.needs_repeats:
-            notes.append("if these are single trials of a random system, nothing can be found: give repeats")
+            notes.append(
+                "each query has one score: if a system answers differently each time, give repeats to measure its noise"
+            )
         if self.doubt is not None:
             notes.append(self.doubt.note)
             if self.doubt.llm is not None:

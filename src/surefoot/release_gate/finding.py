@@ -111,18 +111,16 @@ class Resolution:
 
     def __str__(self) -> str:
         if self.smallest_loss is None and self.needed is not None:
-            return (
-                f"A candidate without effect and with differences of this spread passes after {self._needed} queries."
-            )
+            return f"A candidate without effect, with this spread of differences, passes after {self._needed} queries."
         fewest = f"A pass needs at least {counted(self.fewest, 'query')}"
         if self.smallest_loss is None or not self.tolerance:
             return f"{fewest}; there are {self.queries:,}."
         if self.queries < self.fewest:
             return f"{fewest}."
         return (
-            f"{counted(self.queries, 'query')} with differences of this spread show a loss of {self.smallest_loss:.3f} "
-            f"in 80 % of gates; for a tolerance of {self.tolerance:g}, a candidate without effect passes in 80 % from "
-            f"{self._needed} queries on. {fewest}."
+            f"With {counted(self.queries, 'query')} and this spread of differences, the gate finds a loss of "
+            f"{self.smallest_loss:.3f} in 80 % of cases. A candidate without effect passes as often (tolerance "
+            f"{self.tolerance:g}) from {self._needed} queries on. {fewest}."
         )
 
     @property

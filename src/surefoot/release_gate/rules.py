@@ -110,8 +110,8 @@ class Rules:
 
     evidence: str = _option("seen", f"the tier of evidence: {', '.join(TIERS)}")
     level: float = _option(0.05, "how often a change without effect may fail")
-    decide: float | None = _option(None, "decide what is undecided by this probability, such as 0.8")
-    undecided: str = _option("warn", f"what an undecided candidate counts as: {', '.join(UNDECIDED)}")
+    decide: float | None = _option(None, "decide undecided rules at this probability, such as 0.8")
+    undecided: str = _option("warn", f"how to treat a candidate without enough evidence: {', '.join(UNDECIDED)}")
     alpha: float = _option(0.0, "turns on the rule risk, in which a loss weighs 1 + alpha")
     mean_tolerance: float | None = _limit("mean_tolerance", "how far the mean may fall")
     risk_tolerance: float | None = _limit("risk_tolerance", "how far U_Risk may lie below 0")

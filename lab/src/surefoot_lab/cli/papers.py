@@ -167,7 +167,7 @@ COMMANDS = {
                 DATA[0],
                 DATA[1].but(help="LETOR files to choose iterations on, and to search on"),
                 option("--test", nargs="+", metavar="FILE", help="LETOR files to measure risk and gain on"),
-                *baseline_options("the mean of several is compared with", "valid", "test", required=True),
+                *baseline_options("several count as their mean", "valid", "test", required=True),
             ),
             *grouped(
                 "objective",

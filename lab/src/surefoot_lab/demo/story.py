@@ -240,6 +240,6 @@ def _next_steps(
     )
     return [
         *wrap(written, WIDTH),
-        f"  {program} explore {inputs} --system {shlex.quote(candidate.system)} --baseline {shlex.quote(baseline)}",
+        f"  {program} explore {inputs} --candidate {shlex.quote(candidate.system)} --baseline {shlex.quote(baseline)}",
         f"  {program} evaluate {inputs} --baseline {shlex.quote(baseline)} --alpha 0,1,5",
     ]
