@@ -3,7 +3,7 @@
 The protocol, fixed before the first run that the page shows: a claim on learned rankers compares two of them on the
 test queries of an experiment, by the difference of a measure and its 95 % interval (percentile bootstrap over queries,
 10,000 resamples, seed 0). It holds if the whole interval lies on the side of the claim, does not hold if it lies on the
-other, else the data can't tell. "Keeps" means: less than 0.01 lower, so that the interval is compared with -0.01. The
+other, else it is undecided. "Keeps" means: less than 0.01 lower, so that the interval is compared with -0.01. The
 page shows one setting of each plan, 100 trees; shorter runs and the experiments page were seen before. A claim on TREC
 2012 is a printed number: it holds if it is recomputed to the digit. The intervals are of single claims, not corrected
 for their number.
@@ -41,7 +41,7 @@ Curves = Mapping[str, Sequence[Sequence[float]]]
 HEAD = """# What the papers claim, with verdicts
 
 Made by `docs/make_claims.py`, whose docstring has the protocol. *Holds* and *does not hold* are 95 % intervals on one
-side; *can't tell* is an interval that spans both. The data are smaller than the papers' MSLR-WEB10K, which was not at
+side; *undecided* is an interval that spans both. The data are smaller than the papers' MSLR-WEB10K, which was not at
 hand: `make mslr FOLDER=...` runs the protocols on it and writes this page for it. The learners are those of
 [the protocols](experiments.md), with 100 trees. The intervals are not corrected for the number of claims: if no learner
 differed from another, about two of the 37 intervals of a column would still lie on one side.
@@ -109,7 +109,7 @@ def _draws(queries: int, n_resamples: int) -> np.ndarray:
 
 
 def _stated(value: float, low: float, high: float, limit: float = 0.0) -> str:
-    said = "holds" if low > limit else "does not hold" if high < limit else "can't tell"
+    said = "holds" if low > limit else "does not hold" if high < limit else "undecided"
     return f"{said}: {value:+.4f} ({low:+.4f} to {high:+.4f})"
 
 
@@ -120,7 +120,7 @@ def convergence(claim: Claim, curves: Curves) -> str:
         gained = [np.asarray(curve)[1:] - curve[0] for curve in (one, other)]
         target = GAINED * min(gain.max() for gain in gained)
         if target <= 0:
-            return "can't tell: a training never gains over BM25"
+            return "undecided: a training never gains over BM25"
         first, second = (1 + np.flatnonzero(gain >= target)[0] for gain in gained)
         ratios.append(np.log2(second / first))
     mean, spread = float(np.mean(ratios)), float(np.std(ratios, ddof=1))
@@ -180,7 +180,7 @@ def page(folders: Sequence[str]) -> str:
     parts += ["## Figures on TREC 2012\n", "| paper | claim | printed | recomputed | verdict |", "| --- " * 5 + "|"]
     for row in reproduce(load_scores(), ["claims"]).rows():
         if row["verdict"] != "not run":
-            held = {"equal": "holds", CONSISTENT: f"can't tell ({CONSISTENT})"}.get(row["verdict"], "does not hold")
+            held = {"equal": "holds", CONSISTENT: f"undecided ({CONSISTENT})"}.get(row["verdict"], "does not hold")
             value = f"{row['recomputed']:.5g}" if isinstance(row["recomputed"], float) else row["recomputed"]
             parts.append(f"| {row['row']} | {row['column']} | {row['published']} | {value} | {held} |")
     return "\n".join([*parts, "\nCommand: `surefoot reproduce claims`, which has the reasons.", ""])
