@@ -8,6 +8,7 @@ from scipy.stats import ttest_rel
 
 from surefoot import Scores, SurefootError, evaluate
 from surefoot.analysis import compare_pairs, side_by_side, with_letters
+from surefoot.show.tables import render
 
 
 @pytest.fixture
@@ -132,6 +133,14 @@ def test_more_letters_than_the_alphabet_are_parted_by_commas():
     assert found["better_than"][0] == ",".join([*"bcdefghijklmnopqrstuvwxyz", "aa", "ab"])
     assert "$^{ab}$" in found.to_latex()
     assert evaluate(many.select(many.systems[:26]), letters=True)["better_than"][0] == "bcdefghijklmnopqrstuvwxyz"
+
+
+@pytest.mark.parametrize("format", ["md", "latex"])
+def test_tables_to_paste_have_the_main_columns(scores, format):
+    found = evaluate(scores, "a")
+    assert "georisk" not in render(found, format).lower()
+    assert "georisk" in render(found, format, columns=["all"]).lower()
+    assert "georisk" in render(found, "csv")
 
 
 def test_letters_are_corrected_without_a_baseline(scores):

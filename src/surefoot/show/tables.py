@@ -58,7 +58,7 @@ def render(
     color
         Whether a table may use the terminal's bold and dim type.
     columns
-        The columns to show; by default those of `Result.brief` in a table, all in other formats. ``["all"]``: all.
+        The columns to show; by default all in CSV and JSON, those of `Result.brief` in other formats. ``["all"]``: all.
     caption, label
         Caption and label of a LaTeX table, in LaTeX; ``% _ # &`` in the words of the caption are escaped. With one of
         them the table is a float.
@@ -86,6 +86,8 @@ def render(
         result = result.only(columns)
     elif columns is None and format == "table":
         result = _brief(result)
+    elif columns is None and format in ("md", "latex") and len(names := result.brief()) < len(result.columns):
+        result = result.only(names)
     if choose(format, FORMATS, "format") == "table":
         return _table(result, _terminal_width(sys.stdout) if width is None else width, color)
     text = FORMATS[format](result)
