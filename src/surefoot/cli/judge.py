@@ -166,7 +166,7 @@ def _simulator(arguments: argparse.Namespace) -> Simulator:
     from surefoot.stats.power import fitted_pair, planted_pair
 
     if (arguments.system is None) == (arguments.loss is None):
-        raise SurefootError("give --system with the scores it was measured by, or the size of a --loss; not both")
+        raise SurefootError("give --candidate with scores or runs, or the size of a --loss; not both")
     measured = arguments.scores or arguments.runs or arguments.repeats or arguments.system
     if measured and arguments.baseline is None:
         raise SurefootError("name the --baseline")

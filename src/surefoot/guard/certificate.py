@@ -124,7 +124,7 @@ class Budget:
 
 
 LIKE_THESE = (
-    "Queries like these are drawn at random from where these came from (they are exchangeable); another mix of "
+    "Queries like these come at random from the same source (they are exchangeable with these). Another mix of "
     "queries, or other judgments, is not covered."
 )
 ASSUMED = "Approximate: no query is assumed to lose more than {largest:.3f}, the largest loss seen."
@@ -236,7 +236,7 @@ def _words(
     promise = PROMISES[budget.of].format(limit=budget.limit, percent=100 * budget.limit)
     confidence = f"with {100 * budget.confidence:.0f} % confidence"
     if safety < 1:
-        price = f"it costs {100 * cost:.1f} % of the mean beside the guard without a promise"
+        price = f"it costs {100 * cost:.1f} % of the mean, compared with the guard without a promise"
         assumed = "" if largest == 1 else f" {ASSUMED.format(largest=largest)}"
         return f"On queries like these {promise} {confidence}: {price}. {LIKE_THESE}{assumed}"
     fewest = budget.fewest_queries

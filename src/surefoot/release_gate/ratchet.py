@@ -165,7 +165,7 @@ def gate_accepted(
     'undecided'
     """
     if not accepted.scores:
-        raise SurefootError("nothing was accepted yet, so that there is nothing to compare with")
+        raise SurefootError("no candidate was accepted yet, so there is nothing to compare with")
     terms = Terms(Policy(resolve_rules(rules), assessors, acknowledged, seed), segments=segments, missing=missing)
     return gate_ratchet(as_list(scores), accepted, terms, candidate=candidate)[0]
 

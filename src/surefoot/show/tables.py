@@ -100,7 +100,7 @@ def _brief(result: Result) -> Result:
     left_out = [name for name in result.columns if name not in names]
     notes = [f"{counted(len(left_out), 'more column')} with --columns all: {', '.join(left_out)}"] if left_out else []
     if left_out and {"p", "urisk"} <= set(names):
-        notes.insert(0, "p is that of U_Risk at its alpha; surefoot compare has that of the mean")
+        notes.insert(0, "p tests U_Risk at this alpha; surefoot compare tests the mean")
     if len(result) > MANY_ROWS and "system" in result.columns:
         notes.append(
             f"{len(result):,} rows: show fewer with --systems A,B or one --alpha; -o table.csv writes them all"
