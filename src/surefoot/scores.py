@@ -385,11 +385,10 @@ class Scores:
 
 def _refuse_one_system(scores: Mapping[str, Any]) -> None:
     """Raise for ``{topic: {measure: score}}``, what ``pytrec_eval`` gives for one run."""
-    from surefoot.effectiveness.measures import ALIASES, NATIVE, canonical
+    from surefoot.io.roles import looks_like_measure
 
     inner = {str(name) for row in scores.values() if isinstance(row, Mapping) for name in row}
-    known = {*ALIASES, *(name.lower() for name in NATIVE)}
-    measures = [name for name in inner if canonical(name).partition("@")[0] in known]
+    measures = [name for name in inner if looks_like_measure(name)]
     if measures and 2 * len(measures) >= len(inner):
         raise SurefootError(
             f"these are the scores of one system, by topic and measure ({listed(sorted(measures))}): name the system, "

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from surefoot import Scores, compare, gate
+from surefoot import Scores, compare, gate, read_scores
 from surefoot.cli import main
 from surefoot.release_gate.verdict import with_noun
 
@@ -43,6 +43,13 @@ def test_runs_and_tables_speak_of_queries():
         f"{ITEMS} items"
         in gate(Scores(scores.values, scores.systems, scores.topics, noun="items"), "old", candidate="new").sentence()
     )
+
+
+@pytest.mark.parametrize(("column", "noun"), [("item", "items"), ("Example", "items"), ("query", "queries")])
+def test_tables_of_items_say_so(tmp_path, column, noun):
+    for name, table in (("long", f"model,{column},score\nold,a,1\n"), ("wide", f"{column},old\na,1\n")):
+        (tmp_path / name).write_text(table)
+        assert read_scores(tmp_path / name).noun == noun
 
 
 def test_the_noun_survives_what_makes_scores_of_scores():

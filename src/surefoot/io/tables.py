@@ -21,6 +21,7 @@ from surefoot.io.files import RUN_ENDINGS, name_of, read_bytes
 from surefoot.io.formats import Source, read_content
 from surefoot.io.frames import PARQUET, table_of
 from surefoot.io.roles import (
+    ITEMS,
     Layout,
     Long,
     ScoreMatrix,
@@ -29,6 +30,7 @@ from surefoot.io.roles import (
     find_measure,
     is_measure_with_cutoff,
     matrix_of,
+    normalise_name,
     recognise,
     role_of,
 )
@@ -200,7 +202,9 @@ def parse_score_file(path: PathLike) -> ScoreFile:
         layout = recognise(table.columns)
     if isinstance(layout, Long) and layout.system is None and content.summaries:
         layout = layout._replace(ignored=(), summaries=content.summaries)
-    return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS), measure, content.noun)
+    topics = table.columns[layout.topic if isinstance(layout, Long) else 0]
+    noun = "items" if normalise_name(topics) in (*ITEMS, "example") else content.noun
+    return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS), measure, noun)
 
 
 def measures_in(path: PathLike) -> tuple[str, ...]:
