@@ -58,7 +58,7 @@ def test_the_commands_run(folder, capsys, files):
 
 def test_scores_of_items(folder, capsys):
     _, text = doctor(capsys, "trials.csv")
-    assert "  2 systems (a, b), 1 query" in text
+    assert "  2 systems (a, b), 1 item" in text
     assert "  repeats: a 2, b 2" in text
     assert "  odd: the table does not name its measure; name it by --measure" in text
 
