@@ -7,6 +7,7 @@ is the memory of the driver, where the scheduler runs too, by the number of quer
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import socket
@@ -36,7 +37,7 @@ from surefoot.learn.training import train
 FEATURES, DOCUMENTS, LEAVES = 136, 100, 63
 FEW, MANY, ROUNDS = 3, 13, 3
 WORKERS = (1, 2, 4)
-DRIVER_QUERIES = (100_000, 1_000_000, 10_000_000)
+DRIVER_QUERIES = tuple(map(int, os.environ.get("SUREFOOT_BENCH_DRIVER", "100000,1000000,10000000").split(",")))
 OF_PARTITION = 250_000
 QUERIES = tuple(int(word) for word in os.environ.get("SUREFOOT_BENCH_QUERIES", "100,400").split(","))
 
@@ -149,12 +150,14 @@ def memory() -> None:
 
 def driver_memory() -> None:
     """Peak memory of the driver and of a worker, each training in processes of its own, by the number of queries."""
-    print("\n   queries       rows  driver MB  worker MB  tasks")
-    for queries in DRIVER_QUERIES:
-        answer = subprocess.run(
-            [sys.executable, "-c", DRIVER.format(queries=queries)], capture_output=True, text=True, check=True
-        )
-        print(answer.stdout.strip().splitlines()[-1])
+    for framework, (more, program) in DRIVERS.items():
+        if importlib.util.find_spec(framework) is None:
+            continue
+        print(f"\n{framework}\n        queries  driver MB  {more}")
+        for queries in DRIVER_QUERIES:
+            words = [sys.executable, "-c", program.format(queries=queries)]
+            answer = subprocess.run(words, capture_output=True, text=True, check=True)
+            print(answer.stdout.strip().splitlines()[-1], flush=True)
 
 
 def few_rows(partition: int, queries: int) -> Any:
@@ -173,7 +176,8 @@ def peak() -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
-DRIVER = """
+SETTINGS = 'Settings(engine="xgboost", n_estimators=2, num_leaves=4)'
+DASK = """
 from functools import partial
 import dask.dataframe
 from distributed import Client, LocalCluster
@@ -185,10 +189,47 @@ parts = range(-(-{queries} // OF_PARTITION))
 table = dask.dataframe.from_map(partial(few_rows, queries={queries}), parts)
 with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
     tasks = len(on_dask.shuffled(table, Columns.among(list(table.columns)), 2).optimize().__dask_graph__())
-    trained = on_dask.train(client, table, "feature:x", Settings(engine="xgboost", n_estimators=2, num_leaves=4))
+    trained = on_dask.train(client, table, "feature:x", SETTINGS)
     assert trained.model.card["data"]["queries"] == {queries}
     worker = max(client.run(peak).values())
-print(f"{{ {queries}:10,}} {{2 * {queries}:10,}} {{peak():10.0f}} {{worker:10.0f}} {{tasks:6}}")
+print(f"{{ {queries}:15,}} {{peak():10.0f}} {{worker:10.0f}} {{tasks:6}}")
+""".replace("SETTINGS", SETTINGS)
+SPARK = """
+import os, sys
+os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+from pyspark.sql import SparkSession, functions
+from benchmarks.cluster import peak
+from surefoot.cluster import spark as on_spark
+from surefoot.learn.settings import Settings
+builder = SparkSession.builder.master("local-cluster[2,1,2048]").config("spark.ui.enabled", "false")
+session = builder.config("spark.log.level", "OFF").getOrCreate()
+numbers = session.range(2 * {queries}).select((functions.col("id") / 2).cast("long").alias("qid"), "id")
+drawn = [(functions.rand(seed) * size).cast("int").alias(name) for seed, (name, size) in
+         enumerate(dict(label=3, x=100, y=100).items())]
+trained = on_spark.train(numbers.select("qid", *drawn), "feature:x", SETTINGS, workers=2)
+assert trained.model.card["data"]["queries"] == {queries}
+session._jvm.System.gc()
+java = session._jvm.Runtime.getRuntime()
+heap = (java.totalMemory() - java.freeMemory()) / 2**20
+session.stop()
+print(f"{{ {queries}:15,}} {{peak():10.0f}} {{heap:8.0f}}")
+""".replace("SETTINGS", SETTINGS)
+RAY = """
+import ray
+from benchmarks.cluster import OF_PARTITION, few_rows, peak
+from surefoot.cluster import ray as on_ray
+from surefoot.learn.settings import Settings
+ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+parts = ray.data.range(-(-{queries} // OF_PARTITION), override_num_blocks=-(-{queries} // OF_PARTITION))
+table = parts.flat_map(lambda part: few_rows(part["id"], {queries}).to_dict("records"))
+trained = on_ray.train(table, "feature:x", SETTINGS, workers=2)
+assert trained.model.card["data"]["queries"] == {queries}
+print(f"{{ {queries}:15,}} {{peak():10.0f}}")
+""".replace("SETTINGS", SETTINGS)
+DRIVERS = {"distributed": ("worker MB  tasks", DASK), "pyspark": ("heap MB", SPARK), "ray": ("", RAY)}
+"""The further columns and the program of each framework.
+
+The heap is that of the driver's JVM after a collection.
 """
 
 ALONE = """
