@@ -42,7 +42,7 @@ def check(wheel: Path, target: str) -> None:
         names = [name for name in archive.namelist() if name.startswith("surefoot/native/")]
         library = archive.read("surefoot/native/libsurefoot.so")
     sources = "".join(file.read_text() for file in FOLDER.glob("*.c"))
-    kernels = re.findall(r"^(?:SF_KERNEL|SF_KERNEL_OF|ELEMENTWISE)\((?:\w+, )?(\w+)\)", sources, re.MULTILINE)
+    kernels = re.findall(r"^(?:SF_KERNEL|SF_KERNEL_OF|EACH)\((?:\w+, )?(\w+)\)", sources, re.MULTILINE)
     missing = [name for name in kernels for level in levels(target) if f"sf_{name}_{level}\0".encode() not in library]
     if missing or any(name.endswith(".c") for name in names):
         sys.exit(f"{wheel.name}: lacks {missing}, has {names}")

@@ -7,21 +7,15 @@
 static const double SMALLEST = 1e-300; /* instead of 0, by which a continued fraction must not be divided */
 
 /* The probability that a normal variable is at most x. */
-SF_INLINE double sf_normal_cdf(double x) { return 0.5 * erfc(-x * 0x1.6a09e667f3bcdp-1); }
+SF_INLINE double normal_cdf(double x) { return 0.5 * erfc(-x * 0x1.6a09e667f3bcdp-1); }
 
-SF_INLINE double sf_logistic(double x) { return 1.0 / (1.0 + sf_exp(-x)); }
+SF_INLINE double logistic(double x) { return 1.0 / (1.0 + sf_exp(-x)); }
 
 /* log(p / (1 - p)), near 1/2 by the distance from it, which is exact. */
-SF_INLINE double sf_logit(double p) {
+SF_INLINE double logit(double p) {
     double distance = 2.0 * (p - 0.5);
     return p >= 0.3 && p <= 0.65 ? log1p(distance) - log1p(-distance) : log(p / (1.0 - p));
 }
-
-#define ELEMENTWISE(name)                                                                                              \
-    SF_KERNEL_OF(elementwise, name) {                                                                                  \
-        for (int64_t index = 0; index < a->size; index++) a->out[index] = sf_##name(a->x[index]);                      \
-        return 0;                                                                                                      \
-    }
 
 /* The numerators and denominators of the normal quantile near 1/2, in the tails, and far out; highest power first. */
 static const double PROBIT[3][2][8] = {
@@ -40,7 +34,7 @@ static const double PROBIT[3][2][8] = {
 };
 
 /* The x that a normal variable is at most with probability p (Wichura 1988, AS 241). */
-static double sf_normal_quantile(double p) {
+static double normal_quantile(double p) {
     double centre = p - 0.5, r = 0.180625 - centre * centre, factor = centre, sums[2] = {0.0, 0.0};
     if (!(p > 0.0 && p < 1.0)) return p == 0.0 ? -INFINITY : p == 1.0 ? INFINITY : NAN;
     int64_t part = fabs(centre) <= 0.425 ? 0 : 1;
@@ -54,15 +48,6 @@ static double sf_normal_quantile(double p) {
         for (int64_t power = 0; power < 8; power++) sums[side] = sums[side] * r + PROBIT[part][side][power];
     return sums[0] * factor / sums[1];
 }
-
-ELEMENTWISE(expf)
-ELEMENTWISE(exp)
-ELEMENTWISE(exp2)
-ELEMENTWISE(log2)
-ELEMENTWISE(normal_cdf)
-ELEMENTWISE(normal_quantile)
-ELEMENTWISE(logistic)
-ELEMENTWISE(logit)
 
 /* Gamma(a + 1/2) / Gamma(a): its series for large a (Tricomi and Erdélyi 1951); smaller ones are led up to it. */
 static double gamma_ratio(double a) {
@@ -103,12 +88,6 @@ static double two_sided_p(double t, double df) {
                                      : 1.0 - 2.0 * front * beta_fraction(0.5, a, rest);
 }
 
-/* Fill in the two-sided p of each t. */
-SF_KERNEL(student_p) {
-    for (int64_t index = 0; index < a->size; index++) a->out[index] = two_sided_p(a->t[index], a->df[index]);
-    return 0;
-}
-
 /* log Gamma(a) less Stirling's (a - 1/2) log a - a + log(2 pi) / 2: its series for large a (DLMF 5.11.1). */
 static double stirling_rest(double a) {
     double sum = 0.0;
@@ -137,14 +116,10 @@ static double log_beta_cdf(double a, double b, double x, double y, double front)
     return is_lower ? tail : log1p(-sf_exp(tail));
 }
 
-/* Fill in I_x(a, b), the probability that a beta variable is at most x. */
-SF_KERNEL_OF(beta, beta_cdf) {
-    for (int64_t index = 0; index < a->size; index++) {
-        double p = a->a[index], q = a->b[index], x = a->x[index];
-        bool is_inside = x > 0.0 && x < 1.0;
-        a->out[index] = is_inside ? sf_exp(log_beta_cdf(p, q, x, 1.0 - x, log_beta_front(p, q, x, 1.0 - x))) : x;
-    }
-    return 0;
+/* I_x(a, b), the probability that a beta variable is at most x. */
+static double beta_cdf(double a, double b, double x) {
+    if (!(x > 0.0 && x < 1.0)) return x;
+    return sf_exp(log_beta_cdf(a, b, x, 1.0 - x, log_beta_front(a, b, x, 1.0 - x)));
 }
 
 /* log(x / (1 - x)) for the x at which I_x(a, b) = p. log I is concave in it: Newton's steps come from one side. */
@@ -153,7 +128,7 @@ static double beta_logit(double a, double b, double p) {
     if (!(p > 0.0)) return p == 0.0 ? -INFINITY : NAN;
     double u = log(a / b), wanted = log(p), enough = 1e-9 / (1.0 + sqrt(a + b)), step = 1.0;
     for (int64_t count = 0; count < 200 && fabs(step) > enough; count++) {
-        double x = sf_logistic(u), y = sf_logistic(-u), front = log_beta_front(a, b, x, y);
+        double x = logistic(u), y = logistic(-u), front = log_beta_front(a, b, x, y);
         double found = log_beta_cdf(a, b, x, y, front);
         step = (wanted - found) / sf_exp(front - found);
         u = u + step < -700.0 ? -700.0 : u + step > 700.0 ? 700.0 : u + step;
@@ -161,9 +136,20 @@ static double beta_logit(double a, double b, double p) {
     return u;
 }
 
-/* Fill in the log odds of each quantile of a beta distribution. */
-SF_KERNEL_OF(beta, beta_logit) {
-    for (int64_t index = 0; index < a->size; index++)
-        a->out[index] = beta_logit(a->a[index], a->b[index], a->x[index]);
-    return 0;
-}
+#define EACH(arguments, name, value)                                                                                   \
+    SF_KERNEL_OF(arguments, name) {                                                                                    \
+        for (int64_t i = 0; i < a->size; i++) a->out[i] = value;                                                       \
+        return 0;                                                                                                      \
+    }
+
+EACH(elementwise, expf, (double)sf_expf((float)a->x[i]))
+EACH(elementwise, exp, sf_exp(a->x[i]))
+EACH(elementwise, exp2, sf_exp2(a->x[i]))
+EACH(elementwise, log2, sf_log2(a->x[i]))
+EACH(elementwise, normal_cdf, normal_cdf(a->x[i]))
+EACH(elementwise, normal_quantile, normal_quantile(a->x[i]))
+EACH(elementwise, logistic, logistic(a->x[i]))
+EACH(elementwise, logit, logit(a->x[i]))
+EACH(student_p, student_p, two_sided_p(a->t[i], a->df[i]))
+EACH(beta, beta_cdf, beta_cdf(a->a[i], a->b[i], a->x[i]))
+EACH(beta, beta_logit, beta_logit(a->a[i], a->b[i], a->x[i]))
