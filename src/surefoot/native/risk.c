@@ -16,13 +16,13 @@ enum {
 static const double LARGE_LOSS = 0.2 + 1e-9;
 
 /* Computes the terms of two sums, and conditions that are counted, at as many topics as a vector has lanes. */
-typedef void terms_of(const f64v *columns, const double *parameters, f64v *terms, i64v *conditions);
+typedef void terms_of(const f64v *columns, f64v *parameters, f64v *terms, i64v *conditions);
 
 SF_INLINE f64v where(i64v condition, f64v value) { return (f64v)(condition & (i64v)value); }
 
 /* Fill in the sums of the terms over the topics, and how often the conditions hold. */
 SF_INLINE void sum_terms(terms_of *of, int lanes, const double *const *columns, int width, int64_t topics,
-                         const double *parameters, double *sums, int counts, int64_t *count) {
+                         f64v *parameters, double *sums, int counts, int64_t *count) {
     f64v part[SUMS][MOST_LANES / F64_LANES] = {0}, at[MOST_COLUMNS], term[SUMS];
     i64v held[MOST_COUNTS] = {0}, condition[MOST_COUNTS];
     int64_t topic = 0;
@@ -59,10 +59,17 @@ SF_INLINE void sum_terms(terms_of *of, int lanes, const double *const *columns, 
     }
 }
 
-/* Gains and losses of a system against its baseline; losses, wins and large losses are counted. */
-SF_INLINE void difference_terms(const f64v *columns, const double *parameters, f64v *terms, i64v *conditions) {
-    (void)parameters;
+/* Replace numbers by larger ones, signs left out. */
+SF_INLINE void keep_larger(f64v *best, f64v value) {
+    f64v size = (f64v)((i64v)value & INT64_MAX);
+    *best = f64v_select(size > *best, size, *best);
+}
+
+/* Gains and losses of a system against its baseline; losses, wins and large losses are counted. The parameters become
+   the largest scores, signs left out. */
+SF_INLINE void difference_terms(const f64v *columns, f64v *parameters, f64v *terms, i64v *conditions) {
     f64v base = columns[1], d = columns[0] - base;
+    for (int column = 0; column < 2; column++) keep_larger(&parameters[column], columns[column]);
     conditions[0] = d < 0.0;
     conditions[1] = d > 0.0;
     conditions[2] = (d < -LARGE_LOSS * base) & (base > 0.0);
@@ -71,7 +78,7 @@ SF_INLINE void difference_terms(const f64v *columns, const double *parameters, f
 }
 
 /* Squared deviations of gains (ties among them) and of losses from their means, which are the parameters. */
-SF_INLINE void deviation_terms(const f64v *columns, const double *parameters, f64v *terms, i64v *conditions) {
+SF_INLINE void deviation_terms(const f64v *columns, f64v *parameters, f64v *terms, i64v *conditions) {
     (void)conditions;
     f64v d = columns[0] - columns[1], above = d - parameters[0], below = d - parameters[1];
     terms[0] = where(~(d < 0.0), above * above);
@@ -79,30 +86,11 @@ SF_INLINE void deviation_terms(const f64v *columns, const double *parameters, f6
 }
 
 /* (x - e) / sqrt(|T|) above and below 0, where e = share T; the columns are x, T and 1 / sqrt(|T|). */
-SF_INLINE void z_terms(const f64v *columns, const double *parameters, f64v *terms, i64v *conditions) {
+SF_INLINE void z_terms(const f64v *columns, f64v *parameters, f64v *terms, i64v *conditions) {
     (void)conditions;
     f64v expected = parameters[0] * columns[1], z = (columns[0] - expected) * where(expected > 0.0, columns[2]);
     terms[0] = where(z > 0.0, z);
     terms[1] = where(z < 0.0, z);
-}
-
-/* The larger magnitude of each lane. */
-SF_INLINE f64v larger(f64v best, f64v value) {
-    f64v size = (f64v)((i64v)value & INT64_MAX);
-    return f64v_select(size > best, size, best);
-}
-
-/* The largest number of a row, its sign left out, or what it is compared with. */
-static double largest_of(const double *row, int64_t topics, double largest) {
-    f64v best[4] = {f64v_all(largest)};
-    int64_t topic = 0;
-    for (; topic <= topics - 4 * F64_LANES; topic += 4 * F64_LANES)
-        for (int vector = 0; vector < 4; vector++)
-            best[vector] = larger(best[vector], f64v_load(row + topic + vector * F64_LANES));
-    for (; topic < topics; topic++) best[0] = larger(best[0], f64v_all(row[topic]));
-    for (int vector = 0; vector < 4; vector++) best[0] = larger(best[0], best[vector]);
-    for (int lane = 0; lane < F64_LANES; lane++) best[0] = larger(best[0], f64v_all(best[0][lane]));
-    return best[0][0];
 }
 
 /* Add count, mean and squared deviations of a sample to those of another (Chan, Golub and LeVeque 1983). */
@@ -119,7 +107,6 @@ static void add_moments(double *into, double n, double mean, double m2) {
    Columns: count, mean and squared deviations of the gains (ties among them), the same of the losses, the number of
    wins, that of large losses, and the largest score of both rows, its sign left out. */
 SF_KERNEL(compare) {
-    double largest = 0.0; /* of the baseline's row */
     if (a->rows > 0 && (a->systems < 1 || a->baselines < 1)) return SF_OUT_OF_RANGE;
     for (int64_t row = 0; row < a->rows; row++) {
         double *found = a->found + 9 * row;
@@ -128,21 +115,22 @@ SF_KERNEL(compare) {
             int64_t size = least(BLOCK, a->topics - begin);
             const double *pair[] = {a->system + least(row, a->systems - 1) * a->topics + begin,
                                     a->baseline + least(row, a->baselines - 1) * a->topics + begin};
-            double sums[SUMS], means[SUMS], squares[SUMS];
+            double sums[SUMS], squares[SUMS];
+            f64v largest[2] = {0}, means[SUMS];
             int64_t counts[3];
-            sum_terms(difference_terms, 4, pair, 2, size, NULL, sums, 3, counts);
+            sum_terms(difference_terms, 4, pair, 2, size, largest, sums, 3, counts);
             double losses = (double)counts[0], gains = (double)(size - counts[0]);
-            means[0] = sums[0] / (gains < 1.0 ? 1.0 : gains);
-            means[1] = sums[1] / (losses < 1.0 ? 1.0 : losses);
+            means[0] = f64v_all(sums[0] / (gains < 1.0 ? 1.0 : gains));
+            means[1] = f64v_all(sums[1] / (losses < 1.0 ? 1.0 : losses));
             sum_terms(deviation_terms, 8, pair, 2, size, means, squares, 0, NULL);
-            add_moments(found, gains, means[0], squares[0]);
-            add_moments(found + 3, losses, means[1], squares[1]);
+            add_moments(found, gains, means[0][0], squares[0]);
+            add_moments(found + 3, losses, means[1][0], squares[1]);
             found[6] += (double)counts[1];
             found[7] += (double)counts[2];
-            found[8] = largest_of(pair[0], size, found[8]);
-            if (row < a->baselines) largest = largest_of(pair[1], size, begin > 0 ? largest : 0.0);
+            keep_larger(&largest[0], largest[1]);
+            for (int lane = 0; lane < F64_LANES; lane++)
+                if (largest[0][lane] > found[8]) found[8] = largest[0][lane];
         }
-        if (largest > found[8]) found[8] = largest;
     }
     return 0;
 }
@@ -153,8 +141,9 @@ SF_KERNEL(compare) {
 SF_KERNEL(sum_z) {
     for (int64_t row = 0; row < a->rows; row++) {
         const double *columns[] = {a->matrix + row * a->topics, a->totals, a->inverse_roots};
+        f64v shares = f64v_all(a->shares[row]);
         double sums[SUMS], share = a->shares[row], factor = share != 0.0 ? 1.0 / sqrt(fabs(share)) : 0.0;
-        sum_terms(z_terms, 8, columns, 3, a->topics, &share, sums, 0, NULL);
+        sum_terms(z_terms, 8, columns, 3, a->topics, &shares, sums, 0, NULL);
         a->gains[row] = factor * sums[0];
         a->losses[row] = factor * sums[1];
     }

@@ -59,8 +59,6 @@ typedef int64_t i64v __attribute__((vector_size(SF_WIDTH)));
 
 SF_VECTOR(f32v, float, i32v)
 SF_VECTOR(f64v, double, i64v)
-SF_VECTOR(i32v, int32_t, i32v)
-SF_VECTOR(i64v, int64_t, i64v)
 
 /* Whether a range is within so many elements. */
 SF_INLINE bool are_bounds(int64_t elements, int64_t begin, int64_t end) {
