@@ -38,7 +38,7 @@ def gradients_of(
 ) -> np.ndarray:  # fmt: skip
     """Gradients and hessians; the order is overwritten."""
     count, out = queries.bounds.size - 1, np.full((2, scores.size), np.nan, SINGLE)
-    kernel("rank_queries", level)(queries, scores, order, np.empty(count), 0, count)
+    kernel("rank_queries", level)(queries, scores, order, False, np.empty(count), 0, count)
     buffers = Buffers.of(queries.discounts.shape[1])
     kernel("lambda_gradients", level)(queries, scores, order, weights, 1000, 1.0, norm, 0, count, buffers, *out)
     return out
@@ -49,7 +49,7 @@ def test_documents_are_ranked_by_score_then_row(scores):
     values = np.array(scores, dtype=np.float64)
     order = np.arange(values.size, dtype=np.int32)[::-1].copy()
     queries = Queries(np.array([0, values.size]), values, np.zeros((2, values.size), SINGLE), "ndcg")
-    kernel("rank_queries")(queries, values, order, np.empty(1), 0, 1)
+    kernel("rank_queries")(queries, values, order, False, np.empty(1), 0, 1)
     assert order.tolist() == np.argsort(-values, kind="stable").tolist()
 
 
@@ -116,7 +116,7 @@ def test_every_level_gives_the_same_bits(form, metric, norm):
 def test_pairs_have_the_same_bits_at_every_level_and_the_weights_of_their_changes(form, metric):
     queries, scores, order = queries_of(metric, 5)
     count, longest = SIZES.size, int(SIZES.max())
-    kernel("rank_queries")(queries, scores, order, np.empty(count), 0, count)
+    kernel("rank_queries")(queries, scores, order, False, np.empty(count), 0, count)
     weights, found = weights_of(form, 5), set()
     for level in RUNNABLE:
         change, weight, again = np.zeros((3, count, longest, longest), SINGLE)
@@ -139,14 +139,11 @@ def refused(**changed: Any) -> None:
     scratch = np.empty(longest, SINGLE), np.empty((2, longest)), np.empty((2, count, longest, longest), SINGLE)
     out = np.empty((2, scores.size), SINGLE)
     calls = {
-        "measure_queries": (queries, given["order"], values),
-        "rank_queries": (queries, scores, given["order"], values, *span),
+        "rank_queries": (queries, scores, given["order"], False, values, *span),
         "lambda_gradients": (queries, scores, given["order"], weights, 9, 1.0, 1, *span, Buffers.of(longest), *out),
         "pair_weights": (queries, given["order"], weights, 9, *span, *scratch[:2], *scratch[2]),
     }  # fmt: skip
-    kernels = set(calls) - ({"measure_queries"} if {"first", "end"} & set(changed) else set())
-    kernels -= {"measure_queries", "rank_queries"} if "queries" in changed else set()
-    for name in kernels:
+    for name in calls.keys() - ({"rank_queries"} if "queries" in changed else set()):
         with pytest.raises(IndexError, match=name):
             kernel(name)(*calls[name])
 

@@ -35,7 +35,7 @@ class PairWeights(NamedTuple):
     """How an objective turns changes of the metric into weights: a form, and its parameters as float32.
 
     ``per_query`` has a row of `PER_QUERY` parameters for each query, ``shared`` the `GLOBAL` ones of all queries; the
-    forms in ``native/swaps.c`` say which they are.
+    forms in ``native/swaps.h`` say which they are.
     """
 
     form: Literal["factor", "line", "step", "cubic", "t", "georisk"]
@@ -91,7 +91,7 @@ def by_line(extra: npt.ArrayLike, above: FloatArray, below: FloatArray, base: np
 
 
 def by_t(extra: float, d: FloatArray, slope: FloatArray, shared: tuple[float, float]) -> PairWeights:
-    """The change of a t statistic; see ``by_t`` in ``native/swaps.c``."""
+    """The change of a t statistic; see ``by_t`` in ``native/swaps.h``."""
     line = by_line(extra, d, -d).per_query[:, :3]
     return PairWeights("t", columns_of(*line.T, slope), row_of(*shared))
 
@@ -221,7 +221,7 @@ class LambdaGradients:
         self.scores = np.ascontiguousarray(scores, dtype=np.float64)
 
         def work(chunk: int) -> None:
-            rank_queries(self.metric.queries, self.scores, self.order, self.values, self.chunks[chunk])
+            rank_queries(self.metric.queries, self.scores, self.order, False, self.values, self.chunks[chunk])
 
         self._for_all_chunks(work)
         return self.metric.fill_empty(self.values.copy())

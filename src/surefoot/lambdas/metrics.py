@@ -34,7 +34,7 @@ NDCG = replace(_OWN["nDCG"], name="nDCG(dcg='exp-log2')", gain="exponential")
 TRAINED: Mapping[str, Measure] = {"ndcg": NDCG, "map": _OWN["AP"], "mrr": _OWN["RR"], "err": _OWN["ERR"]}
 """The measures that rankers are trained for, by their short names."""
 
-rank_queries, measure_queries = kernel("rank_queries"), kernel("measure_queries")
+rank_queries = kernel("rank_queries")
 
 
 def kernel_of(measure: Measure) -> MetricName:
@@ -195,14 +195,14 @@ class QueryMetric:
             order = self._orders.pop()
         except IndexError:
             order = self.first_order()
-        rank_queries(self.queries, given, order, values, 0, values.size)
+        rank_queries(self.queries, given, order, False, values, 0, values.size)
         self._orders.append(order)
         return self.fill_empty(values)
 
     def of_order(self, order: npt.NDArray[np.int32]) -> FloatArray:
         """The metric of each query that is ranked already: by rank, the documents' offsets from the query's first."""
         values = np.empty(self.bounds.size - 1)
-        measure_queries(self.queries, order, values)
+        rank_queries(self.queries, self.gains, order, True, values, 0, values.size)
         return self.fill_empty(values)
 
     @cached_property

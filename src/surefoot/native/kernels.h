@@ -317,7 +317,7 @@ struct line_dcg {
     int64_t items, step_count, ranks, queries, room;
 };
 
-/* lambdas.c, swaps.c */
+/* lambdas.c, swaps.h */
 enum metric { metric_ndcg, metric_map, metric_mrr, metric_err };
 enum weighing { weighing_factor, weighing_line, weighing_step, weighing_cubic, weighing_t, weighing_georisk };
 
@@ -345,14 +345,9 @@ struct rank_queries {
     struct query_set queries;
     const double *scores SIZE(queries.rows);
     int32_t *order SIZE(queries.rows);
+    int64_t is_ranked;
     double *values SIZE(queries.count);
     int64_t first, end;
-};
-
-struct measure_queries {
-    struct query_set queries;
-    const int32_t *order SIZE(queries.rows);
-    double *values SIZE(queries.count);
 };
 
 struct lambda_gradients {

@@ -6,8 +6,8 @@
    with all those below it or, for NDCG and a document without gain, with those that have gain. No loop over pairs takes
    an exponential, as one for each document is enough: 1 / (1 + exp(a - b)) = B / (A + B). Numbers are floats;
    differences of nearby numbers are taken of a float and its remainder, which loses no precision. */
-#include "lambdas.h"
 #include "maths.h"
+#include "swaps.h"
 
 #define WIDEST 40.0 /* exponent on either side of the middle: a float holds e^80, where a pair has no gradient left */
 #define PAIRS 512   /* ranks are put together until they have so many pairs, to fill vectors on short lists too */
@@ -43,23 +43,14 @@ static double metric_of(const struct query_set *all, const struct query *query) 
     return total / (seen < 1.0 ? 1.0 : seen);
 }
 
-/* Rank the documents of the queries from first to end by score, descending, ties by row; fill in their metrics. */
+/* Rank the documents of the queries from first to end by score, descending, ties by row, unless they are ranked already;
+   fill in their metrics. */
 SF_KERNEL(rank_queries) {
     struct query query;
     if (a->first < 0 || a->end > a->queries.count) return SF_OUT_OF_RANGE;
     for (int64_t number = a->first; number < a->end; number++) {
         if (!find_query(&a->queries, a->order, number, &query)) return SF_OUT_OF_RANGE;
-        sort(a->order + query.begin, query.size, is_higher, a->scores + query.begin);
-        a->values[number] = metric_of(&a->queries, &query);
-    }
-    return 0;
-}
-
-/* Fill in the metric of each query. */
-SF_KERNEL(measure_queries) {
-    struct query query;
-    for (int64_t number = 0; number < a->queries.count; number++) {
-        if (!find_query(&a->queries, a->order, number, &query)) return SF_OUT_OF_RANGE;
+        if (!a->is_ranked) sort(a->order + query.begin, query.size, is_higher, a->scores + query.begin);
         a->values[number] = metric_of(&a->queries, &query);
     }
     return 0;
@@ -262,6 +253,34 @@ SF_KERNEL(lambda_gradients) {
             int64_t row = query.begin + query.order[rank];
             a->gradient[row] = d.gradient[rank] * of_gradient;
             a->hessian[row] = d.hessian[rank] * of_hessian;
+        }
+    }
+    return 0;
+}
+
+/* Fill in the weights of given changes of the metric: a row of each for each query. */
+SF_KERNEL(change_weights) {
+    for (int64_t query = 0; query < a->weights.queries; query++)
+        weigh(&a->weights, query, a->changes + query * a->steps, a->out + query * a->steps, a->steps);
+    return 0;
+}
+
+/* Fill in change and weight of the pairs of the queries from first to end: cells of query, rank, lower rank. For losses
+   of which others take the gradient. */
+SF_KERNEL(pair_weights) {
+    const struct query_set *all = &a->queries;
+    struct query query;
+    if (a->first < 0 || a->end > least(all->count, a->weights.queries)) return SF_OUT_OF_RANGE;
+    for (int64_t number = a->first; number < a->end; number++) {
+        if (!find_query(all, a->order, number, &query)) return SF_OUT_OF_RANGE;
+        for (int64_t rank = 0; rank < query.size; rank++) a->gain[rank] = (float)query.gains[query.order[rank]];
+        struct swaps swaps = {.metric = all->metric, .size = query.size, .gain = a->gain, .discount = all->discounts,
+                              .rest = all->discounts + all->longest, .one = a->sums, .two = a->sums + all->longest};
+        prepare(&swaps);
+        for (int64_t rank = 0; rank < least(query.size - 1, a->truncation); rank++) {
+            int64_t cell = (number * all->longest + rank) * all->longest + rank + 1;
+            change_pairs(&swaps, rank, rank + 1, query.size - rank - 1, a->change + cell);
+            weigh(&a->weights, number, a->change + cell, a->weight + cell, query.size - rank - 1);
         }
     }
     return 0;

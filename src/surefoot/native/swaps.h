@@ -1,12 +1,31 @@
 /* Swaps of two documents of a ranking: how they change the metric, and what that counts under an objective. */
-#include "lambdas.h"
+#ifndef SUREFOOT_SWAPS_H
+#define SUREFOOT_SWAPS_H
+
+#include "surefoot.h"
+
+struct query {
+    const double *gains;
+    const int32_t *order;
+    int64_t begin, size;
+};
+
+/* Gains and discounts by rank, and sums over ranks by which a change takes a few operations. AP: what a document
+   contributes only by its rank (one), the relevant ones so far (two), and all of them (first). RR: the ranks of the
+   first two relevant documents. ERR: the chance to get as far as each rank (one), and the metric down to it (two). */
+struct swaps {
+    int64_t metric, size;
+    const float *gain, *discount, *rest;
+    double *one, *two, first, second;
+};
 
 #define EDGE 1e-6f /* a swap that ends closer to the baseline counts as ending at it: often it restores its ranking */
 
 SF_INLINE float smaller(float one, float other) { return other < one ? other : one; }
 SF_INLINE float larger(float one, float other) { return one < other ? other : one; }
 
-bool find_query(const struct query_set *all, const int32_t *order, int64_t number, struct query *found) {
+/* The documents of a query; false if they or their order are out of range. */
+static bool find_query(const struct query_set *all, const int32_t *order, int64_t number, struct query *found) {
     int64_t begin = all->bounds[number], end = all->bounds[number + 1];
     if (begin < 0 || end < begin || end > all->rows || end - begin > least(all->longest, INT32_MAX)) return false;
     *found = (struct query){all->gains + begin, order + begin, begin, end - begin};
@@ -18,7 +37,8 @@ bool find_query(const struct query_set *all, const int32_t *order, int64_t numbe
     return found->size == 0 || (int64_t)highest < found->size;
 }
 
-void prepare(struct swaps *swaps) {
+/* Fill in the sums over ranks. */
+static void prepare(struct swaps *swaps) {
     if (swaps->metric == metric_ndcg) return;
     double seen = 0.0, harmonic = 0.0, left = 1.0, total = 0.0, size = (double)swaps->size, first = size, second = size;
     for (int64_t rank = 0; rank < swaps->size; rank++) {
@@ -90,7 +110,9 @@ static void change_err(const struct swaps *swaps, int64_t rank, int64_t size, fl
     }
 }
 
-void change_pairs(const struct swaps *swaps, int64_t rank, int64_t begin, int64_t size, float *change) {
+/* Fill in the change of the metric for swaps of a rank with others below it, from begin on; for metrics but NDCG these
+   are all. A change is positive if the ranking would be better. */
+static void change_pairs(const struct swaps *swaps, int64_t rank, int64_t begin, int64_t size, float *change) {
     switch (swaps->metric) {
     case metric_ndcg: change_ndcg(swaps, rank, begin, size, change); break;
     case metric_map: change_map(swaps, rank, size, change); break;
@@ -183,7 +205,8 @@ WEIGH(by_georisk) {
     }
 }
 
-void weigh(const struct objective *weights, int64_t query, const float *change, float *weight, int64_t size) {
+/* Fill in the weights of changes of the metric of a query. */
+static void weigh(const struct objective *weights, int64_t query, const float *change, float *weight, int64_t size) {
     WEIGH((*const forms[])) = {
         [weighing_factor] = by_factor, [weighing_line] = by_line, [weighing_step] = by_step,
         [weighing_cubic] = by_cubic,   [weighing_t] = by_t,       [weighing_georisk] = by_georisk,
@@ -191,30 +214,4 @@ void weigh(const struct objective *weights, int64_t query, const float *change, 
     forms[weights->form](weights->per_query + 8 * query, weights->shared, change, weight, size);
 }
 
-/* Fill in the weights of given changes of the metric: a row of each for each query. */
-SF_KERNEL(change_weights) {
-    for (int64_t query = 0; query < a->weights.queries; query++)
-        weigh(&a->weights, query, a->changes + query * a->steps, a->out + query * a->steps, a->steps);
-    return 0;
-}
-
-/* Fill in change and weight of the pairs of the queries from first to end: cells of query, rank, lower rank. For losses
-   of which others take the gradient. */
-SF_KERNEL(pair_weights) {
-    const struct query_set *all = &a->queries;
-    struct query query;
-    if (a->first < 0 || a->end > least(all->count, a->weights.queries)) return SF_OUT_OF_RANGE;
-    for (int64_t number = a->first; number < a->end; number++) {
-        if (!find_query(all, a->order, number, &query)) return SF_OUT_OF_RANGE;
-        for (int64_t rank = 0; rank < query.size; rank++) a->gain[rank] = (float)query.gains[query.order[rank]];
-        struct swaps swaps = {.metric = all->metric, .size = query.size, .gain = a->gain, .discount = all->discounts,
-                              .rest = all->discounts + all->longest, .one = a->sums, .two = a->sums + all->longest};
-        prepare(&swaps);
-        for (int64_t rank = 0; rank < least(query.size - 1, a->truncation); rank++) {
-            int64_t cell = (number * all->longest + rank) * all->longest + rank + 1;
-            change_pairs(&swaps, rank, rank + 1, query.size - rank - 1, a->change + cell);
-            weigh(&a->weights, number, a->change + cell, a->weight + cell, query.size - rank - 1);
-        }
-    }
-    return 0;
-}
+#endif
