@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from surefoot._names import NAMELESS
 from surefoot._typing import FloatArray, IntArray, PathLike
@@ -27,7 +28,7 @@ WORDS = dict.fromkeys(("true", "pass", "passed", "correct"), 1.0)
 WORDS |= dict.fromkeys(("false", "fail", "failed", "incorrect"), 0.0)
 _NUMBERS = {float, int, bool, type(None)}
 _BAD_ROW, _DOUBLED_QUOTE = 1, 2
-_find_rows, _find_cells, _read_cells = map(kernel, ("find_rows", "find_cells", "read_cells"))
+_split_rows, _read_numbers = kernel("split_rows"), kernel("read_numbers")
 
 
 class CellError(SurefootError):
@@ -95,7 +96,7 @@ class Table:
         return Labels(codes.astype(np.int64), tuple(texts[first]))
 
     def numbers(self, columns: Sequence[int], rows: IntArray | None = None) -> FloatArray:
-        """Rows × columns, which ascend; NaN where a number is missing."""
+        """Rows × columns; NaN where a number is missing."""
         values = self._numbers(columns, rows)
         infinite = np.isinf(values)
         if infinite.any():
@@ -160,29 +161,24 @@ class Content(NamedTuple):
 
 
 class DelimitedTable(Table):
-    """The rows of delimited text at these offsets; cells are parsed when they are asked for."""
+    """The rows of delimited text: where their cells start, and the lengths; numbers are parsed when asked for."""
 
-    def __init__(self, header: Header, data: bytes, rows: IntArray) -> None:
-        super().__init__(header.cells, ())
-        self.height, self.rows, self.data, self.mark = rows.size, rows, data, ord(header.separator)
+    def __init__(self, header: Header, data: bytes, start: IntArray, length: npt.NDArray[np.int32]) -> None:
+        super().__init__(header.cells, [Texts(data, *column) for column in zip(start.T, length.T, strict=True)])
+        self.data, self.start, self.length = data, start, length
 
     def line(self, row: int) -> int:
-        return line_number(self.data, int(self.rows[row]))
-
-    def _texts(self, column: int) -> Texts:
-        return self._cells_at(self.rows, column)
-
-    def _cells_at(self, rows: IntArray, column: int) -> Texts:
-        start, length = np.empty(rows.size, np.int64), np.empty(rows.size, np.int32)
-        _find_cells(np.frombuffer(self.data, np.uint8), rows, self.mark, column, start, length)
-        return Texts(self.data, start, length)
+        return line_number(self.data, int(self.start[row, 0]))
 
     def _numbers(self, columns: Sequence[int], rows: IntArray | None) -> FloatArray:
-        chosen = self.rows if rows is None else self.rows[rows]
-        values = np.empty((chosen.size, len(columns)))
-        _read_cells(np.frombuffer(self.data, np.uint8), chosen, self.mark, np.array(columns, np.int64), values)
+        chosen = slice(None) if rows is None else rows
+        start, length = (cells[chosen].take(columns, axis=1) for cells in (self.start, self.length))
+        values = np.empty(start.shape)
+        data = np.frombuffer(self.data, np.uint8)
+        _read_numbers(data, start.reshape(-1), length.reshape(-1), values.reshape(-1))
         for row, index in np.argwhere(np.isnan(values) & np.signbit(values)).tolist():  # the kernel left them open
-            text = self._cells_at(chosen[row : row + 1], columns[index])[0]
+            begin = int(start[row, index])
+            text = self.data[begin : begin + int(length[row, index])].decode()
             try:
                 values[row, index] = parse_number(text)
             except ValueError:
@@ -281,9 +277,10 @@ class Header(NamedTuple):
 def read_delimited(path: PathLike, data: bytes, header: Header | None = None) -> Table:
     """The rows of validated text below its header; blank lines are skipped."""
     header = header or Header.of(path, data)
-    rows, found = np.empty(data.count(b"\n", header.end) + 1, np.int64), np.empty(2, np.int64)
+    shape, found = (data.count(b"\n", header.end) + 1, len(header.cells)), np.empty(2, np.int64)
+    start, length = np.empty(shape, np.int64), np.empty(shape, np.int32)
     content, quoted = np.frombuffer(data, np.uint8), int(b'"' in data)
-    problem = _find_rows(content, header.end, ord(header.separator), len(header.cells), quoted, rows, found)
+    problem = _split_rows(content, header.end, ord(header.separator), quoted, start, length, found)
     count, stopped = found.tolist()
     if problem == _DOUBLED_QUOTE:
         return _read_slowly(path, data, header)
@@ -294,7 +291,7 @@ def read_delimited(path: PathLike, data: bytes, header: Header | None = None) ->
         raise InputError(path, "can't be read as cells of a table", begin)
     if not count:
         raise InputError(path, "there is a header but no row of scores")
-    return DelimitedTable(header, data, rows[:count].copy())
+    return DelimitedTable(header, data, start[:count], length[:count])
 
 
 def _read_slowly(path: PathLike, data: bytes, header: Header) -> Table:

@@ -59,56 +59,36 @@ SF_INLINE int64_t quote_problem(struct text text, int64_t start, int64_t end) {
     return behind == end || (behind + 1 == end && text.bytes[behind] == '\r') ? FINE : BAD_ROW;
 }
 
-/* Find the rows: the offsets of lines that are not blank, each of so many cells.
+/* Split the lines that are not blank, each into so many cells: fill in where the cells start, and their lengths.
 
-   found is the number of rows, and the offset of the row where the search stopped: a malformed one (BAD_ROW) or one with
-   a quote that only Python can read (DOUBLED_QUOTE). */
-SF_KERNEL(find_rows) {
+   found is the number of rows, and the offset of the line where that stopped: a malformed one (BAD_ROW) or one with a
+   quote that only Python can read (DOUBLED_QUOTE). */
+SF_KERNEL(split_rows) {
     struct text text = a->text;
-    if (a->at < 0 || a->at > a->text.size) return SF_OUT_OF_RANGE;
-    uint8_t separator = (uint8_t)a->separator;
-    int64_t rows = 0, at = a->at, problem = FINE;
+    if (a->at < 0 || a->at > text.size) return SF_OUT_OF_RANGE;
+    int64_t row = 0, at = a->at, problem = FINE;
     for (; at < text.size && problem == FINE; at += problem == FINE) {
-        int64_t line = at, cells = 0;
+        int64_t line = at, cells = 0, most = row < a->room ? a->width : 0;
         bool is_filled = false;
         for (;; at++, cells++) {
-            int64_t start = at, end = at = cell_end(text, at, separator);
+            int64_t start = at, end = at = cell_end(text, at, (uint8_t)a->separator);
             if (a->is_quoted && (problem = quote_problem(text, start, end)) != FINE) break;
-            if (!is_filled && start < end) {
-                content_of(text, &start, &end);
-                is_filled = start < end;
+            content_of(text, &start, &end);
+            if (end - start > INT32_MAX) return SF_OUT_OF_RANGE;
+            is_filled |= start < end;
+            if (cells < most) {
+                a->start[row * most + cells] = start;
+                a->length[row * most + cells] = (int32_t)(end - start);
             }
             if (at == text.size || text.bytes[at] == '\n') break;
         }
         if (problem == FINE && is_filled && cells + 1 != a->width) problem = BAD_ROW;
         if (problem != FINE) at = line;
         if (problem != FINE || !is_filled) continue;
-        if (rows == a->room) return SF_OUT_OF_RANGE;
-        a->rows[rows++] = line;
+        if (row++ == a->room) return SF_OUT_OF_RANGE;
     }
-    a->found[0] = rows, a->found[1] = at;
+    a->found[0] = row, a->found[1] = at;
     return problem;
-}
-
-/* Where the cell of a column starts in a row. */
-SF_INLINE int64_t skip_cells(struct text text, int64_t at, int64_t cells, uint8_t separator) {
-    for (; cells > 0; cells--) at = least(text.size, cell_end(text, at, separator) + 1);
-    return at;
-}
-
-/* Fill in where the cells of a column start, and their lengths. */
-SF_KERNEL(find_cells) {
-    struct text text = a->text;
-    for (int64_t row = 0; row < a->count; row++) {
-        if (!is_within(text.size, a->rows[row], 0)) return SF_OUT_OF_RANGE;
-        int64_t start = skip_cells(text, a->rows[row], a->column, (uint8_t)a->separator);
-        int64_t end = cell_end(text, start, (uint8_t)a->separator);
-        content_of(text, &start, &end);
-        if (end - start > INT32_MAX) return SF_OUT_OF_RANGE;
-        a->start[row] = start;
-        a->length[row] = (int32_t)(end - start);
-    }
-    return 0;
 }
 
 /* Whether a cell is empty or one of the words na, n/a, nan, null and none, in any case. */
@@ -118,23 +98,15 @@ SF_INLINE bool is_missing(struct text text, int64_t start, int64_t end) {
     return word == NA || word == NOT_A || word == NULL_ || word == NONE_ || (word == N_A && text.bytes[start + 1] == '/');
 }
 
-/* Fill in the numbers of some columns, which ascend: NaN where one is missing, minus NaN where Python has to parse it. */
-SF_KERNEL(read_cells) {
-    struct text text = a->text;
-    uint8_t separator = (uint8_t)a->separator;
-    for (int64_t row = 0; row < a->count; row++) {
-        if (!is_within(text.size, a->rows[row], 0)) return SF_OUT_OF_RANGE;
-        int64_t at = a->rows[row], column = 0;
-        for (int64_t index = 0; index < a->width; index++) {
-            at = skip_cells(text, at, a->columns[index] - column, separator);
-            column = a->columns[index] + 1;
-            int64_t start = at, end = cell_end(text, at, separator);
-            at = least(text.size, end + 1);
-            content_of(text, &start, &end);
-            double value = start < end ? SF_NAME(parse_number)(text, start, end) : NAN;
-            if (isnan(value)) value = is_missing(text, start, end) ? fabs(value) : -fabs(value);
-            a->values[row * a->width + index] = value;
-        }
+/* Fill in the numbers of cells: NaN where one is missing, minus NaN where Python has to parse it. */
+SF_KERNEL(read_numbers) {
+    const struct ranges *cells = &a->cells;
+    for (int64_t cell = 0; cell < cells->count; cell++) {
+        int64_t start = cells->start[cell], end = start + cells->length[cell];
+        if (!is_within(cells->text.size, start, cells->length[cell])) return SF_OUT_OF_RANGE;
+        double value = start < end ? SF_NAME(parse_number)(cells->text, start, end) : NAN;
+        if (isnan(value)) value = is_missing(cells->text, start, end) ? fabs(value) : -fabs(value);
+        a->values[cell] = value;
     }
     return 0;
 }

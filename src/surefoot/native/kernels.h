@@ -383,30 +383,18 @@ struct change_weights {
 };
 
 /* delimited.c */
-struct find_rows {
+struct split_rows {
     struct text text;
-    int64_t at, separator, width, is_quoted;
-    int64_t *rows SIZE(room);
+    int64_t at, separator, is_quoted;
+    int64_t *start SIZE(room, width);
+    int32_t *length SIZE(room, width);
     int64_t *found SIZE(2);
-    int64_t room;
+    int64_t room, width;
 };
 
-struct find_cells {
-    struct text text;
-    const int64_t *rows SIZE(count);
-    int64_t separator, column;
-    int64_t *start SIZE(count);
-    int32_t *length SIZE(count);
-    int64_t count;
-};
-
-struct read_cells {
-    struct text text;
-    const int64_t *rows SIZE(count);
-    int64_t separator;
-    const int64_t *columns SIZE(width);
-    double *values SIZE(count, width);
-    int64_t count, width;
+struct read_numbers {
+    struct ranges cells;
+    double *values SIZE(cells.count);
 };
 
 struct trim_tokens {
