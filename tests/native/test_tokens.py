@@ -122,11 +122,11 @@ def test_tokens_beyond_the_text_are_refused():
         where = np.array([start]), np.array([length], np.int32)
         refused("hash_tokens", text, *where, KEY, codes)
         refused("gather_tokens", text, *where, out)
-        columns = *where, codes, np.zeros(1)
-        refused("rank_topics", text, np.array([0, 1]), columns, np.empty(1, np.int32), columns)
-        found = np.ones(1, np.bool_), np.empty(2, np.int64)
-        tokens = Tokens(text, *where, codes)
-        refused("index_topics", tokens, np.array([0, 1]), np.array([[0, 8]]), np.empty(8, np.int32), False, *found)
+        refused("read_numbers", text, *where, np.empty(1))
+        columns, one, bounds = (*where, codes, np.zeros(1)), np.zeros(1, np.int32), np.array([0, 1])
+        refused("rank_topics", text, bounds, columns, one, columns)
+        slots = np.empty(8, np.int32)
+        refused("number_tokens", Tokens(text, *where, codes), bounds, np.array([[0, 8]]), slots, one, np.zeros(1, int))
         heads, numbers = np.empty(0, np.uint8), np.zeros(1, np.int64)
         many = np.empty(99, np.uint8)
         refused("write_run", text, *where, numbers, np.array([0, 1]), heads, np.zeros(2, np.int64), heads, many)
@@ -134,8 +134,6 @@ def test_tokens_beyond_the_text_are_refused():
 
 def test_arrays_without_room_are_refused():
     tokens = tokens_of(["a", "b"])
-    for size in (0, 1, 3):
-        refused("number_tokens", tokens, np.empty(size, np.int32), np.empty(2, np.int32), np.empty(2, np.int64))
     text, found = np.frombuffer(b"q 0 a 1\nq 0 b 1\n", np.uint8), np.empty(3, np.int64)
     columns = tuple(np.empty(1, dtype) for dtype in (np.int64, np.int32, np.uint64, np.float64))
     blocks = np.empty(2, np.int64), np.empty(2, np.int32), np.empty(2, np.int64)
@@ -144,5 +142,6 @@ def test_arrays_without_room_are_refused():
         refused("parse_trec", text, KEY, at, False, columns, blocks, found)
         refused("other_tag", text, at, found)
     for table in ((0, 7), (0, 16), (4, 8), (-1, 8), (0, 1), (0, -8)):
-        marks = np.ones(2, np.bool_), np.empty(2, np.int64)
-        refused("index_topics", tokens, np.array([0, 2]), np.array([table]), np.empty(8, np.int32), False, *marks)
+        arguments = np.array([table]), np.empty(8, np.int32), np.empty(2, np.int32), np.empty(2, np.int64)
+        refused("number_tokens", tokens, np.array([0, 2]), *arguments)
+        refused("number_tokens", tokens, np.array([0, 9]), *arguments)

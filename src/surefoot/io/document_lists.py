@@ -28,7 +28,7 @@ Duplicates = Literal["error", "first", "best"]
 DUPLICATES = ("error", "first", "best")
 Ties = Literal["exact", "trec_eval"]
 TIES = ("exact", "trec_eval")
-_rank_topics, _index_topics, _other_tag = kernel("rank_topics"), kernel("index_topics"), kernel("other_tag")
+_rank_topics, _other_tag = kernel("rank_topics"), kernel("other_tag")
 LARGEST_GRADE = 1e9
 
 
@@ -173,7 +173,7 @@ class Run(DocumentLists):
             return self
         with np.errstate(over="ignore"):
             rounded = self.numbers.astype(np.float32).astype(np.float64)
-        columns = _documents(self)._replace(numbers=rounded)
+        columns = Documents(self.start.copy(), self.length.copy(), self.codes.copy(), rounded)
         lists = ranked_lists(self.path, self.text, self.topics, self.bounds, columns, self.is_trec)
         return replace(self, **_documents(lists)._asdict())
 
@@ -195,7 +195,7 @@ class Qrels(DocumentLists):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.__dict__["slots"] = np.empty_like(self.slots)
-        _fill_tables(self, self.tables, self.slots)
+        self.tokens.number_within(self.bounds, self.tables, self.slots)
 
     @cached_property
     def grades(self) -> npt.NDArray[np.int32] | FloatArray:
@@ -264,13 +264,18 @@ def as_run(lists: DocumentLists, name: str, duplicates: Duplicates) -> Run:
     sizes = table_sizes(lists.bounds)
     # The tables only detect repeated documents, so all topics use the same memory.
     tables, slots = np.stack([np.zeros_like(sizes), sizes], axis=1), np.empty(sizes.max(), np.int32)
-    kept, earlier, again = _fill_tables(lists, tables, slots, duplicates == "best")
+    numbers, kept = lists.tokens.number_within(lists.bounds, tables, slots)
     notes: tuple[str, ...] = ()
-    if earlier >= 0:
+    if kept.size < len(lists):
         if duplicates == "error":
-            raise _repeated(lists, earlier, again, ", or say which counts (duplicates: first, best)")
-        dropped = counted(int(np.count_nonzero(~kept)), "repeated document")
-        lists = _without_repeated(lists, kept)
+            raise _repeated(lists, numbers, ", or say which counts (duplicates: first, best)")
+        if duplicates == "first":
+            rows, occurs_again = _repeats(lists, numbers)
+            kept = np.delete(np.arange(len(lists)), rows[occurs_again])
+        dropped = counted(len(lists) - kept.size, "repeated document")
+        bounds = np.searchsorted(kept, lists.bounds)
+        columns = Documents(*(column[kept] for column in _documents(lists)))
+        lists = replace(lists, bounds=bounds, **columns._asdict())
         notes = (f"{name}: {dropped} left out, the {duplicates} of each kept",)
     return Run(**vars(lists), name=name, notes=notes)
 
@@ -280,9 +285,9 @@ def as_qrels(lists: DocumentLists) -> Qrels:
     lists = _in_natural_order(lists)
     sizes = table_sizes(lists.bounds)
     tables, slots = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1), np.empty(sizes.sum(), np.int32)
-    _, earlier, again = _fill_tables(lists, tables, slots)
-    if earlier >= 0:
-        raise _repeated(lists, earlier, again)
+    numbers, first = lists.tokens.number_within(lists.bounds, tables, slots)
+    if first.size < len(lists):
+        raise _repeated(lists, numbers)
     return Qrels(**vars(lists), tables=tables, slots=slots)
 
 
@@ -296,19 +301,19 @@ def _in_natural_order(lists: DocumentLists) -> DocumentLists:
     return replace(lists, topics=topics, bounds=bounds, **columns._asdict())
 
 
-def _fill_tables(
-    lists: DocumentLists, tables: IntArray, slots: npt.NDArray[np.int32], best: bool = False
-) -> tuple[npt.NDArray[np.bool_], int, int]:
-    """Which documents are left without repeated ones, and the offsets of the first two that are the same, or -1."""
-    kept, repeated = np.ones(len(lists), np.bool_), np.empty(2, np.int64)
-    _index_topics(lists.tokens, lists.bounds, tables, slots, best, kept, repeated)
-    earlier, again = repeated.tolist()
-    return kept, earlier, again
+def _repeats(lists: DocumentLists, numbers: npt.NDArray[np.int32]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+    """The documents that occur more than once, all with one number in the order of the text, and which are not the first."""
+    rows = np.flatnonzero(np.bincount(numbers)[numbers] > 1)
+    rows = rows[np.lexsort((lists.start[rows], numbers[rows]))]
+    return rows, np.diff(numbers[rows], prepend=-1) == 0
 
 
-def _repeated(lists: DocumentLists, earlier: int, again: int, remedy: str = "") -> InputError:
-    """The error of a document that occurs twice in a topic, at these offsets of the text."""
-    item = int(np.flatnonzero(lists.start == again)[0])
+def _repeated(lists: DocumentLists, numbers: npt.NDArray[np.int32], remedy: str = "") -> InputError:
+    """The error of the first document that occurs again in a topic; those with one number are the same."""
+    rows, occurs_again = _repeats(lists, numbers)
+    starts = lists.start[rows]
+    place = int(np.argmin(np.where(occurs_again, starts, len(lists.text))))
+    item, earlier, again = int(rows[place]), int(starts[place - 1]), int(starts[place])
     document, topic = lists.document(item), lists.topics[int(np.searchsorted(lists.bounds, item, side="right")) - 1]
     if not lists.is_trec:
         return InputError(
@@ -317,12 +322,6 @@ def _repeated(lists: DocumentLists, earlier: int, again: int, remedy: str = "") 
     first, line = line_number(lists.text, earlier), line_number(lists.text, again)
     message = f"document {document!r} occurs again in topic {topic!r}, first in line {first}; keep one of the lines"
     return InputError(lists.path, f"{message}{remedy}", line)
-
-
-def _without_repeated(lists: DocumentLists, kept: npt.NDArray[np.bool_]) -> DocumentLists:
-    bounds = np.concatenate([[0], np.cumsum(kept)])[lists.bounds]
-    columns = Documents(*(column[kept] for column in _documents(lists)))
-    return replace(lists, bounds=bounds, **columns._asdict())
 
 
 def _documents(lists: DocumentLists) -> Documents:

@@ -45,9 +45,19 @@ class Tokens(NamedTuple):
         >>> Tokens.of(text, np.array([0, 3, 6]), np.full(3, 2, np.int32)).number()
         (array([0, 1, 0], dtype=int32), array([0, 1]))
         """
+        bounds = np.array([0, self.start.size])
+        sizes = table_sizes(bounds)
+        return self.number_within(bounds, np.stack([0 * sizes, sizes], axis=1), np.empty(sizes[0], np.int32))
+
+    def number_within(
+        self, bounds: IntArray, tables: IntArray, slots: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.int32], IntArray]:
+        """The same for the ids within each pair of bounds, of which hash tables are filled.
+
+        ``tables`` has the first slot and the size of each; a slot holds the index of an id.
+        """
         numbers, first = np.empty(self.start.size, np.int32), np.empty(self.start.size, np.int64)
-        slots = np.empty(table_sizes(np.array([0, self.start.size]))[0], np.int32)
-        count = _number_tokens(self, slots, numbers, first)
+        count = _number_tokens(self, bounds, tables, slots, numbers, first)
         return numbers, first[:count]
 
 

@@ -95,10 +95,12 @@ struct hash_tokens {
 
 struct number_tokens {
     struct tokens tokens;
+    const int64_t *bounds SIZE(groups + 1);
+    const int64_t *tables SIZE(groups, 2);
     int32_t *slots SIZE(room);
     int32_t *number SIZE(tokens.count);
     int64_t *first SIZE(tokens.count);
-    int64_t room;
+    int64_t groups, room;
 };
 
 struct gather_tokens {
@@ -150,17 +152,6 @@ struct rank_topics {
     int32_t *order SIZE(spare.count);
     struct documents spare;
     int64_t topics;
-};
-
-struct index_topics {
-    struct tokens documents;
-    const int64_t *bounds SIZE(topics + 1);
-    const int64_t *tables SIZE(topics, 2);
-    int32_t *slots SIZE(room);
-    int64_t best;
-    bool *kept SIZE(documents.count);
-    int64_t *repeated SIZE(2);
-    int64_t topics, room;
 };
 
 struct write_run {

@@ -78,29 +78,36 @@ SF_KERNEL(hash_tokens) {
     return 0;
 }
 
-/* Number tokens by first appearance, and fill in the first token of each number; returns how many numbers there are.
+/* Number the tokens of each group by first appearance, and fill in the first token of each number; returns how many
+   numbers there are.
 
-   The slots are overwritten. */
+   The tokens of a group are those between two bounds, and tables[group] are the first slot and the size of the hash table
+   of them that is filled. */
 SF_KERNEL(number_tokens) {
     const struct tokens *tokens = &a->tokens;
-    if (!is_table(a->room, 0, a->room) || tokens->count > INT32_MAX) return SF_OUT_OF_RANGE;
-    memset(a->slots, 0xFF, (size_t)a->room * sizeof *a->slots);
     int32_t count = 0;
-    for (int64_t item = 0; item < tokens->count; item++) {
-        if (item > 0 && tokens->start[item] == tokens->start[item - 1] &&
-            tokens->length[item] == tokens->length[item - 1]) {
-            a->number[item] = a->number[item - 1];
-            continue;
+    if (tokens->count > INT32_MAX) return SF_OUT_OF_RANGE;
+    for (int64_t group = 0; group < a->groups; group++) {
+        const int64_t *table = a->tables + 2 * group, begin = a->bounds[group];
+        if (!is_table(a->room, table[0], table[1])) return SF_OUT_OF_RANGE;
+        int32_t *slots = a->slots + table[0];
+        memset(slots, 0xFF, (size_t)table[1] * sizeof *slots);
+        for (int64_t item = begin; item < a->bounds[group + 1]; item++) {
+            if (!is_token(tokens, item)) return SF_OUT_OF_RANGE;
+            if (item > begin && tokens->start[item] == tokens->start[item - 1] &&
+                tokens->length[item] == tokens->length[item - 1]) {
+                a->number[item] = a->number[item - 1];
+                continue;
+            }
+            int64_t slot = find(slots, table[1], tokens, item, tokens);
+            if (slot < 0 || count == tokens->count) return SF_OUT_OF_RANGE;
+            if (slots[slot] == EMPTY) {
+                slots[slot] = (int32_t)item;
+                a->first[count] = item;
+                a->number[item] = count++;
+            } else
+                a->number[item] = a->number[slots[slot]];
         }
-        if (!is_token(tokens, item)) return SF_OUT_OF_RANGE;
-        int64_t slot = find(a->slots, a->room, tokens, item, tokens);
-        if (slot < 0) return SF_OUT_OF_RANGE;
-        if (a->slots[slot] == EMPTY) {
-            a->slots[slot] = (int32_t)item;
-            a->number[item] = count;
-            a->first[count++] = item;
-        } else
-            a->number[item] = a->number[a->slots[slot]];
     }
     return count;
 }

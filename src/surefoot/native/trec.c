@@ -137,40 +137,6 @@ SF_KERNEL(rank_topics) {
     return 0;
 }
 
-/* Fill the hash table of each topic's documents: the tables[t, 1] slots from tables[t, 0] on.
-
-   Of a document that is repeated in a topic, the occurrence with the lowest offset is the one in the table; or the
-   best, which is the one met first, as documents are in ranking order. kept is set to false for the others. repeated
-   becomes the offsets of the two occurrences of the first repeated document, or NONE and the end of the text. */
-SF_KERNEL(index_topics) {
-    const struct tokens *documents = &a->documents;
-    const int64_t *start = documents->start;
-    int64_t earlier = NONE, again = documents->text.size;
-    if (documents->count > INT32_MAX) return SF_OUT_OF_RANGE;
-    for (int64_t topic = 0; topic < a->topics; topic++) {
-        const int64_t *table = a->tables + 2 * topic;
-        if (!is_table(a->room, table[0], table[1])) return SF_OUT_OF_RANGE;
-        int32_t *slots = a->slots + table[0];
-        memset(slots, 0xFF, (size_t)table[1] * sizeof *slots);
-        for (int64_t item = a->bounds[topic]; item < a->bounds[topic + 1]; item++) {
-            if (!is_token(documents, item)) return SF_OUT_OF_RANGE;
-            int64_t slot = find(slots, table[1], documents, item, documents);
-            if (slot < 0) return SF_OUT_OF_RANGE;
-            int64_t other = slots[slot];
-            if (other != EMPTY) {
-                int64_t low = least(start[item], start[other]), high = low == start[item] ? start[other] : start[item];
-                if (high < again) earlier = low, again = high;
-                bool keeps_other = a->best || start[other] <= start[item];
-                a->kept[keeps_other ? item : other] = false;
-                if (keeps_other) continue;
-            }
-            slots[slot] = (int32_t)item;
-        }
-    }
-    a->repeated[0] = earlier, a->repeated[1] = again;
-    return 0;
-}
-
 SF_INLINE uint8_t *put(uint8_t *out, const uint8_t *bytes, int64_t size) {
     memcpy(out, bytes, (size_t)size);
     return out + size;
