@@ -302,7 +302,7 @@ def _in_natural_order(lists: DocumentLists) -> DocumentLists:
 
 
 def _repeats(lists: DocumentLists, numbers: npt.NDArray[np.int32]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """The documents that occur more than once, all with one number in the order of the text, and which are not the first."""
+    """The documents that occur more than once, by number and place in the text, and which of them are not the first."""
     rows = np.flatnonzero(np.bincount(numbers)[numbers] > 1)
     rows = rows[np.lexsort((lists.start[rows], numbers[rows]))]
     return rows, np.diff(numbers[rows], prepend=-1) == 0

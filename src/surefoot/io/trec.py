@@ -234,9 +234,10 @@ def _pieces(text: bytes, count: int) -> list[slice]:
 
 def _counts(data: npt.NDArray[np.uint8]) -> list[int]:
     """The number of line ends, and 1 if any byte is beyond ASCII, else 0."""
-    found = np.empty(2, np.int64)
-    _count_lines(data, found)
-    return found.tolist()
+    found = np.empty(3, np.int64)
+    _count_lines(data, 0, found)
+    counts: list[int] = found[:2].tolist()
+    return counts
 
 
 class _Blocks(NamedTuple):

@@ -125,11 +125,6 @@ struct blocks {
     int64_t room;
 };
 
-struct count_lines {
-    struct text text;
-    int64_t *found SIZE(2);
-};
-
 struct parse_trec {
     struct text text;
     struct key key;
@@ -139,11 +134,12 @@ struct parse_trec {
     int64_t *found SIZE(3);
 };
 
-struct other_tag {
+struct scan {
     struct text text;
     int64_t at;
     int64_t *found SIZE(3);
 };
+KERNELS(scan, count_lines, other_tag)
 
 struct rank_topics {
     struct text text;

@@ -50,22 +50,19 @@ static double pairs_of(const struct measure *measure, const double *grades, int6
     return value;
 }
 
-static double count_relevant(const struct measure *measure, const double *judged, int64_t documents) {
-    int64_t count = 0;
-    while (count < documents && judged[count] >= measure->rel) count++;
-    return (double)count;
-}
-
 /* The value of a measure; 0 if nothing is relevant. */
 static double value_of(const struct measure *measure, const double *grades, int64_t ranks, const double *judged,
                        int64_t documents) {
-    int64_t depth = least(ranks, measure->cutoff);
+    int64_t depth = least(ranks, measure->cutoff), relevant = 0;
     double value = (measure->form == form_pairs ? pairs_of : sum_of)(measure, grades, depth);
     if (measure->norm == norm_none || value == 0.0) return value;
     if (measure->norm == norm_cutoff) return value / (double)measure->cutoff;
-    double best = measure->norm == norm_relevant ? count_relevant(measure, judged, documents)
-                                                 : sum_of(measure, judged, least(documents, measure->cutoff));
-    return best > 0.0 ? value / best : 0.0;
+    if (measure->norm == norm_ideal) {
+        double best = sum_of(measure, judged, least(documents, measure->cutoff));
+        return best > 0.0 ? value / best : 0.0;
+    }
+    while (relevant < documents && judged[relevant] >= measure->rel) relevant++;
+    return relevant ? value / (double)relevant : 0.0;
 }
 
 /* Fill in the value of one ranking. */

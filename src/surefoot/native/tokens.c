@@ -8,7 +8,7 @@ enum { BAD_EXPONENT = 1 << 30 };
    A mantissa below 2^53 and a power of ten up to 22 are exact, so that one division or product rounds right (Clinger,
    PLDI 1990). Longer mantissas, of up to 18 digits, are divided in twice the precision; NaN if the result is close to
    a rounding border. */
-static double exact_number(int64_t mantissa, int64_t exponent) {
+static __attribute__((noinline)) double exact_number(int64_t mantissa, int64_t exponent) {
     if (exponent < -22 || exponent > 22) return NAN;
     double head = (double)mantissa;
     if (mantissa <= (int64_t)1 << 53) return exponent < 0 ? head / TENS[-exponent] : head * TENS[exponent];

@@ -6,10 +6,11 @@
 
 enum { NONE = -1, BLOCK = 224, LONGEST_NUMBER = 20 };
 
-/* Count the line ends, and the bytes beyond ASCII; the counts of a block of bytes fit in one byte. */
-SF_KERNEL(count_lines) {
+/* Count the line ends from an offset on, and find whether any byte is beyond ASCII; the counts of a block fit in a byte. */
+SF_KERNEL_OF(scan, count_lines) {
     int64_t lines = 0, high = 0;
-    for (int64_t at = 0; at < a->text.size; at += BLOCK) {
+    if (a->at < 0) return SF_OUT_OF_RANGE;
+    for (int64_t at = a->at; at < a->text.size; at += BLOCK) {
         uint8_t block_lines = 0, block_high = 0;
         int64_t end = least(a->text.size, at + BLOCK);
         for (int64_t index = at; index < end; index++) {
@@ -79,7 +80,7 @@ SF_KERNEL(parse_trec) {
 }
 
 /* Find where a run's first tag starts and ends, and the offset of the first line with another tag, or NONE. */
-SF_KERNEL(other_tag) {
+SF_KERNEL_OF(scan, other_tag) {
     if (a->at < 0 || a->at > a->text.size) return SF_OUT_OF_RANGE;
     struct text text = a->text;
     int64_t tag = 0, tag_end = 0, at = a->at, other = NONE;
