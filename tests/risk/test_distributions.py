@@ -110,7 +110,7 @@ def test_shapes_are_those_of_the_arguments():
 def test_every_level_gives_the_same_bits():
     rng = np.random.default_rng(0)
     x, p, df = rng.normal(size=2000) * 5, rng.random(2000), rng.integers(1, 500, 2000).astype(float)
-    elementwise = [("normal_cdf", x), ("normal_quantile", p), ("logistic", x), ("logit", p), ("student_p", x, df)]
+    elementwise = [("normal_cdf", x), ("logistic", x), ("logit", p), ("student_p", x, df)]
     for name, *arguments in (*elementwise, ("beta_cdf", df, df[::-1].copy(), p), ("beta_logit", df, np.abs(x), p)):
         found = set()
         for level in RUNNABLE:

@@ -17,38 +17,6 @@ SF_INLINE double logit(double p) {
     return p >= 0.3 && p <= 0.65 ? log1p(distance) - log1p(-distance) : log(p / (1.0 - p));
 }
 
-/* The numerators and denominators of the normal quantile near 1/2, in the tails, and far out; highest power first. */
-static const double PROBIT[3][2][8] = {
-    {{2.5090809287301226727e+3, 3.3430575583588128105e+4, 6.7265770927008700853e+4, 4.5921953931549871457e+4,
-      1.3731693765509461125e+4, 1.9715909503065514427e+3, 1.3314166789178437745e+2, 3.3871328727963666080e+0},
-     {5.2264952788528545610e+3, 2.8729085735721942674e+4, 3.9307895800092710610e+4, 2.1213794301586595867e+4,
-      5.3941960214247511077e+3, 6.8718700749205790830e+2, 4.2313330701600911252e+1, 1.0}},
-    {{7.7454501427834140764e-4, 2.27238449892691845833e-2, 2.4178072517745061177e-1, 1.27045825245236838258e+0,
-      3.64784832476320460504e+0, 5.7694972214606914055e+0, 4.6303378461565452959e+0, 1.42343711074968357734e+0},
-     {1.05075007164441684324e-9, 5.475938084995344946e-4, 1.51986665636164571966e-2, 1.4810397642748007459e-1,
-      6.8976733498510000455e-1, 1.6763848301838038494e+0, 2.05319162663775882187e+0, 1.0}},
-    {{2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.2426609473880784386e-3, 2.6532189526576123093e-2,
-      2.9656057182850489123e-1, 1.7848265399172913358e+0, 5.4637849111641143699e+0, 6.6579046435011037772e+0},
-     {2.04426310338993978564e-15, 1.4215117583164458887e-7, 1.8463183175100546818e-5, 7.868691311456132591e-4,
-      1.48753612908506148525e-2, 1.3692988092273580531e-1, 5.9983220655588793769e-1, 1.0}},
-};
-
-/* The x that a normal variable is at most with probability p (Wichura 1988, AS 241). */
-static double normal_quantile(double p) {
-    double centre = p - 0.5, r = 0.180625 - centre * centre, factor = centre, sums[2] = {0.0, 0.0};
-    if (!(p > 0.0 && p < 1.0)) return p == 0.0 ? -INFINITY : p == 1.0 ? INFINITY : NAN;
-    int64_t part = fabs(centre) <= 0.425 ? 0 : 1;
-    if (part) {
-        r = sqrt(-log(centre <= 0.0 ? p : 1.0 - p));
-        part += r > 5.0;
-        r -= part == 1 ? 1.6 : 5.0;
-        factor = centre < 0.0 ? -1.0 : 1.0;
-    }
-    for (int64_t side = 0; side < 2; side++)
-        for (int64_t power = 0; power < 8; power++) sums[side] = sums[side] * r + PROBIT[part][side][power];
-    return sums[0] * factor / sums[1];
-}
-
 /* Gamma(a + 1/2) / Gamma(a): its series for large a (Tricomi and Erdélyi 1951); smaller ones are led up to it. */
 static double gamma_ratio(double a) {
     double factor = 1.0;
@@ -147,7 +115,6 @@ EACH(elementwise, exp, sf_exp(a->x[i]))
 EACH(elementwise, exp2, sf_exp2(a->x[i]))
 EACH(elementwise, log2, sf_log2(a->x[i]))
 EACH(elementwise, normal_cdf, normal_cdf(a->x[i]))
-EACH(elementwise, normal_quantile, normal_quantile(a->x[i]))
 EACH(elementwise, logistic, logistic(a->x[i]))
 EACH(elementwise, logit, logit(a->x[i]))
 EACH(student_p, student_p, two_sided_p(a->t[i], a->df[i]))

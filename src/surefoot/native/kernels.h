@@ -249,7 +249,7 @@ struct elementwise {
     double *out SIZE(size);
     int64_t size;
 };
-KERNELS(elementwise, expf, exp, exp2, log2, normal_cdf, normal_quantile, logistic, logit)
+KERNELS(elementwise, expf, exp, exp2, log2, normal_cdf, logistic, logit)
 
 struct student_p {
     const double *t, *df SIZE(size);

@@ -35,7 +35,13 @@ def probit(p: npt.ArrayLike) -> FloatArray:
     >>> probit([0.0, 0.5, 0.975]).round(2)
     array([-inf, 0.  , 1.96])
     """
-    return _of_each("normal_quantile", p)
+    from statistics import NormalDist  # imported here, as that takes 3 ms
+
+    given = np.asarray(p, np.float64)
+    found = np.select([given == 0, given == 1], [-np.inf, np.inf], np.nan)
+    inside = (given > 0) & (given < 1)
+    found[inside] = [*map(NormalDist().inv_cdf, given[inside].tolist())]
+    return found
 
 
 def logistic(x: npt.ArrayLike) -> FloatArray:
