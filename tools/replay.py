@@ -56,34 +56,16 @@ original = native.Kernel.__call__
 def replay(target: str, emulator: list[str], options: list[str], folder: Path) -> int:
     """Compile the kernels for a processor, and replay the recorded calls on it."""
     sources = [*native.FOLDER.glob("*.c"), Path(__file__).with_suffix(".c")]
-    compiler = [
-        sys.executable,
-        "-m",
-        "ziglang",
-        "cc",
-        "-target",
-        target,
-        *options,
-        *FLAGS,
-        "-static",
-        "-DSF_LEVEL=base",
-    ]
-    subprocess.run([*compiler, f"-I{folder}", *sources, "-lm", "-o", folder / target], check=True)
+    zig = [sys.executable, "-m", "ziglang", "cc", "-target", target, "-static", "-DSF_LEVEL=base", f"-I{folder}"]
+    subprocess.run([*zig, *options, *FLAGS, *sources, "-lm", "-o", folder / target], check=True)
     print(f"\n{target} on {' '.join(emulator)}", flush=True)
     return subprocess.run([*emulator, folder / target, folder / "calls"]).returncode
 
 
 def main() -> int:
     native.Kernel.__call__ = call  # type: ignore[method-assign]
-    pytest.main(
-        [
-            "-q",
-            "--assert=plain",
-            "-p",
-            "no:cacheprovider",
-            *(sys.argv[1:] or ["tests/native", "tests/risk/test_distributions.py"]),
-        ]
-    )
+    tests = sys.argv[1:] or ["tests/native", "tests/risk/test_distributions.py"]
+    pytest.main(["-q", "--assert=plain", "-p", "no:cacheprovider", *tests])
     names = sorted(name for name, calls in recorded.items() if calls)
     calls = [struct.pack("=q", index) + one for index, name in enumerate(names) for one in recorded[name]]
     with TemporaryDirectory() as name:

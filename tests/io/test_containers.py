@@ -68,7 +68,6 @@ def test_texts_are_a_list_of_texts(words, data):
     texts = Texts.of(words)
     assert texts.to_list() == list(texts) == words
     assert texts.trimmed().to_list() == [word.strip() for word in words]
-    assert texts.lines() == "\n".join(words).encode()
     rows = data.draw(st.lists(st.integers(0, len(words) - 1))) if words else []
     chosen = texts[np.array(rows, np.int64)]
     assert chosen.to_list() == pickle.loads(pickle.dumps(chosen)).to_list() == [words[row] for row in rows]

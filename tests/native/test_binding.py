@@ -196,7 +196,7 @@ def call_in(tree: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_source_tree_compiles_the_library_when_a_source_is_newer(tree):
     assert call_in(tree).stdout == "[[2.0, 0.0]]\n"
-    source = tree / "resampling.c"
+    source = tree / "risk.c"
     source.write_text(source.read_text().replace("+= 1.0", "+= 3.0"))
     os.utime(tree / build.LIBRARY.name, (0, 0))
     assert call_in(tree).stdout == "[[6.0, 0.0]]\n"
@@ -219,7 +219,7 @@ def test_no_compiler_is_one_line(tree):
 def test_a_source_that_does_not_compile_keeps_the_old_library(tree):
     assert call_in(tree).returncode == 0
     before = (tree / build.LIBRARY.name).read_bytes()
-    (tree / "resampling.c").write_text("int x = ;")
+    (tree / "risk.c").write_text("int x = ;")
     os.utime(tree / build.LIBRARY.name, (0, 0))
     assert "error" in call_in(tree).stderr
     assert (tree / build.LIBRARY.name).read_bytes() == before

@@ -12,7 +12,7 @@ from surefoot._typing import IntArray
 from surefoot.native import kernel
 
 _hash_tokens, _number_tokens = kernel("hash_tokens"), kernel("number_tokens")
-_gather_tokens, _trim_tokens = kernel("gather_tokens"), kernel("trim_tokens")
+_trim_tokens = kernel("trim_tokens")
 
 SPACE, MOST = 32, 255
 KEY = hash("surefoot: start"), hash("surefoot: factor") | 1
@@ -101,12 +101,6 @@ class Texts:
         start, length = self.start.copy(), self.length.copy()
         _trim_tokens(self.data, start, length)
         return Texts(self.text, start, length)
-
-    def lines(self) -> bytes:
-        """The texts, one on each line."""
-        out = np.empty(max(0, int(self.length.sum()) + len(self) - 1), np.uint8)
-        _gather_tokens(self.data, self.start, self.length, out)
-        return out.tobytes()
 
     def to_list(self) -> list[str]:
         """The texts as Python has them.

@@ -54,13 +54,6 @@ struct measure_both {
     int64_t own_ranks, base_ranks, assignments, documents, levels, judged_room, ranked_room;
 };
 
-/* resampling.c */
-struct count_draws {
-    const int32_t *drawn SIZE(resamples, topics);
-    double *weights SIZE(resamples, topics);
-    int64_t resamples, topics;
-};
-
 /* tokens.h: ids in the bytes of a text, where each starts, its length and its hash. */
 struct text {
     const uint8_t *bytes SIZE(size);
@@ -163,15 +156,7 @@ struct write_run {
 
 /* letor.c: the problem of a line, where open is a value that Python has to parse; for each line its label, where its
    features start and stop, how many there are, and its document id. */
-enum problem {
-    problem_none,
-    problem_label,
-    problem_query,
-    problem_feature,
-    problem_value,
-    problem_twice,
-    problem_open
-};
+enum problem { problem_none, problem_label, problem_query, problem_feature, problem_value, problem_twice, problem_open };
 
 struct rows {
     float *labels SIZE(count);
@@ -265,6 +250,12 @@ struct beta {
 KERNELS(beta, beta_cdf, beta_logit)
 
 /* risk.c */
+struct count_draws {
+    const int32_t *drawn SIZE(resamples, topics);
+    double *weights SIZE(resamples, topics);
+    int64_t resamples, topics;
+};
+
 struct compare {
     const double *system SIZE(systems, topics);
     const double *baseline SIZE(baselines, topics);

@@ -1,17 +1,12 @@
-/* Sums over topics behind the risk measures.
+/* Sums over topics behind the risk measures, and resamples of topics.
 
    Sums have a fixed order: each of 4 or 8 lanes adds every 4th or 8th term, the lanes are folded in halves, and the
    terms that are left over are added one by one. */
 #include "maths.h"
 #include "surefoot.h"
 
-enum {
-    BLOCK = 2048, /* topics that are compared at a time: the innermost cache holds them */
-    MOST_LANES = 8,
-    MOST_COLUMNS = 3,
-    SUMS = 2,
-    MOST_COUNTS = 3
-};
+enum { BLOCK = 2048 }; /* topics that are compared at a time: the innermost cache holds them */
+enum { SUMS = 2, MOST_COUNTS = 3, MOST_COLUMNS = 3, MOST_LANES = 8 };
 
 static const double LARGE_LOSS = 0.2 + 1e-9;
 
@@ -169,5 +164,19 @@ SF_KERNEL(weighted_z) {
             a->gains[at] = gain;
             a->losses[at] = loss;
         }
+    return 0;
+}
+
+/* Add to the weights how often each resample draws each topic. */
+SF_KERNEL(count_draws) {
+    const int64_t topics = a->topics;
+    for (int64_t resample = 0; resample < a->resamples; resample++) {
+        const int32_t *drawn = a->drawn + resample * topics;
+        double *weights = a->weights + resample * topics;
+        for (int64_t draw = 0; draw < topics; draw++) {
+            if (SF_UNLIKELY((uint64_t)drawn[draw] >= (uint64_t)topics)) return SF_OUT_OF_RANGE;
+            weights[drawn[draw]] += 1.0;
+        }
+    }
     return 0;
 }
