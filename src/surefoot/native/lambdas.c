@@ -43,8 +43,8 @@ static double metric_of(const struct query_set *all, const struct query *query) 
     return total / (seen < 1.0 ? 1.0 : seen);
 }
 
-/* Rank the documents of the queries from first to end by score, descending, ties by row, unless they are ranked already;
-   fill in their metrics. */
+/* Rank the documents of the queries from first to end by score, descending, ties by row, but for those that are ranked
+   already; fill in their metrics. */
 SF_KERNEL(rank_queries) {
     struct query query;
     if (a->first < 0 || a->end > a->queries.count) return SF_OUT_OF_RANGE;

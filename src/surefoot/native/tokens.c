@@ -75,8 +75,8 @@ SF_KERNEL(hash_tokens) {
 /* Number the tokens of each group by first appearance, and fill in the first token of each number; returns how many
    numbers there are.
 
-   The tokens of a group are those between two bounds, and tables[group] are the first slot and the size of the hash table
-   of them that is filled. */
+   The tokens of a group are those between two bounds. tables[group] are the first slot and the size of its hash table,
+   which is filled. */
 SF_KERNEL(number_tokens) {
     const struct tokens *tokens = &a->tokens;
     int32_t count = 0;

@@ -6,7 +6,8 @@
 
 enum { NONE = -1, BLOCK = 224, LONGEST_NUMBER = 20 };
 
-/* Count the line ends from an offset on, and find whether any byte is beyond ASCII; the counts of a block fit in a byte. */
+/* Count the line ends from an offset on, and find whether any byte is beyond ASCII. The counts of a block of bytes fit in
+   one byte. */
 SF_KERNEL_OF(scan, count_lines) {
     int64_t lines = 0, high = 0;
     if (a->at < 0) return SF_OUT_OF_RANGE;
