@@ -116,6 +116,7 @@ def test_letters_from_evaluate_and_latex(scores):
     by_mean = sorted(means, key=lambda name: -means[name])
     assert dict(zip(result["system"], result["letter"], strict=True)) == dict(zip(by_mean, "abcd", strict=True))
     latex = evaluate(scores, "a").to_latex(["system", "mean"], "Means.", letters=True)
+    assert evaluate(scores, "a", letters=True).to_latex(["system", "mean"], "Means.") == latex
     caption = next(line for line in latex.splitlines() if line.startswith(r"\caption"))
     for words in ("Means.", "Letters: the systems", "paired t test", "holm", "p $<$ 0.05"):
         assert words in caption

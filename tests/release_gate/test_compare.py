@@ -1,6 +1,7 @@
 """Two versions in one sentence: the same words from compare, the gate, the report and judge."""
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -172,6 +173,9 @@ def test_two_tables_are_two_versions(
     assert found["next_command"].startswith("surefoot gate --scores old.csv new.csv --baseline old --candidate new")
     assert main(["compare", "old.csv"]) == 2
     assert "it has old" in capsys.readouterr().err
+    for same in (sf.compare("old.csv", Path("new.csv")), sf.compare("old", "new", scores=["old.csv", "new.csv"])):
+        assert same.sentence == found["sentence"]
+    assert shlex.split(sf.compare("old.csv", "new.csv").next_command)[2:5] == ["--scores", "old.csv", "new.csv"]
 
 
 @pytest.mark.parametrize(

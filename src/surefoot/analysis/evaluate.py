@@ -134,12 +134,12 @@ class Evaluation(Result):
 
         The caption says which test, correction and level the letters and daggers stand for.
         """
-        if not letters or "letter" in self.columns:
-            return super().to_latex(columns, caption, label)
         from surefoot.analysis.paper_tables import letter_columns
 
-        shown = None if columns is None else letter_columns(columns)
-        return self.with_letters().to_latex(shown, caption, label)
+        result = self.with_letters() if letters and "letter" not in self.columns else self
+        if "letter" in result.columns and columns is not None and not {"letter", "better_than"} & {*columns}:
+            columns = letter_columns(columns)
+        return super(Evaluation, result).to_latex(columns, caption, label)
 
     def take(self, rows: npt.NDArray[np.intp]) -> Evaluation:
         """The rows at these indices, in this order."""

@@ -62,7 +62,7 @@ TWO_SYSTEMS = "name two systems of the table: compare OLD NEW --scores TABLE"
 def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple[str, ...]]:
     """The scores of two runs or of a table, the names of the old and the new system, and the inputs as arguments."""
     from surefoot.effectiveness import score_runs
-    from surefoot.io.tables import read_scores_by
+    from surefoot.io.tables import is_score_file, read_scores_by
     from surefoot.release_gate.compare import score_pair
 
     if len(arguments.runs) == 1 and arguments.qrels and not arguments.scores:
@@ -74,7 +74,7 @@ def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple
             raise SurefootError(f"name --baseline and --candidate of the file: it has {listed(scores.systems)}")
         chosen = ["--measure", arguments.measure] if arguments.measure else []
         return scores, (pair[0], pair[1]), (*arguments.runs, "--qrels", arguments.qrels, *chosen)
-    if not arguments.scores and not arguments.qrels and arguments.runs and all(map(inputs.is_table, arguments.runs)):
+    if not arguments.scores and not arguments.qrels and arguments.runs and all(map(is_score_file, arguments.runs)):
         arguments.scores, arguments.runs = arguments.runs, []
     if not arguments.scores:
         if len(arguments.runs) != 2 or not arguments.qrels or arguments.baseline or arguments.candidate:

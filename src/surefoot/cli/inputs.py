@@ -118,20 +118,11 @@ def llm_qrels(arguments: argparse.Namespace) -> list[str]:
 
 def _refuse_tables(paths: Sequence[str]) -> None:
     """Raise if a file that was given as a run is a table of scores."""
+    from surefoot.io.tables import is_score_file
+
     for path in paths:
-        if is_table(path):
+        if is_score_file(path):
             raise SurefootError(f"{path} is a table of scores, not a run: give it with --scores {path}")
-
-
-def is_table(path: str) -> bool:
-    """Whether a file is a table of scores, or a log of an evaluation."""
-    from surefoot.io.files import STDIN
-    from surefoot.io.tables import parse_score_file
-
-    try:
-        return path != STDIN and parse_score_file(path) is not None
-    except SurefootError:
-        return False
 
 
 def assessors(given: Sequence[str] | None, default: str = "dl2019") -> Assessors:

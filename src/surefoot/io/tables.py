@@ -17,7 +17,7 @@ from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.containers import Content, Table, in_file, validate_text
 from surefoot.io.eval_logs import ZIP, read_mteb
-from surefoot.io.files import RUN_ENDINGS, name_of, read_bytes
+from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
 from surefoot.io.formats import Source, read_content
 from surefoot.io.frames import PARQUET, table_of
 from surefoot.io.roles import (
@@ -205,6 +205,14 @@ def parse_score_file(path: PathLike) -> ScoreFile:
     topics = table.columns[layout.topic if isinstance(layout, Long) else 0]
     noun = "items" if normalise_name(topics) in (*ITEMS, "example") else content.noun
     return ScoreFile(path, table, layout, content.name or name_of(path, ENDINGS), measure, noun)
+
+
+def is_score_file(path: PathLike) -> bool:
+    """Whether a file is a table of scores, or a log of an evaluation."""
+    try:
+        return str(path) != STDIN and parse_score_file(path) is not None
+    except SurefootError:
+        return False
 
 
 def measures_in(path: PathLike) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot import risk
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, listed
 from surefoot.io.files import name_of
 from surefoot.release_gate.finding import ScoredPair
 from surefoot.release_gate.gate import as_list, gate
@@ -18,6 +18,8 @@ from surefoot.release_gate.verdict import Change, GateResult
 from surefoot.results import Result
 from surefoot.scores import Scores, ScoresLike
 
+MEASURE = "nDCG@10"
+"""The measure of runs, if none is named."""
 ALPHA = 1.0
 """The risk sensitivity of the U_Risk that is shown."""
 
@@ -110,7 +112,7 @@ def compare(
     old: object,
     new: object,
     qrels: object = None,
-    measure: object = "nDCG@10",
+    measure: object = MEASURE,
     *,
     scores: ScoresLike | None = None,
     queries: Mapping[str, str] | None = None,
@@ -123,11 +125,12 @@ def compare(
     Parameters
     ----------
     old, new
-        Two runs: files, or whatever `score_runs` takes. With ``scores``: the names of two systems.
+        Two runs: files, or whatever `score_runs` takes. With ``scores``: the names of two systems. Without judgments:
+        two files of scores, or logs of an evaluation.
     qrels
         The judgments, as in `score_runs`.
     measure
-        The effectiveness measure of the runs.
+        The effectiveness measure of the runs, or the one to take of logs that have several.
     scores
         Scores of systems by query, instead of runs and judgments.
     queries
@@ -153,7 +156,11 @@ def compare(
     elif qrels is not None:
         raise SurefootError("give runs with qrels, or scores; not both")
     else:
-        part, (baseline, candidate) = as_list(scores)[0], (str(old), str(new))
+        from surefoot.io.tables import read_scores
+
+        files = isinstance(scores, list | tuple) and all(isinstance(one, str | os.PathLike) for one in scores)
+        part = read_scores(scores) if files else as_list(scores)[0]
+        baseline, candidate = str(old), str(new)
     result = gate(part, baseline, candidate=candidate, rules=rules)
     return Compared.of(result if queries is None else result.with_texts(queries), part, inputs)
 
@@ -161,9 +168,21 @@ def compare(
 def score_pair(
     old: object, new: object, qrels: object, measure: object
 ) -> tuple[Scores, tuple[str, str], tuple[str, ...]]:
-    """The scores of two runs, their names, and the files as arguments of a command."""
+    """The scores of two runs or tables, their names, and the files as arguments of a command."""
     from surefoot.effectiveness import score_runs
+    from surefoot.io.tables import is_score_file, read_scores
 
+    paths = [one for one in (old, new) if isinstance(one, str | os.PathLike)]
+    if qrels is None and len(paths) == 2 and all(map(is_score_file, paths)):
+        named = () if measure == MEASURE else (str(measure),)
+        part = read_scores(paths, *named)
+        if len(part.systems) != 2:
+            raise SurefootError(f"expected one system in each file; there are {listed(part.systems)}")
+        return (
+            part,
+            (part.systems[0], part.systems[1]),
+            ("--scores", *map(str, paths), *(("--measure", *named) if named else ())),
+        )
     if qrels is None:
         raise SurefootError("runs need judgments: compare(old, new, qrels); or give scores=")
     names = run_names(old, new)
@@ -171,7 +190,7 @@ def score_pair(
     files = [str(file) for file in (old, new, qrels) if isinstance(file, str | os.PathLike)]
     if len(files) < 3 or names != (name_of(files[0]), name_of(files[1])):
         return part, names, ()
-    chosen = () if part.measure == "nDCG@10" else ("--measure", part.measure)
+    chosen = () if part.measure == MEASURE else ("--measure", part.measure)
     return part, names, (*files[:2], "--qrels", files[2], *chosen)
 
 
