@@ -111,16 +111,16 @@ def _differences(trials: FloatArray, counts: IntArray) -> FloatArray:
 
 def notes_on_repeats(scores: Scores) -> Iterator[str]:
     """Describe the repeats of each system: number of trials, noise floor, variances, gaps."""
-    systems = sorted(scores.trials)
+    systems, one = sorted(scores.trials), "item" if scores.noun == "items" else "query"
     for system in systems[:MOST_NOTES]:
         trials = scores.trials[system]
         counts, spread = trial_counts(trials), spread_of_trials(trials)
         fewest, most = int(counts.min()), int(counts.max())
         number = f"{fewest} to {most}" if fewest < most else f"{most}"
-        note = f"{system}: mean of {number} trials; it differs from itself by {spread.noise_floor:.3g} per query"
+        note = f"{system}: mean of {number} trials; it differs from itself by {spread.noise_floor:.3g} per {one}"
         if spread.share_within == spread.share_within:
             share = round(100 * spread.share_within)
-            note += f"; variance of a score: {100 - share} % between queries, {share} % between trials"
+            note += f"; variance of a score: {100 - share} % between {scores.noun}, {share} % between trials"
         yield note
         lacking = [scores.topics[index] for index in np.flatnonzero(counts < most).tolist()]
         if lacking:
