@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import SurefootError
+from surefoot.risk import georisk
 from surefoot.scores import Scores
 
 NAMES = st.text(alphabet="abcxyz0123", min_size=1, max_size=4)
@@ -321,6 +322,12 @@ def test_standardised_scores_by_their_definition() -> None:
 def test_standardised_scores_need_two_systems() -> None:
     with pytest.raises(SurefootError, match="two systems or more"):
         Scores([[0.1, 0.2]], ["a"], ["q1", "q2"]).standardise()
+
+
+def test_functions_of_arrays_take_scores():
+    scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"])
+    assert georisk(scores, 1).tolist() == georisk(scores.values, 1).tolist()
+    assert np.asarray(scores) is scores.values
 
 
 def test_the_mean_of_each_system():

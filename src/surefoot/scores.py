@@ -157,6 +157,10 @@ class Scores:
         row: FloatArray = self.values[self.row(system)]
         return row
 
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """The scores as numpy takes them: systems × topics."""
+        return np.array(self.values, dtype, copy=copy)
+
     def row(self, system: str) -> int:
         """The row of a system."""
         try:

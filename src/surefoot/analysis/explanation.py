@@ -228,10 +228,12 @@ def _notes(rows: Sequence[Mapping[str, Any]], loss: FloatArray, groups: int, lev
     confirmed = [row for row in rows if row["confirmed"]]
     yield from map(_sentence, confirmed)
     lost = int((loss > 0).sum())
-    summary = f"{counted(lost, 'query')} of {loss.size} lost, {loss.mean():.4f} on average; {groups} groups looked at"
+    summary = (
+        f"{counted(lost, 'query')} of {loss.size} lost, {loss.mean():.4f} on average; {groups} groups were compared"
+    )
     if not confirmed:
-        yield f"no group is confirmed at level {level:g}: the loss may be spread over all queries, or they are too few"
-    yield f"{summary}; {len(rows)} tested on queries that did not propose them"
+        yield f"no group is confirmed at level {level:g}: the loss may be spread over all queries, or there are too few"
+    yield f"{summary}; {len(rows)} tested on queries that had no part in finding them"
 
 
 @dataclass(frozen=True, eq=False)
