@@ -82,14 +82,14 @@ def test_progress_is_kept_and_taken_in(open_page: Callable[..., Page], tmp_path:
     first.page.keyboard.press("3")
     assert "1 judged" in first.page.inner_text("#progress")
     reload_until_kept(first.page)
-    assert first.page.inner_text("#notice") == "1 judgment of an earlier visit kept."
+    assert first.page.inner_text("#notice") == "1 judgment kept from an earlier visit."
     assert first.page.inner_text("h1") == "query 1"
     lines = saved(first.page, tmp_path)
     other = open_page().page  # another browser profile
     assert other.is_hidden("#notice")
     (tmp_path / "half.qrels").write_text("\n".join([*lines, "q2 0 d2 9", "q9 0 d9 1", "broken"]))
     other.set_input_files("#continue", tmp_path / "half.qrels")
-    other.wait_for_function("document.getElementById('notice').textContent.startsWith('1 judgment taken in')")
+    other.wait_for_function("document.getElementById('notice').textContent.startsWith('1 judgment read')")
     assert "1 judged" in other.inner_text("#progress")
 
 

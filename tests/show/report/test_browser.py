@@ -46,7 +46,7 @@ def test_the_first_screen_says_it_in_words(open_report: Callable[..., Any]) -> N
         ([0.2, 0.4, 0.4, 0.5, 0.6, 0.3], "new scores the same as old on every query."),
         ([0.3, 0.5, 0.5, 0.6, 0.7, 0.4], "new is better than old by the same on every query."),
         ([0.1, 0.2, 0.2, 0.1, 0.3, 0.1], "new is worse than old, and that is more than noise."),
-        ([0.5, 0.4, 0.4, 0.5, 0.6, 0.3], "new made no query worse than old, but too few better to call it."),
+        ([0.5, 0.4, 0.4, 0.5, 0.6, 0.3], "new made no query worse than old, but too few queries better to be sure."),
     ],
 )
 def test_the_verdict_follows_the_scores(open_report: Callable[..., Any], new: list[float], words: str) -> None:

@@ -74,7 +74,7 @@ async function continueFrom(file) {
   keep();
   draw();
   const none = `${file.name} has no judgments of these documents.`;
-  say(taken ? `${judgmentsOf(taken)} taken in from ${file.name}.` : none);
+  say(taken ? `${judgmentsOf(taken)} read from ${file.name}.` : none);
 }
 
 function onKey(event) {
@@ -123,7 +123,7 @@ function start() {
     ? "Judgments are kept in this browser until you save them; nothing is sent anywhere."
     : "This browser keeps nothing for this page: save before you close it. Nothing is sent anywhere.";
   draw();
-  if (judgments.size) say(`${judgmentsOf(judgments.size)} of an earlier visit kept.`);
+  if (judgments.size) say(`${judgmentsOf(judgments.size)} kept from an earlier visit.`);
 }
 
 start();

@@ -51,7 +51,7 @@ function doubtWords(it, topic) {
   const parts = [it.baseline, it.system]
     .filter((name) => !Number.isNaN(judgedOf(name, j)))
     .map((name) => `${fixed(100 * judgedOf(name, j), 0)} % of ${name}’s`);
-  const known = parts.length ? `Judged are ${parts.join(" and ")} documents that ${current.name} looks at.` : "";
+  const known = parts.length ? `Judged are ${parts.join(" and ")} documents within the cutoff of ${current.name}.` : "";
   if (!found) return known;
   const range = `${signed(found.low[j], 3)} to ${signed(found.high[j], 3)}`;
   const verdict = { loss: "a credible loss", win: "a credible win", unclear: "unclear" }[found.credible[j]];

@@ -65,7 +65,7 @@ function showRankings(table, it, topic) {
 }
 
 function remarkWords(found) {
-  const line = found.edge < data.documents.depth ? `Below the dashed line ${current.name} does not look.` : "";
+  const line = found.edge < data.documents.depth ? `Documents below the dashed line do not count for ${current.name}.` : "";
   return [line, unjudgedWords(found)].filter(Boolean).join(" ");
 }
 

@@ -67,7 +67,7 @@ function headline(it) {
   if (losses === 0) {
     return it.averageSign > 0
       ? `${system} is better than ${baseline}, and made no query worse.`
-      : `${system} made no query worse than ${baseline}, but too few better to call it.`;
+      : `${system} made no query worse than ${baseline}, but too few queries better to be sure.`;
   }
   return judged(it, system, baseline);
 }
