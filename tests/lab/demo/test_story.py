@@ -101,7 +101,7 @@ def test_the_commands_can_be_pasted():
     lines = tell(scores_of(gamble=gamble()), QUERIES, FILES)
     assert lines[-2] == (
         "  surefoot explore 'my demo'/runs/*.run --qrels 'my demo'/qrels.txt --measure nDCG@10 "
-        "--system gamble --baseline BM25"
+        "--candidate gamble --baseline BM25"
     )
 
 
