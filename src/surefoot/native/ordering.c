@@ -14,9 +14,8 @@ SF_INLINE void insert(double value, int64_t row, int64_t rank, double *best, int
 /* Fill in the rows of the largest values, the largest first; returns how many there are. */
 SF_INLINE int64_t top(const double *line, int64_t size, double *best, int64_t *rows, int64_t ranks) {
     int64_t found = least(ranks, size);
-    for (int64_t row = 0; row < found; row++) insert(line[row], row, row, best, rows);
-    for (int64_t row = found; row < size && found; row++)
-        if (line[row] > best[found - 1]) insert(line[row], row, found - 1, best, rows);
+    for (int64_t row = 0; row < size && found; row++)
+        if (row < found || line[row] > best[found - 1]) insert(line[row], row, least(row, found - 1), best, rows);
     return found;
 }
 
