@@ -19,7 +19,7 @@ BLOCKS = (np.int64, np.int32, np.int64)
 def parse(rows: int = 60, blocks: int = 12, at: int = 0, end: int = len(TEXT), level: str | None = None):
     columns = tuple(np.empty(rows, dtype) for dtype in ROWS)
     runs, found = tuple(np.empty(blocks, dtype) for dtype in BLOCKS), np.empty(5, np.int64)
-    assert kernel("parse_letor", level)(DATA, at, end, columns, runs, found) == 0
+    assert kernel("parse_letor", level)(DATA[:end], at, columns, runs, found) == 0
     return columns, runs, found
 
 
@@ -56,9 +56,7 @@ def test_every_level_gives_the_same_bits():
     assert len({read(level)[0].tobytes() for level in RUNNABLE}) == 1
 
 
-@pytest.mark.parametrize(
-    "changed", [{"rows": 59}, {"blocks": 11}, {"at": -1}, {"end": len(TEXT) + 1}, {"at": 5, "end": 4}]
-)
+@pytest.mark.parametrize("changed", [{"rows": 59}, {"blocks": 11}, {"at": -1}, {"at": 5, "end": 4}])
 def test_lines_without_room_are_refused(changed):
     with pytest.raises(IndexError):
         parse(**changed)

@@ -225,7 +225,7 @@ class LetorText:
         rows = tuple(np.empty(most, dtype) for dtype in dtypes)
         blocks = tuple(np.empty(most, dtype) for dtype in (np.int64, np.int32, np.int64))
         found = np.empty(5, np.int64)
-        problem = _parse_letor(self._data, begin, end, rows, blocks, found)
+        problem = _parse_letor(self._data[:end], begin, rows, blocks, found)
         count, runs, first, last, at = found.tolist()
         if problem != FINE:
             raise self._error(problem, at)

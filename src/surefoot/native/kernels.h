@@ -169,7 +169,7 @@ struct rows {
 
 struct parse_letor {
     struct text text;
-    int64_t at, end;
+    int64_t at;
     struct rows rows;
     struct blocks blocks;
     int64_t *found SIZE(5);

@@ -71,14 +71,14 @@ SF_INLINE void widen(struct text text, int64_t at, int64_t end, int64_t *lowest,
     if (last > *highest) *highest = last;
 }
 
-/* Fill in the rows of the lines from at to end, and the blocks of lines of one query.
+/* Fill in the rows of the lines from an offset on, and the blocks of lines of one query.
 
    found is the number of rows and of blocks, the lowest and the highest feature if each line has its features in order,
    and the offset of the problem that is returned. */
 SF_KERNEL(parse_letor) {
-    if (a->at < 0 || a->at > a->end || a->end > a->text.size) return SF_OUT_OF_RANGE;
+    if (a->at < 0 || a->at > a->text.size) return SF_OUT_OF_RANGE;
     const struct rows *rows = &a->rows;
-    struct text text = {a->text.bytes, a->end};
+    struct text text = a->text;
     int64_t row = 0, block = 0, lowest = 1, highest = 0, at = a->at, problem = problem_none;
     while (!problem && (at = next_line(text, at)) < text.size) {
         if (SF_UNLIKELY(row == rows->count)) return SF_OUT_OF_RANGE;
