@@ -2,8 +2,8 @@
 
    Each file is compiled once for every level (build.py): SF_LEVEL is base or v3, so that sf_compare_base and
    sf_compare_v3 are the same code for different processors. Both must give the same bits: sums have a fixed order that
-   the source spells out, no function is taken from libm but sqrt and fma (and erfc, log and log1p in distributions.c),
-   and no memory is allocated. */
+   the source spells out, no function is taken from libm but sqrt (and erfc, log and log1p in distributions.c), and no
+   memory is allocated. */
 #ifndef SUREFOOT_H
 #define SUREFOOT_H
 

@@ -8,13 +8,19 @@ enum { BAD_EXPONENT = 1 << 30 };
    A mantissa below 2^53 and a power of ten up to 22 are exact, so that one division or product rounds right (Clinger,
    PLDI 1990). Longer mantissas, of up to 18 digits, are divided in twice the precision; NaN if the result is close to
    a rounding border. */
-static __attribute__((noinline)) double exact_number(int64_t mantissa, int64_t exponent) {
+static double exact_number(int64_t mantissa, int64_t exponent) {
     if (exponent < -22 || exponent > 22) return NAN;
     double head = (double)mantissa;
     if (mantissa <= (int64_t)1 << 53) return exponent < 0 ? head / TENS[-exponent] : head * TENS[exponent];
     if (exponent > 0) return NAN;
-    double divisor = TENS[-exponent], quotient = head / divisor, rest = (double)(mantissa - (int64_t)head);
-    double correction = (fma(-quotient, divisor, head) + rest) / divisor, doubt = quotient * 0x1p-95;
+    double divisor = TENS[-exponent], rest = (double)(mantissa - (int64_t)head), quotient = head / divisor;
+    /* Dekker's product: quotient × divisor = product + error, exactly. */
+    const double split = 134217729.0;
+    double high_q = quotient * split - (quotient * split - quotient), low_q = quotient - high_q;
+    double high_d = divisor * split - (divisor * split - divisor), low_d = divisor - high_d;
+    double product = quotient * divisor;
+    double error = ((high_q * high_d - product) + high_q * low_d + low_q * high_d) + low_q * low_d;
+    double correction = ((head - product) - error + rest) / divisor, doubt = quotient * 0x1p-95;
     double value = quotient + (correction - doubt);
     return value == quotient + (correction + doubt) ? value : NAN;
 }
