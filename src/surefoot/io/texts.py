@@ -207,7 +207,8 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
     for number, line in lines:
         first, *cells = split(line)
         if not cells or not first.strip():
-            raise InputError(path, f"expected a {columns.what}, a tab and its text; found no tab", number)
+            hint = "; begin a list of queries with the line query" if columns is QUERIES else ""
+            raise InputError(path, f"expected a {columns.what}, a tab and its text; found no tab{hint}", number)
         kept = cells if chosen is None else [cells[index - 1] for index in chosen if index <= len(cells)]
         yield number, first.strip(), _joined(kept)
 
