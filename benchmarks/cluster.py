@@ -221,7 +221,7 @@ from surefoot.cluster import ray as on_ray
 from surefoot.learn.settings import Settings
 ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 parts = ray.data.range(-(-{queries} // OF_PARTITION), override_num_blocks=-(-{queries} // OF_PARTITION))
-table = parts.flat_map(lambda part: few_rows(part["id"], {queries}).to_dict("records"))
+table = parts.map_batches(lambda part: few_rows(int(part["id"][0]), {queries}), batch_size=1)
 trained = on_ray.train(table, "feature:x", SETTINGS, workers=2)
 assert trained.model.card["data"]["queries"] == {queries}
 print(f"{{ {queries}:15,}} {{peak():10.0f}}")

@@ -5,12 +5,13 @@ import random
 import subprocess
 import sys
 
-import jsonschema
 import pytest
 
 from surefoot.cli import build_parser, installed_commands, main
 from surefoot.cli.agents import TOOLS, respond
 from surefoot.show.schemas import commands, schema_of
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
 
 TOPICS = 60
 RUNS = "old.run new.run third.run fourth.run --qrels qrels.txt"
