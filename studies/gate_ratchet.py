@@ -10,10 +10,9 @@ import numpy as np
 from surefoot import Rules, Scores
 from surefoot._typing import FloatArray
 from surefoot.release_gate.accepted import Accepted, by_topic
-from surefoot.release_gate.evidence import mean_evidence
 from surefoot.release_gate.finding import UNCOUNTED, Question
 from surefoot.release_gate.ratchet import accept, gate_accepted
-from surefoot.release_gate.seen import MEAN_FACTOR
+from surefoot.release_gate.seen import MEAN_FACTOR, mean_evidence
 from surefoot.results import Column, Result, signature
 from surefoot.risk.distributions import normal_quantile
 

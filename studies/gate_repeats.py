@@ -21,9 +21,8 @@ from studies.version_pairs import seed_of
 from surefoot import Rules, Scores, gate, read_scores, risk
 from surefoot._typing import FloatArray
 from surefoot.release_gate.checker import NET_SHARE
-from surefoot.release_gate.evidence import sign_test
 from surefoot.release_gate.finding import SLACK
-from surefoot.release_gate.seen import LOSSES_SHARE, SHARE
+from surefoot.release_gate.seen import LOSSES_SHARE, SHARE, sign_test
 from surefoot.results import Column, Result, signature
 from surefoot.stats.repeats import split_trials
 

@@ -18,7 +18,7 @@ from studies.kept import Arrays, kept
 from surefoot import Scores, read_scores, risk
 from surefoot._typing import FloatArray
 from surefoot.effectiveness import score_runs_by
-from surefoot.release_gate.evidence import tail_of
+from surefoot.release_gate.checker import tail_of
 
 DEVELOPMENT = ("robust04", "web10", "web11", "web12", "dl19", "covid", EMBEDDED)
 HELD_BACK = ("web13", "web14", "codec", "dlhard")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from surefoot.errors import SurefootError, did_you_mean, listed
 
@@ -12,6 +12,8 @@ NAMELESS = frozenset({"", "None", "nan", "NaN", "NaT", "<NA>"})
 DIGITS = re.compile("([0-9]+)")
 Key = tuple[str | tuple[int, str], ...]
 REPLACEMENT = "\ufffd"
+NO_SEGMENT = "(none)"
+"""The segment of topics that have none."""
 COMMAND = re.compile(r"^(\s*)(?=::)|(?<=##)(?=\[)")
 """What GitHub takes for a command: :: at the beginning of a line, ##[ anywhere. A zero-width space goes there."""
 
@@ -79,6 +81,21 @@ def positions(kind: str, names: Sequence[str], wanted: Iterable[str]) -> list[in
         hint = did_you_mean(absent[0], names)
         raise SurefootError(f"no {kind} {listed(absent)}{hint}; there are {listed(names)}")
     return [index[name] for name in chosen]
+
+
+def group_topics(topics: Sequence[str], segments: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """The topics of each segment, segments in the order in which they appear; topics without one are ``(none)``.
+
+    >>> group_topics(["q1", "q2", "q3"], {"q1": "head", "q3": "head", "q9": "tail"})
+    {'head': ('q1', 'q3'), '(none)': ('q2',)}
+    """
+    names = {str(topic): str(segment) for topic, segment in segments.items()}
+    if not any(topic in names for topic in topics):
+        raise SurefootError(f"no topic has a segment: topics are {listed(topics, 3)}; segments name {listed(names, 3)}")
+    groups: dict[str, list[str]] = {}
+    for topic in topics:
+        groups.setdefault(names.get(topic, NO_SEGMENT), []).append(topic)
+    return {segment: tuple(members) for segment, members in groups.items()}
 
 
 def natural_order(names: Iterable[str]) -> tuple[str, ...]:

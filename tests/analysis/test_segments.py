@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot import Scores, SurefootError, evaluate
-from surefoot.analysis.segments import evaluate_segments, group_topics
+from surefoot._names import group_topics
+from surefoot.analysis.segments import evaluate_segments
 from surefoot.io.small_files import read_names, read_segments
 from surefoot.stats.inference import correct
 

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from surefoot.release_gate.evidence import (
+from surefoot.release_gate.checker import tail_of, worst_loss
+from surefoot.release_gate.finding import ScoredPair
+from surefoot.release_gate.seen import (
     MANY,
     PRIOR,
     Contrast,
@@ -22,10 +24,7 @@ from surefoot.release_gate.evidence import (
     sign_test,
     student_p_of,
     tail_evidence,
-    tail_of,
-    worst_loss,
 )
-from surefoot.release_gate.finding import ScoredPair
 from tests.release_gate.pairs import pair_of, repeated
 
 NOTHING = Contrast(0.0, 0.0, 1.0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._names import NO_SEGMENT, group_topics
 from surefoot._typing import Columns, FloatArray
 from surefoot.analysis.design import Baseline, Design, Population, signature_of
 from surefoot.analysis.evaluate import Evaluation, brief_columns, evaluate, resampling_fields
@@ -18,9 +19,6 @@ from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.inference import correct as corrected
 
-NONE = "(none)"
-"""The segment of topics that have none."""
-
 
 @dataclass(frozen=True, eq=False)
 class SegmentEvaluation(Result):
@@ -29,21 +27,6 @@ class SegmentEvaluation(Result):
     def brief(self) -> list[str]:
         """The columns that an `Evaluation` shows, and those of segments."""
         return brief_columns(self.columns)
-
-
-def group_topics(topics: Sequence[str], segments: Mapping[Any, object]) -> dict[str, tuple[str, ...]]:
-    """The topics of each segment, segments in the order in which they appear; topics without one are ``(none)``.
-
-    >>> group_topics(["q1", "q2", "q3"], {"q1": "head", "q3": "head", "q9": "tail"})
-    {'head': ('q1', 'q3'), '(none)': ('q2',)}
-    """
-    names = {str(topic): str(segment) for topic, segment in segments.items()}
-    if not any(topic in names for topic in topics):
-        raise SurefootError(f"no topic has a segment: topics are {listed(topics, 3)}; segments name {listed(names, 3)}")
-    groups: dict[str, list[str]] = {}
-    for topic in topics:
-        groups.setdefault(names.get(topic, NONE), []).append(topic)
-    return {segment: tuple(members) for segment, members in groups.items()}
 
 
 def evaluate_segments(
@@ -150,10 +133,9 @@ def _hidden_first(table: Columns) -> Columns:
 def _notes(scores: Scores, parts: Mapping[str, Evaluation], groups: Mapping[str, Sequence[str]]) -> list[str]:
     given = scores.all_notes
     notes = list(given)
-    if NONE in groups:
-        notes.append(
-            f"{counted(len(groups[NONE]), 'topic')} without a segment, shown as {NONE}: {listed(groups[NONE])}"
-        )
+    if NO_SEGMENT in groups:
+        several, named = counted(len(groups[NO_SEGMENT]), "topic"), listed(groups[NO_SEGMENT])
+        notes.append(f"{several} without a segment, shown as {NO_SEGMENT}: {named}")
     single = [segment for segment, topics in groups.items() if len(topics) < 2]
     if single:
         notes.append(f"no test in segments of one topic: {listed(single)}")

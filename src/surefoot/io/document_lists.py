@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from surefoot._lazy import optional
 from surefoot._names import natural_order
 from surefoot._typing import Array, FloatArray, IntArray
 from surefoot.errors import InputError, choose, counted
+from surefoot.io.atomic import digest_of
 from surefoot.io.files import BYTE_ORDER_MARK, line_number
 from surefoot.io.ids import FIXED, Texts, Tokens, table_sizes
 from surefoot.native import kernel
@@ -338,3 +340,8 @@ def fields_at(text: bytes, offset: int) -> list[bytes]:
     begin = text.rfind(b"\n", 0, offset) + 1
     end = text.find(b"\n", offset)
     return text[begin : end if end >= 0 else len(text)].removeprefix(BYTE_ORDER_MARK).split()
+
+
+def digests_of(qrels: Sequence[Qrels]) -> list[str] | None:
+    """Names and digests of language models' grades, for a signature; None without any."""
+    return [f"{PurePath(one.path).name}:{digest_of(one.text, 4)}" for one in qrels] or None

@@ -7,28 +7,27 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from surefoot._typing import BoolArray, FloatArray, IntArray
-from surefoot.analysis.evaluate import Evaluation
 from surefoot.errors import counted
-from surefoot.judgments.credibility import Credibility, credibility, digests_of, draws_for
+from surefoot.io.document_lists import digests_of
+from surefoot.judgments.credibility import Credibility, credibility, draws_for
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
+
+if TYPE_CHECKING:
+    from surefoot.analysis.evaluate import Evaluation
 
 MOST = 20_000
 """Assignments of grades that are tried; beyond that bounds are outer ones."""
 ROUNDING = 1e-12
 """Changes of a difference that are only rounding."""
-ENDS = ("expected", "low", "high")
-COLUMNS = {
-    f"{end}_{name}" if end == "expected" else f"expected_{name}_{end}": f"{name}_{end}"
-    for name in ("mean", "delta", "urisk", "frisk", "trisk", "losses")
-    for end in ENDS
-} | {"llm_urisk": "urisk_llm", "llm_frisk": "frisk_llm"}
-"""Columns, and the values of `Credibility.summary` that they hold."""
+EXPECTED = ("mean", "delta", "urisk", "frisk", "trisk", "losses")
+"""What `with_expected` shows with its interval, of `Credibility.summary`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,13 +131,19 @@ def with_expected(result: Evaluation, runs: Mapping[str, JudgedRuns], seed: int 
 
     def values(measure: str, system: str, baseline: str, alpha: float) -> list[float]:
         summary = found(measure, system, baseline).summary(alpha)
-        return [summary[name] for name in COLUMNS.values()]
+        return [summary[name] for name in columns.values()]
+
+    columns = {
+        f"expected_{name}{end.removesuffix('_expected')}": name + end
+        for name in EXPECTED
+        for end in ("_expected", "_low", "_high")
+    } | {"llm_urisk": "urisk_llm", "llm_frisk": "frisk_llm"}
 
     notes = dict.fromkeys(note for one in runs.values() for note in one.notes)
     note = (
         "expected_...: with the grades that people would give, 90 % intervals; other columns count unjudged documents 0"
     )
-    shown = _with_pair_columns(result, next(iter(runs)), tuple(COLUMNS), values)
+    shown = _with_pair_columns(result, next(iter(runs)), tuple(columns), values)
     head, version = shown.signature.rsplit("|", 1)
     judged = next(iter(runs.values()))
     drawn = f"llm={','.join(digests_of(judged.llm_qrels) or ())}|draws={draws_for(len(judged.topics))}|seed={seed}"

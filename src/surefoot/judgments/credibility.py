@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from surefoot._typing import Columns, FloatArray, IntArray
 from surefoot.effectiveness.measures import UNJUDGED
 from surefoot.effectiveness.scoring import score_runs
 from surefoot.errors import SurefootError, counted
-from surefoot.io.atomic import digest_of
-from surefoot.io.document_lists import Qrels
+from surefoot.io.document_lists import digests_of
 from surefoot.judgments.assessors import SHIPPED, Disagreement, DrawnAssessors, parse_assessors, replicate
 from surefoot.judgments.judged_runs import Codes, JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
@@ -204,11 +202,6 @@ def credibility(
         baseline=baseline, alpha=alpha, level=level, delta=delta, values=values, llm=llm,
     )  # fmt: skip
     return found if not llm.size else replace(found, notes=(*found.notes, LLM_NOTE.format(**found.summary())))
-
-
-def digests_of(qrels: Sequence[Qrels]) -> list[str] | None:
-    """Names and digests of language models' grades, for a signature; None without any."""
-    return [f"{PurePath(one.path).name}:{digest_of(one.text, 4)}" for one in qrels] or None
 
 
 def llm_deltas(runs: JudgedRuns, system: str, baseline: str) -> FloatArray:

@@ -12,9 +12,9 @@ from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.effectiveness.scoring import Runs, score_runs
 from surefoot.effectiveness.sources import load_qrels
 from surefoot.errors import SurefootError
-from surefoot.io.document_lists import Qrels
+from surefoot.io.document_lists import Qrels, digests_of
 from surefoot.io.trec import Names
-from surefoot.judgments.credibility import NO_CHANGE, digests_of
+from surefoot.judgments.credibility import NO_CHANGE
 from surefoot.results import Result, signature
 from surefoot.stats.bootstrap import bootstrap_weights
 from surefoot.stats.inference import LEVEL

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray
 from surefoot.errors import InputError, SurefootError, counted, listed
-from surefoot.io.document_lists import Qrels
+from surefoot.io.document_lists import Qrels, digests_of
 from surefoot.io.trec_writer import ScoredTopics
 from surefoot.judgments.bounds import weights_of
-from surefoot.judgments.credibility import NO_CHANGE, digests_of, draws_for
+from surefoot.judgments.credibility import NO_CHANGE, draws_for
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature

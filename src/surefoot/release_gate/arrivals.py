@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._names import NO_SEGMENT
 from surefoot._typing import PathLike
-from surefoot.analysis.segments import NONE
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.io.atomic import digest_of, exclusive, write_text
 from surefoot.io.files import parse_json, read_bytes
@@ -195,7 +195,7 @@ class SequentialGate:
         return {
             topic: Item(
                 tuple(tuple(float(row[place]) for row in own) for own in rows),
-                None if self._segments is None else named.get(topic, NONE),
+                None if self._segments is None else named.get(topic, NO_SEGMENT),
                 tuple(name for name, lost in emptied.items() if topic in (lost or ())) if is_known else None,
             )
             for place, topic in enumerate(parts[0].topics)

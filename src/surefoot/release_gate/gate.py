@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._names import NO_SEGMENT, group_topics
 from surefoot._typing import PathLike
-from surefoot.analysis.segments import NONE, group_topics
 from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
-from surefoot.judgments.credibility import digests_of
+from surefoot.io.document_lists import digests_of
 from surefoot.release_gate.acknowledged import Acknowledged, as_acknowledged
 from surefoot.release_gate.comparison import Comparison, Policy
 from surefoot.release_gate.doubt import assessors_name
@@ -248,6 +248,6 @@ def _worst(pair: ScoredPair) -> list[WorseQuery]:
 
 
 def _notes(groups: Groups | None) -> list[str]:
-    if groups is None or NONE not in groups:
+    if groups is None or NO_SEGMENT not in groups:
         return []
-    return [f"topics without a segment count as {NONE}: {listed(groups[NONE])}"]
+    return [f"topics without a segment count as {NO_SEGMENT}: {listed(groups[NO_SEGMENT])}"]

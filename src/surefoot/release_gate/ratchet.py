@@ -26,7 +26,7 @@ from surefoot._typing import PathLike
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.errors import SurefootError, choose, counted, listed
 from surefoot.io.atomic import digest_of, exclusive
-from surefoot.judgments.credibility import digests_of
+from surefoot.io.document_lists import digests_of
 from surefoot.release_gate.accepted import Accepted as Accepted
 from surefoot.release_gate.accepted import Anchor, First, by_topic
 from surefoot.release_gate.accepted import read_accepted as read_accepted
@@ -201,7 +201,7 @@ class Terms:
             "seed": policy.seed,
             "segments": digest_of(repr(segments), 4) if segments else None,
             "unjudged": "skip" if source is not None and source.skips_unjudged else "zero",
-            "llm_qrels": digests_of(source.llm_qrels) if source is not None and source.llm_qrels else None,
+            "llm_qrels": digests_of(source.llm_qrels) if source else None,
             "baseline": list(self.baselines),
             "measure": [part.measure for part in scores],
         }

@@ -11,11 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from surefoot import risk
 from surefoot._typing import FloatArray
 from surefoot.errors import counted
-from surefoot.release_gate.checker import Checker, Statistic
-from surefoot.release_gate.evidence import worst_loss
+from surefoot.release_gate.checker import Checker, Statistic, worst_loss
 from surefoot.release_gate.finding import (
     MOST_QUERIES,
     SLACK,
@@ -28,8 +26,9 @@ from surefoot.release_gate.finding import (
     worst_of,
 )
 from surefoot.risk.distributions import normal_quantile
+from surefoot.risk.statistics import tail_count
+from surefoot.stats.inference import POWER
 from surefoot.stats.mean_bounds import lower_mean_bound, upper_mean_bound
-from surefoot.stats.power import WANTED as POWER
 
 CELLS = 40
 """How finely the thresholds are searched below which losses do not count as the tail."""
@@ -91,7 +90,7 @@ def tail_interval(losses: FloatArray, levels: Levels, *, fraction: float, limit:
         if start >= low:
             break  # the sum is at least its start, from here on
         low = min(low, start + lower_mean_bound(np.maximum(losses - end, 0.0), 0.0, levels.fail) / fraction)
-    worst = int(risk.tail_count(len(losses), fraction))
+    worst = int(tail_count(len(losses), fraction))
     threshold = float(np.sort(losses)[-worst])
     values = threshold + np.maximum(losses - threshold, 0.0) * len(losses) / worst
     return Interval(low, min(fixed + beyond / fraction, highest), values)
@@ -117,7 +116,7 @@ class StrictChecker(Checker):
 
     def tail_words(self) -> str:
         """What the worst queries lost, as the beginning of a sentence."""
-        count = int(risk.tail_count(len(self.pair.topics), self.rules.tail_share))
+        count = int(tail_count(len(self.pair.topics), self.rules.tail_share))
         worst = "worst query" if count == 1 else f"{count} worst queries"
         return f"The {worst} lost {worst_loss(self.pair.loss, count):.4f}{'' if count == 1 else ' on average'}"
 

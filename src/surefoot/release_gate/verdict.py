@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from surefoot import risk
 from surefoot.errors import counted, listed
 from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, ScoredPair, Verdict, worst_of
 from surefoot.release_gate.rules import CONTRACT, TIERS, UNDECIDED, Rules
 from surefoot.results import Result
 from surefoot.risk.moments import Moments
+from surefoot.risk.statistics import Comparison
 from surefoot.stats.inference import LEVEL
 
 WORDS = {"pass": "ship", "undecided": "not enough evidence", "fail": "don't ship"}
@@ -40,7 +40,7 @@ class Change:
     @classmethod
     def of(cls, pair: ScoredPair, noise: float | None) -> Change:
         """What changed in a pair; ``noise`` is how far a system differs from itself, where it was repeated."""
-        compared = risk.compare(pair.own, pair.base)
+        compared = Comparison.of(pair.own, pair.base)
         wins, losses = int(compared.wins), int(compared.losses.n)
         means = (float(pair.base.mean()), float(pair.own.mean()))
         ties = len(pair.topics) - wins - losses

@@ -1,6 +1,5 @@
 """The public names of `surefoot.risk`; see `surefoot._lazy`."""
 
-from surefoot.risk.functions import compare as compare
 from surefoot.risk.functions import freward as freward
 from surefoot.risk.functions import frisk as frisk
 from surefoot.risk.functions import gmean as gmean
@@ -9,7 +8,6 @@ from surefoot.risk.functions import tail as tail
 from surefoot.risk.functions import trisk as trisk
 from surefoot.risk.functions import ugain as ugain
 from surefoot.risk.functions import urisk as urisk
-from surefoot.risk.functions import value_moments as value_moments
 from surefoot.risk.functions import win_loss as win_loss
 from surefoot.risk.measures import Risk as Risk
 from surefoot.risk.measures import get_risk as get_risk
@@ -25,6 +23,9 @@ from surefoot.risk.population import zrisk as zrisk
 from surefoot.risk.population import zscores as zscores
 from surefoot.risk.statistics import Comparison as Comparison
 from surefoot.risk.statistics import Expectation as Expectation
+from surefoot.risk.statistics import compare as compare
+from surefoot.risk.statistics import tail_count as tail_count
+from surefoot.risk.statistics import value_moments as value_moments
 from surefoot.risk.values import LARGEST_ALPHA as LARGEST_ALPHA
 from surefoot.risk.values import Custom as Custom
 from surefoot.risk.values import Linear as Linear
@@ -33,4 +34,3 @@ from surefoot.risk.values import Smooth as Smooth
 from surefoot.risk.values import normalise_alphas as normalise_alphas
 from surefoot.risk.values import validate_alpha as validate_alpha
 from surefoot.risk.values import validate_alphas as validate_alphas
-from surefoot.risk.whole import tail_count as tail_count

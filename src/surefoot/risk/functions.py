@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray
-from surefoot.errors import SurefootError
 from surefoot.risk.measures import GMEAN, GMEAN_FLOOR, TRISK, URISK, Risk, validate_fraction
-from surefoot.risk.moments import Moments, WeightedMoments
-from surefoot.risk.statistics import Comparison, Mean
-from surefoot.risk.values import Family, Linear, validate_alphas, value_functions
+from surefoot.risk.statistics import Mean, compare, paired
+from surefoot.risk.values import Family, Linear, validate_alphas
 from surefoot.risk.whole import Tail
 
 
@@ -218,7 +216,7 @@ def tail(system: npt.ArrayLike, baseline: npt.ArrayLike, fraction: float = 0.1) 
 
     """
     validate_fraction(fraction)
-    return _unwrapped(Tail.of(*_arrays(system, baseline), fraction=fraction).value)
+    return _unwrapped(Tail.of(*paired(system, baseline), fraction=fraction).value)
 
 
 def gmean(scores: npt.ArrayLike, floor: float = GMEAN_FLOOR) -> FloatArray:
@@ -248,20 +246,6 @@ def gmean(scores: npt.ArrayLike, floor: float = GMEAN_FLOOR) -> FloatArray:
     return _unwrapped(GMEAN.compute(Mean.of(logs), np.zeros(())))
 
 
-def compare(
-    system: npt.ArrayLike, baseline: npt.ArrayLike, alpha: npt.ArrayLike = 1.0, value: Family = Linear
-) -> Comparison:
-    """The sufficient statistics of systems against a baseline; for values that are not linear, at these alphas."""
-    return Comparison.of(*_arrays(system, baseline), values=value_functions(value, alpha))
-
-
-def value_moments(
-    system: npt.ArrayLike, baseline: npt.ArrayLike, alpha: npt.ArrayLike = 1.0, value: Family = Linear
-) -> Moments | WeightedMoments:
-    """Count, mean and squared deviations of x = v(s - b), for each alpha."""
-    return compare(system, baseline, alpha, value).at(validate_alphas(alpha))
-
-
 def _against_baseline(
     measure: Risk, system: npt.ArrayLike, baseline: npt.ArrayLike, alpha: npt.ArrayLike, value: Family
 ) -> FloatArray:
@@ -277,10 +261,3 @@ def _unwrapped(values: FloatArray) -> FloatArray:
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         return _unwrapped(np.asarray(np.divide(above, below)))
-
-
-def _arrays(system: npt.ArrayLike, baseline: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    s, b = np.asarray(system, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
-    if s.ndim == 0 or s.shape[-1] == 0 or b.shape[-1:] != s.shape[-1:]:
-        raise SurefootError(f"system and baseline need scores on the same topics; got shapes {s.shape} and {b.shape}")
-    return s, b

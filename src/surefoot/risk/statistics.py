@@ -18,14 +18,16 @@ from functools import reduce
 from operator import add
 
 import numpy as np
+import numpy.typing as npt
 
 from surefoot._typing import BoolArray, FloatArray
+from surefoot.errors import SurefootError
 from surefoot.native import kernel
 from surefoot.risk.distributions import normal_cdf
 from surefoot.risk.moments import Moments, Statistic, WeightedMoments, chunks, memoised
-from surefoot.risk.values import Value
+from surefoot.risk.values import Family, Linear, Value, validate_alphas, value_functions
 
-compare, sum_z, weighted_z = kernel("compare"), kernel("sum_z"), kernel("weighted_z")
+compare_rows, sum_z, weighted_z = kernel("compare"), kernel("sum_z"), kernel("weighted_z")
 
 Values = Mapping[float, Value]
 LINEAR: Values = {}
@@ -84,7 +86,7 @@ class Comparison(Statistic):
             return cls._weighted(system, baseline, weights, values)
         shape = np.broadcast_shapes(system.shape, baseline.shape)
         found = np.empty((*shape[:-1], 9))
-        compare(_rows(system, shape), _rows(baseline, shape), found.reshape(-1, 9))
+        compare_rows(_rows(system, shape), _rows(baseline, shape), found.reshape(-1, 9))
         n, mean, m2, lost, loss, loss2, wins, loss20, largest = np.moveaxis(found, -1, 0)
         noise = ROUNDING * largest
         branches: dict[float, Moments | WeightedMoments] = {
@@ -224,6 +226,28 @@ class Expectation(Statistic):
         return np.asarray(np.sqrt(self.total / self.n * normal_cdf(zrisk / self.n)))
 
 
+def paired(system: npt.ArrayLike, baseline: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """The scores as arrays, if both are of the same topics."""
+    s, b = np.asarray(system, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
+    if s.ndim == 0 or s.shape[-1] == 0 or b.shape[-1:] != s.shape[-1:]:
+        raise SurefootError(f"system and baseline need scores on the same topics; got shapes {s.shape} and {b.shape}")
+    return s, b
+
+
+def compare(
+    system: npt.ArrayLike, baseline: npt.ArrayLike, alpha: npt.ArrayLike = 1.0, value: Family = Linear
+) -> Comparison:
+    """The sufficient statistics of systems against a baseline; for values that are not linear, at these alphas."""
+    return Comparison.of(*paired(system, baseline), values=value_functions(value, alpha))
+
+
+def value_moments(
+    system: npt.ArrayLike, baseline: npt.ArrayLike, alpha: npt.ArrayLike = 1.0, value: Family = Linear
+) -> Moments | WeightedMoments:
+    """Count, mean and squared deviations of x = v(s - b), for each alpha."""
+    return compare(system, baseline, alpha, value).at(validate_alphas(alpha))
+
+
 def shares_of(matrix: FloatArray) -> FloatArray:
     """S_i / N: the fraction of all scores that is the system's; 0 where all scores are 0."""
     return _fractions(matrix.sum(axis=-1))
@@ -263,6 +287,15 @@ def _topics(system: FloatArray, total: FloatArray, weights: FloatArray | None = 
 def large_losses(d: FloatArray, baseline: FloatArray) -> BoolArray:
     """Which differences are losses of more than 20 % of the baseline's score."""
     return (d < -LARGE_LOSS * baseline) & (baseline > 0)
+
+
+def tail_count(topics: npt.ArrayLike, fraction: float) -> FloatArray:
+    """The number of topics in a tail: ceil(fraction × c), rounded first because 0.07 × 100 exceeds 7 in floating point.
+
+    >>> int(tail_count(100, 0.07)), int(tail_count(50, 0.05))
+    (7, 3)
+    """
+    return np.asarray(np.ceil(np.round(fraction * np.asarray(topics, dtype=np.float64), 9)))
 
 
 def _rows(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:

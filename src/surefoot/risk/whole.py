@@ -11,7 +11,7 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.risk.moments import Statistic
-from surefoot.risk.statistics import LINEAR, Values
+from surefoot.risk.statistics import LINEAR, Values, tail_count
 
 
 @dataclass(frozen=True)
@@ -78,15 +78,6 @@ class Correlation(Whole):
         r = np.divide(covariance, np.sqrt(np.where(varies, own * other, 1.0)))
         found = np.where(varies, np.clip(r, -1.0, 1.0), np.nan)
         return cls(found[..., 0] if weights is None else found)
-
-
-def tail_count(topics: npt.ArrayLike, fraction: float) -> FloatArray:
-    """The number of topics in a tail: ceil(fraction × c), rounded first because 0.07 × 100 exceeds 7 in floating point.
-
-    >>> int(tail_count(100, 0.07)), int(tail_count(50, 0.05))
-    (7, 3)
-    """
-    return np.asarray(np.ceil(np.round(fraction * np.asarray(topics, dtype=np.float64), 9)))
 
 
 def _standardised(rows: FloatArray) -> FloatArray:

@@ -21,9 +21,8 @@ from surefoot._typing import FloatArray, IntArray, Progress
 from surefoot.errors import SurefootError, choose
 from surefoot.native import kernel
 from surefoot.risk.distributions import normal_cdf, normal_quantile, probit
-from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK
-from surefoot.risk.statistics import Comparison
+from surefoot.risk.statistics import Comparison, value_moments
 from surefoot.risk.values import Family, Linear, validate_alphas, value_functions
 from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value, reported, validate_level
 

@@ -12,13 +12,15 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray, Progress
 from surefoot.errors import SurefootError, choose
 from surefoot.risk.distributions import student_quantile
-from surefoot.risk.functions import value_moments
 from surefoot.risk.moments import CHUNK, Moments, WeightedMoments
-from surefoot.risk.statistics import rounding
+from surefoot.risk.statistics import paired, rounding, value_moments
 from surefoot.risk.values import Family, Linear
 
 LEVEL = 0.05
 """The significance level used throughout, two-sided."""
+
+POWER = 0.8
+"""The power that is usually asked for."""
 
 ALTERNATIVES = ("two-sided", "worse")
 """What tests look for: a system that differs, or one that is worse."""
@@ -106,10 +108,7 @@ def validate_level(level: float) -> float:
 
 def differences(system: npt.ArrayLike, baseline: npt.ArrayLike) -> FloatArray:
     """The difference of each topic, if both have scores on the same topics."""
-    s, b = np.asarray(system, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
-    if s.ndim == 0 or s.shape[-1] == 0 or b.shape[-1:] != s.shape[-1:]:
-        raise SurefootError(f"system and baseline need scores on the same topics; got shapes {s.shape} and {b.shape}")
-    return np.asarray(s - b)
+    return np.asarray(np.subtract(*paired(system, baseline)))
 
 
 @dataclass(frozen=True)

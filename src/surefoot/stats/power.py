@@ -16,12 +16,10 @@ from surefoot.risk.moments import CHUNK, Moments, WeightedMoments
 from surefoot.risk.statistics import Comparison
 from surefoot.risk.values import Linear, normalise_alphas
 from surefoot.scores import VIRTUAL, Scores
-from surefoot.stats.inference import LEVEL, critical_value
+from surefoot.stats.inference import LEVEL, POWER, critical_value
 from surefoot.stats.simulator import TYPICAL_CORRELATION, Simulator
 
 TOPICS = (25, 50, 100, 200, 400)
-WANTED = 0.8
-"""The power that is usually asked for."""
 TRUTH_TOPICS = 400_000
 ERROR_TOPICS = 20_000
 FITS = 0.1
@@ -42,7 +40,7 @@ class Power(Result):
         ``sequential`` says what a sequential gate needs, where that was computed.
         """
         needed = {f"{alpha:g}": topics for alpha, topics in self.needed.items()}
-        return {"needed": needed, "wanted": WANTED, "sequential": self.sequential}
+        return {"needed": needed, "wanted": POWER, "sequential": self.sequential}
 
     def drawn(self) -> Power:
         """The same with the power as bars, for readers."""
@@ -268,7 +266,7 @@ def binomial_interval(count: npt.ArrayLike, n: int, level: float = LEVEL) -> tup
     return low, high
 
 
-def topics_needed(topics: Sequence[int], rates: npt.ArrayLike, wanted: float = WANTED) -> float | None:
+def topics_needed(topics: Sequence[int], rates: npt.ArrayLike, wanted: float = POWER) -> float | None:
     """The number of topics at which the power reaches what is wanted; None if the largest does not.
 
     Between two numbers of topics the power's normal quantile is taken to grow in proportion to the square root of the
@@ -314,7 +312,7 @@ def _sentences(
     """What the table says."""
     said = ["the null hypothesis of T_Risk is that v(d) is 0 on average: the gains pay for 1 + alpha times the losses"]
     for (alpha, enough), urisk, chance in zip(needed.items(), truth, none, strict=True):
-        seen = f"alpha {alpha:g}: a U_Risk of {urisk:.4f} is seen with power {WANTED:g}"
+        seen = f"alpha {alpha:g}: a U_Risk of {urisk:.4f} is seen with power {POWER:g}"
         if enough is None:
             said.append(f"{seen} only on more than {sizes[-1]} topics")
         else:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._names import group_topics
 from surefoot._typing import FloatArray
 from surefoot._version import __version__
-from surefoot.analysis.segments import group_topics
 from surefoot.errors import SurefootError
 from surefoot.judgments.credibility import Credibility, count_real_losses
 from surefoot.release_gate.rules import RulesLike
