@@ -154,8 +154,8 @@ def test_rules_that_have_nothing_to_look_at_are_not_reported() -> None:
     assert everything.rules_on == [name for name in SAMPLE if name != "churn"]
     assert everything.rules_on == [one.rule for one in everything.findings()]
     scores = Scores([pair.base, pair.own], ["old", "new"], pair.topics)
-    policy = Policy(Rules(alpha=1, max_churn=0.1))
-    assert Comparison(scores, "new", "old", policy, {"a": pair.topics, "b": pair.topics[:2]}).tests == 7
+    policy = Policy(Rules(alpha=1, max_churn=0.1), segments={"q0": "a", "q1": "a", "q2": "b", "q3": "b"})
+    assert Comparison(scores, "new", "old", policy).tests == 7
     assert Comparison(scores, "new", "old", Policy(Rules())).tests == 4
     assert StrictChecker(pair, Rules(off=["mean", "tail"])).rules_on == ["losses", "large-losses"]
     assert worst_of([]) == "pass"

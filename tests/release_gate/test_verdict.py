@@ -254,7 +254,7 @@ def finding(rule: str, more: int | None, **fields: Any) -> Finding:
 def test_advice_on_more_queries_promises_no_pass_where_a_rule_is_about_to_fail(
     findings: list[Finding], step: str
 ) -> None:
-    result = GateResult("gate", {}, candidate="new", measures=("nDCG@10",), findings=tuple(findings))
+    result = GateResult("gate", candidate="new", measures=("nDCG@10",), findings=tuple(findings))
     assert result.next_step == step
 
 

@@ -5,12 +5,12 @@ import pytest
 
 from surefoot import GateResult, Scores, gate
 from surefoot.release_gate.finding import Finding, Resolution, Verdict
-from surefoot.release_gate.rules import RULES
+from surefoot.release_gate.rules import RULES, Rules
 
 
 def result_of(*findings: Finding, **more: object) -> GateResult:
     return GateResult(
-        signature="gate", columns={}, candidate="new", measures=("RR",), findings=findings, **more  # type: ignore[arg-type]
+        signature="gate", candidate="new", measures=("RR",), findings=findings, **more  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -32,7 +32,7 @@ def test_the_first_line_is_what_to_do_and_names_the_tier(
     verdict: Verdict, probability: float | None, start: str
 ) -> None:
     for evidence, tier in (("seen", "(as far as seen)"), ("strict", "(strict)")):
-        line = result_of(finding("mean", verdict, probability=probability), evidence=evidence).headline()
+        line = result_of(finding("mean", verdict, probability=probability), rules=Rules(evidence=evidence)).headline()
         assert line.startswith(start)
         assert line.endswith(tier)
 

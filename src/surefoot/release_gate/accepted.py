@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 from statistics import fmean
 from typing import Any
 
@@ -195,15 +196,10 @@ def read_accepted(path: PathLike) -> Accepted:
     Accepted
         What was accepted; `write_accepted` has an example.
     """
-    try:
-        found = parse_json(read_bytes(path).decode("utf-8"))
-    except ValueError as error:
-        raise InputError(path, f"not a ratchet file: {' '.join(str(error).split())[:200]}; {_REMEDY}") from None
-    if not isinstance(found, dict) or str(found.get("format")) not in NEWER:
-        raise InputError(path, f'not a ratchet file: expected "format": "{FORMAT}"; {_REMEDY}')
+    found = read_json(path, "a ratchet file", NEWER, _REMEDY)
     found |= NEWER[found["format"]]
-    for name, (expected, is_right) in _FIELDS.items():
-        if not is_right(found.get(name)):
+    for name, (expected, shape) in _FIELDS.items():
+        if not fits(found.get(name), shape):
             raise InputError(path, f"damaged ratchet file: {name} should be {expected}; {_REMEDY}")
     fields = {name: found[name] for name in _FIELDS if name != "figures"}
     fields["asked"] = tuple(found["asked"])
@@ -216,6 +212,17 @@ def read_accepted(path: PathLike) -> Accepted:
 
 
 _REMEDY = "restore it, or delete it and accept a candidate again"
+
+
+def read_json(path: PathLike, what: str, formats: Collection[str], remedy: str) -> dict[str, Any]:
+    """The content of a JSON file that names its format; errors say what it should be."""
+    try:
+        found = parse_json(read_bytes(path).decode("utf-8"))
+    except ValueError as error:
+        raise InputError(path, f"not {what}: {' '.join(str(error).split())[:200]}; {remedy}") from None
+    if not isinstance(found, dict) or str(found.get("format")) not in formats:
+        raise InputError(path, f'not {what}: expected "format": "{next(iter(formats))}"; {remedy}')
+    return found
 
 
 def _contradiction(accepted: Accepted, figures: Mapping[str, Mapping[str, float]]) -> str | None:
@@ -236,79 +243,78 @@ def _contradiction(accepted: Accepted, figures: Mapping[str, Mapping[str, float]
     return None
 
 
-Check = Callable[[object], bool]
+def fits(value: object, shape: Any) -> bool:
+    """Whether a value of a JSON file has a shape.
+
+    A shape is a type (float: any finite number), a function that checks, a tuple of alternatives, ``[shape]``: a list
+    of such values, ``[shape, shape, ...]``: a row, ``{str: shape}``: a map, ``{"name": shape, ...}``: a record.
+
+    >>> fits({"q1": 0.5}, {str: float}), fits([["q1", 7]], [[str, float]]), fits(True, (None, float))
+    (True, True, False)
+    """
+    if shape is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
+    if isinstance(shape, type):
+        return type(value) is shape
+    if isinstance(shape, tuple):
+        return any(fits(value, one) for one in shape)
+    if callable(shape):
+        return bool(shape(value))
+    if not isinstance(shape, list | dict):
+        return value == shape
+    if not isinstance(value, type(shape)):
+        return False
+    if isinstance(shape, list):
+        return len(shape) in (1, len(value)) and all(map(fits, value, cycle(shape)))
+    shapes = dict.fromkeys(value, shape[str]) if str in shape else shape
+    return value.keys() == shapes.keys() and all(fits(one, shapes[name]) for name, one in value.items())
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+def _topics(value: object) -> bool:
+    return bool(value) and fits(value, {str: float})
 
 
-def is_number(value: object) -> bool:
-    """Whether a value of a file can be a score."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
-
-
-def _map_of(check: Check) -> Check:
-    return lambda value: isinstance(value, dict) and all(map(check, value.values()))
-
-
-def _record(**checks: Check) -> Check:
-    return lambda value: (
-        isinstance(value, dict)
-        and value.keys() == checks.keys()
-        and all(check(value[name]) for name, check in checks.items())
-    )
-
-
-def _list_of(check: Check) -> Check:
-    return lambda value: isinstance(value, list) and all(map(check, value))
-
-
-def _is_topics(value: object) -> bool:
-    return bool(value) and _map_of(is_number)(value)
-
-
-def _are_rules(value: object) -> bool:
+def _rules(value: object) -> bool:
     try:
         return isinstance(value, dict) and bool(resolve_rules(value))
     except (SurefootError, TypeError):
         return False
 
 
-_OTHERS: dict[str, Check] = {
-    "assessors": lambda value: value is None or _list_of(_is_text)(value),
-    "baseline": _list_of(_is_text),
-    "holdout": is_number,
-    "llm_qrels": lambda value: value is None or _is_text(value),
-    "measure": _list_of(_is_text),
-    "missing": lambda value: value in ("error", "zero", "drop"),
-    "seed": lambda value: type(value) is int,
-    "segments": lambda value: value is None or _is_text(value),
-    "unjudged": lambda value: value in ("zero", "skip"),
+BESIDES = {
+    "assessors": (None, [str]),
+    "missing": ("error", "zero", "drop"),
+    "holdout": float,
+    "seed": int,
+    "segments": (None, str),
+    "unjudged": ("zero", "skip"),
+    "llm_qrels": (None, [str]),
+    "baseline": [str],
+    "measure": [str],
 }
 """The options of a gate that a ratchet file pins besides its rules."""
 
 
-def _are_options(value: object) -> bool:
-    if not isinstance(value, dict) or not value.keys() >= _OTHERS.keys():
+def _options(value: object) -> bool:
+    if not isinstance(value, dict) or not fits({name: value.get(name, ...) for name in BESIDES}, BESIDES):
         return False
-    rules = {name: own for name, own in value.items() if name not in _OTHERS}
-    return bool(rules) and _are_rules(rules) and all(check(value[name]) for name, check in _OTHERS.items())
+    return value.keys() > BESIDES.keys() and _rules({name: own for name, own in value.items() if name not in BESIDES})
 
 
-_FIELDS: dict[str, tuple[str, Check]] = {
-    "system": ("text", _is_text),
-    "signature": ("text", _is_text),
-    "collection": ("text by name", _map_of(_is_text)),
-    "asked": ("a list of text", _list_of(_is_text)),
-    "accepted_by": ("a whole number", lambda value: type(value) is int),
-    "rules": ("the options of a gate", _are_rules),
-    "pinned": ("the options of a gate", lambda value: value == {} or _are_options(value)),
-    "depth": ("a whole number", lambda value: type(value) is int),
-    "figures": ("finite numbers by measure", _map_of(_map_of(is_number))),
-    "firsts": ("a system and its mean by measure", _map_of(_record(system=_is_text, mean=is_number))),
-    "anchors": ("a system and its scores by measure", _map_of(_record(system=_is_text, scores=_is_topics))),
-    "scores": ("finite numbers by measure and topic", _map_of(_is_topics)),
-    "trials": ("lists of finite numbers by measure and topic", _map_of(_map_of(_list_of(is_number)))),
-    "documents": ("lists of documents by topic", _map_of(_list_of(_is_text))),
+_FIELDS: dict[str, tuple[str, Any]] = {
+    "system": ("text", str),
+    "signature": ("text", str),
+    "collection": ("text by name", {str: str}),
+    "asked": ("a list of text", [str]),
+    "accepted_by": ("a whole number", int),
+    "rules": ("the options of a gate", _rules),
+    "pinned": ("the options of a gate", ({}, _options)),
+    "depth": ("a whole number", int),
+    "figures": ("finite numbers by measure", {str: {str: float}}),
+    "firsts": ("a system and its mean by measure", {str: {"system": str, "mean": float}}),
+    "anchors": ("a system and its scores by measure", {str: {"system": str, "scores": _topics}}),
+    "scores": ("finite numbers by measure and topic", {str: _topics}),
+    "trials": ("lists of finite numbers by measure and topic", {str: {str: [float]}}),
+    "documents": ("lists of documents by topic", {str: [str]}),
 }
+"""The keys of the file besides ``format``, what each should be, and its shape."""

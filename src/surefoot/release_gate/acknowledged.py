@@ -14,9 +14,9 @@ from typing import Any
 from surefoot._names import as_names, as_utf8, positions
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, did_you_mean, listed
-from surefoot.io.atomic import exclusive, write_text
+from surefoot.io.atomic import digest_of, exclusive, write_text
 from surefoot.io.small_files import TomlFile, read_toml
-from surefoot.release_gate.accepted import is_number
+from surefoot.release_gate.accepted import fits
 from surefoot.release_gate.doubt import lost_results
 from surefoot.scores import Scores
 
@@ -60,6 +60,14 @@ class Acknowledged:
             return None
         return loss.reason if baseline_score <= loss.baseline_score + TOLERANCE else None
 
+    @property
+    def digest(self) -> str:
+        """A digest, for signatures."""
+        losses = self.losses.values()
+        return digest_of(
+            repr(sorted((one.query, one.measure, one.baseline_score, one.candidate_score) for one in losses)), 4
+        )
+
     def expired(self, scores: Sequence[Scores], candidate: str) -> list[Loss]:
         """The entries whose query has another score now; queries and measures that are not scored don't count."""
         now = {
@@ -73,11 +81,6 @@ class Acknowledged:
 def read_acknowledged(path: PathLike) -> Acknowledged:
     """Read a file of acknowledged losses; an error names the file and the line."""
     return Acknowledged({(loss.query, loss.measure): loss for _, loss in _read(path)[1]})
-
-
-def as_acknowledged(given: PathLike | Acknowledged | None) -> Acknowledged | None:
-    """Acknowledged losses as such, or those of a file."""
-    return given if given is None or isinstance(given, Acknowledged) else read_acknowledged(given)
 
 
 def acknowledge(
@@ -242,10 +245,10 @@ def _loss(file: TomlFile, first: int) -> Loss:
     for key in file.content:
         if key not in _KEYS:
             raise error(key, f"unknown key {key!r} in [[loss]]{did_you_mean(key, _KEYS)}; use {listed(_KEYS)}")
-    for key, (expected, is_right) in _KEYS.items():
+    for key, (expected, shape) in _KEYS.items():
         if key not in file.content:
             raise error("loss", f"[[loss]] has no {key}, which should be {expected}")
-        if not is_right(file.content[key]):
+        if not fits(file.content[key], shape):
             raise error(key, f"{key} should be {expected}; got {str(file.content[key])[:50]!r}")
     return Loss(**file.content, line=first)
 
@@ -257,8 +260,8 @@ def _is_name(value: object) -> bool:
 _KEYS = {
     "query": ("a name", _is_name),
     "measure": ("a name", _is_name),
-    "baseline_score": ("a finite number", is_number),
-    "candidate_score": ("a finite number", is_number),
+    "baseline_score": ("a finite number", float),
+    "candidate_score": ("a finite number", float),
     "reason": ("a text that says why", _is_name),
-    "date": ("a date such as 2026-01-31", lambda value: type(value) is date),
+    "date": ("a date such as 2026-01-31", date),
 }

@@ -15,9 +15,8 @@ from surefoot._names import NO_SEGMENT
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.io.atomic import digest_of, exclusive, write_text
-from surefoot.io.files import parse_json, read_bytes
-from surefoot.release_gate.accepted import is_number
-from surefoot.release_gate.acknowledged import Acknowledged, as_acknowledged
+from surefoot.release_gate.accepted import fits, read_json
+from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.doubt import lost_results
 from surefoot.release_gate.finding import Arrival
@@ -29,6 +28,8 @@ from surefoot.scores import VIRTUAL, Scores, ScoresLike
 FORMAT = "surefoot sequential 1"
 FREE = ("undecided", "protected", "protected_tolerance", "max_query_loss")
 """Options of `Rules` that may change on the way: they are about exit codes and single queries, not about samples."""
+SHAPES = {"question": dict, "items": [[str, [[float]], (None, str), (None, [str])]], "earlier": list}
+"""The shapes of the parts of a state file; see `fits`."""
 _REMEDY = "restore it, or name another file to start again"
 
 
@@ -91,22 +92,15 @@ class State:
     @classmethod
     def read(cls, path: PathLike) -> State:
         """The state that `write` wrote; anything else is an `InputError`."""
-        try:
-            found = parse_json(read_bytes(path).decode("utf-8"))
-        except ValueError as error:
-            raise InputError(path, f"not a state file: {' '.join(str(error).split())[:200]}; {_REMEDY}") from None
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise InputError(path, f'not a state file: expected "format": "{FORMAT}"; {_REMEDY}')
-        try:
-            rows = {
-                name: Item(tuple(map(tuple, scores)), segment, None if emptied is None else tuple(emptied))
-                for name, scores, segment, emptied in found["items"]
-            }
-            state = cls(found["question"], rows, tuple(found["earlier"]))
-            numbers = [value for item in rows.values() for own in item.scores for value in own]
-        except (KeyError, TypeError, ValueError):
-            raise InputError(path, f"damaged state file: items or question are missing; {_REMEDY}") from None
-        if not all(map(is_number, numbers)) or state.digest != found.get("digest"):
+        found = read_json(path, "a state file", [FORMAT], _REMEDY)
+        if not fits({name: found.get(name) for name in SHAPES}, SHAPES):
+            raise InputError(path, f"damaged state file: items or question are missing; {_REMEDY}")
+        rows = {
+            name: Item(tuple(map(tuple, scores)), segment, None if emptied is None else tuple(emptied))
+            for name, scores, segment, emptied in found["items"]
+        }
+        state = cls(found["question"], rows, tuple(found["earlier"]))
+        if state.digest != found.get("digest"):
             raise InputError(path, f"edited or damaged state file: its digest is not that of its items; {_REMEDY}")
         return state
 
@@ -147,12 +141,12 @@ class SequentialGate:
         if given.evidence == "strict":
             raise SurefootError("a sequential gate has its own evidence; leave out 'strict'")
         self._path, self._candidate, self._baselines = path, candidate, as_baselines(baseline)
+        self._policy = Policy.of(replace(given, evidence="sequential"), acknowledged)
+        self._segments = segments
         if virtual := [name for name in self._baselines if name in VIRTUAL]:
             raise SurefootError(
                 f"{virtual[0]} depends on all systems loaded; a sequential gate needs a system as baseline"
             )
-        self._policy = Policy(replace(given, evidence="sequential"), None, as_acknowledged(acknowledged))
-        self._segments = segments
         self._state: State | None = None
 
     @property
@@ -163,8 +157,6 @@ class SequentialGate:
     def add(self, scores: ScoresLike) -> GateResult:
         """Add the items that are new, and judge all items so far."""
         parts = as_list(scores)
-        if not parts:
-            raise SurefootError("the gate needs scores; got none")
         with nullcontext() if self._path is None else exclusive(self._path):
             if self._path is not None:
                 self._state = State.read(self._path) if Path(self._path).exists() else None
@@ -181,7 +173,11 @@ class SequentialGate:
     def _question(self, parts: Sequence[Scores]) -> dict[str, Any]:
         """Everything that must not change while items arrive."""
         rules = {name: value for name, value in asdict(self._policy.rules).items() if name not in FREE}
-        own = {"candidate": self._candidate, "baseline": self._baselines, "measure": [part.measure for part in parts]}
+        own = {
+            "candidate": self._candidate,
+            "baseline": self._baselines,
+            "measure": [part.measure for part in parts],
+        }
         question: dict[str, Any] = json.loads(json.dumps({**own, "segments": self._segments is not None, **rules}))
         return question
 
@@ -212,7 +208,6 @@ class SequentialGate:
         return gate_all(
             [(part, baseline) for part in scores for baseline in self._baselines],
             candidate=self._candidate,
-            policy=self._policy,
-            segments=segments or None,
+            policy=replace(self._policy, segments=segments or None),
             arrival=Arrival(state.digest, emptied),
         )

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from surefoot._typing import FloatArray
+from surefoot._names import group_topics
+from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import SurefootError, counted, listed
-from surefoot.io.atomic import digest_of
 from surefoot.judgments.assessors import parse_assessors
 from surefoot.judgments.judged_runs import JudgedRuns
-from surefoot.release_gate.acknowledged import Acknowledged
+from surefoot.release_gate.acknowledged import Acknowledged, read_acknowledged
 from surefoot.release_gate.checker import Checker
 from surefoot.release_gate.doubt import Doubt, doubt, lost_results, same_rankings, why_no_doubt
 from surefoot.release_gate.finding import (
@@ -29,11 +30,11 @@ from surefoot.release_gate.finding import (
     Verdict,
     worst_of,
 )
-from surefoot.release_gate.rules import SAMPLE, Rules
+from surefoot.release_gate.rules import SAMPLE, Rules, RulesLike, resolve_rules
 from surefoot.release_gate.seen import FEW_DEALS, FEWEST_QUERIES, SeenChecker
 from surefoot.release_gate.sequential import SequentialChecker
 from surefoot.release_gate.strict import StrictChecker
-from surefoot.scores import Scores
+from surefoot.scores import Missing, Scores
 from surefoot.stats.repeats import spread_of_trials
 
 CHECKERS: dict[str, type[Checker]] = {"seen": SeenChecker, "strict": StrictChecker, "sequential": SequentialChecker}
@@ -49,12 +50,27 @@ WOULD = {"pass": "pass", "undecided": "be undecided", "fail": "fail"}
 
 @dataclass(frozen=True)
 class Policy:
-    """What every gate decides by: the rules, which grades are in doubt, acknowledged losses, and the seed."""
+    """What every gate decides by: the rules, which grades are in doubt, acknowledged losses, segments, and the seed.
+
+    A ratchet also has ``missing``, which says what becomes of accepted topics without a score, and a ``holdout``: this
+    share of the queries only confirms what the others pass.
+    """
 
     rules: Rules
     assessors: object = None
     acknowledged: Acknowledged | None = None
     seed: int = 0
+    baselines: Sequence[str] = ()
+    segments: Mapping[Any, object] | None = None
+    missing: Missing = "error"
+    holdout: float = 0.0
+
+    @classmethod
+    def of(cls, rules: RulesLike | None, acknowledged: PathLike | Acknowledged | None, **fields: Any) -> Policy:
+        """The policy of rules, perhaps given by their options, and of acknowledged losses, perhaps in a file."""
+        if acknowledged is not None and not isinstance(acknowledged, Acknowledged):
+            acknowledged = read_acknowledged(acknowledged)
+        return cls(resolve_rules(rules), acknowledged=acknowledged, **fields)
 
     def __post_init__(self) -> None:
         if self.rules.evidence != "seen" and self.doubted != "off":
@@ -68,22 +84,6 @@ class Policy:
         if self.assessors is None:
             return "none" if self.rules.evidence == "seen" else "off"
         return parse_assessors(self.assessors)
-
-    def notes(self, comparisons: Sequence[tuple[Scores, str]], candidate: str) -> list[str]:
-        """Which acknowledged losses have expired."""
-        parts = [scores for scores, _ in comparisons]
-        expired = self.acknowledged.expired(parts, candidate) if self.acknowledged else []
-        return [f"no longer acknowledged, since the score changed again: {listed(expired)}"] if expired else []
-
-    @property
-    def acknowledged_digest(self) -> str | None:
-        """A digest of the acknowledged losses, for the signature."""
-        if not self.acknowledged:
-            return None
-        losses = self.acknowledged.losses.values()
-        return digest_of(
-            repr(sorted((one.query, one.measure, one.baseline_score, one.candidate_score) for one in losses)), 4
-        )
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,6 @@ class Comparison:
     candidate: str
     baseline: str
     policy: Policy
-    groups: Groups | None = None
     company: int = 1
     question: Question = UNCOUNTED
     is_anchor: bool = False
@@ -208,6 +207,12 @@ class Comparison:
     def pair(self) -> ScoredPair:
         """The scores of both systems."""
         return ScoredPair.of(self.scores, self.candidate, self.baseline)
+
+    @cached_property
+    def groups(self) -> Groups | None:
+        """The topics of each segment."""
+        segments = None if self.is_anchor else self.policy.segments
+        return None if segments is None else group_topics(self.pair.topics, segments)
 
     @cached_property
     def rules(self) -> Rules:
@@ -222,9 +227,8 @@ class Comparison:
     @cached_property
     def checker(self) -> Checker:
         """The checker of the sample rules."""
-        groups = None if self.is_anchor else self.groups
         make = CHECKERS[self.rules.evidence]
-        return make(self.pair, self.rules, groups, self.company, self.question, self.policy.seed)
+        return make(self.pair, self.rules, self.groups, self.company, self.question, self.policy.seed)
 
     @property
     def tests(self) -> int:

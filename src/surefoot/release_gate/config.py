@@ -13,12 +13,12 @@ from surefoot.io.atomic import digest_of
 from surefoot.io.files import IRDS, STDIN, read_bytes
 from surefoot.io.small_files import TomlFile, read_names, read_segments, read_toml
 from surefoot.release_gate.accepted import Accepted
-from surefoot.release_gate.acknowledged import LOSSES, read_acknowledged
+from surefoot.release_gate.acknowledged import LOSSES
 from surefoot.release_gate.arrivals import SequentialGate
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.gate import gate
-from surefoot.release_gate.ratchet import Terms, gate_ratchet, open_ratchet, refuse_other_collection
 from surefoot.release_gate.ratchet import accept as accept_candidate
+from surefoot.release_gate.ratchet import gate_ratchet, open_ratchet, refuse_other_collection
 from surefoot.release_gate.rules import NUMBERS as RULE_NUMBERS
 from surefoot.release_gate.rules import Rules
 from surefoot.release_gate.verdict import GateResult
@@ -90,28 +90,29 @@ class GateOptions:
             self._refuse_without_ratchet(accept, pin)
         candidate = self.candidate_of(scores[0])
         segments = read_segments(self.segments, self.segment_by) if self.segments else None
-        losses = None if self._losses is None else read_acknowledged(self._losses)
         if self.sequential is not None:
             if self.ratchet is not None or self.assessors is not None:
                 raise SurefootError("--sequential does not go together with --ratchet or --assessors")
             gate_so_far = SequentialGate(
                 self.sequential, self.baseline, candidate=candidate, rules=self.rules, segments=segments,
-                acknowledged=losses,
+                acknowledged=self._losses,
             )  # fmt: skip
             return Outcome(gate_so_far.add(list(scores)), False)
         if self.ratchet is None:
             result = gate(
                 list(scores), self.baseline, candidate=candidate, rules=self.rules, segments=segments,
-                assessors=self.assessors, acknowledged=losses, seed=int(self.seed),
+                assessors=self.assessors, acknowledged=self._losses, seed=int(self.seed),
             )  # fmt: skip
             return Outcome(result, False)
         with open_ratchet(self.ratchet) as ratchet:
             account = self._account(ratchet.accepted, may_be_first=accept)
             if not (account.scores or self.baseline or accept):
                 raise SurefootError(f"{self.ratchet}: nothing was accepted yet: name a --baseline, or add --accept")
-            policy = Policy(self.rules, self.assessors, losses, int(self.seed))
-            terms = Terms(policy, self.baseline, segments, missing, self.holdout)
-            result, account = gate_ratchet(scores, account, terms, candidate=candidate, pin=pin, loosen=loosen)
+            policy = Policy.of(
+                self.rules, self._losses, assessors=self.assessors, seed=int(self.seed), baselines=self.baseline,
+                segments=segments, missing=missing, holdout=self.holdout,
+            )  # fmt: skip
+            result, account = gate_ratchet(scores, account, policy, candidate=candidate, pin=pin, loosen=loosen)
             accepted = accept and result.acceptable
             ratchet.accepted = accept_candidate(scores, result, account, missing) if accepted else account
         return Outcome(result, accepted)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from surefoot._names import NO_SEGMENT, group_topics
+from surefoot._names import NO_SEGMENT
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
 from surefoot.io.document_lists import digests_of
-from surefoot.release_gate.acknowledged import Acknowledged, as_acknowledged
+from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Comparison, Policy
 from surefoot.release_gate.doubt import assessors_name
 from surefoot.release_gate.finding import (
@@ -24,8 +24,8 @@ from surefoot.release_gate.finding import (
     Question,
     ScoredPair,
 )
-from surefoot.release_gate.rules import Rules, RulesLike, resolve_rules
-from surefoot.release_gate.verdict import Change, GateResult, WorseQuery, columns_of
+from surefoot.release_gate.rules import Rules, RulesLike
+from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
 from surefoot.results import signature
 from surefoot.scores import Scores, ScoresLike
 
@@ -89,22 +89,23 @@ def gate(
     ('fail', '10')
     """
     parts = as_list(scores)
-    if not parts:
-        raise SurefootError("the gate needs scores; got none")
     if type(tries) is not int or tries < 0:
         raise SurefootError(f"tries must be a whole number of 0 or more; got {tries!r}")
     baselines = as_baselines(baseline)
-    policy = Policy(resolve_rules(rules), assessors, as_acknowledged(acknowledged), seed)
-    refuse_unordered(policy.rules)
-    refuse_unprotected(parts, policy.rules)
+    policy = Policy.of(rules, acknowledged, assessors=assessors, seed=seed, baselines=baselines, segments=segments)
+    check_rules(parts, policy.rules)
     comparisons = [(part, name) for part in parts for name in baselines]
-    return gate_all(comparisons, candidate=candidate, policy=policy, segments=segments, question=Question(tries))
+    return gate_all(comparisons, candidate=candidate, policy=policy, question=Question(tries))
 
 
-def refuse_unordered(rules: Rules) -> None:
-    """Refuse sequential evidence where the order of arrival is unknown."""
+def check_rules(parts: Sequence[Scores], rules: Rules) -> None:
+    """Refuse sequential evidence, as the order of arrival is unknown, and protected queries without a score."""
     if rules.evidence == "sequential":
         raise SurefootError("sequential evidence needs the order of arrival: use --sequential FILE (SequentialGate)")
+    for part in parts if "protected" not in rules.off else ():
+        absent = [topic for topic in rules.protected if topic not in part.topics]
+        if absent:
+            raise SurefootError(f"no score for the protected queries {listed(absent)}; a query must not vanish unseen")
 
 
 def gate_all(
@@ -113,7 +114,6 @@ def gate_all(
     candidate: str,
     policy: Policy,
     anchors: Sequence[tuple[Scores, str]] = (),
-    segments: Mapping[Any, object] | None = None,
     question: Question = UNCOUNTED,
     arrival: Arrival | None = None,
 ) -> GateResult:
@@ -126,12 +126,11 @@ def gate_all(
     pairs = [*comparisons, *anchors]
     for scores, baseline in pairs:
         _validate(scores, baseline, candidate, rules)
-    groups = [None if segments is None else group_topics(scores.topics, segments) for scores, _ in pairs]
     found = [
         Comparison(
-            scores, candidate, baseline, policy, own, len(pairs), question, number >= len(comparisons), arrival=arrival
+            scores, candidate, baseline, policy, len(pairs), question, number >= len(comparisons), arrival=arrival
         )
-        for number, ((scores, baseline), own) in enumerate(zip(pairs, groups, strict=True))
+        for number, (scores, baseline) in enumerate(pairs)
     ]
     if rules.evidence == "strict":
         tests, moved = sum(one.tests for one in found), {one.baseline for one in found if np.any(one.pair.delta)}
@@ -140,14 +139,12 @@ def gate_all(
     if not findings:
         raise SurefootError("all rules are off, or have nothing to test; leave one on")
     notes = [note for scores, _ in pairs for note in scores.notes]
-    own_notes = [note for one in found for note in one.notes()]
+    notes += _notes(found[0].groups, [scores for scores, _ in comparisons], candidate, policy)
+    notes += [note for one in found for note in one.notes()]
     return GateResult(
-        signature=_signature(found[: len(comparisons)], policy, groups[0], question, len(anchors), arrival),
-        columns=columns_of(findings),
+        signature=_signature(found[: len(comparisons)], policy, question, len(anchors), arrival),
         candidate=candidate,
         measures=tuple(dict.fromkeys(scores.measure for scores, _ in comparisons)),
-        evidence=rules.evidence,
-        undecided=rules.undecided,
         rules=rules,
         findings=findings,
         changes=tuple(Change.of(one.expected_pair, one.noise[1] if one.noise else None) for one in found),
@@ -155,13 +152,16 @@ def gate_all(
         resolution=found[0].resolution(),
         needs_repeats=any(one.needs_repeats for one in found),
         noun=comparisons[0][0].noun,
-        notes=tuple(dict.fromkeys([*notes, *_notes(groups[0]), *policy.notes(comparisons, candidate), *own_notes])),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
 def as_list(scores: ScoresLike) -> list[Scores]:
     """Scores of one or several measures as a list; each is whatever `Scores.of` takes."""
-    return [Scores.of(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
+    found = [Scores.of(one) for one in (scores if isinstance(scores, list | tuple) else [scores])]
+    if not found:
+        raise SurefootError("the gate needs scores; got none")
+    return found
 
 
 def as_baselines(baseline: str | Sequence[str]) -> list[str]:
@@ -170,14 +170,6 @@ def as_baselines(baseline: str | Sequence[str]) -> list[str]:
     if not found:
         raise SurefootError("the gate needs a baseline; name one")
     return found
-
-
-def refuse_unprotected(parts: Sequence[Scores], rules: Rules) -> None:
-    """Refuse protected queries without a score: they must not vanish unseen."""
-    for part in parts if "protected" not in rules.off else ():
-        absent = [topic for topic in rules.protected if topic not in part.topics]
-        if absent:
-            raise SurefootError(f"no score for the protected queries {listed(absent)}; a query must not vanish unseen")
 
 
 def _validate(scores: Scores, baseline: str, candidate: str, rules: Rules) -> None:
@@ -196,13 +188,12 @@ def _validate(scores: Scores, baseline: str, candidate: str, rules: Rules) -> No
 def _signature(
     found: Sequence[Comparison],
     policy: Policy,
-    groups: Groups | None,
     question: Question,
     anchors: int,
     arrival: Arrival | None,
 ) -> str:
     """Everything that the verdict depends on besides the scores."""
-    pairs, scores = [one.pair for one in found], found[0].scores
+    pairs, scores, groups = [one.pair for one in found], found[0].scores, found[0].groups
     trials = {len(own) for pair in pairs for own in (pair.own_trials, pair.base_trials) if own is not None}
     is_known = any(one.scores.source is not None and one.scores.source.runs for one in found)
     return signature(
@@ -223,7 +214,7 @@ def _signature(
         accepted=question.accepted or None,
         anchors=anchors or None,
         arrived=arrival and arrival.digest[:8],
-        acknowledged=policy.acknowledged_digest,
+        acknowledged=policy.acknowledged and policy.acknowledged.digest,
         seed=policy.seed,
         **policy.rules.changed(),
     )
@@ -247,7 +238,11 @@ def _worst(pair: ScoredPair) -> list[WorseQuery]:
     ]
 
 
-def _notes(groups: Groups | None) -> list[str]:
-    if groups is None or NO_SEGMENT not in groups:
-        return []
-    return [f"topics without a segment count as {NO_SEGMENT}: {listed(groups[NO_SEGMENT])}"]
+def _notes(groups: Groups | None, scores: Sequence[Scores], candidate: str, policy: Policy) -> list[str]:
+    """Topics without a segment, and acknowledged losses that have expired."""
+    notes = []
+    if groups is not None and NO_SEGMENT in groups:
+        notes.append(f"topics without a segment count as {NO_SEGMENT}: {listed(groups[NO_SEGMENT])}")
+    if policy.acknowledged and (expired := policy.acknowledged.expired(scores, candidate)):
+        notes.append(f"no longer acknowledged, since the score changed again: {listed(expired)}")
+    return notes

@@ -26,17 +26,17 @@ from surefoot._typing import PathLike
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.errors import SurefootError, choose, counted, listed
 from surefoot.io.atomic import digest_of, exclusive
-from surefoot.io.document_lists import digests_of
 from surefoot.release_gate.accepted import Accepted as Accepted
 from surefoot.release_gate.accepted import Anchor, First, by_topic
 from surefoot.release_gate.accepted import read_accepted as read_accepted
 from surefoot.release_gate.accepted import write_accepted as write_accepted
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Policy
-from surefoot.release_gate.doubt import assessors_name, ranked_documents
+from surefoot.release_gate.doubt import ranked_documents
 from surefoot.release_gate.finding import Finding
-from surefoot.release_gate.gate import as_list, gate_all, refuse_unordered, refuse_unprotected
-from surefoot.release_gate.rules import LIMITS, Rules, RulesLike, resolve_rules
+from surefoot.release_gate.gate import as_list, check_rules, gate_all
+from surefoot.release_gate.pinned import held_to, named_loosened, options_of
+from surefoot.release_gate.rules import Rules, RulesLike
 from surefoot.release_gate.verdict import CumulativeChange, GateResult
 from surefoot.results import signature
 from surefoot.scores import Missing, Scores
@@ -86,7 +86,7 @@ def accept(
         accepted_by=len(kept.asked),
         anchors={measure: anchor for measure, anchor in anchors.items() if anchor is not None},
         firsts={measure: _next_first(kept, measure, found[measure]) for measure in again},
-        rules=kept.rules if result.rules is None else result.rules.options(),
+        rules=result.rules.options(),
         trials={part.measure: _trials(part, result.candidate) for part in parts if result.candidate in part.trials},
         **_ranked(parts, result.candidate),
     )
@@ -112,14 +112,8 @@ def first_result(scores: Sequence[Scores], *, candidate: str, rules: Rules | Non
     scores[0].row(candidate)
     stated = signature("gate", measure=measures, candidate=candidate, topics=len(scores[0].topics))
     note = f"nothing was accepted before: {candidate} is the first, and was compared with nothing"
-    return GateResult(
-        signature=stated,
-        columns={},
-        candidate=candidate,
-        measures=measures,
-        rules=rules,
-        notes=(*scores[0].notes, note),
-    )
+    notes = (*scores[0].notes, note)
+    return GateResult(signature=stated, candidate=candidate, measures=measures, rules=rules or Rules(), notes=notes)
 
 
 def gate_accepted(
@@ -166,67 +160,14 @@ def gate_accepted(
     """
     if not accepted.scores:
         raise SurefootError("no candidate was accepted yet, so there is nothing to compare with")
-    terms = Terms(Policy(resolve_rules(rules), assessors, acknowledged, seed), segments=segments, missing=missing)
-    return gate_ratchet(as_list(scores), accepted, terms, candidate=candidate)[0]
-
-
-HELD = ("assessors", "missing", "holdout", "seed")
-"""Options besides the rules that a pinned gate takes from the ratchet file."""
-GIVEN = ("segments", "unjudged", "llm_qrels", "baseline", "measure")
-"""Inputs that a pinned gate must be given again; of baselines and measures there may be more."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Everything besides the scores that makes the verdict of a ratchet stricter or looser.
-
-    With ``holdout``, this share of the queries only confirms what the others pass.
-    """
-
-    policy: Policy
-    baselines: Sequence[str] = ()
-    segments: Mapping[Any, object] | None = None
-    missing: Missing = "error"
-    holdout: float = 0.0
-
-    def options(self, scores: Sequence[Scores]) -> dict[str, Any]:
-        """All terms as plain values, by the names of their options."""
-        policy, source = self.policy, scores[0].source
-        segments = sorted((str(topic), str(own)) for topic, own in (self.segments or {}).items())
-        return {
-            **policy.rules.options(),
-            "assessors": policy.assessors,
-            "missing": self.missing,
-            "holdout": self.holdout,
-            "seed": policy.seed,
-            "segments": digest_of(repr(segments), 4) if segments else None,
-            "unjudged": "skip" if source is not None and source.skips_unjudged else "zero",
-            "llm_qrels": digests_of(source.llm_qrels) if source else None,
-            "baseline": list(self.baselines),
-            "measure": [part.measure for part in scores],
-        }
-
-    def looser_than(self, pinned: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
-        """The options by which these terms, of these options, may be looser than pinned ones."""
-        names = [name for name in (*HELD, *GIVEN[:3]) if _plain(name, own[name]) != _plain(name, pinned[name])]
-        lost = [name for name in GIVEN[3:] if set(pinned[name]) - set(own[name])]
-        return [*self.policy.rules.looser_than(rules_of(pinned)), *names, *lost]
-
-    def held_to(self, pinned: Mapping[str, Any], looser: Sequence[str]) -> Terms:
-        """The same with the pinned options; inputs that differ are an error."""
-        if given := [f"{_flag(name)} {_shown(name, pinned)}" for name in looser if name in GIVEN]:
-            raise SurefootError(
-                f"the ratchet file pins {'; '.join(given)}: give the same, or pin other ones by --pin --loosen"
-            )
-        rules = self.policy.rules.pinned_to(rules_of(pinned))
-        policy = replace(self.policy, rules=rules, assessors=pinned["assessors"], seed=pinned["seed"])
-        return replace(self, policy=policy, missing=pinned["missing"], holdout=pinned["holdout"])
+    policy = Policy.of(rules, acknowledged, assessors=assessors, seed=seed, segments=segments, missing=missing)
+    return gate_ratchet(as_list(scores), accepted, policy, candidate=candidate)[0]
 
 
 def gate_ratchet(
     scores: Sequence[Scores],
     account: Accepted,
-    terms: Terms,
+    policy: Policy,
     *,
     candidate: str,
     pin: bool = False,
@@ -234,75 +175,45 @@ def gate_ratchet(
 ) -> tuple[GateResult, Accepted]:
     """The result against baselines, the accepted candidate and the anchor, and the account with the question asked.
 
-    ``pin`` keeps the terms in the account: later gates are held to them. To pin terms that may be looser than pinned
-    ones needs ``loosen``.
+    ``pin`` keeps the options in the account: later gates are held to them. To pin options that may be looser than
+    pinned ones needs ``loosen``.
     """
-    own, before = terms.options(scores), account.pinned or account.rules
-    if account.pinned:
-        looser = terms.looser_than(before, own)
-    else:
-        looser = terms.policy.rules.looser_than(rules_of(before)) if before else []
-    then = "pinned" if account.pinned else "before"
-    loosened = tuple(f"{_flag(name)} {_shown(name, own)} ({then}: {_shown(name, before)})" for name in looser)
-    note = f"changed since {account.system} was accepted, and perhaps looser"
+    own = options_of(policy, scores)
+    loosened, note = named_loosened(policy, own, account, pin=pin)
     if account.pinned and not pin:
-        terms, note = terms.held_to(before, looser), "without effect, since the ratchet file pins these options"
-    elif account.pinned and loosened:
-        if not loosen:
-            raise SurefootError(
-                f"--pin would replace pinned options by looser or other ones: {'; '.join(loosened)}; add --loosen"
-            )
-        note = "pinned now, and perhaps looser than before"
+        policy = held_to(policy, own, account.pinned)
+    elif account.pinned and loosened and not loosen:
+        raise SurefootError(
+            f"--pin would replace pinned options by looser or other ones: {'; '.join(loosened)}; add --loosen"
+        )
     account = replace(account, pinned=own) if pin else account
-    result, account = _judged(scores, account, terms, candidate)
+    result, account = _judged(scores, account, policy, candidate)
     if loosened:
         result = replace(result, loosened=loosened, notes=(*result.notes, f"{note}: {'; '.join(loosened)}"))
     return result, account
 
 
-def _judged(scores: Sequence[Scores], account: Accepted, terms: Terms, candidate: str) -> tuple[GateResult, Accepted]:
-    policy, missing, protected = terms.policy, terms.missing, terms.policy.rules.protected
-    refuse_unordered(policy.rules)
-    refuse_unprotected(scores, policy.rules)
-    if not (account.scores or terms.baselines):
+def _judged(scores: Sequence[Scores], account: Accepted, policy: Policy, candidate: str) -> tuple[GateResult, Accepted]:
+    missing = policy.missing
+    check_rules(scores, policy.rules)
+    if not (account.scores or policy.baselines):
         return first_result(scores, candidate=candidate, rules=policy.rules), account
-    comparisons = [(part, name) for part in scores for name in terms.baselines]
+    comparisons = [(part, name) for part in scores for name in policy.baselines]
     comparisons += accepted_comparisons(scores, account, candidate, missing)
     anchors = anchor_comparisons(scores, account, candidate, missing)
-    ask = partial(gate_all, candidate=candidate, policy=policy, segments=terms.segments)
-    if not terms.holdout:
+    ask = partial(gate_all, candidate=candidate, policy=policy)
+    if not policy.holdout:
         account, question = account.ask(scores, candidate)
         result = ask(comparisons, anchors=anchors, question=question)
-        return result.with_cumulative(cumulative_change(scores, account, candidate, missing)), account
-    shown, held = split_comparisons(comparisons, terms.holdout, protected)
-    shown_anchors, held_anchors = split_comparisons(anchors, terms.holdout, protected)
+        changes = tuple(cumulative_change(scores, account, candidate, missing))
+        return replace(result, cumulative=changes, notes=(*result.notes, *map(str, changes))), account
+    shown, held = split_comparisons(comparisons, policy.holdout, policy.rules.protected)
+    shown_anchors, held_anchors = split_comparisons(anchors, policy.holdout, policy.rules.protected)
     result = ask(shown, anchors=shown_anchors)
     if result.verdict == "pass":
         account, question = account.ask(scores, candidate)
         result = confirm(result, ask(held, anchors=held_anchors, question=question), question.number)
     return result, account
-
-
-def rules_of(options: Mapping[str, Any]) -> Rules:
-    """The rules among the options of a gate."""
-    return resolve_rules({name: value for name, value in options.items() if name not in (*HELD, *GIVEN)})
-
-
-def _plain(name: str, value: Any) -> object:
-    """An option in the form in which it is compared."""
-    return assessors_name(value) if name == "assessors" else value
-
-
-def _flag(name: str) -> str:
-    return name.replace("_", "-")
-
-
-def _shown(name: str, options: Mapping[str, Any]) -> str:
-    """The value of an option, for a note."""
-    value = rules_of(options).limit(name) if name in LIMITS else options[name]
-    if isinstance(value, list | tuple):
-        return listed(map(str, value)) if value else "none"
-    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def accepted_comparisons(
@@ -490,4 +401,4 @@ def confirm(result: GateResult, held_out: GateResult, number: int) -> GateResult
         "pass" if confirmed else "undecided",
         sentence=f"The {topics} held out {word}; it was their question number {number}.",
     )
-    return result.with_finding(finding)
+    return replace(result, findings=(*result.findings, finding))

@@ -163,10 +163,10 @@ def _number(name: str, value: float) -> str:
 
 
 def _junit_state(result: GateResult, finding: Finding) -> str:
-    is_held = result.undecided == "fail" or (result.undecided == "hold" and finding.leans == "against")
+    is_held = result.rules.undecided == "fail" or (result.rules.undecided == "hold" and finding.leans == "against")
     if finding.verdict == "fail" or (finding.verdict == "undecided" and is_held):
         return "failure"
-    return "skipped" if finding.verdict == "undecided" and result.undecided != "pass" else "system-out"
+    return "skipped" if finding.verdict == "undecided" and result.rules.undecided != "pass" else "system-out"
 
 
 def _junit_case(suite: ElementTree.Element, finding: Finding, state: str, several: bool) -> None:

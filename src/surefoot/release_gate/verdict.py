@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -12,11 +12,13 @@ import numpy as np
 from surefoot.errors import counted, listed
 from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, ScoredPair, Verdict, worst_of
 from surefoot.release_gate.rules import CONTRACT, TIERS, UNDECIDED, Rules
-from surefoot.results import Result
+from surefoot.results import Column, Result
 from surefoot.risk.moments import Moments
 from surefoot.risk.statistics import Comparison
 from surefoot.stats.inference import LEVEL
 
+COLUMNS = ("measure", "baseline", "rule", "verdict", "loss", "low", "high", "limit", "probability", "sentence")
+"""The columns of a result, a row for each finding."""
 WORDS = {"pass": "ship", "undecided": "not enough evidence", "fail": "don't ship"}
 """The first words of each verdict."""
 
@@ -112,12 +114,8 @@ class GateResult(Result):
     ----------
     candidate, measures
         The system in question, and the effectiveness measures of the scores.
-    evidence
-        The tier of evidence: ``"seen"``, ``"strict"`` or ``"sequential"``.
-    undecided
-        What an undecided candidate counts as, as in `Rules`.
     rules
-        The rules; None where nothing was compared.
+        The rules.
     loosened
         The options that are looser than those of the gate that accepted the ratchet's candidate.
     findings
@@ -137,10 +135,9 @@ class GateResult(Result):
     """
 
     candidate: str
+    columns: Mapping[str, Column] = field(default_factory=dict, init=False)
     measures: tuple[str, ...]
-    evidence: str = "seen"
-    undecided: str = "warn"
-    rules: Rules | None = None
+    rules: Rules = field(default_factory=Rules)
     loosened: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     changes: tuple[Change, ...] = ()
@@ -151,15 +148,10 @@ class GateResult(Result):
     noun: str = "queries"
 
     def __post_init__(self) -> None:
-        if self.noun != "queries":
+        if self.noun != "queries":  # the only sentences that are not made when they are read
             findings = tuple(replace(one, sentence=self.said(one.sentence)) for one in self.findings)
-            changed = {
-                "findings": findings,
-                "notes": tuple(map(self.said, self.notes)),
-                "columns": columns_of(findings),
-            }
-            self.__dict__.update(changed)  # the only sentences that are not made when they are read
-        super().__post_init__()
+            self.__dict__.update(findings=findings, notes=tuple(map(self.said, self.notes)))
+        self.__dict__["columns"] = {name: [getattr(one, name) for one in self.findings] for name in COLUMNS}
 
     def said(self, text: str) -> str:
         """A sentence with the noun in place of queries."""
@@ -167,6 +159,11 @@ class GateResult(Result):
             return text
         topics = [*(one.topic for one in self.worst), *(one.where or "" for one in self.findings)]
         return with_noun(text, self.noun, {self.candidate, *self.baselines, *self.measures, *topics})
+
+    @property
+    def evidence(self) -> str:
+        """The tier of evidence: ``"seen"``, ``"strict"`` or ``"sequential"``."""
+        return self.rules.evidence
 
     @property
     def verdict(self) -> Verdict:
@@ -184,14 +181,14 @@ class GateResult(Result):
     @property
     def exit_code(self) -> int:
         """The exit code of a command: 0 pass, 1 fail; what is undecided counts as `Rules` says."""
-        if self.verdict == "undecided" and self.undecided == "hold":
+        if self.verdict == "undecided" and self.rules.undecided == "hold":
             return int(self.leans == "against")
-        return {"pass": 0, "undecided": UNDECIDED[self.undecided], "fail": 1}[self.verdict]
+        return {"pass": 0, "undecided": UNDECIDED[self.rules.undecided], "fail": 1}[self.verdict]
 
     @property
     def acceptable(self) -> bool:
         """Whether a ratchet may accept the candidate."""
-        return self.verdict == "pass" or (self.verdict == "undecided" and self.undecided == "pass")
+        return self.verdict == "pass" or (self.verdict == "undecided" and self.rules.undecided == "pass")
 
     @property
     def baselines(self) -> tuple[str, ...]:
@@ -302,15 +299,6 @@ class GateResult(Result):
         """The findings of one comparison."""
         return tuple(one for one in self.findings if (one.measure, one.baseline) == (change.measure, change.baseline))
 
-    def with_cumulative(self, changes: Sequence[CumulativeChange]) -> GateResult:
-        """The same with cumulative changes, and a note of each."""
-        return replace(self, cumulative=tuple(changes), notes=(*self.notes, *map(str, changes)))
-
-    def with_finding(self, finding: Finding) -> GateResult:
-        """The same with one more finding."""
-        findings = (*self.findings, finding)
-        return replace(self, findings=findings, columns=columns_of(findings))
-
     def with_texts(self, texts: Mapping[str, str]) -> GateResult:
         """The same with the text of each query that lost."""
         return replace(self, worst=tuple(replace(one, text=texts.get(one.topic)) for one in self.worst))
@@ -370,9 +358,3 @@ def _clause(sentence: str) -> str:
     """
     clause = sentence.removesuffix(".")
     return f"t{clause[1:]}" if clause.startswith("The ") else clause
-
-
-def columns_of(findings: Sequence[Finding]) -> dict[str, list[object]]:
-    """The columns of a result's table, a row for each finding."""
-    names = ("measure", "baseline", "rule", "verdict", "loss", "low", "high", "limit", "probability", "sentence")
-    return {name: [getattr(finding, name) for finding in findings] for name in names}

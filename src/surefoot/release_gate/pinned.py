@@ -1,0 +1,90 @@
+"""The options that make a verdict stricter or looser: those of this gate, of an earlier one, and pinned ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from surefoot.errors import SurefootError, listed
+from surefoot.io.atomic import digest_of
+from surefoot.io.document_lists import digests_of
+from surefoot.release_gate.accepted import BESIDES, Accepted
+from surefoot.release_gate.comparison import Policy
+from surefoot.release_gate.doubt import assessors_name
+from surefoot.release_gate.rules import LIMITS, Rules, resolve_rules
+from surefoot.scores import Scores
+
+HELD = ("assessors", "missing", "holdout", "seed")
+"""Options besides the rules that a pinned gate takes from the ratchet file. The other ones are inputs, which must be
+given again; of baselines and measures there may be more."""
+
+
+def options_of(policy: Policy, scores: Sequence[Scores]) -> dict[str, Any]:
+    """Everything besides the scores that the verdict depends on, by the names of the options."""
+    source = scores[0].source
+    segments = sorted((str(topic), str(own)) for topic, own in (policy.segments or {}).items())
+    return {
+        **policy.rules.options(),
+        "assessors": policy.assessors,
+        "missing": policy.missing,
+        "holdout": policy.holdout,
+        "seed": policy.seed,
+        "segments": digest_of(repr(segments), 4) if segments else None,
+        "unjudged": "skip" if source is not None and source.skips_unjudged else "zero",
+        "llm_qrels": digests_of(source.llm_qrels) if source else None,
+        "baseline": list(policy.baselines),
+        "measure": [part.measure for part in scores],
+    }
+
+
+def looser_than(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The options by which a gate may be looser than another one, of which only the rules may be known."""
+    names = [name for name in BESIDES if name in other and _differs(name, own[name], other[name])]
+    return [*rules_of(own).looser_than(rules_of(other)), *names]
+
+
+def _differs(name: str, own: Any, other: Any) -> bool:
+    if name in ("baseline", "measure"):
+        return bool(set(other) - set(own))
+    return bool(assessors_name(own) != assessors_name(other) if name == "assessors" else own != other)
+
+
+def named_loosened(policy: Policy, own: Mapping[str, Any], account: Accepted, pin: bool) -> tuple[tuple[str, ...], str]:
+    """The options that may be looser than pinned ones, or than those of the gate that accepted, and a note on them."""
+    before = account.pinned or account.rules
+    then = "pinned" if account.pinned else "before"
+    names = looser_than(own, before) if before else []
+    loosened = tuple(f"{_flag(name)} {_shown(name, own)} ({then}: {_shown(name, before)})" for name in names)
+    if not account.pinned:
+        return loosened, f"changed since {account.system} was accepted, and perhaps looser"
+    if pin:
+        return loosened, "pinned now, and perhaps looser than before"
+    return loosened, "without effect, since the ratchet file pins these options"
+
+
+def held_to(policy: Policy, own: Mapping[str, Any], pinned: Mapping[str, Any]) -> Policy:
+    """The policy with the pinned options wherever it may be looser; inputs that differ are an error."""
+    looser = looser_than(own, pinned)
+    if given := [f"{_flag(name)} {_shown(name, pinned)}" for name in looser if name in BESIDES and name not in HELD]:
+        raise SurefootError(
+            f"the ratchet file pins {'; '.join(given)}: give the same, or pin other ones by --pin --loosen"
+        )
+    return replace(policy, rules=policy.rules.pinned_to(rules_of(pinned)), **{name: pinned[name] for name in HELD})
+
+
+def rules_of(options: Mapping[str, Any]) -> Rules:
+    """The rules among the options of a gate."""
+    return resolve_rules({name: value for name, value in options.items() if name not in BESIDES})
+
+
+def _flag(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _shown(name: str, options: Mapping[str, Any]) -> str:
+    """The value of an option, for a note."""
+    value = rules_of(options).limit(name) if name in LIMITS else options[name]
+    if isinstance(value, list | tuple):
+        return listed(map(str, value)) if value else "none"
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
