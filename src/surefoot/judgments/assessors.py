@@ -13,7 +13,7 @@ from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.sources import load_qrels
 from surefoot.errors import SurefootError
 from surefoot.io.document_lists import Qrels
-from surefoot.judgments.judged_runs import Codes, JudgedRuns
+from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.judgments.mixed_odds import GradedDocuments, MixedOdds, draw_student
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.risk.distributions import logistic, logit
@@ -217,20 +217,6 @@ class DrawnAssessors(NamedTuple):
     def judge(self, first: IntArray, tilt: FloatArray, random: np.random.Generator) -> IntArray:
         """The grades that they give, n × documents."""
         return np.asarray((random.random(tilt.shape)[..., np.newaxis] < self.probabilities(first, tilt)).sum(axis=2))
-
-    def judge_topic(
-        self,
-        model: GradeModel,
-        topic: int,
-        codes: Codes,
-        first: IntArray,
-        shared: FloatArray,
-        random: np.random.Generator,
-    ) -> tuple[IntArray, Traits]:
-        """The grades that they give to documents of a topic, n × documents, and their traits on it."""
-        traits = self.on_topic(float(model.effects[topic]), random)
-        tilt = traits.tilt(model.excess(topic, codes, first, shared), model.profiles(topic, codes))
-        return self.judge(first, tilt, random), traits
 
     def on_topic(self, effect: float, random: np.random.Generator) -> Traits:
         """Their traits on a topic of this effect."""

@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from surefoot._typing import Columns, FloatArray, IntArray
-from surefoot.effectiveness.measures import UNJUDGED
 from surefoot.effectiveness.scoring import score_runs
 from surefoot.errors import SurefootError, counted
 from surefoot.io.document_lists import digests_of
 from surefoot.judgments.assessors import SHIPPED, Disagreement, DrawnAssessors, parse_assessors, replicate
-from surefoot.judgments.judged_runs import Codes, JudgedPair, JudgedRuns, TopicPair
+from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns, TopicPair
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, plain, signature
 from surefoot.risk.moments import Moments
 from surefoot.risk.values import Linear, validate_alpha
-from surefoot.scores import VIRTUAL
 from surefoot.stats.inference import validate_level
 
 Assessors = Any
@@ -28,8 +26,6 @@ LEVEL = 0.1
 """Intervals hold the central 90 %, so that a credible loss has a probability of at least 95 %."""
 N_DRAWS, FEWEST_DRAWS, CELLS = 2000, 100, 1_000_000
 """The usual number of draws, the smallest, and the number of draws × topics that large collections are limited to."""
-N_SIMULATED = 200
-"""Draws if all judgments are scored again for each."""
 LLM_NOTE = (
     "U_Risk {urisk_expected:.4f} is expected ({urisk_low:.4f} to {urisk_high:.4f}), F_Risk {frisk_expected:.4f} "
     "({frisk_low:.4f} to {frisk_high:.4f}), {losses_low:.0f} to {losses_high:.0f} losses; by the language models' "
@@ -128,16 +124,14 @@ def credibility(
 ) -> Credibility:
     r"""How likely is each topic's loss a loss for another assessor too, with every document judged?
 
-    Unjudged documents get a grade by `GradeModel`, then all grades are replaced by those of another assessor. For
-    measures that Surefoot does not compute itself, and for MEAN, MEDIAN and MAX, each draw is scored as other judgments
-    are, which takes far longer.
+    Unjudged documents get a grade by `GradeModel`, then all grades are replaced by those of another assessor.
 
     Parameters
     ----------
     runs
         Runs with judgments, read by `JudgedRuns.read`.
     system, baseline
-        The names of two of the runs; the baseline may be MEAN, MEDIAN or MAX of all runs on each topic.
+        The names of two of the runs.
     alpha
         The additional weight of losses in U_Risk.
     assessors
@@ -147,8 +141,7 @@ def credibility(
     level
         Intervals hold the central 1 - level of the draws.
     n_draws
-        How many times all grades are drawn: by default 2,000 (fewer beyond 500 topics), or 200 where each draw is
-        scored.
+        How many times all grades are drawn: by default 2,000, fewer beyond 500 topics.
     seed
         The seed.
 
@@ -175,20 +168,20 @@ def credibility(
     """
     alpha = validate_alpha(alpha)
     validate_level(level)
-    is_simulated, assessors = _is_simulated(runs, baseline), parse_assessors(assessors)
-    n_draws = n_draws or (N_SIMULATED if is_simulated else draws_for(len(runs.topics)))
-    model = GradeModel.of(runs, None if is_simulated else runs.pair(system, baseline))
+    pair, assessors, n_draws = (
+        runs.pair(system, baseline),
+        parse_assessors(assessors),
+        n_draws or draws_for(len(runs.topics)),
+    )
+    model = GradeModel.of(runs, pair)
     disagreement = resolve_assessors(assessors, runs, model)
-    if is_simulated:
-        values = simulated_values(runs, system, baseline, model, disagreement, n_draws, seed)
-    else:
-        values = draw_values(runs.pair(system, baseline), model, disagreement, n_draws, seed)
-    delta, draws, llm = _deltas(runs, system, baseline), values[0] - values[1], llm_deltas(runs, system, baseline)
-    columns = {"topic": np.array(runs.topics), "delta": delta, **_columns(draws, level), "judged": runs.judged(system)}
+    values = draw_values(pair, model, disagreement, n_draws, seed)
+    draws, llm = values[0] - values[1], llm_deltas(runs, system, baseline)
+    columns = {"topic": np.array(runs.topics), "delta": pair.delta, **_columns(draws, level)}
+    columns["judged"] = runs.judged(system)
     if llm.size:
         columns |= {"expected": draws.mean(axis=0), "llm": llm.mean(axis=0)}
-    if baseline not in VIRTUAL:
-        columns["baseline_judged"] = runs.judged(baseline)
+    columns["baseline_judged"] = runs.judged(baseline)
     if isinstance(assessors, list):
         columns["confirmed"] = confirmed(runs, system, baseline, assessors)
     text = signature(
@@ -196,10 +189,10 @@ def credibility(
         runs=len(runs.rankings), assessors=disagreement and disagreement.source, llm=digests_of(runs.llm_qrels),
         level=level, n_draws=n_draws, seed=seed,
     )  # fmt: skip
-    notes = _notes(columns["expected"] if llm.size else delta, draws, columns["credible"], level)
+    notes = _notes(columns["expected"] if llm.size else pair.delta, draws, columns["credible"], level)
     found = Credibility(
         signature=text, columns=columns, notes=(*notes, *runs.notes), measure=str(runs.measure), system=system,
-        baseline=baseline, alpha=alpha, level=level, delta=delta, values=values, llm=llm,
+        baseline=baseline, alpha=alpha, level=level, delta=pair.delta, values=values, llm=llm,
     )  # fmt: skip
     return found if not llm.size else replace(found, notes=(*found.notes, LLM_NOTE.format(**found.summary())))
 
@@ -209,17 +202,6 @@ def llm_deltas(runs: JudgedRuns, system: str, baseline: str) -> FloatArray:
     given = (one.with_topics(runs.topics) for one in runs.llm_qrels)
     found = [np.subtract(*judged_values(runs, system, baseline, one)) for one in given]
     return np.reshape(found, (-1, len(runs.topics)))
-
-
-def _is_simulated(runs: JudgedRuns, baseline: str) -> bool:
-    return runs.measure.form is None or baseline in VIRTUAL
-
-
-def _deltas(runs: JudgedRuns, system: str, baseline: str) -> FloatArray:
-    """The difference of each topic as it is judged."""
-    if _is_simulated(runs, baseline):
-        return np.asarray(np.subtract(*judged_values(runs, system, baseline, runs.qrels)))
-    return runs.pair(system, baseline).delta
 
 
 def _columns(draws: FloatArray, level: float) -> Columns:
@@ -244,7 +226,7 @@ def resolve_assessors(assessors: Assessors, runs: JudgedRuns, model: GradeModel)
 
 def confirmed(runs: JudgedRuns, system: str, baseline: str, others: Sequence[object]) -> IntArray:
     """How many other assessors see a difference of the same sign on each topic, if they replace the first."""
-    signs = np.sign(_deltas(runs, system, baseline))
+    signs = np.sign(runs.pair(system, baseline).delta)
     again = (judged_values(runs, system, baseline, replicate(runs.qrels, other)) for other in others)
     return np.asarray(sum(np.sign(own - base) == signs for own, base in again))
 
@@ -291,7 +273,9 @@ def judge_again(
 ) -> tuple[IntArray, IntArray]:
     """What another assessor would give: grades (n × documents), and counts of the grades of the rest (n × levels)."""
     n, levels = len(grades), max(others.levels, own.rest.size)
-    again, traits = others.judge_topic(model, topic, own.codes, grades, shared, random)
+    traits = others.on_topic(float(model.effects[topic]), random)
+    tilt = traits.tilt(model.excess(topic, own.codes, grades, shared), model.profiles(topic, own.codes))
+    again = others.judge(grades, tilt, random)
     counts = np.zeros((n, levels), np.int64)
     for grade, number, mean in model.rest(topic, own):
         above = others.probabilities(np.full((n, 1), grade), traits.leniency + traits.trust * mean)[:, 0]
@@ -333,51 +317,7 @@ def _notes(delta: FloatArray, draws: FloatArray, verdict: FloatArray, level: flo
 
 
 def judged_values(runs: JudgedRuns, system: str, baseline: str, qrels: object) -> FloatArray:
-    """Both scores of each topic by these judgments; the baseline is a run, or MEAN, MEDIAN or MAX of all runs."""
-    names = runs.rankings if baseline in VIRTUAL else (system, baseline)
-    scores = score_runs({name: runs.ranking(name).run for name in names}, qrels, runs.measure)
+    """Both scores of each topic by these judgments."""
+    scores = score_runs({name: runs.ranking(name).run for name in (system, baseline)}, qrels, runs.measure)
     order = [scores.topics.index(topic) for topic in runs.topics]
-    return np.stack([scores[system], scores.baseline(baseline)])[:, order]
-
-
-def simulated_values(
-    runs: JudgedRuns,
-    system: str,
-    baseline: str,
-    model: GradeModel,
-    disagreement: Disagreement | None,
-    n: int,
-    seed: int = 0,
-) -> FloatArray:
-    """Scores under drawn grades of all judged documents and of those that the rankings hold, 2 × n × topics."""
-    random = np.random.default_rng(seed)
-    shared = model.draw_shared(random, n)
-    others = None if disagreement is None else disagreement.draw(random, n, model.runs)
-    names = list(runs.rankings) if baseline in VIRTUAL else [system, baseline]
-    drawn = {}
-    for topic, name in enumerate(runs.topics):
-        ids, codes, known = _documents(runs, names, topic)
-        grades = model.fill(topic, codes, known, shared, random)
-        if others is not None:
-            grades, _ = others.judge_topic(model, topic, codes, grades, shared, random)
-        drawn[name] = ids, grades.tolist()
-    again = (
-        {topic: dict(zip(ids, grades[draw], strict=True)) for topic, (ids, grades) in drawn.items()}
-        for draw in range(n)
-    )
-    return np.stack([judged_values(runs, system, baseline, qrels) for qrels in again], axis=1)
-
-
-def _documents(runs: JudgedRuns, names: Sequence[str], topic: int) -> tuple[list[str], Codes, IntArray]:
-    """The documents of a topic that are judged, graded by a model, or ranked: ids, hashes in order, and grades."""
-    begin, end = runs.qrels.bounds[topic : topic + 2].tolist()
-    ids = {int(runs.qrels.fingerprints[item]): runs.qrels.document(item) for item in range(begin, end)}
-    grades = dict(zip(ids, runs.qrels.grades[begin:end].tolist(), strict=True))
-    for one in runs.llm_qrels:
-        rows, _ = one.rows([runs.topics[topic]])
-        ids |= {int(one.fingerprints[row]): one.document(row) for row in rows.tolist()}
-    for name in names:
-        ids |= runs.ranking(name).documents(topic, runs.depth)
-    codes = np.array(sorted(ids), np.uint64)
-    known = [grades.get(code, UNJUDGED) for code in codes.tolist()]
-    return [ids[code] for code in codes.tolist()], codes, np.array(known, np.int64)
+    return np.stack([scores[system], scores[baseline]])[:, order]

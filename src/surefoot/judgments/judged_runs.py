@@ -131,7 +131,7 @@ class JudgedRuns:
         runs, qrels, names, duplicates, llm_qrels
             As in `surefoot.score_runs`; each run is a vote for the documents that it ranks high.
         measure
-            A measure; `pair`, and with it bounds and what to judge next, need one that Surefoot itself computes.
+            A measure; bounds, drawn grades and what to judge next need one that Surefoot itself computes.
 
         Returns
         -------
@@ -225,10 +225,14 @@ class JudgedRuns:
     def pair(self, candidate: str, baseline: str) -> JudgedPair:
         """Two of the runs, topic by topic."""
         if self.measure.form is None:
-            raise SurefootError(f"{self.measure} is left to ir_measures; bounds and orders are for {listed(NATIVE)}")
+            raise SurefootError(
+                f"{self.measure} is left to ir_measures; bounds and drawn grades are for {listed(NATIVE)}"
+            )
         for name in (candidate, baseline):
             if name in VIRTUAL:
-                raise SurefootError(f"{name} is made of all runs; bounds and orders are for two runs, so name one")
+                raise SurefootError(
+                    f"{name} is made of all runs; bounds and drawn grades are for two runs, so name one"
+                )
             self.ranking(name)
         return JudgedPair(self, candidate, baseline)
 
