@@ -24,7 +24,7 @@ from surefoot.risk.distributions import normal_cdf, normal_quantile, probit
 from surefoot.risk.moments import CHUNK
 from surefoot.risk.statistics import Comparison, value_moments
 from surefoot.risk.values import Family, Linear, validate_alphas, value_functions
-from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value, reported, validate_level
+from surefoot.stats.inference import ALTERNATIVES, LEVEL, critical_value, jackknife_error, reported, validate_level
 
 count_draws = kernel("count_draws")
 
@@ -300,17 +300,6 @@ def jackknife_interval(estimate: FloatArray, left_out: FloatArray, level: float 
     """
     reach = critical_value(left_out.shape[-1], level) * jackknife_error(left_out)
     return estimate - reach, estimate + reach
-
-
-def jackknife_error(left_out: FloatArray) -> FloatArray:
-    """SE_J: sqrt((c - 1) / c) times the root of the squared deviations of the c samples, which are the last axis.
-
-    >>> float(jackknife_error(np.array([0.35, 0.2, 0.25])).round(4))
-    0.0882
-    """
-    samples = left_out.shape[-1]
-    spread = np.square(left_out - left_out.mean(axis=-1, keepdims=True)).sum(axis=-1)
-    return np.asarray(np.sqrt((samples - 1) / samples * spread))
 
 
 def _quantiles(replicates: FloatArray, *fractions: FloatArray | float) -> FloatArray:

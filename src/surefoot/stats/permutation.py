@@ -8,7 +8,7 @@ or "worse" for a one-sided test that the system is worse.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from surefoot._typing import BoolArray, FloatArray, Progress
 from surefoot.errors import SurefootError, choose
 from surefoot.risk.measures import GEORISK, Risk
 from surefoot.risk.moments import CHUNK
-from surefoot.risk.values import Family, Linear, Value, validate_alphas, value_functions
+from surefoot.risk.values import Family, Linear, validate_alphas, value_functions
 from surefoot.stats.inference import ALTERNATIVES, differences, reported, t_inference
 
 ROUNDING = 1e-12
@@ -245,36 +245,24 @@ def swap_test(
         raise SurefootError("the swap test takes a matrix of systems × topics with scores of 0 or more")
     pair = x[[row, other]]
     differs = pair[0] != pair[1]
-    compared = _Swapped(measure, x.sum(axis=0), sweep.ravel(), value_functions(value, sweep))
-    count, drawn = np.zeros(sweep.size), 0
-    difference = compared.difference(pair[:, np.newaxis])[:, 0]
+    totals, values = x.sum(axis=0), value_functions(value, sweep)
+
+    def compared(pair: FloatArray) -> FloatArray:
+        """The measure of the first less that of the second, alphas × resamples, of two × resamples × topics."""
+        shares = pair.sum(axis=-1) / (totals.sum() or 1.0)
+        found = measure.compute(measure.source(pair, shares=shares, totals=totals, values=values), sweep.ravel())
+        return np.asarray(found[:, 0] - found[:, 1])
+
+    count, drawn, difference = np.zeros(sweep.size), 0, compared(pair[:, np.newaxis])[:, 0]
     observed = _extremity(difference, alternative) - ROUNDING
     for swaps in _patterns(int(differs.sum()), n_resamples, seed, 4 * x.shape[1], progress):
         swapped = np.repeat(pair[:, np.newaxis], len(swaps), axis=1)
         swapped[..., differs] = np.where(swaps, swapped[::-1][..., differs], swapped[..., differs])
-        count += (observed <= _extremity(compared.difference(swapped), alternative).T).sum(axis=0)
+        count += (observed <= _extremity(compared(swapped), alternative).T).sum(axis=0)
         drawn += len(swaps)
     exact = _enumerable(int(differs.sum()), n_resamples)
     p = _p_of(count, drawn, exact) if differs.any() else np.full(sweep.size, np.nan)
     return SwapTest(difference.reshape(sweep.shape)[()], p.reshape(sweep.shape)[()], exact)
-
-
-@dataclass(frozen=True)
-class _Swapped:
-    """A measure of two systems that exchange scores: the totals of the topics stay."""
-
-    measure: Risk
-    totals: FloatArray
-    alphas: FloatArray
-    values: Mapping[float, Value]
-
-    def difference(self, pair: FloatArray) -> FloatArray:
-        """The measure of the first less that of the second, alphas × resamples, of two × resamples × topics."""
-        shares = pair.sum(axis=-1) / (self.totals.sum() or 1.0)
-        found = self.measure.compute(
-            self.measure.source(pair, shares=shares, totals=self.totals, values=self.values), self.alphas
-        )
-        return np.asarray(found[:, 0] - found[:, 1])
 
 
 def _extremity(statistic: FloatArray, alternative: str) -> FloatArray:
