@@ -31,7 +31,7 @@ from studies.judged_collections import (
 )
 from surefoot.judgments.assessors import Disagreement
 from surefoot.judgments.bounds import delta_bounds
-from surefoot.judgments.credibility import NO_CHANGE, confirmed, credibility, draw_deltas
+from surefoot.judgments.credibility import NO_CHANGE, confirmed, credibility, draw_values
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, signature
@@ -142,7 +142,7 @@ class _Study:
         order = [after.topics.index(topic) for topic in before.topics]
         for pair in zip(systems[::2], systems[1::2], strict=False):
             delta, truth = before.pair(*pair).delta, after.pair(*pair).delta[order]
-            draws = draw_deltas(before.pair(*pair), model, fitted, DRAWS, int(random.integers(1 << 31)))
+            draws = np.subtract(*draw_values(before.pair(*pair), model, fitted, DRAWS, int(random.integers(1 << 31))))
             self._add(delta, truth, draws)
 
     def _add(self, delta: np.ndarray, truth: np.ndarray, draws: np.ndarray) -> None:

@@ -42,7 +42,7 @@ from studies.judged_collections import (
     read_rankings,
 )
 from surefoot.io.document_lists import Run
-from surefoot.judgments.credibility import NO_CHANGE, draw_deltas
+from surefoot.judgments.credibility import NO_CHANGE, draw_values
 from surefoot.judgments.judged_runs import VOTERS, JudgedPair, JudgedRuns
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, signature
@@ -104,7 +104,7 @@ def _of(held: list[bool]) -> str:
 
 
 def _compare(case: Case, losses: Calibration, inside: dict[str, list[bool]]) -> None:
-    truth, draws = case.full.delta[case.order], draw_deltas(case.pair, case.model, None, DRAWS)
+    truth, draws = case.full.delta[case.order], np.subtract(*draw_values(case.pair, case.model, None, DRAWS))
     holed = np.array([own.unjudged.any() for own in case.pair.topics])
     losses.predicted.append((draws[:, holed] < -NO_CHANGE).mean(axis=0))
     losses.observed.append((truth[holed] < -NO_CHANGE).astype(float))

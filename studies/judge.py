@@ -57,9 +57,9 @@ from studies.judged_collections import Grades, as_qrels, data, read_grades
 from studies.kept import kept
 from surefoot._typing import FloatArray
 from surefoot.judgments.bounds import weights_of
-from surefoot.judgments.credibility import draw_deltas
+from surefoot.judgments.credibility import draw_values
 from surefoot.judgments.judged_runs import JudgedPair, JudgedRuns
-from surefoot.judgments.next_judgments import VERDICTS, Uncertainty, verdict_of, verdicts_of
+from surefoot.judgments.next_judgments import VERDICTS, Uncertainty, verdicts_of
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
@@ -134,7 +134,7 @@ class Judging:
                         judged[topic][document] = self.collection.grades[topic][document]
                     pair, done = self._read(judged, self.models), budget
                     model = GradeModel.fit(pair.runs, pair)
-                found.setdefault(order, []).append(_note(draw_deltas(pair, model, None, DRAWS), *truths))
+                found.setdefault(order, []).append(_note(np.subtract(*draw_values(pair, model, None, DRAWS)), *truths))
                 if order == "depth-k":
                     found.setdefault(ZERO, []).append(_note(pair.delta[np.newaxis], *truths))
         return {order: np.array(rows) for order, rows in found.items()}
@@ -215,7 +215,7 @@ def _next(pair: JudgedPair, model: GradeModel) -> list[Document]:
 def _note(deltas: FloatArray, complete: FloatArray, full: FloatArray) -> list[float]:
     values = VALUE(deltas)
     verdicts, expected = verdicts_of(values).tolist(), values.mean()
-    right = max(VERDICTS, key=verdicts.count) == verdict_of(VALUE(complete))
+    right = max(VERDICTS, key=verdicts.count) == verdicts_of(VALUE(complete)[np.newaxis])[0]
     return [float(right), float(expected - VALUE(complete).mean()), float(expected - VALUE(full).mean())]
 
 

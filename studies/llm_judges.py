@@ -37,9 +37,9 @@ from studies.judged_collections import Calibration, Grades, as_qrels, data, read
 from studies.kept import kept
 from surefoot._typing import FloatArray
 from surefoot.effectiveness.sources import load_qrels
-from surefoot.judgments.credibility import NO_CHANGE, draw_deltas
+from surefoot.judgments.credibility import NO_CHANGE, draw_values
 from surefoot.judgments.judged_runs import JudgedRuns
-from surefoot.judgments.next_judgments import VERDICTS, verdict_of, verdicts_of
+from surefoot.judgments.next_judgments import VERDICTS, verdicts_of
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.release_gate.comparison import HELD
 from surefoot.results import Result, signature
@@ -104,7 +104,7 @@ class Split:
                 runs = JudgedRuns.read(collection.runs, as_qrels(judged), collection.measure, llm_qrels=[graded])
                 both = runs.pair(*pair)
                 columns = [runs.topics.index(topic) for topic in self.topics]
-                drawn = draw_deltas(both, GradeModel.fit(runs, both), None, DRAWS)[:, columns]
+                drawn = np.subtract(*draw_values(both, GradeModel.fit(runs, both), None, DRAWS))[:, columns]
                 found.setdefault(f"drawn {share}", []).append(drawn)
                 raw = _raw_delta(collection, graded, judged, pair, self.topics)
                 found.setdefault(f"raw {share}", []).append(raw)
@@ -244,7 +244,7 @@ def _verdicts(cases: list[Case]) -> dict[str, int]:
     """How many pairs the draws, and the raw grades, decide, and how many of these are wrong."""
     found = dict.fromkeys(("decided", "wrong", "raw decided", "raw wrong"), 0)
     for one in cases:
-        drawn, raw, truth = verdicts_of(one.drawn).tolist(), verdict_of(one.raw), verdict_of(one.truth)
+        drawn, (raw, truth) = verdicts_of(one.drawn).tolist(), verdicts_of(np.stack([one.raw, one.truth])).tolist()
         most = max(VERDICTS, key=drawn.count)
         is_decided = most != "undecided" and drawn.count(most) >= HELD * len(drawn)
         found["decided"] += is_decided

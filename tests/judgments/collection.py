@@ -3,6 +3,14 @@
 import numpy as np
 
 from surefoot.judgments.judged_runs import JudgedRuns
+from surefoot.risk.distributions import logistic
+
+
+def probabilities(odds, topic, fixed, varying):
+    """The probability of each grade by the estimates of `MixedOdds`, documents × grades."""
+    latent = fixed @ odds.coefficients + varying @ odds.effects[topic]
+    above = logistic(latent[:, np.newaxis] - np.append(odds.thresholds, np.inf)[odds.cuts])
+    return -np.diff(above, axis=1, prepend=1.0, append=0.0)
 
 
 def write_runs(folder, runs):

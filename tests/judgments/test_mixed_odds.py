@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from surefoot.judgments.mixed_odds import DEGREES, GradedDocuments, MixedOdds, _Newton, draw_student
+from tests.judgments.collection import probabilities
 
 
 def simulated(seed=0, topics=60, size=60, thresholds=(1.5, 3.0)):
@@ -92,7 +93,7 @@ def test_draws_have_the_probabilities_where_nothing_is_in_doubt():
     fixed, varying = documents.fixed[60:70], documents.random[60:70]
     drawn = sure.draw_grades(1, fixed, varying, np.zeros((20_000, 5)), np.random.default_rng(0))
     rates = (drawn[..., np.newaxis] == np.arange(3)).mean(axis=0)
-    np.testing.assert_allclose(rates, sure.probabilities(1, fixed, varying), atol=0.02)
+    np.testing.assert_allclose(rates, probabilities(sure, 1, fixed, varying), atol=0.02)
 
 
 @pytest.mark.parametrize("given", [[0, 3], [1], [0], [0, 1]])
@@ -105,7 +106,7 @@ def test_grades_that_nobody_gave_are_never_drawn(given):
     )
     drawn = found.draw_grades(0, np.ones((1, 1)), np.ones((1, 1)), found.draw_shared(random, 500), random)
     assert set(np.unique(drawn).tolist()) <= {0, 1, *given}
-    np.testing.assert_allclose(found.probabilities(1, np.ones((1, 1)), np.ones((1, 1))).sum(), 1)
+    np.testing.assert_allclose(probabilities(found, 1, np.ones((1, 1)), np.ones((1, 1))).sum(), 1)
 
 
 def test_shared_parameters_are_drawn_with_heavy_tails():

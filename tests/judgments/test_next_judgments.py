@@ -8,7 +8,7 @@ import pytest
 from surefoot.cli import main
 from surefoot.errors import SurefootError
 from surefoot.judgments.judged_runs import JudgedRuns
-from surefoot.judgments.next_judgments import Uncertainty, next_judgments, verdict_of, verdicts_of
+from surefoot.judgments.next_judgments import Uncertainty, next_judgments, verdicts_of
 from surefoot.judgments.unjudged import GradeModel
 from surefoot.stats.inference import t_inference
 from tests.judgments.collection import difference_of_discounts, random_collection, read_random, write_qrels, write_runs
@@ -20,7 +20,7 @@ def test_a_verdict_is_that_of_the_t_interval():
         x = random.normal(shift, 0.3, 12)
         test = t_inference(x, np.zeros(12), 0.0)
         told = "better" if test.low > 0 else "worse" if test.high < 0 else "undecided"
-        assert verdict_of(x) == told
+        assert verdicts_of(x[np.newaxis]) == [told]
     assert verdicts_of(np.array([[0.1, 0.2, 0.15], [-0.1, -0.2, -0.15]])).tolist() == ["better", "worse"]
 
 

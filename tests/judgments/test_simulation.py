@@ -8,7 +8,7 @@ import pytest
 from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.measures import UNJUDGED
 from surefoot.judgments.assessors import Disagreement
-from surefoot.judgments.credibility import draw_deltas, judged_values
+from surefoot.judgments.credibility import draw_values, judged_values
 from surefoot.judgments.judged_runs import Codes, JudgedRuns
 from surefoot.judgments.unjudged import GradeModel
 from tests.judgments.collection import read_random
@@ -62,7 +62,7 @@ def test_it_agrees_with_the_fast_path(tmp_path, assessors):
     other = {None: None, 0.2: Disagreement.of_rate(0.2, runs.grade_counts), "dl2019": Disagreement.shipped(4)}[
         assessors
     ]
-    fast = draw_deltas(runs.pair("r0", "r1"), model, other, 4000)
+    fast = np.subtract(*draw_values(runs.pair("r0", "r1"), model, other, 4000))
     slow = np.subtract(*simulated_values(runs, "r0", "r1", model, other, n))
     errors = 4 * np.sqrt(fast.var(axis=0) / n) + 0.01
     np.testing.assert_array_less(np.abs(slow.mean(axis=0) - fast.mean(axis=0)), errors)

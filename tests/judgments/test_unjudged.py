@@ -7,18 +7,18 @@ from surefoot.judgments.credibility import credibility
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.judgments.next_judgments import next_judgments
 from surefoot.judgments.unjudged import GradeModel
-from tests.judgments.collection import read_random
+from tests.judgments.collection import probabilities, read_random
 
 
 def test_probabilities_add_up_and_follow_the_votes(tmp_path):
     runs = read_random(tmp_path, seed=4, topics=30)
     model = GradeModel.fit(runs)
     codes = model.pools[2].codes
-    probabilities = model.probabilities(2, codes)
-    assert probabilities.shape == (codes.size, runs.levels)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    found = probabilities(model.odds, 2, *model._columns(2, codes))
+    assert found.shape == (codes.size, runs.levels)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
     drawn = model.draw(2, codes, model.draw_shared(np.random.default_rng(0), 4000), np.random.default_rng(1))
-    means = probabilities @ np.arange(runs.levels)
+    means = found @ np.arange(runs.levels)
     assert np.corrcoef(drawn.mean(axis=0), means)[0, 1] > 0.95
 
 
@@ -37,7 +37,7 @@ def test_runs_that_find_nothing_are_not_believed(tmp_path):
     relevant = {}
     for name in ("good", "bad"):
         codes = JudgedRuns.read({name: runs[name]}, qrels, "nDCG@5").ranking(name).codes(0, 8)
-        relevant[name] = model.probabilities(0, np.sort(codes))[:, 1]
+        relevant[name] = probabilities(model.odds, 0, *model._columns(0, np.sort(codes)))[:, 1]
     assert relevant["good"].min() > 0.6
     assert relevant["bad"].max() < 0.1
 

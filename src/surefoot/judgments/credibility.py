@@ -231,13 +231,6 @@ def confirmed(runs: JudgedRuns, system: str, baseline: str, others: Sequence[obj
     return np.asarray(sum(np.sign(own - base) == signs for own, base in again))
 
 
-def draw_deltas(
-    pair: JudgedPair, model: GradeModel, disagreement: Disagreement | None, n: int, seed: int = 0
-) -> FloatArray:
-    """Differences under drawn grades, n × topics."""
-    return np.asarray(np.subtract(*draw_values(pair, model, disagreement, n, seed)))
-
-
 def draw_values(
     pair: JudgedPair, model: GradeModel, disagreement: Disagreement | None, n: int, seed: int = 0
 ) -> FloatArray:

@@ -113,12 +113,6 @@ class MixedOdds:
         moved = np.sort(self.thresholds + shared[:, : self.thresholds.size], axis=1)
         return np.append(moved, np.full((len(moved), 1), np.inf), axis=1)[:, self.cuts]
 
-    def probabilities(self, topic: int, fixed: FloatArray, varying: FloatArray) -> FloatArray:
-        """The probability of each grade by the estimates, documents × grades."""
-        latent = fixed @ self.coefficients + varying @ self.effects[topic]
-        above = logistic(latent[:, np.newaxis] - np.append(self.thresholds, np.inf)[self.cuts])
-        return np.asarray(-np.diff(above, axis=1, prepend=1.0, append=0.0))
-
 
 def draw_student(covariance: FloatArray, random: np.random.Generator, n: int) -> FloatArray:
     """Deviations of Student's t with few degrees of freedom, n × parameters.

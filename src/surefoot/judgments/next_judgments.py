@@ -146,15 +146,6 @@ def verdicts_of(x: FloatArray, level: float = LEVEL) -> npt.NDArray[Any]:
     return np.select([moments.mean < -reach, moments.mean > reach], [VERDICTS[0], VERDICTS[2]], VERDICTS[1])
 
 
-def verdict_of(x: FloatArray, level: float = LEVEL) -> str:
-    """The verdict of the values of all topics.
-
-    >>> verdict_of(np.array([0.1, 0.2, 0.15])), verdict_of(np.array([-0.1, 0.2, 0.15]))
-    ('better', 'undecided')
-    """
-    return str(verdicts_of(x[np.newaxis], level)[0])
-
-
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
     """What the grades of unjudged documents leave open.

@@ -323,10 +323,6 @@ class GradeModel:
             grades[:, unjudged] = self.draw(topic, codes[unjudged], shared, random)
         return grades
 
-    def probabilities(self, topic: int, codes: Codes) -> FloatArray:
-        """The probability of each grade, documents × levels."""
-        return self.odds.probabilities(topic, *self._columns(topic, codes))
-
     def _columns(self, topic: int, codes: Codes) -> tuple[FloatArray, FloatArray]:
         """What all topics weigh alike of documents, and what each weighs itself."""
         features = self.pools[topic].of_documents(codes, len(self.layout.scales))

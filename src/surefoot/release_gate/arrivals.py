@@ -163,7 +163,7 @@ class SequentialGate:
             before, notes = (self._state or State({})).asked(self._question(parts))
             state = before.with_items(self._items(parts))
             added, total = len(state.items) - len(before.items), len(state.items)
-            result = self._judge(state)
+            result = self._judge(state, parts[0].noun)
             if self._path is not None and (state.items != before.items or notes):
                 state.write(self._path)
             self._state = state
@@ -197,11 +197,13 @@ class SequentialGate:
             for place, topic in enumerate(parts[0].topics)
         }
 
-    def _judge(self, state: State) -> GateResult:
+    def _judge(self, state: State, noun: str) -> GateResult:
         values = np.array([item.scores for item in state.items.values()])
         systems = [self._candidate, *self._baselines]
-        scores = [Scores(values[:, number].T, systems, list(state.items), measure)
-                  for number, measure in enumerate(state.question["measure"])]  # fmt: skip
+        scores = [
+            Scores(values[:, number].T, systems, list(state.items), measure, noun=noun)
+            for number, measure in enumerate(state.question["measure"])
+        ]
         kept = {name: item.emptied for name, item in state.items.items() if item.emptied is not None}
         emptied = {base: tuple(name for name, own in kept.items() if base in own) for base in self._baselines if kept}
         segments = {name: item.segment for name, item in state.items.items() if item.segment is not None}

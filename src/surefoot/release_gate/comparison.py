@@ -163,25 +163,21 @@ class Contract:
             "no-results", self.pair.measure, self.pair.baseline, verdict, sentence, share, limit=0.0, where=where
         )
 
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {topic: place for place, topic in enumerate(self.pair.topics)}
-
     def _reason(self, topic: str) -> str | None:
         if self.acknowledged is None:
             return None
-        place = self._places[topic]
+        place = self.pair.places[topic]
         return self.acknowledged.covers(
             topic, self.pair.measure, float(self.pair.base[place]), float(self.pair.own[place])
         )
 
     def _may_be_undone(self, topic: str, limit: float) -> bool:
-        return self.doubt is not None and bool(self.doubt.highest[self._places[topic]] >= -limit - SLACK)
+        return self.doubt is not None and bool(self.doubt.highest[self.pair.places[topic]] >= -limit - SLACK)
 
     def _unjudged(self, topics: list[str]) -> tuple[tuple[str, str], ...]:
         if self.doubt is None:
             return ()
-        return tuple(one for topic in topics for one in self.doubt.unjudged[self._places[topic]])
+        return tuple(one for topic in topics for one in self.doubt.unjudged[self.pair.places[topic]])
 
 
 @dataclass(frozen=True)

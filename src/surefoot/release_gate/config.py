@@ -12,7 +12,7 @@ from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
 from surefoot.io.files import IRDS, STDIN, read_bytes
 from surefoot.io.small_files import TomlFile, read_names, read_segments, read_toml
-from surefoot.release_gate.accepted import Accepted
+from surefoot.release_gate.accepted import Accepted, fits
 from surefoot.release_gate.acknowledged import LOSSES
 from surefoot.release_gate.arrivals import SequentialGate
 from surefoot.release_gate.comparison import Policy
@@ -78,43 +78,33 @@ class GateOptions:
         options in the file, so that later gates can't be looser; ``loosen`` allows to pin looser ones than those that
         are pinned. The file is locked while the gate runs.
         """
-        noun = self.noun or scores[0].noun
-        parts = [part if part.noun == noun else replace(part, noun=noun) for part in scores]
-        found = self._run(parts, missing, accept, pin, loosen)
-        return replace(found, result=replace(found.result, noun=noun))
-
-    def _run(self, scores: Sequence[Scores], missing: Missing, accept: bool, pin: bool, loosen: bool) -> Outcome:
         if loosen and not pin:
             raise SurefootError("--loosen goes together with --pin")
         if self.ratchet is None:
             self._refuse_without_ratchet(accept, pin)
-        candidate = self.candidate_of(scores[0])
+        if self.sequential is not None and (self.ratchet is not None or self.assessors is not None):
+            raise SurefootError("--sequential does not go together with --ratchet or --assessors")
+        noun = self.noun or scores[0].noun
+        parts = [part if part.noun == noun else replace(part, noun=noun) for part in scores]
+        candidate, seed = self.candidate_of(parts[0]), int(self.seed)
         segments = read_segments(self.segments, self.segment_by) if self.segments else None
-        if self.sequential is not None:
-            if self.ratchet is not None or self.assessors is not None:
-                raise SurefootError("--sequential does not go together with --ratchet or --assessors")
-            gate_so_far = SequentialGate(
-                self.sequential, self.baseline, candidate=candidate, rules=self.rules, segments=segments,
-                acknowledged=self._losses,
-            )  # fmt: skip
-            return Outcome(gate_so_far.add(list(scores)), False)
         if self.ratchet is None:
-            result = gate(
-                list(scores), self.baseline, candidate=candidate, rules=self.rules, segments=segments,
-                assessors=self.assessors, acknowledged=self._losses, seed=int(self.seed),
-            )  # fmt: skip
-            return Outcome(result, False)
+            shared: dict[str, Any] = {"candidate": candidate, "rules": self.rules, "segments": segments}
+            shared["acknowledged"] = self._losses
+            if self.sequential is None:
+                return Outcome(gate(parts, self.baseline, assessors=self.assessors, seed=seed, **shared), False)
+            return Outcome(SequentialGate(self.sequential, self.baseline, **shared).add(parts), False)
+        policy = Policy.of(
+            self.rules, self._losses, assessors=self.assessors, seed=seed, baselines=self.baseline,
+            segments=segments, missing=missing, holdout=self.holdout,
+        )  # fmt: skip
         with open_ratchet(self.ratchet) as ratchet:
             account = self._account(ratchet.accepted, may_be_first=accept)
             if not (account.scores or self.baseline or accept):
                 raise SurefootError(f"{self.ratchet}: nothing was accepted yet: name a --baseline, or add --accept")
-            policy = Policy.of(
-                self.rules, self._losses, assessors=self.assessors, seed=int(self.seed), baselines=self.baseline,
-                segments=segments, missing=missing, holdout=self.holdout,
-            )  # fmt: skip
-            result, account = gate_ratchet(scores, account, policy, candidate=candidate, pin=pin, loosen=loosen)
+            result, account = gate_ratchet(parts, account, policy, candidate=candidate, pin=pin, loosen=loosen)
             accepted = accept and result.acceptable
-            ratchet.accepted = accept_candidate(scores, result, account, missing) if accepted else account
+            ratchet.accepted = accept_candidate(parts, result, account, missing) if accepted else account
         return Outcome(result, accepted)
 
     def candidate_of(self, scores: Scores) -> str:
@@ -200,19 +190,18 @@ def _name_of(file: TomlFile, key: str) -> str:
     return name
 
 
-def _value_of(file: TomlFile, key: str, value: object) -> object:
+def _value_of(file: TomlFile, key: str, value: Any) -> object:
     name = key.replace("-", "_")
+    expected: str = "text"
+    shape: Any = str
     if name in NUMBERS:
-        if type(value) not in (int, float):
-            raise file.error(key, f"{key} should be a number; got {value!r}")
-        return value
+        expected, shape = "a number", float
+    elif name in LISTS:
+        expected, shape = "a list of names", [(str, float if name == "assessors" else int)]
+    items = value if name not in LISTS or isinstance(value, list) else [value]
+    if not fits(items, shape):
+        raise file.error(key, f"{key} should be {expected}; got {value!r}")
     if name in LISTS:
-        items = value if isinstance(value, list) else [value]
-        kinds = (str, int, float) if name == "assessors" else (str, int)
-        if not all(type(item) in kinds for item in items):
-            raise file.error(key, f"{key} should be a list of names; got {value!r}")
         return [str(item) for item in items]
-    if not isinstance(value, str):
-        raise file.error(key, f"{key} should be text; got {value!r}")
     is_path = name in PATHS and not value.startswith(IRDS)
     return str(Path(file.path).parent / value) if is_path else value

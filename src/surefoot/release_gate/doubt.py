@@ -91,11 +91,6 @@ def why_no_doubt(scores: Scores, candidate: str, baseline: str, assessors: Asses
     return None
 
 
-def drawn_times(scores: Scores) -> int | None:
-    """How many times grades are drawn; None for scores without runs."""
-    return None if scores.source is None else draws_for(len(scores.source.qrels.topics))
-
-
 def doubt(
     scores: Scores,
     candidate: str,
@@ -137,7 +132,8 @@ def doubt(
     measured, given = scores[candidate] - scores.baseline(baseline), parse_assessors(assessors)
     if why_no_doubt(scores, candidate, baseline, given) is not None:
         return None
-    n_draws = (drawn_times(scores) or 0) if n_draws is None else n_draws
+    if n_draws is None:
+        n_draws = draws_for(len(scores.source.qrels.topics)) if scores.source else 0
     if n_draws < 1:
         raise SurefootError(f"the number of draws must be at least 1; got {n_draws}")
     if _is_judged(scores, candidate, baseline, given):

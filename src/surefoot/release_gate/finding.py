@@ -163,6 +163,11 @@ class ScoredPair:
         """What each topic lost; negative is a gain."""
         return self.base - self.own
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each topic."""
+        return {topic: place for place, topic in enumerate(self.topics)}
+
     @property
     def has_repeats(self) -> bool:
         """Whether a system was run more than once."""
@@ -176,8 +181,7 @@ class ScoredPair:
 
     def at(self, topics: Iterable[str]) -> ScoredPair:
         """The same pair on some of the topics."""
-        index = {topic: number for number, topic in enumerate(self.topics)}
-        rows = [index[topic] for topic in topics]
+        rows = [self.places[topic] for topic in topics]
         cut = [None if one is None else one[:, rows] for one in (self.own_trials, self.base_trials)]
         names = tuple(self.topics[row] for row in rows)
         return ScoredPair(self.candidate, self.baseline, self.measure, names, self.own[rows], self.base[rows], *cut)

@@ -108,12 +108,13 @@ def _trials(scores: Scores, system: str) -> dict[str, list[float]]:
 
 def first_result(scores: Sequence[Scores], *, candidate: str, rules: Rules | None = None) -> GateResult:
     """The result of a candidate that there is nothing to compare with yet: it passes, and a note says why."""
-    measures = tuple(part.measure for part in scores)
-    scores[0].row(candidate)
-    stated = signature("gate", measure=measures, candidate=candidate, topics=len(scores[0].topics))
+    first, measures = scores[0], tuple(part.measure for part in scores)
+    first.row(candidate)
     note = f"nothing was accepted before: {candidate} is the first, and was compared with nothing"
-    notes = (*scores[0].notes, note)
-    return GateResult(signature=stated, candidate=candidate, measures=measures, rules=rules or Rules(), notes=notes)
+    return GateResult(
+        signature("gate", measure=measures, candidate=candidate, topics=len(first.topics)), (*first.notes, note),
+        candidate=candidate, measures=measures, rules=rules or Rules(), noun=first.noun,
+    )  # fmt: skip
 
 
 def gate_accepted(
