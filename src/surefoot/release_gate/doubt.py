@@ -13,7 +13,6 @@ from surefoot.effectiveness.measures import parse_measure
 from surefoot.errors import SurefootError, counted
 from surefoot.io.atomic import digest_of
 from surefoot.io.files import read_bytes
-from surefoot.judgments.assessors import parse_assessors
 from surefoot.judgments.bounds import ROUNDING, delta_bounds, matters
 from surefoot.judgments.credibility import NO_CHANGE, Assessors, draw_values, draws_for, llm_deltas, resolve_assessors
 from surefoot.judgments.judged_runs import DEEPEST, JudgedPair, JudgedRuns
@@ -71,8 +70,8 @@ def lost_results(scores: Scores, candidate: str, baseline: str) -> tuple[str, ..
 
 def why_no_doubt(scores: Scores, candidate: str, baseline: str, assessors: Assessors = "none") -> str | None:
     """The reason why `doubt` gives None; None if it gives a `Doubt`."""
-    given, source = parse_assessors(assessors), scores.source
-    if given == "off":
+    source = scores.source
+    if assessors == "off":
         return "doubt about judgments is off"
     if source is None:
         return "scores without runs: the judgments are unknown"
@@ -86,7 +85,7 @@ def why_no_doubt(scores: Scores, candidate: str, baseline: str, assessors: Asses
         return "some grades are fractions"
     if source.qrels.are_relevant_only:
         return "only relevant documents are judged, so that the grades of others can't be estimated"
-    if not _is_judged(scores, candidate, baseline, given) and not JudgedRuns.of(scores).has_judged:
+    if not _is_judged(scores, candidate, baseline, assessors) and not JudgedRuns.of(scores).has_judged:
         return "no retrieved document is judged"
     return None
 
@@ -110,8 +109,8 @@ def doubt(
         The names of two of the runs.
     assessors
         ``"none"``: judged grades are facts, and only unjudged documents are in doubt. ``"off"``: nothing is in doubt.
-        ``"dl2019"``, a share, or qrels of other assessors: another assessor may give another grade, as in
-        `surefoot.credibility`.
+        ``"dl2019"``, a share, or a list of qrels of other assessors: another assessor may give another grade, as in
+        `surefoot.credibility`; `parse_assessors` gives one of these.
     n_draws, seed
         The number of draws (by default that of all commands, `draws_for`), and the random seed.
 
@@ -129,14 +128,14 @@ def doubt(
     >>> found.highest, found.unjudged
     (array([-1.,  0.]), ((), (('q2', 'd3'),)))
     """
-    measured, given = scores[candidate] - scores.baseline(baseline), parse_assessors(assessors)
-    if why_no_doubt(scores, candidate, baseline, given) is not None:
+    measured = scores[candidate] - scores.baseline(baseline)
+    if why_no_doubt(scores, candidate, baseline, assessors) is not None:
         return None
     if n_draws is None:
         n_draws = draws_for(len(scores.source.qrels.topics)) if scores.source else 0
     if n_draws < 1:
         raise SurefootError(f"the number of draws must be at least 1; got {n_draws}")
-    if _is_judged(scores, candidate, baseline, given):
+    if _is_judged(scores, candidate, baseline, assessors):
         same = np.broadcast_to(measured, (n_draws, measured.size))
         return Doubt(same, measured, ((),) * measured.size, "every document that counts is judged")
     runs = JudgedRuns.of(scores)
@@ -144,16 +143,16 @@ def doubt(
     shift = measured - pair.delta[columns]  # 0 unless the measure looks deeper than `JudgedRuns`
     _refuse_changes(pair, columns, shift)
     model, bounds = GradeModel.of(runs, pair), delta_bounds(pair)
-    values = draw_values(pair, model, resolve_assessors(given, runs, model), n_draws, seed)[..., columns]
+    values = draw_values(pair, model, resolve_assessors(assessors, runs, model), n_draws, seed)[..., columns]
     deltas = values[0] - values[1] + shift
     is_open = ~bounds["exact"] | (bounds.high - bounds.low > ROUNDING)
     unjudged = tuple(_unjudged(pair, topic) if is_open[topic] else () for topic in columns)
     settled = np.array([not documents for documents in unjudged])
-    highest, note = np.where(settled, measured, bounds.high[columns] + shift), _note(unjudged, given, n_draws)
+    highest, note = np.where(settled, measured, bounds.high[columns] + shift), _note(unjudged, assessors, n_draws)
     if runs.llm_qrels:
         llm = llm_deltas(runs, candidate, baseline)[:, columns]
         return Doubt(deltas, highest, unjudged, note, values[1].mean(axis=0), llm)
-    if given == "none":
+    if assessors == "none":
         deltas[:, settled] = measured[settled]
     return Doubt(deltas, highest, unjudged, note)
 
@@ -212,9 +211,8 @@ def ranked_documents(scores: Scores, system: str, depth: int) -> dict[str, list[
     return {runs.topics[place]: list(ranking.documents(place, depth).values()) for place in places}
 
 
-def assessors_name(given: object) -> str:
+def assessors_name(found: object) -> str:
     """Which grades are in doubt, for a signature: a word, a share, or a digest of qrels."""
-    found = parse_assessors(given)
     if isinstance(found, str | float | int):
         return str(found)
     parts = found if isinstance(found, list) else [found]

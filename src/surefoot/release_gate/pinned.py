@@ -9,6 +9,7 @@ from typing import Any
 from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
 from surefoot.io.document_lists import digests_of
+from surefoot.judgments.assessors import parse_assessors
 from surefoot.release_gate.accepted import BESIDES, Accepted
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.doubt import assessors_name
@@ -47,7 +48,9 @@ def looser_than(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 def _differs(name: str, own: Any, other: Any) -> bool:
     if name in ("baseline", "measure"):
         return bool(set(other) - set(own))
-    return bool(assessors_name(own) != assessors_name(other) if name == "assessors" else own != other)
+    if name == "assessors":
+        return assessors_name(parse_assessors(own)) != assessors_name(parse_assessors(other))
+    return bool(own != other)
 
 
 def named_loosened(policy: Policy, own: Mapping[str, Any], account: Accepted, pin: bool) -> tuple[tuple[str, ...], str]:
