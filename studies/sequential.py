@@ -27,8 +27,8 @@ from surefoot.release_gate.sequential import PARTS, SHARE_GAP
 from surefoot.release_gate.strict import Levels, StrictChecker, mean_interval
 from surefoot.results import Result, signature
 from surefoot.risk.distributions import normal_quantile
-from surefoot.stats.betting import betting_capital, tail_capital
 from surefoot.stats.inference import POWER
+from surefoot.stats.mean_bounds import betting_capital, tail_capital
 
 STREAMS, ITEMS, LEVEL = 1000, 1000, 0.05
 TOLERANCE, TAIL, SHARE, LOSSES = 0.02, 0.25, 0.1, 0.8

@@ -7,7 +7,7 @@ from scipy import stats
 from surefoot.errors import SurefootError
 from surefoot.guard.certificate import PATH, TAIL, THRESHOLDS, Budget, certify, queries_needed
 from surefoot.guard.fitting import fit_guard
-from surefoot.stats.betting import betting_p_value, fixed_capital
+from surefoot.stats.mean_bounds import betting_p_value, fixed_capital
 
 
 def population(seed=0, size=4000):

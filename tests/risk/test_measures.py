@@ -21,8 +21,8 @@ from surefoot.risk import (
     unregister,
 )
 from surefoot.risk.measures import GMEAN, MEAN, added, compute_all, evaluated, monitored, usual
+from surefoot.risk.moments import Correlation
 from surefoot.risk.values import Linear, Smooth, value_functions
-from surefoot.risk.whole import Correlation
 from surefoot.stats.bootstrap import bootstrap_weights
 
 RANDOM = np.random.default_rng(8)

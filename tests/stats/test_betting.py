@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.stats.betting import (
+from surefoot.stats.mean_bounds import (
     CELLS,
     GAPS,
     LARGEST_STAKE,

@@ -3,7 +3,7 @@
 The path leads from the baseline's own ranking, which loses nothing, to the guard as it was fitted. Its steps are tested
 in this order, each at the same error, until one fails. So a step that breaks the budget is certified with at most that
 probability, whatever the number of steps (fixed-sequence testing: Angelopoulos, Bates, Candès, Jordan and Lei, *Learn
-then test*). The tests are bets, see `surefoot.stats.betting`.
+then test*). The tests are bets, see `surefoot.stats.mean_bounds`.
 
 A test that is valid for every distribution must allow for rare losses of 1 that no query has shown, which takes many
 queries. An approximate budget assumes that no query loses more than the largest loss seen, and says so.
@@ -24,9 +24,9 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.results import Result, signature
 from surefoot.risk.distributions import binomial_cdf
+from surefoot.risk.moments import Tail
 from surefoot.risk.statistics import Comparison, large_losses
-from surefoot.risk.whole import Tail
-from surefoot.stats.betting import betting_p_value, fixed_capital
+from surefoot.stats.mean_bounds import betting_p_value, fixed_capital
 
 PATH = tuple((np.arange(19, -1, -1) / 20).tolist())
 """The safety of the steps, from the baseline's ranking to the fitted guard; the last step is the guard itself."""

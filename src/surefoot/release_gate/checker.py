@@ -28,7 +28,8 @@ from surefoot.release_gate.finding import (
     worst_of,
 )
 from surefoot.release_gate.rules import Rules
-from surefoot.risk.statistics import large_losses, tail_count
+from surefoot.risk.moments import tail_count
+from surefoot.risk.statistics import large_losses
 from surefoot.risk.values import Linear
 
 NET_SHARE = 0.05

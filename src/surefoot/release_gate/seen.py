@@ -24,8 +24,7 @@ from surefoot._typing import FloatArray
 from surefoot.release_gate.checker import Checker, Statistic, tail_of, worst_loss
 from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, SLACK, Finding, Resolution, ScoredPair, Verdict
 from surefoot.risk.distributions import normal_cdf, normal_quantile, student_p
-from surefoot.risk.moments import Moments
-from surefoot.risk.statistics import tail_count
+from surefoot.risk.moments import Moments, tail_count
 from surefoot.stats.inference import POWER
 
 FEWEST_QUERIES = 20

@@ -16,7 +16,7 @@ from surefoot.errors import counted
 from surefoot.release_gate.checker import Checker, Statistic
 from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, Verdict
 from surefoot.release_gate.rules import Rules
-from surefoot.stats.betting import betting_capital, tail_capital
+from surefoot.stats.mean_bounds import betting_capital, tail_capital
 
 PARTS = {"mean": 6, "tail": 3}
 """The parts of the level for failing; every other rule has one part."""

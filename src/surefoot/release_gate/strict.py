@@ -26,7 +26,7 @@ from surefoot.release_gate.finding import (
     worst_of,
 )
 from surefoot.risk.distributions import normal_quantile
-from surefoot.risk.statistics import tail_count
+from surefoot.risk.moments import tail_count
 from surefoot.stats.inference import POWER
 from surefoot.stats.mean_bounds import lower_mean_bound, upper_mean_bound
 

@@ -15,6 +15,7 @@ from surefoot.risk.measures import register as register
 from surefoot.risk.measures import registered as registered
 from surefoot.risk.measures import tail_risk as tail_risk
 from surefoot.risk.measures import unregister as unregister
+from surefoot.risk.moments import tail_count as tail_count
 from surefoot.risk.population import expected as expected
 from surefoot.risk.population import g_squared as g_squared
 from surefoot.risk.population import geominus_published as geominus_published
@@ -24,7 +25,6 @@ from surefoot.risk.population import zscores as zscores
 from surefoot.risk.statistics import Comparison as Comparison
 from surefoot.risk.statistics import Expectation as Expectation
 from surefoot.risk.statistics import compare as compare
-from surefoot.risk.statistics import tail_count as tail_count
 from surefoot.risk.statistics import value_moments as value_moments
 from surefoot.risk.values import LARGEST_ALPHA as LARGEST_ALPHA
 from surefoot.risk.values import Custom as Custom

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray
 from surefoot.risk.measures import GMEAN, GMEAN_FLOOR, TRISK, URISK, Risk, validate_fraction
+from surefoot.risk.moments import Tail
 from surefoot.risk.statistics import Mean, compare, paired
 from surefoot.risk.values import Family, Linear, validate_alphas
-from surefoot.risk.whole import Tail
 
 
 def frisk(system: npt.ArrayLike, baseline: npt.ArrayLike) -> FloatArray:

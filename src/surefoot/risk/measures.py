@@ -18,9 +18,8 @@ import numpy as np
 
 from surefoot._typing import Columns, FloatArray
 from surefoot.errors import SurefootError
-from surefoot.risk.moments import Statistic
+from surefoot.risk.moments import Correlation, Statistic, Tail
 from surefoot.risk.statistics import Comparison, Expectation, Mean
-from surefoot.risk.whole import Correlation, Tail
 
 Needs = Literal["baseline", "population"] | None
 GMEAN_FLOOR = 1e-5

@@ -289,15 +289,6 @@ def large_losses(d: FloatArray, baseline: FloatArray) -> BoolArray:
     return (d < -LARGE_LOSS * baseline) & (baseline > 0)
 
 
-def tail_count(topics: npt.ArrayLike, fraction: float) -> FloatArray:
-    """The number of topics in a tail: ceil(fraction × c), rounded first because 0.07 × 100 exceeds 7 in floating point.
-
-    >>> int(tail_count(100, 0.07)), int(tail_count(50, 0.05))
-    (7, 3)
-    """
-    return np.asarray(np.ceil(np.round(fraction * np.asarray(topics, dtype=np.float64), 9)))
-
-
 def _rows(array: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     """The rows that are compared, contiguous: as many as there are in the shape, or one for all."""
     if array.ndim > 1 and array.shape != shape:

@@ -1,12 +1,21 @@
-"""Bounds of a mean that hold for few topics and for rare large values, where Student's t does not.
+"""Bounds of a mean that hold for few topics and for rare large values, and tests of it by betting.
 
 The upper bound adds one observation at the largest value that is possible, gives all observations random weights (as
 the Bayesian bootstrap does: standard exponential, divided by their sum), and takes a quantile of the weighted mean
 (Gaffke 2005; Learned-Miller and Thomas 2019). For a fraction it equals the exact bound of Clopper and Pearson; for many
 topics it tends to Student's. That it holds for every distribution is a conjecture without a known counterexample.
+
+A gambler who believes that the mean of values in 0..1 is below ``m`` bets on every next value being below it. If the
+mean is ``m`` or more the expected capital never grows, so by Ville's inequality it exceeds 1 / error at any time with
+probability at most ``error``. What the gambler stakes may depend on the values before: the smaller their variance, the
+larger the stake, which makes the test adapt to it where Hoeffding's bound can't. Waudby-Smith and Ramdas, *Estimating
+means of bounded random variables by betting*, JRSS B 2024.
 """
 
 from __future__ import annotations
+
+from bisect import insort
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +25,15 @@ from surefoot.errors import SurefootError
 from surefoot.risk.distributions import normal_quantile
 from surefoot.stats.inference import LEVEL
 
+LARGEST_STAKE = 0.95
+"""Of what could be lost at most; all of it would end the game at the first value of 1."""
 ITERATIONS = 50
 PRECISION = 1e-9
+GAPS = (1.0, 2.0, 4.0)
+"""What the gamblers of `betting_capital` expect, in units of the gap."""
+CELLS = 48
+"""How finely `tail_capital` searches the threshold above which gains count as the best."""
+SMALLEST = 1e-9
 
 
 def upper_mean_bound(values: npt.ArrayLike, highest: float, level: float = LEVEL) -> float:
@@ -115,3 +131,119 @@ def _signed_root(weights: FloatArray, counts: npt.NDArray[np.int64], position: f
     w = np.sqrt(max(2 * float(counts @ np.log1p(-theta * weights)), PRECISION**2))
     u = theta * np.sqrt(curvature)
     return float(w + np.log(u / w) / w), float(theta * counts.sum() / w), theta / pole
+
+
+def betting_p_value(values: npt.ArrayLike, mean: npt.ArrayLike, error: float = 0.1) -> FloatArray:
+    """The p value of the hypothesis that the mean of values in 0..1 is ``mean`` or more.
+
+    It is valid if the values are exchangeable draws, in the order given; ``error`` is the level at which it is to be
+    most powerful.
+
+    Parameters
+    ----------
+    values
+        Values in 0..1.
+    mean
+        The hypothetical mean, or several.
+    error
+        The level of the test to be made.
+
+    Returns
+    -------
+    FloatArray
+        One p value for each mean.
+
+    Examples
+    --------
+    >>> float(betting_p_value(np.zeros(300), 0.01)) < 0.1
+    True
+    """
+    capital = fixed_capital(_validate_unit(values), mean, error).max(axis=-1)
+    return np.asarray(np.exp(-np.maximum(capital, 0.0)))
+
+
+def fixed_capital(x: FloatArray, mean: npt.ArrayLike, error: float) -> FloatArray:
+    """The log capital after each of a known number of values (the last axis), of a bet against each mean."""
+    means = np.asarray(mean, dtype=np.float64)[..., np.newaxis]
+    if not ((means > 0) & (means < 1)).all():
+        raise SurefootError("the hypothetical mean must lie between 0 and 1")
+    size = x.shape[-1]
+    steps = np.arange(2.0, size + 2)
+    running = (np.cumsum(x, axis=-1) + means) / steps  # the prior observation is what the hypothesis says
+    variance = (np.cumsum((x - running) ** 2, axis=-1) + means / 4) / steps
+    before = np.concatenate([np.broadcast_to(means / 4, (*variance.shape[:-1], 1)), variance[..., :-1]], axis=-1)
+    stake = np.minimum(np.sqrt(2 * np.log(1 / error) / (size * before)), LARGEST_STAKE / (1 - means))
+    return np.asarray(np.cumsum(np.log1p(stake * (means - x)), axis=-1))
+
+
+def betting_capital(values: FloatArray, mean: float, highest: float | FloatArray, gap: float) -> FloatArray:
+    """The log capital after each value of gamblers who bet that the mean lies below ``mean``.
+
+    If every value has an expectation of ``mean`` or more, given those before it, then the capital exceeds 1 / error at
+    any time with probability at most ``error``. Each gambler expects the mean to lie so many gaps below, and stakes
+    the best for that and for the variance of the values before; the capital is the average of theirs.
+
+    Parameters
+    ----------
+    values
+        The values, in the order of arrival along the last axis.
+    mean
+        The hypothetical mean.
+    highest
+        The largest value that is possible, of each value or of all; it may depend on the values before.
+    gap
+        How far below the hypothetical mean the mean may lie: the scale of the bets.
+
+    Examples
+    --------
+    >>> bool(betting_capital(np.zeros(200), 0.02, 1.0, gap=0.02)[-1] > np.log(20))
+    True
+    """
+    before = np.arange(values.shape[-1])
+    total, squares = (np.cumsum(one, axis=-1) - one for one in (values, values**2))
+    spread = np.maximum(squares - total**2 / np.maximum(before, 1), 0.0)
+    room = np.maximum(highest - mean, SMALLEST)
+    variance = (spread + gap * room) / (before + 1)
+    capital = np.full(values.shape, -np.inf)
+    for expected in np.multiply(GAPS, gap):
+        stake = np.minimum(expected / (variance + expected**2), LARGEST_STAKE / room)
+        capital = np.logaddexp(capital, np.cumsum(np.log1p(stake * (mean - values)), axis=-1))
+    return np.asarray(capital - np.log(len(GAPS)))
+
+
+def tail_capital(loss: FloatArray, limit: float, share: float, largest: float) -> FloatArray:
+    """The log capital of bets that the worst queries lose less than ``limit`` more than the best ones gain.
+
+    With X the loss of a query, the worst share s loses L = min over c of c + E[max(X - c, 0)] / s (Rockafellar and
+    Uryasev 2000), the best gains G = min over g of g + E[max(-X - g, 0)] / s. If L - G is the limit or more, then so is
+    the expectation of c - g + (max(X - c, 0) - max(-X - g, 0)) / s for every c and the g that is best; c may be chosen
+    by the losses before. A gambler bets against each cell of possible g, and the poorest of them counts.
+    """
+    threshold = _running_threshold(loss, share)
+    worst = threshold + np.maximum(loss - threshold, 0.0) / share
+    highest = threshold + (largest - threshold) / share
+    poorest = np.full(loss.shape, np.inf)
+    for start, end in pairwise((np.linspace(0, 1, CELLS + 1) ** 2 * largest).tolist()):
+        values = worst - start - np.maximum(-loss - end, 0.0) / share
+        poorest = np.minimum(poorest, betting_capital(values, limit, highest - start, abs(limit) or largest / 5))
+    return poorest
+
+
+def _running_threshold(loss: FloatArray, share: float) -> FloatArray:
+    """The smallest of the worst losses before each one, at least 0."""
+    found = np.zeros(loss.shape)
+    for own, path in zip(np.atleast_2d(found), np.atleast_2d(loss), strict=True):
+        before: list[float] = []
+        for place, value in enumerate(path.tolist()):
+            if before:
+                own[place] = max(-before[min(int(place * share), place - 1)], 0.0)
+            insort(before, -value)
+    return found
+
+
+def _validate_unit(values: npt.ArrayLike) -> FloatArray:
+    """Values as an array, if all lie in 0..1 and there are any."""
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 1 or not x.size or not ((x >= 0) & (x <= 1)).all():
+        raise SurefootError("bets are made on a list of one or more values from 0 to 1")
+    return x

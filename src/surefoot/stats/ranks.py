@@ -13,7 +13,7 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray, IntArray
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.risk.distributions import chi_square_p, normal_cdf
-from surefoot.risk.whole import Correlation
+from surefoot.risk.moments import Correlation
 from surefoot.stats.inference import ALTERNATIVES, differences
 
 MOST_EXACT = 50
