@@ -8,7 +8,8 @@ import pytest
 
 from surefoot import gate, score_runs
 from surefoot.cli import main
-from surefoot.release_gate.ratchet import gate_accepted, read_accepted
+from surefoot.release_gate.accepted import read_accepted
+from surefoot.release_gate.ratchet import gate_accepted
 from tests.integrations.hosts import run_action, run_pytest
 from tests.judgments.collection import random_collection
 

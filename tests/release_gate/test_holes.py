@@ -8,8 +8,9 @@ import pytest
 
 from surefoot import Rules, Scores, SurefootError, gate, score_runs
 from surefoot.cli import main
+from surefoot.release_gate.accepted import read_accepted, write_accepted
 from surefoot.release_gate.config import read_options
-from surefoot.release_gate.ratchet import accept, read_accepted, write_accepted
+from surefoot.release_gate.ratchet import accept
 from surefoot.release_gate.rules import RULES
 
 RANDOM = np.random.default_rng(8)

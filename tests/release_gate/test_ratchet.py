@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from surefoot import GateResult, Scores, SurefootError, score_runs
-from surefoot.release_gate.accepted import Accepted, Anchor, First, read_accepted, write_accepted
+from surefoot.release_gate.accepted import Accepted, Anchor, First, open_ratchet, read_accepted, write_accepted
 from surefoot.release_gate.config import GateOptions
 from surefoot.release_gate.gate import gate
 from surefoot.release_gate.ratchet import (
@@ -24,7 +24,6 @@ from surefoot.release_gate.ratchet import (
     cumulative_change,
     first_result,
     gate_accepted,
-    open_ratchet,
     refuse_other_collection,
 )
 from surefoot.release_gate.rules import Rules
@@ -261,7 +260,8 @@ def test_an_open_ratchet_writes_what_was_set(tmp_path: Path) -> None:
 RACER = """
 import json, sys
 from surefoot import Scores
-from surefoot.release_gate.ratchet import Accepted, accept, first_result, open_ratchet
+from surefoot.release_gate.accepted import Accepted, open_ratchet
+from surefoot.release_gate.ratchet import accept, first_result
 number = int(sys.argv[1])
 name = f"c{number}"
 scores = Scores([[number / 10, 0.5]], [name], ["q1", "q2"], "RR")
@@ -307,7 +307,7 @@ def test_gates_at_the_same_time_lose_neither_an_acceptance_nor_a_count(tmp_path:
 
 SLEEPER = """
 import os, sys
-from surefoot.release_gate.ratchet import Accepted, open_ratchet
+from surefoot.release_gate.accepted import Accepted, open_ratchet
 with open_ratchet(sys.argv[1]) as ratchet:
     ratchet.accepted = Accepted("killed", "gate|...", {"RR": {"q1": 1.0}})
     print(flush=True)

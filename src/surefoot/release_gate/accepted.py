@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import cycle
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
-from surefoot.io.atomic import digest_of, write_text
+from surefoot.io.atomic import digest_of, exclusive, write_text
 from surefoot.io.files import parse_json, read_bytes
 from surefoot.release_gate.finding import Question
 from surefoot.release_gate.rules import resolve_rules
@@ -241,6 +243,36 @@ def _contradiction(accepted: Accepted, figures: Mapping[str, Mapping[str, float]
             if not math.isclose(value, figures[measure].get(name, math.nan), rel_tol=1e-9, abs_tol=1e-12):
                 return f"its {name} is not that of its scores"
     return None
+
+
+@dataclass
+class Ratchet:
+    """A ratchet file that is open: its content, None if there is no file yet, and to be set to what it should hold."""
+
+    accepted: Accepted | None
+
+
+@contextmanager
+def open_ratchet(path: PathLike) -> Iterator[Ratchet]:
+    """Lock a ratchet file, read it, and write it when the block ends without an error, if its content was set.
+
+    Gates that use the file at the same time wait for each other, so that none loses an acceptance or a try.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "accepted.json")
+    >>> with open_ratchet(path) as ratchet:
+    ...     ratchet.accepted = ratchet.accepted or Accepted("new", "gate|...", {"nDCG@10": {"q1": 0.5}})
+    >>> read_accepted(path).system
+    'new'
+    """
+    with exclusive(path):
+        before = read_accepted(path) if Path(path).exists() else None
+        ratchet = Ratchet(before)
+        yield ratchet
+        if ratchet.accepted is not None and ratchet.accepted is not before:
+            write_accepted(path, ratchet.accepted)
 
 
 def fits(value: object, shape: Any) -> bool:

@@ -12,13 +12,13 @@ from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
 from surefoot.io.files import IRDS, STDIN, read_bytes
 from surefoot.io.small_files import TomlFile, read_names, read_segments, read_toml
-from surefoot.release_gate.accepted import Accepted, fits
+from surefoot.release_gate.accepted import Accepted, fits, open_ratchet
 from surefoot.release_gate.acknowledged import LOSSES
 from surefoot.release_gate.arrivals import SequentialGate
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.gate import gate
 from surefoot.release_gate.ratchet import accept as accept_candidate
-from surefoot.release_gate.ratchet import gate_ratchet, open_ratchet, refuse_other_collection
+from surefoot.release_gate.ratchet import gate_ratchet, refuse_other_collection
 from surefoot.release_gate.rules import NUMBERS as RULE_NUMBERS
 from surefoot.release_gate.rules import Rules
 from surefoot.release_gate.verdict import GateResult

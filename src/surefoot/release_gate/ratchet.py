@@ -11,25 +11,19 @@ what is accepted now; those made from the whole record of yes and no are not cov
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from surefoot._typing import PathLike
 from surefoot.effectiveness.measures import parse_measure
 from surefoot.errors import SurefootError, choose, counted, listed
-from surefoot.io.atomic import digest_of, exclusive
-from surefoot.release_gate.accepted import Accepted as Accepted
-from surefoot.release_gate.accepted import Anchor, First, by_topic
-from surefoot.release_gate.accepted import read_accepted as read_accepted
-from surefoot.release_gate.accepted import write_accepted as write_accepted
+from surefoot.io.atomic import digest_of
+from surefoot.release_gate.accepted import Accepted, Anchor, First, by_topic
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.doubt import ranked_documents
@@ -333,36 +327,6 @@ def _notes(gone: list[str], new: list[str], missing: Missing) -> list[str]:
     if new:
         notes.append(f"new topics, not compared with the accepted scores: {listed(new)}")
     return notes
-
-
-@dataclass
-class Ratchet:
-    """A ratchet file that is open: its content, None if there is no file yet, and to be set to what it should hold."""
-
-    accepted: Accepted | None
-
-
-@contextmanager
-def open_ratchet(path: PathLike) -> Iterator[Ratchet]:
-    """Lock a ratchet file, read it, and write it when the block ends without an error, if its content was set.
-
-    Gates that use the file at the same time wait for each other, so that none loses an acceptance or a try.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "accepted.json")
-    >>> with open_ratchet(path) as ratchet:
-    ...     ratchet.accepted = ratchet.accepted or Accepted("new", "gate|...", {"nDCG@10": {"q1": 0.5}})
-    >>> read_accepted(path).system
-    'new'
-    """
-    with exclusive(path):
-        before = read_accepted(path) if Path(path).exists() else None
-        ratchet = Ratchet(before)
-        yield ratchet
-        if ratchet.accepted is not None and ratchet.accepted is not before:
-            write_accepted(path, ratchet.accepted)
 
 
 def split_topics(scores: Scores, fraction: float, keep_open: Collection[str] = ()) -> tuple[Scores, Scores]:
