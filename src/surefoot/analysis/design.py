@@ -20,7 +20,8 @@ from surefoot.risk.population import expected
 from surefoot.risk.statistics import Expectation, Mean
 from surefoot.risk.values import FITTED, VALUES, Family, Linear, Monotone, Smooth, Value, fences, value_functions
 from surefoot.scores import Scores
-from surefoot.stats.bootstrap import jackknife_error, jackknife_weights
+from surefoot.stats.bootstrap import jackknife_weights
+from surefoot.stats.inference import jackknife_error
 
 Baseline = str | Mapping[str, str] | None
 Population = Literal["PAIR"] | Sequence[str] | None

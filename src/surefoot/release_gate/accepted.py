@@ -292,12 +292,10 @@ def fits(value: object, shape: Any) -> bool:
         return any(fits(value, one) for one in shape)
     if callable(shape):
         return bool(shape(value))
-    if not isinstance(shape, list | dict):
-        return value == shape
-    if not isinstance(value, type(shape)):
-        return False
     if isinstance(shape, list):
-        return len(shape) in (1, len(value)) and all(map(fits, value, cycle(shape)))
+        return isinstance(value, list) and len(shape) in (1, len(value)) and all(map(fits, value, cycle(shape)))
+    if not isinstance(shape, dict) or not isinstance(value, dict):
+        return bool(value == shape)
     shapes = dict.fromkeys(value, shape[str]) if str in shape else shape
     return value.keys() == shapes.keys() and all(fits(one, shapes[name]) for name, one in value.items())
 
