@@ -123,7 +123,7 @@ def test_tries_are_counted_before_anything_is_accepted(tmp_path: Path) -> None:
     account, _ = Accepted("", "", {}).ask([SCORES], "bad")
     write_accepted(tmp_path / "accepted.json", account)
     assert read_accepted(tmp_path / "accepted.json") == account
-    with pytest.raises(SurefootError, match="nothing was accepted yet"):
+    with pytest.raises(SurefootError, match="no candidate was accepted yet"):
         gate_accepted(SCORES, account, candidate="new")
 
 

@@ -94,7 +94,7 @@ class State:
         """The state that `write` wrote; anything else is an `InputError`."""
         found = read_json(path, "a state file", [FORMAT], _REMEDY)
         if not fits({name: found.get(name) for name in SHAPES}, SHAPES):
-            raise InputError(path, f"damaged state file: items or question are missing; {_REMEDY}")
+            raise InputError(path, f"edited or damaged state file: items, scores or question are missing; {_REMEDY}")
         rows = {
             name: Item(tuple(map(tuple, scores)), segment, None if emptied is None else tuple(emptied))
             for name, scores, segment, emptied in found["items"]
