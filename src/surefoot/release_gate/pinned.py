@@ -53,7 +53,7 @@ def _differs(name: str, own: Any, other: Any) -> bool:
     return bool(own != other)
 
 
-def named_loosened(policy: Policy, own: Mapping[str, Any], account: Accepted, pin: bool) -> tuple[tuple[str, ...], str]:
+def named_loosened(own: Mapping[str, Any], account: Accepted, pin: bool) -> tuple[tuple[str, ...], str]:
     """The options that may be looser than pinned ones, or than those of the gate that accepted, and a note on them."""
     before = account.pinned or account.rules
     then = "pinned" if account.pinned else "before"

@@ -174,7 +174,7 @@ def gate_ratchet(
     pinned ones needs ``loosen``.
     """
     own = options_of(policy, scores)
-    loosened, note = named_loosened(policy, own, account, pin=pin)
+    loosened, note = named_loosened(own, account, pin=pin)
     if account.pinned and not pin:
         policy = held_to(policy, own, account.pinned)
     elif account.pinned and loosened and not loosen:
