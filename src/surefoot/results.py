@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,11 +24,18 @@ Column = Sequence[Any] | npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Highlights:
-    """The cells to stress: the best values of a column, and the significant ones."""
+    """How tables show columns: the best values and the significant ones; in LaTeX also headings and the like.
 
-    best: Mapping[str, npt.NDArray[np.bool_]]
-    significant: Mapping[str, npt.NDArray[np.bool_]]
-    legend: str
+    ``headings`` replace the names of columns. ``superscripts`` are columns, printed at the cells of other columns, by
+    these others. ``groups`` have the words above adjacent columns. Columns that a result lacks do no harm.
+    """
+
+    best: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    significant: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    legend: str = ""
+    headings: Mapping[str, str] = field(default_factory=dict)
+    superscripts: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +52,8 @@ class Result:
     signature: str
     columns: Mapping[str, Column]
     notes: tuple[str, ...] = ()
+    _: KW_ONLY
+    emphasis: Highlights = field(default_factory=Highlights, repr=False)
 
     def __init_subclass__(cls) -> None:
         # Otherwise `dataclass` gives each kind of result a repr that dumps its arrays.
@@ -91,9 +100,7 @@ class Result:
 
     def to_markdown(self, columns: Sequence[str] | None = None) -> str:
         """The rows as a Markdown table: all columns, or those named."""
-        from surefoot.show.tables import render
-
-        return render(self.readable(), "md", columns=columns)
+        return self._rendered("md", columns=columns)
 
     def to_latex(
         self, columns: Sequence[str] | None = None, caption: str | None = None, label: str | None = None
@@ -102,9 +109,12 @@ class Result:
 
         With a caption or a label it is a float; both are LaTeX. ``% _ # &`` in the words of the caption are escaped.
         """
+        return self._rendered("latex", columns=columns, caption=caption, label=label)
+
+    def _rendered(self, format: str, **options: Any) -> str:
         from surefoot.show.tables import render
 
-        return render(self.readable(), "latex", columns=columns, caption=caption, label=label)
+        return render(self.readable(), format, **options)
 
     def _repr_html_(self) -> str:
         from surefoot.show.tables import html_table
@@ -125,79 +135,27 @@ class Result:
         return {name: plain(value) for name, value in whole.items()}
 
     def __str__(self) -> str:
-        from surefoot.show.tables import render
-
-        return render(self.readable(), "table")
+        return self._rendered("table")
 
     def highlights(self) -> Highlights:
-        """The cells to stress; none, unless the kind of result has some."""
-        return Highlights({}, {}, "")
+        """What tables stress; only what was given, unless the kind of result has something to stress."""
+        return self.emphasis
 
     def brief(self) -> Sequence[str]:
         """The columns that a terminal shows by default; all, unless the kind of result has many."""
         return list(self.columns)
 
-    def headings(self) -> Mapping[str, str]:
-        """The headings of columns in LaTeX, where they are not the columns' names."""
-        return {}
-
-    def superscripts(self) -> Mapping[str, str]:
-        """The columns that LaTeX prints as superscripts of others, by these others."""
-        return {}
-
-    def groups(self) -> Mapping[str, str]:
-        """The group of each column, which LaTeX prints above adjacent columns."""
-        return {}
-
-    def only(self, names: Sequence[str]) -> Arranged:
+    def only(self, names: Sequence[str]) -> Result:
         """Some of the columns, in the order named, with the emphasis and notes of the whole.
 
         >>> Result("demo", {"system": ["a"], "mean": [0.5], "p": [0.1]}).only(["p", "system"])
-        Arranged(1 row × 2 columns of demo: p, system)
+        Result(1 row × 2 columns of demo: p, system)
         """
-        columns = {name: self[name] for name in names}
-        return Arranged(
-            self.signature,
-            columns,
-            self.notes,
-            stressed=self.highlights(),
-            heads=self.headings(),
-            raised={one: other for one, other in self.superscripts().items() if {one, other} <= set(columns)},
-        )
+        return Result(self.signature, {name: self[name] for name in names}, self.notes, emphasis=self.highlights())
 
     def readable(self) -> Result:
         """The rows in the order and form for reading; CSV and JSON keep those of the input."""
         return self
-
-
-@dataclass(frozen=True, eq=False)
-class Arranged(Result):
-    """The columns of another result, arranged for reading."""
-
-    stressed: Highlights = field(default_factory=lambda: Highlights({}, {}, ""))
-    heads: Mapping[str, str] = field(default_factory=dict)
-    raised: Mapping[str, str] = field(default_factory=dict)
-    grouped: Mapping[str, str] = field(default_factory=dict)
-
-    def highlights(self) -> Highlights:
-        """Those of the whole, in the columns that are left."""
-
-        def kept(marks: Mapping[str, npt.NDArray[np.bool_]]) -> dict[str, npt.NDArray[np.bool_]]:
-            return {name: mark for name, mark in marks.items() if name in self.columns}
-
-        return Highlights(kept(self.stressed.best), kept(self.stressed.significant), self.stressed.legend)
-
-    def headings(self) -> Mapping[str, str]:
-        """Those of the whole."""
-        return self.heads
-
-    def superscripts(self) -> Mapping[str, str]:
-        """Those of the whole, where both columns are left."""
-        return self.raised
-
-    def groups(self) -> Mapping[str, str]:
-        """The groups given."""
-        return self.grouped
 
 
 def signature(kind: str, scores: Scores | None = None, /, **fields: object) -> str:

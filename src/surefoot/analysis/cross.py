@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 
 import numpy as np
@@ -34,8 +34,7 @@ class CrossTable(Result):
 
     def extra(self) -> dict[str, object]:
         """Friedman's test, for JSON."""
-        test = self.friedman
-        return {"friedman": test and {"statistic": test.statistic, "df": test.df, "p": test.p, "w": test.w}}
+        return {"friedman": self.friedman and asdict(self.friedman)}
 
     def readable(self) -> Result:
         """Systems × baselines of U_Risk with the rank in brackets, as ECIR 2014 prints it."""
@@ -88,7 +87,7 @@ def cross(
     """
     scores = Scores.of(scores)
     alpha = risk.validate_alpha(alpha)
-    chosen = scores if systems is None else scores.select(systems)
+    chosen = scores.select(systems)
     rows, names = chosen.values, chosen.systems
     design = fitted_design(chosen, value)
     urisk = np.stack([risk.urisk(rows, baseline, alpha, design.family) for baseline in rows], axis=1)
@@ -203,7 +202,7 @@ def baseline_choice(
     """
     scores = Scores.of(scores)
     alpha = risk.validate_alpha(alpha)
-    chosen = scores if systems is None else scores.select(systems)
+    chosen = scores.select(systems)
     if len(chosen.systems) < 4:
         raise SurefootError(f"two baselines and two systems to order are needed; got {len(chosen.systems)} systems")
     design = fitted_design(chosen, value)

@@ -18,10 +18,10 @@ from surefoot.risk.measures import Risk, compute_all, get_risk, registered, sour
 from surefoot.risk.moments import Statistic
 from surefoot.risk.population import expected
 from surefoot.risk.statistics import Expectation, Mean
-from surefoot.risk.values import FITTED, VALUES, Family, Linear, Monotone, Smooth, Value, fences, value_functions
+from surefoot.risk.values import FITTED, VALUES, Family, Linear, Monotone, Smooth, Value, value_functions
 from surefoot.scores import Scores
 from surefoot.stats.bootstrap import jackknife_weights
-from surefoot.stats.inference import jackknife_error
+from surefoot.stats.inference import correct, jackknife_error
 
 Baseline = str | Mapping[str, str] | None
 Population = Literal["PAIR"] | Sequence[str] | None
@@ -40,6 +40,7 @@ class Design:
     scores: Scores
     baseline: Baseline
     systems: tuple[str, ...]
+    shown: tuple[str, ...]
     baseline_names: tuple[str, ...]
     baselines: FloatArray | None
     population: Population
@@ -54,13 +55,23 @@ class Design:
         systems: Sequence[str] | None = None,
         population: Population = None,
         value: str | Family = "linear",
+        *,
+        by_name: bool = False,
+        whole: bool = False,
     ) -> Design:
-        """Resolve the names; `surefoot.evaluate` describes them."""
+        """Resolve the names; `surefoot.evaluate` describes them.
+
+        With ``by_name`` systems are computed in the order of their names, so that the order of files changes no bit;
+        with ``whole`` all of them are, whichever are shown.
+        """
+        shown = scores.select(systems).systems
+        if by_name:
+            scores, systems = scores.by_name(), sorted(shown)
         if not isinstance(baseline, str | Mapping | None):
             raise SurefootError(f"baseline must be the name of one system, or map each system to one; got {baseline!r}")
         if population == "PAIR" and baseline is None:
             raise SurefootError("the population PAIR needs a baseline; name one")
-        chosen = tuple(scores.systems if systems is None else scores.select(systems).systems)
+        chosen = scores.systems if whole else scores.select(systems).systems
         if population is not None and population != "PAIR":
             population = as_names(population)
         over = None if population == "PAIR" else population
@@ -69,6 +80,7 @@ class Design:
             scores,
             baseline,
             chosen,
+            shown,
             _baseline_names(chosen, baseline),
             _baseline_rows(scores, chosen, baseline, over),
             population,
@@ -76,11 +88,14 @@ class Design:
             label,
         )
 
+    def flat(self, table: Columns, alphas: FloatArray) -> Columns:
+        """The columns of the systems that are shown, alphas × systems, as rows by system and alpha."""
+        places, shape = [self.systems.index(name) for name in self.shown], (len(alphas), len(self.systems))
+        return {name: np.broadcast_to(column, shape).T[places].ravel() for name, column in table.items()}
+
     @property
     def rows(self) -> FloatArray:
         """The scores of the systems, in their order."""
-        if self.systems == self.scores.systems:
-            return self.scores.values
         return self.scores.select(self.systems).values
 
     def matrices(self) -> Iterator[tuple[FloatArray, list[int], list[int]]]:
@@ -97,7 +112,7 @@ class Design:
                 if self.systems[index] != self.baseline_names[index]:
                     yield np.stack([row, baseline]), [0], [index]
         else:
-            members = (self.scores if self.population is None else self.scores.select(self.population)).by_name()
+            members = self.scores.select(self.population).by_name()
             row_of = {name: row for row, name in enumerate(members.systems)}
             inside = [index for index, name in enumerate(self.systems) if name in row_of]
             yield members.values, [row_of[self.systems[index]] for index in inside], inside
@@ -202,13 +217,13 @@ def _family(
         return Linear, None
     rows = _baseline_rows(scores, scores.systems, baseline, over)
     if rows is None:
-        members = scores if over is None else scores.select(over)
-        lower, upper = fences(members.values - expected(members.values))
+        members = scores.select(over).values
+        found = members - expected(members)
     else:
         names = _baseline_names(scores.systems, baseline)
         others = [name != own for name, own in zip(names, scores.systems, strict=True)]
-        lower, upper = fences((scores.values - rows)[others])
-    family = partial(FITTED[value], lower=lower, upper=upper)
+        found = (scores.values - rows)[others]
+    family = FITTED[value].fitted(found)
     return family, _family_name(family)
 
 
@@ -230,15 +245,26 @@ def measure_columns(
     measures: Sequence[Risk],
     statistics: Statistics,
 ) -> Columns:
-    """System, baseline (if any), alpha and the measures; columns broadcast to alphas × systems."""
+    """System, baseline (if any), alpha and the measures, alphas × systems."""
     table: Columns = {"system": np.array(systems)}
     if baselines:
         table["baseline"] = np.array(baselines)
     table["alpha"] = alphas[:, np.newaxis]
     values = compute_all(measures, statistics, alphas)
-    return table | {
-        one.name: values[one.name].astype(np.int64) if one.is_count else values[one.name] for one in measures
-    }
+    table |= {one.name: values[one.name].astype(np.int64) if one.is_count else values[one.name] for one in measures}
+    return {name: np.broadcast_to(column, (len(alphas), len(systems))) for name, column in table.items()}
+
+
+def add_corrected(tables: Sequence[Columns], names: Iterable[str], method: str, family: Family | None = None) -> None:
+    """Add columns such as ``p_flip_holm``: p values, alphas × systems, adjusted over all tables.
+
+    Those that are the same at every alpha by a family of values are one test and count once.
+    """
+    same = {"p_t", "p_wilcoxon"} | ({"p_flip"} if family is Linear else set())
+    for name in names:
+        p = np.stack([np.atleast_2d(table[name]) for table in tables])
+        for table, own in zip(tables, correct(p[:, :1] if name in same else p, method), strict=True):
+            table[f"{name}_{method}"] = own
 
 
 def is_extra(name: str) -> bool:
@@ -259,7 +285,6 @@ def behind(names: Sequence[str]) -> Iterator[Risk]:
 
 def derived(names: Sequence[str], design: Design, alphas: FloatArray, table: Columns) -> Columns:
     """The columns that no measure has by itself, each broadcast to alphas × systems."""
-    shape = (len(alphas), len(design.systems))
     own = np.array([name == base for name, base in zip(design.systems, design.baseline_names, strict=True)])
     found: Columns = {}
     for name in names:
@@ -269,7 +294,7 @@ def derived(names: Sequence[str], design: Design, alphas: FloatArray, table: Col
             measure = get_risk(name.removeprefix(RANK))
             if measure.higher_is_better is None:
                 raise SurefootError(f"{measure.name} has no better and worse, so there is no {name}")
-            values = np.broadcast_to(table[measure.name], shape) * (1 if measure.higher_is_better else -1)
+            values = table[measure.name] * (1 if measure.higher_is_better else -1)
             found[name] = _ranks(np.where(own & (measure.needs == "baseline"), np.nan, values))
     return found
 

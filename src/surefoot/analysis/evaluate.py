@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._names import as_names
-from surefoot._typing import BoolArray, Columns, FloatArray, Progress
+from surefoot._typing import Columns, FloatArray, IntArray, Progress
 from surefoot.analysis.design import (
     RANK,
     Baseline,
     Design,
     Population,
+    add_corrected,
     behind,
     caveats,
     derived,
@@ -26,12 +27,11 @@ from surefoot.analysis.design import (
 )
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Column, Highlights, Result
-from surefoot.risk.measures import GMEAN, MINUS, URISK, compute_all, evaluated, registered, tail_risk
+from surefoot.risk.measures import GMEAN, MINUS, URISK, Risk, compute_all, evaluated, registered, tail_risk
 from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import METHODS, BootstrapMethod
 from surefoot.stats.inference import LEVEL, t_inference_of
-from surefoot.stats.inference import correct as corrected
 
 JUDGED = "judged@k"
 """The column of the mean fraction of judged documents, k being the measure's cutoff."""
@@ -69,46 +69,44 @@ class Evaluation(Result):
     level: float = LEVEL
     scores: tuple[Scores, ...] = ()
 
-    def _blocks(self) -> list[tuple[str, str]]:
-        """The measure of each row, and its baseline where every system has several."""
-        measures = list(map(str, self.columns.get("measure", [""] * len(self))))
-        baselines = list(map(str, self.columns.get("baseline", [""] * len(self))))
-        if len({*zip(self.columns["system"], baselines, strict=True)}) == len({*self.columns["system"]}):
-            baselines = [""] * len(self)
-        return list(zip(measures, baselines, strict=True))
+    def _blocks(self) -> IntArray:
+        """The number of each row's block: of its measure, and of its baseline where every system has several."""
+        systems, baselines = self["system"].tolist(), self.columns.get("baseline", ())
+        several = len({*zip(systems, baselines, strict=False)}) > len({*systems})
+        names = [name for name in ("measure", "baseline" if several else "") if name in self.columns]
+        rows = list(zip(systems, *(self[name].tolist() for name in names), strict=True))
+        places = {block: place for place, block in enumerate(dict.fromkeys(row[1:] for row in rows))}
+        return np.array([places[row[1:]] for row in rows])
 
     def readable(self) -> Evaluation:
         """The rows by measure, baseline (where each system has several) and alpha, the best mean first."""
-        blocks = self._blocks()
-        places = {block: place for place, block in enumerate(dict.fromkeys(blocks))}
-        index = np.array([places[block] for block in blocks])
-        order = np.lexsort((-np.asarray(self.columns["mean"]), np.asarray(self.columns["alpha"]), index))
-        found = self.take(order)
-        if JUDGED not in found.columns:
-            return found
-        names = [name for name in found.columns if name != JUDGED]
-        names.insert(names.index("mean") + 1, JUDGED)
-        return replace(found, columns={name: found.columns[name] for name in names})
+        order = np.lexsort((-self["mean"], self["alpha"], self._blocks()))
+        names = [name for name in self.columns if name != JUDGED]
+        if JUDGED in self.columns:
+            names.insert(names.index("mean") + 1, JUDGED)
+        return replace(self, columns={name: self[name][order] for name in names})
 
     def highlights(self) -> Highlights:
         """The best values of each measure and alpha, and where T_Risk is significant by the corrected p, if any."""
-        groups = [*zip(self._blocks(), self["alpha"].tolist(), strict=True)]
-        own = self["system"] == self["baseline"] if "baseline" in self.columns else np.zeros(len(self), np.bool_)
-        best = {
-            # The baseline's own row says nothing about measures against the baseline.
-            measure.name: _best(
-                self[measure.name] * (1 if measure.higher_is_better else -1),
-                groups,
-                own if measure.needs == "baseline" else np.zeros_like(own),
-            )
-            for measure in registered()
-            if measure.higher_is_better is not None and measure.name in self.columns
-        }
+        groups = np.unique(np.stack([self._blocks(), self["alpha"]]), axis=1, return_inverse=True)[1].ravel()
+        own = self["system"] == self.columns.get("baseline", np.array(""))
+        best = {}
+        for measure in registered():
+            if measure.higher_is_better is not None and measure.name in self.columns:
+                values = self[measure.name] * (1.0 if measure.higher_is_better else -1.0)
+                # The baseline's own row says nothing about measures against the baseline.
+                values[own & (measure.needs == "baseline")] = np.nan
+                largest = np.full(len(self), -np.inf)
+                np.fmax.at(largest, groups, values)
+                best[measure.name] = values == largest[groups]
+        headings = {one.name: one.math_label.replace("%", r"\%") for one in registered()} | {"letter": "", "p": "$p$"}
+        marks = Highlights(best, headings=headings, superscripts={"mean": "better_than"})
         if "p" not in self.columns:
-            return Highlights(best, {}, "")
+            return marks
         method = next((method for method in ("holm", "bonferroni", "bh") if f"p_{method}" in self.columns), None)
         significant = self[f"p_{method}" if method else "p"] < self.level
-        return Highlights(best, {"trisk": significant}, f"p < {self.level:g}, {method or 'not corrected'}")
+        legend = f"p < {self.level:g}, {method or 'not corrected'}"
+        return replace(marks, significant={"trisk": significant}, legend=legend)
 
     def brief(self) -> list[str]:
         """Eight columns, and those that were asked for."""
@@ -140,79 +138,6 @@ class Evaluation(Result):
         if "letter" in result.columns and columns is not None and not {"letter", "better_than"} & {*columns}:
             columns = letter_columns(columns)
         return super(Evaluation, result).to_latex(columns, caption, label)
-
-    def take(self, rows: npt.NDArray[np.intp]) -> Evaluation:
-        """The rows at these indices, in this order."""
-        return replace(self, columns={name: np.asarray(column)[rows] for name, column in self.columns.items()})
-
-    def headings(self) -> dict[str, str]:
-        """The risk measures as papers print them."""
-        labels = {measure.name: measure.math_label.replace("%", r"\%") for measure in registered()}
-        return labels | {"letter": "", "p": "$p$"}
-
-    def superscripts(self) -> dict[str, str]:
-        """The letters of the systems that a system is better than, at its mean."""
-        return {"mean": "better_than"} if "better_than" in self.columns else {}
-
-
-def _best(values: FloatArray, groups: Sequence[tuple[object, object]], left_out: BoolArray) -> BoolArray:
-    """Which values are the largest of their group, as far as they are defined and not left out."""
-    values = np.where(left_out, np.nan, values)
-    largest: dict[tuple[object, object], float] = {}
-    for group, value in zip(groups, values.tolist(), strict=True):
-        if value == value:
-            largest[group] = max(value, largest.get(group, value))
-    return np.array([value == largest.get(group) for group, value in zip(groups, values.tolist(), strict=True)])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Extras:
-    """The columns of an evaluation beside its standard ones; `evaluate` describes them."""
-
-    tail: tuple[float, ...]
-    geometric: bool
-    minus: bool
-    tests: tuple[str, ...]
-    correct: str | None
-    extra: tuple[str, ...]
-    ci: str | None
-    method: dict[str, Any]
-    level: float
-
-    def table(self, design: Design, alphas: FloatArray) -> Columns:
-        """The columns of one effectiveness measure, a row for each system and alpha."""
-        has_baseline = design.baselines is not None
-        measures = [*evaluated(has_baseline), *(tail_risk(fraction) for fraction in self.tail)]
-        measures += [GMEAN] if self.geometric else []
-        measures += [one for one in dict.fromkeys(behind(self.extra)) if one not in measures]
-        minus = [measure for measure in MINUS if self.minus and (has_baseline or measure.needs != "baseline")]
-        statistics = design.statistics([*measures, *minus], alphas)
-        table = measure_columns(design.systems, has_baseline and design.baseline_names, alphas, measures, statistics)
-        if (judged := design.scores.select(design.systems).judged) is not None:
-            table[JUDGED] = judged_means(judged)
-        if self.ci == "t":
-            found = t_inference_of(statistics[URISK.source].at(alphas), self.level)  # type: ignore[union-attr]
-            table |= {"urisk_low": found.low, "urisk_high": found.high}
-        elif self.ci is not None:
-            from surefoot.analysis.intervals import interval_columns
-
-            resampling = {name: value for name, value in self.method.items() if name != "progress"}
-            known = [one for one in measures if one.has_interval]
-            method = BootstrapMethod(self.ci, self.level, **resampling)
-            table |= interval_columns(design, alphas, known, method, self.method["progress"])
-        table |= compute_all(minus, statistics, alphas)
-        table |= derived(self.extra, design, alphas, table)
-        shape = (len(alphas), len(design.systems))
-        rows = {name: np.broadcast_to(column, shape).T.ravel() for name, column in table.items()}
-        if self.tests:
-            from surefoot.analysis.tests import run_tests
-
-            tested = run_tests(
-                design.scores, design.baseline, alphas, tests=self.tests, systems=design.systems,
-                population=design.population, value=design.family, correct=self.correct, **self.method,
-            )  # fmt: skip
-            rows |= {name: tested[name] for name in tested.columns if name not in rows}
-        return rows
 
 
 def resampling_fields(
@@ -324,55 +249,81 @@ def evaluate(
         raise SurefootError("there are no scores to evaluate")
     if not 0 < level < 1:
         raise SurefootError(f"level must be between 0 and 1; got {level:g}")
-    if ci is not None:
-        choose(ci, ("t", *METHODS), "ci")
-    tests = _named_tests(tests)
-    extras = Extras(
-        tail=tuple(np.atleast_1d(tail).tolist()), geometric=geometric, minus=minus, tests=tests, correct=correct,
-        extra=as_names(extra), ci=ci, method={"n_resamples": n_resamples, "seed": seed, "progress": progress},
-        level=level,
-    )  # fmt: skip
-    alphas = normalise_alphas(alpha)
-    shown = several[0].systems if systems is None else several[0].select(systems).systems
-    # p is corrected, and ranks run, over all systems, whichever are shown: selecting rows must not change a number.
-    whole = systems is None or correct is not None or any(name.startswith(RANK) for name in extras.extra)
-    # The order of files must not either: systems are computed in the order of their names, and shown in theirs.
-    chosen = None if whole else sorted(shown)
-    baselines = baseline_list(baseline)
-    designs = [Design.of(one.by_name(), own, chosen, population, value) for one in several for own in baselines]
-    if designs[0].baselines is None and (extras.tail or ci == "t" or tests or (correct and not letters)):
-        raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
-    tables = [extras.table(design, alphas) for design in designs]
-    if correct is not None and len(baselines) > 1:
-        from surefoot.analysis.tests import correct_over
+    choose(ci or "t", ("t", *METHODS), "ci")
+    tests, extra, fractions = as_names(tests), as_names(extra), np.atleast_1d(tail).tolist()
+    if tests == ("all",):
+        from surefoot.analysis.tests import TESTS
 
+        tests = TESTS
+    alphas, baselines = normalise_alphas(alpha), _baseline_list(baseline)
+    # p is corrected, and ranks run, over all systems, whichever are shown: selecting rows must not change a number.
+    whole = systems is None or correct is not None or "max" in tests or any(name.startswith(RANK) for name in extra)
+    shown = several[0].select(systems).systems
+    designs = [
+        Design.of(one, own, shown, population, value, by_name=True, whole=whole) for one in several for own in baselines
+    ]
+    if designs[0].baselines is None and (fractions or ci == "t" or tests or (correct and not letters)):
+        raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
+    added = [*map(tail_risk, fractions), *([GMEAN] if geometric else []), *behind(extra)]
+    drawn: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
+    tables = []
+    for design in designs:
+        table = _measured(design, alphas, added, minus, ci, level, drawn, progress)
+        table |= derived(extra, design, alphas, table)
+        if tests:
+            from surefoot.analysis.tests import columns_of_tests
+
+            table |= columns_of_tests(design, alphas, tests, alternative="two-sided", progress=progress, **drawn)
+        tables.append(table)
+    if correct is not None:
+        corrected = [f"p_{test}" for test in tests if test != "max"]
         for first in range(0, len(tables), len(baselines)):
-            correct_over(tables[first : first + len(baselines)], len(alphas), designs[first].family, correct)
-    found = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-    if correct is not None and "p" in found:
-        found[f"p_{correct}"] = corrected(found["p"], correct)
-    if len(several) > 1:
-        size = len(tables[0]["system"]) * len(baselines)
-        found = {"measure": np.repeat([one.measure for one in several], size), **found}
-    notes = (note for design, table in zip(designs, tables, strict=True) for note in _notes(design, alphas, table))
+            add_corrected(tables[first : first + len(baselines)], corrected, correct, designs[first].family)
+        add_corrected(tables, ["p"] if "p" in tables[0] else [], correct)
+    notes, parts = dict[str, None](), []
+    for design, table in zip(designs, tables, strict=True):
+        notes |= dict.fromkeys(_notes(design, alphas, table))
+        rows = design.flat(table, alphas)
+        measure = {"measure": np.repeat(design.scores.measure, len(rows["system"]))} if len(several) > 1 else {}
+        parts.append(measure | rows)
+    found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     resampled = resampling_fields(ci, tests, correct, level, n_resamples, seed)
-    signature = signature_of("evaluate", designs, alphas, **resampled)
-    result = Evaluation(signature, found, tuple(dict.fromkeys(notes)), level, tuple(several))
-    result = _shown(result, shown, len(designs))
+    result = Evaluation(
+        signature_of("evaluate", designs, alphas, **resampled), found, tuple(notes), level, tuple(several)
+    )
     return result.with_letters(correct or "holm") if letters else result
 
 
-def _named_tests(tests: str | Sequence[str]) -> tuple[str, ...]:
-    """The tests named; ``all`` is each of them."""
-    names = as_names(tests)
-    if names == ("all",):
-        from surefoot.analysis.tests import TESTS
+def _measured(
+    design: Design,
+    alphas: FloatArray,
+    added: Sequence[Risk],
+    minus: bool,
+    ci: str | None,
+    level: float,
+    drawn: dict[str, Any],
+    progress: Progress | None,
+) -> Columns:
+    """The columns of the measures, alphas × systems: the standard ones and those added, intervals, forms of 2020."""
+    has_baseline = design.baselines is not None
+    measures = tuple(dict.fromkeys([*evaluated(has_baseline), *added]))
+    negative = [measure for measure in MINUS if minus and (has_baseline or measure.needs != "baseline")]
+    statistics = design.statistics([*measures, *negative], alphas)
+    table = measure_columns(design.systems, has_baseline and design.baseline_names, alphas, measures, statistics)
+    if (judged := design.scores.select(design.systems).judged) is not None:
+        table[JUDGED] = judged_means(judged)
+    if ci == "t":
+        found = t_inference_of(statistics[URISK.source].at(alphas), level)  # type: ignore[union-attr]
+        table |= {"urisk_low": found.low, "urisk_high": found.high}
+    elif ci is not None:
+        from surefoot.analysis.intervals import interval_columns
 
-        return TESTS
-    return names
+        known = [one for one in measures if one.has_interval]
+        table |= interval_columns(design, alphas, known, BootstrapMethod(ci, level, **drawn), progress)
+    return table | compute_all(negative, statistics, alphas)
 
 
-def baseline_list(baseline: Baseline | Sequence[str]) -> list[Baseline]:
+def _baseline_list(baseline: Baseline | Sequence[str]) -> list[Baseline]:
     """One or several baselines as a list."""
     if baseline is None or isinstance(baseline, str | Mapping) or not isinstance(baseline, Sequence):
         return [baseline]
@@ -381,20 +332,11 @@ def baseline_list(baseline: Baseline | Sequence[str]) -> list[Baseline]:
     return list(dict.fromkeys(baseline))
 
 
-def _shown(result: Evaluation, systems: Sequence[str], blocks: int) -> Evaluation:
-    """The rows of some systems, in their order within each measure and baseline."""
-    index = {name: index for index, name in enumerate(systems)}
-    place = np.array([index.get(name, -1) for name in result["system"].tolist()])
-    rows = np.flatnonzero(place >= 0)
-    block = rows // (len(place) // blocks)
-    return result.take(rows[np.lexsort((place[rows], block))])
-
-
 def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:
     """Assumptions, and warnings about columns."""
     outside = []
     if design.population not in (None, "PAIR"):
         outside = [name for name in design.systems if name not in (design.population or ())]
-    lowest, topics = float(design.scores.values.min()), len(design.scores.topics)
-    unequal = unequally_judged(design.scores, design.systems, design.baseline_names)
-    return [*design.scores.all_notes, *unequal, *caveats(alphas, table, lowest, topics, outside)]
+    scores = design.scores
+    unequal = unequally_judged(scores, design.systems, design.baseline_names)
+    return [*scores.all_notes, *unequal, *caveats(alphas, table, scores.lowest, len(scores.topics), outside)]

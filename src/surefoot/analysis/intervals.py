@@ -1,11 +1,11 @@
-"""Bootstrap and jackknife intervals of every measure, and of any function of scores.
+"""Bootstrap and jackknife intervals of every measure.
 
 Topics are drawn once for all systems, alphas and measures, so that differences between systems are resampled in pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -18,14 +18,13 @@ from surefoot.analysis.design import Baseline, Design, Population, Statistics, s
 from surefoot.errors import SurefootError
 from surefoot.results import Column, Result
 from surefoot.risk.measures import Risk, compute_all, get_risk, usual
-from surefoot.risk.moments import Statistic
 from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bootstrap import BootstrapMethod, Bounds
 from surefoot.stats.inference import LEVEL
 
-Measure = str | Risk | Callable[[Scores], npt.ArrayLike]
-"""A measure by name or value, or a function of scores that gives a number for each system."""
+Measure = str | Risk
+"""A measure, or its name."""
 
 ERROR = " standard error"
 UNCHANGED = 1e-12
@@ -44,12 +43,14 @@ class Resampler:
     design: Design
     alphas: FloatArray
     measures: tuple[Risk, ...]
+    is_difference: bool = False
+    """Whether the first system less the second takes the place of the systems."""
 
     @classmethod
     def of(cls, design: Design, alphas: FloatArray, measures: Sequence[Measure]) -> Self:
         """Resolve the measures; by default the usual ones that have an interval."""
         measures = measures or [one for one in usual(design.baselines is not None) if one.has_interval]
-        found = tuple(get_risk(one) if isinstance(one, str | Risk) else _of_function(one, design) for one in measures)
+        found = tuple(map(get_risk, measures))
         for measure in found:
             if measure.needs == "baseline" and design.baselines is None:
                 raise SurefootError(f"{measure.name} needs a baseline; name one")
@@ -58,68 +59,49 @@ class Resampler:
     @property
     def systems(self) -> int:
         """The number of systems that have values."""
-        return len(self.design.systems)
+        return 1 if self.is_difference else len(self.design.systems)
 
     def estimates(self) -> Columns:
         """The measures on the topics as they are, alphas × systems."""
-        return self.design.values(self.measures, self.alphas)
+        found = self.design.values(self.measures, self.alphas)
+        return {name: own[:, :1] - own[:, 1:] for name, own in found.items()} if self.is_difference else found
 
     def statistics(self, weights: Iterator[FloatArray]) -> Statistics:
         """The statistics of all resamples, which are the last axis."""
         parts = [self.design.statistics(self.measures, self.alphas, rows) for rows in weights]
-        return {make: _concatenate([part[make] for part in parts]) for make in parts[0]}
+        first, *others = parts
+        return {
+            make: one and one.concatenate(*(part[make] for part in others))  # type: ignore[arg-type]
+            for make, one in first.items()
+        }
 
     def too_few(self, measure: Risk) -> BoolArray:
         """Which systems differ from their baselines on too few queries for an interval of a measure."""
-        if measure.needs != "baseline" or self.design.baselines is None:
+        if self.is_difference or measure.needs != "baseline" or self.design.baselines is None:
             return np.zeros(self.systems, np.bool_)
         changed = (np.abs(self.design.rows - self.design.baselines) > UNCHANGED).sum(axis=1)
         is_baseline = [own == base for own, base in zip(self.design.systems, self.design.baseline_names, strict=True)]
         return np.asarray((changed < FEWEST * (1 + measure.name.startswith("tail"))) & ~np.array(is_baseline))
 
     def with_errors(self) -> Resampler:
-        """With the standard errors of the measures that have one, as measures of their own."""
-        errors = (_error_of(measure) for measure in self.measures if measure.error is not None)
+        """With the standard errors of the measures that have one, as measures of their own; a difference has none."""
+        if self.is_difference:
+            return self
+        errors = [
+            replace(one, name=one.name + ERROR, compute=one.error, error=None)
+            for one in self.measures if one.error is not None
+        ]  # fmt: skip
         return replace(self, measures=(*self.measures, *errors))
 
     def of_system(self, statistics: Statistics, index: int) -> Columns:
         """The measures of one system, alphas × resamples."""
+        if self.is_difference:
+            system = replace(self, is_difference=False)
+            one, other = system.of_system(statistics, 0), system.of_system(statistics, 1)
+            return {name: one[name] - other[name] for name in one}
         own = {make: None if whole is None else whole[index] for make, whole in statistics.items()}
         found = compute_all(self.measures, own, self.alphas)
         return {name: np.broadcast_to(v, (len(self.alphas), *(v.shape[-1:] or (1,)))) for name, v in found.items()}
-
-
-class _Difference(Resampler):
-    """The measures of the first system less those of the second."""
-
-    @property
-    def systems(self) -> int:
-        return 1
-
-    def too_few(self, measure: Risk) -> BoolArray:
-        """Never: what is compared are two systems."""
-        return np.zeros(1, np.bool_)
-
-    def with_errors(self) -> Resampler:
-        """None: the standard error of a difference is not that of its parts."""
-        return self
-
-    def estimates(self) -> Columns:
-        return {name: values[:, :1] - values[:, 1:] for name, values in super().estimates().items()}
-
-    def of_system(self, statistics: Statistics, index: int) -> Columns:
-        one, other = super().of_system(statistics, 0), super().of_system(statistics, 1)
-        return {name: one[name] - other[name] for name in one}
-
-
-def _error_of(measure: Risk) -> Risk:
-    """The standard error of a measure, as a measure."""
-    return replace(measure, name=measure.name + ERROR, compute=measure.error, error=None)  # type: ignore[arg-type]
-
-
-def _concatenate(parts: list[Statistic | None]) -> Statistic | None:
-    first, *others = parts
-    return None if first is None else first.concatenate(*others)  # type: ignore[arg-type]
 
 
 def interval_columns(
@@ -157,9 +139,8 @@ def intervals(
     scores, baseline, alpha, systems, population, value
         As in `surefoot.evaluate`.
     measures
-        Names of registered measures or ``tail_FRACTION``, `surefoot.risk.Risk` values, or functions that map `Scores`
-        to a number for each system; the usual ones (`Risk.usual`) by default. A function is called for each resample,
-        which is slow: seconds for 10,000 resamples of a cheap function.
+        Names of registered measures or ``tail_FRACTION``, or `surefoot.risk.Risk` values; the usual ones
+        (`Risk.usual`) by default.
     method
         ``"studentised"`` (``"bca"`` for measures without a standard error; NaN where fewer than ten queries changed,
         twenty for tail risk), ``"bca"``, ``"percentile"`` or ``"jackknife"``.
@@ -179,21 +160,13 @@ def intervals(
     >>> row = intervals(scores, "a", measures=["urisk"], n_resamples=500).rows()[1]
     >>> row["system"], row["low"] < row["estimate"] < row["high"]
     ('b', True)
-    >>> def median(scores: Scores) -> np.ndarray:
-    ...     return np.median(scores.values, axis=1)
-    >>> intervals(scores, measures=[median], n_resamples=50).columns["measure"].tolist()
-    ['median', 'median', 'median']
 
     """
     scores = Scores.of(scores)
-    names = scores.systems if systems is None else scores.select(systems).systems
-    # Computed in the order of names, so that the order of files changes no bit.
-    alphas, design = normalise_alphas(alpha), Design.of(scores.by_name(), baseline, sorted(names), population, value)
+    alphas, design = normalise_alphas(alpha), Design.of(scores, baseline, systems, population, value, by_name=True)
     how = BootstrapMethod(method, level, n_resamples, seed)
-    result = _result("intervals", Resampler.of(design, alphas, measures), design.systems, how)
-    block = len(result) // len(names)
-    rows = np.add.outer([block * design.systems.index(name) for name in names], np.arange(block)).ravel()
-    return replace(result, columns={name: np.asarray(column)[rows] for name, column in result.columns.items()})
+    places = [design.systems.index(name) for name in design.shown]
+    return _result("intervals", Resampler.of(design, alphas, measures), design.shown, places, how)
 
 
 def difference_intervals(
@@ -236,12 +209,17 @@ def difference_intervals(
     """
     alphas, design = normalise_alphas(alpha), Design.of(scores, baseline, [system, other], population, value)
     how = BootstrapMethod(method, level, n_resamples, seed)
-    resampler, names = _Difference.of(design, alphas, measures), (f"{system} - {other}",)
-    return _result("difference", resampler, names, how, system=system, other=other)
+    resampler, names = replace(Resampler.of(design, alphas, measures), is_difference=True), (f"{system} - {other}",)
+    return _result("difference", resampler, names, [0], how, system=system, other=other)
 
 
 def _result(
-    kind: str, resampler: Resampler, systems: Sequence[str], method: BootstrapMethod, **fields: object
+    kind: str,
+    resampler: Resampler,
+    systems: Sequence[str],
+    places: Sequence[int],
+    method: BootstrapMethod,
+    **fields: object,
 ) -> Result:
     """One row for each system, alpha and measure."""
     bounds, estimates = _bounds(resampler, method), resampler.estimates()
@@ -249,7 +227,7 @@ def _result(
     names = [measure.name for measure in resampler.measures]
 
     def column(grids: Columns, ending: str = "") -> FloatArray:
-        return np.stack([grids[name + ending] for name in names]).T.ravel()
+        return np.stack([grids[name + ending] for name in names]).T[places].ravel()
 
     columns: dict[str, Column] = {
         "system": np.repeat(systems, len(alphas) * len(names)),
@@ -297,37 +275,3 @@ def _bounds(resampler: Resampler, method: BootstrapMethod, progress: Progress | 
         for name in names
         for end, side in enumerate(("low", "high"))
     }
-
-
-@dataclass(frozen=True)
-class _Values(Statistic):
-    """Values of a function, computed from the scores themselves."""
-
-    value: FloatArray
-
-
-def _of_function(function: Callable[[Scores], npt.ArrayLike], design: Design) -> Risk:
-    """A function of scores as a measure: it is called with the scores of each resample."""
-    scores = design.scores
-    rows = [scores.row(name) for name in design.systems]
-
-    def values(scores: Scores) -> FloatArray:
-        return np.broadcast_to(np.asarray(function(scores), dtype=np.float64), len(scores.systems))[rows]
-
-    def resample(weights: FloatArray) -> Scores:
-        drawn = np.repeat(scores.values, weights.astype(np.int64), axis=1)
-        return Scores(drawn, scores.systems, range(drawn.shape[1]), scores.measure)
-
-    def statistic(_: FloatArray, weights: FloatArray | None = None) -> Statistic:
-        if weights is None:
-            return _Values(values(scores))
-        return _Values(np.stack([values(resample(row)) for row in weights], axis=-1))
-
-    return Risk(
-        getattr(function, "__name__", "statistic"),
-        needs=None,
-        higher_is_better=None,
-        statistic=statistic,
-        compute=lambda values, _: values.value,
-        uses_alpha=False,
-    )

@@ -8,11 +8,11 @@ from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from surefoot._typing import BoolArray
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.errors import SurefootError
-from surefoot.results import Arranged, Column, Highlights, Result, signature
+from surefoot.results import Column, Highlights, Result, signature
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.inference import LEVEL
 from surefoot.stats.inference import correct as corrected
@@ -149,7 +149,7 @@ def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Eval
     return replace(result, columns=columns, notes=(*result.notes, legend))
 
 
-def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Arranged:
+def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Result:
     """The measures beside each other: a row for each system and alpha, a group of columns for each measure.
 
     Parameters
@@ -161,7 +161,7 @@ def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Ar
 
     Returns
     -------
-    Arranged
+    Result
         Columns such as ``urisk (nDCG@10)``; the rows in the order of the first measure's means.
 
     Examples
@@ -173,46 +173,33 @@ def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Ar
 
     """
     whole = result.readable()
-    chosen = list(columns or whole.columns)
     labels = [name for name in LABELS if name in whole.columns]
-    rows = _rows_by_measure(whole, labels)
+    rows: dict[str, dict[tuple[Any, ...], int]] = {}
+    for index, row in enumerate(whole):
+        rows.setdefault(str(row.get("measure", "")), {})[tuple(row[name] for name in labels)] = index
     first = next(iter(rows.values()))
-    made: dict[str, Column] = {name: whole[name][list(first.values())] for name in labels if name in chosen}
-    marks, heads = whole.highlights(), whole.headings()
-    best: dict[str, BoolArray] = {}
-    significant: dict[str, BoolArray] = {}
-    names, groups = {}, {}
-    for measure, by_key in rows.items():
-        index = np.array([by_key[key] for key in first])
-        for name in (name for name in chosen if name not in (*labels, "measure")):
-            column = f"{name} ({measure})"
-            made[column], groups[column] = whole[name][index], measure
-            names[column] = heads.get(name, name.replace("_", " "))
-            best |= {column: marks.best[name][index]} if name in marks.best else {}
-            significant |= {column: marks.significant[name][index]} if name in marks.significant else {}
-    return Arranged(
-        whole.signature,
-        made,
-        whole.notes,
-        stressed=Highlights(best, significant, marks.legend),
-        heads={**heads, **names},
-        raised=_raised(whole, made, list(rows)),
-        grouped=groups,
+    places = {measure: [own[key] for key in first] for measure, own in rows.items()}
+    chosen = list(columns or whole.columns)
+    shown = [name for name in chosen if name not in (*labels, "measure")]
+
+    def by_measure(columns: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
+        """The columns of each measure under names of their own."""
+        return {
+            f"{name} ({measure})": np.asarray(columns[name])[index]
+            for measure, index in places.items() for name in shown if name in columns
+        }  # fmt: skip
+
+    marks = whole.highlights()
+    made = {name: whole[name][list(first.values())] for name in labels if name in chosen} | by_measure(whole.columns)
+    names = {f"{name} ({measure})": (name, measure) for measure in rows for name in shown}
+    heads = {column: marks.headings.get(name, name.replace("_", " ")) for column, (name, _) in names.items()}
+    raised = marks.superscripts.items()
+    style = Highlights(
+        by_measure(marks.best),
+        by_measure(marks.significant),
+        marks.legend,
+        {**marks.headings, **heads},
+        {f"{one} ({measure})": f"{other} ({measure})" for one, other in raised for measure in rows},
+        {column: measure for column, (_, measure) in names.items()},
     )
-
-
-def _rows_by_measure(result: Evaluation, labels: Sequence[str]) -> dict[str, dict[tuple[Any, ...], int]]:
-    """The row of each system and alpha, by measure."""
-    found: dict[str, dict[tuple[Any, ...], int]] = {}
-    for row, values in enumerate(result):
-        found.setdefault(str(values.get("measure", "")), {})[tuple(values[name] for name in labels)] = row
-    return found
-
-
-def _raised(result: Evaluation, made: Mapping[str, Column], measures: Sequence[str]) -> dict[str, str]:
-    pairs = [
-        (f"{one} ({measure})", f"{other} ({measure})")
-        for one, other in result.superscripts().items()
-        for measure in measures
-    ]
-    return {one: other for one, other in pairs if one in made and other in made}
+    return Result(whole.signature, made, whole.notes, emphasis=style)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._names import NO_SEGMENT, group_topics
-from surefoot._typing import Columns, FloatArray
+from surefoot._typing import Columns
 from surefoot.analysis.design import Baseline, Design, Population, signature_of
 from surefoot.analysis.evaluate import Evaluation, brief_columns, evaluate, resampling_fields
 from surefoot.errors import SurefootError, counted, listed
@@ -85,49 +85,23 @@ def evaluate_segments(
     parts = {
         segment: evaluate(means.select(topics=topics), baseline, alpha, **options) for segment, topics in groups.items()
     }
-    table = _stacked(whole, parts, groups)
-    table |= {
-        f"{name}_{correct}": corrected(column, correct)
-        for name, column in table.items()
-        if name == "p" or (name.startswith("p_") and name != "p_max")
-    }
-    rows = np.isin(table["system"], shown)
-    table = {name: column[rows] for name, column in table.items()}
+    sizes = np.array([len(topics) for topics in groups.values()])[:, np.newaxis]
+    table: Columns = {"segment": np.array(list(parts))[:, np.newaxis], "topics": sizes}
+    table |= {name: np.stack([part[name] for part in parts.values()]) for name in whole.columns}
+    se = whole["se"] * np.sqrt(sizes.sum()) / np.sqrt(sizes)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        table["gap"] = np.where(se > 0, (table["urisk"] - whole["urisk"]) / se, np.nan)
+    for name in [name for name in table if name == "p" or (name.startswith("p_") and name != "p_max")]:
+        table[f"{name}_{correct}"] = corrected(table[name], correct)
+    rows = np.isin(whole["system"], shown)
+    order = np.argsort(np.nan_to_num(table["gap"][:, rows], nan=np.inf).min(axis=1), kind="stable")
+    shape = table["gap"].shape
+    found = {name: np.broadcast_to(column, shape)[order][:, rows].ravel() for name, column in table.items()}
     alphas = normalise_alphas(alpha)
     named = {name: columns[name] for name in ("ci", "n_resamples", "seed", "tests") if name in columns}
     more = resampling_fields(**named, correct=correct)
     signature = signature_of("segments", [design], alphas, segments=len(groups), **more)
-    return SegmentEvaluation(signature, _hidden_first(table), tuple(_notes(scores, parts, groups)))
-
-
-def _stacked(whole: Evaluation, parts: Mapping[str, Evaluation], groups: Mapping[str, Sequence[str]]) -> Columns:
-    """The rows of all segments, one below the other, with segment, size and gap."""
-    sizes = {segment: len(groups[segment]) for segment in parts}
-    spread = np.asarray(whole.columns["se"]) * np.sqrt(sum(sizes.values()))
-    table: Columns = {
-        "segment": np.repeat(list(parts), len(whole)),
-        "topics": np.repeat(list(sizes.values()), len(whole)),
-    }
-    table |= {
-        name: np.concatenate([np.asarray(part.columns[name]) for part in parts.values()]) for name in whole.columns
-    }
-    gaps = [_gap(part, whole, spread / np.sqrt(sizes[segment])) for segment, part in parts.items()]
-    table["gap"] = np.concatenate(gaps)
-    return table
-
-
-def _gap(part: Evaluation, whole: Evaluation, se: FloatArray) -> FloatArray:
-    difference = np.asarray(part.columns["urisk"]) - np.asarray(whole.columns["urisk"])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(se > 0, difference / se, np.nan)
-
-
-def _hidden_first(table: Columns) -> Columns:
-    """Segments by their lowest gap; within a segment the rows keep their order."""
-    segments = list(dict.fromkeys(table["segment"].tolist()))
-    gaps = np.nan_to_num(table["gap"], nan=np.inf).reshape(len(segments), -1).min(axis=1)
-    rows = np.arange(len(table["gap"])).reshape(len(segments), -1)[np.argsort(gaps, kind="stable")].ravel()
-    return {name: column[rows] for name, column in table.items()}
+    return SegmentEvaluation(signature, found, tuple(_notes(scores, parts, groups)))
 
 
 def _notes(scores: Scores, parts: Mapping[str, Evaluation], groups: Mapping[str, Sequence[str]]) -> list[str]:

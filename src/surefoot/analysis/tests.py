@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from functools import cache
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import Columns, FloatArray, Progress
-from surefoot.analysis.design import Baseline, Design, Population, signature_of
+from surefoot.analysis.design import Baseline, Design, Population, add_corrected, measure_columns, signature_of
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Result, signature
 from surefoot.risk.functions import urisk
@@ -21,7 +21,6 @@ from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bayes import Posterior, posterior
 from surefoot.stats.bootstrap import bootstrap_test
 from surefoot.stats.inference import LEVEL, validate_level
-from surefoot.stats.inference import correct as corrected
 from surefoot.stats.permutation import flip_centre, flip_test, swap_test, t_test
 from surefoot.stats.ranks import wilcoxon_test
 
@@ -88,25 +87,24 @@ def run_tests(
 
     """
     scores = Scores.of(scores)
-    for test in tests:
-        choose(test, TESTS, "tests")
     alphas = normalise_alphas(alpha)
-    names = scores.systems if systems is None else scores.select(systems).systems
-    # Adjustment for other systems counts all of them, whichever are shown; the order of names is that of computation.
-    chosen = None if correct or "max" in tests else sorted(names)
-    design = Design.of(scores.by_name(), baseline, chosen, population, value)
+    # Adjustment for other systems counts all of them, whichever are shown.
+    whole = bool(correct) or "max" in tests
+    design = Design.of(scores, baseline, systems, population, value, by_name=True, whole=whole)
     if design.baselines is None:
         raise SurefootError("tests need a baseline; name one")
     method: Method = {"alternative": alternative, "n_resamples": n_resamples, "seed": seed, "progress": progress}
-    found = _columns(design, alphas, tests, method)
+    found = columns_of_tests(design, alphas, tests, **method)
     if correct is not None:
-        found |= _corrected(found, design.family, correct)
-    shape = (len(alphas), len(design.systems))
-    shown = [design.systems.index(name) for name in names]
-    columns = {name: np.broadcast_to(column, shape).T[shown].ravel() for name, column in found.items()}
+        add_corrected([found], [f"p_{test}" for test in tests if test != "max"], correct, design.family)
+    measures = (URISK, TRISK)
+    statistics = design.statistics(measures, alphas)
+    table = measure_columns(design.systems, design.baseline_names, alphas, measures, statistics)
+    trisk = table.pop("trisk")
+    table |= {"centre": found["centre"], "trisk": trisk, **found}
     fields = {"alternative": alternative, "correct": correct, "n_resamples": n_resamples, "seed": seed}
     signature = signature_of("tests", [design], alphas, **fields)
-    return Result(signature, columns, (*scores.all_notes, *_notes(design, alphas, tests)))
+    return Result(signature, design.flat(table, alphas), (*scores.all_notes, *_notes(design, alphas, tests)))
 
 
 class Method(TypedDict):
@@ -118,7 +116,10 @@ class Method(TypedDict):
     progress: Progress | None
 
 
-def _columns(design: Design, alphas: FloatArray, tests: Sequence[str], method: Method) -> Columns:
+def columns_of_tests(design: Design, alphas: FloatArray, tests: Sequence[str], **method: Unpack[Method]) -> Columns:
+    """What U_Risk would be without a system effect (``centre``), and p of each test, such as ``p_flip``."""
+    for test in tests:
+        choose(test, TESTS, "tests")
     rows, baselines = design.rows, np.broadcast_to(np.asarray(design.baselines), design.rows.shape)
     family, alternative = design.family, method["alternative"]
     flips = cache(lambda: flip_test(rows, baselines, alphas, family, **method))
@@ -131,60 +132,21 @@ def _columns(design: Design, alphas: FloatArray, tests: Sequence[str], method: M
         "max": lambda: flips().p_max,
         "swap": lambda: _swaps(design, alphas, method),
     }
-    values = design.values([URISK, TRISK], alphas)
-    return {
-        "system": np.array(design.systems),
-        "baseline": np.array(design.baseline_names),
-        "alpha": alphas[:, np.newaxis],
-        "urisk": values["urisk"],
-        "centre": flip_centre(rows, baselines, alphas, family),
-        "trisk": values["trisk"],
-        **{f"p_{test}": p[test]() for test in tests},
-    }
+    centre = flip_centre(rows, baselines, alphas, family)
+    return {"centre": centre, **{f"p_{test}": p[test]() for test in tests}}
 
 
 def _swaps(design: Design, alphas: FloatArray, method: Method) -> FloatArray:
     """The p of the swap test, alphas × systems; NaN where system and baseline are not two rows of the population."""
     p = np.full((len(alphas), len(design.systems)), np.nan)
+    members = sorted(design.population or design.scores.systems)
     for matrix, rows, indices in design.matrices():
         for row, index in zip(rows, indices, strict=True):
-            other = _row_of_baseline(design, index)
-            if other is not None:
+            name = design.baseline_names[index]
+            if design.population == "PAIR" or name in members:
+                other = 1 if design.population == "PAIR" else members.index(name)
                 p[:, index] = swap_test(matrix, row, other, alphas, design.family, **method).p
     return p
-
-
-def _row_of_baseline(design: Design, index: int) -> int | None:
-    """The row of a system's baseline in the population; None if the baseline is virtual or outside."""
-    if design.population == "PAIR":
-        return 1
-    members = sorted(design.population or design.scores.systems)
-    name = design.baseline_names[index]
-    return members.index(name) if name in members else None
-
-
-def _corrected(found: Columns, family: Family, method: str) -> Columns:
-    """The p values adjusted; those that are the same at every alpha are one test and count once."""
-    result: Columns = {}
-    for name in found:
-        if name.startswith("p_") and name != "p_max":
-            p = np.atleast_2d(found[name])[: 1 if _is_same(name, family) else None]
-            result[f"{name}_{method}"] = corrected(p, method)
-    return result
-
-
-def _is_same(name: str, family: Family) -> bool:
-    """Whether the p of a test is the same at every alpha."""
-    return name in ("p_t", "p_wilcoxon") or (name == "p_flip" and family is Linear)
-
-
-def correct_over(tables: Sequence[Columns], alphas: int, family: Family, method: str) -> None:
-    """Adjust the corrected p values of tables against different baselines over all of them; rows are by system."""
-    for name in [name for name in tables[0] if name.startswith("p_") and f"{name}_{method}" in tables[0]]:
-        p = np.stack([table[name].reshape(-1, alphas) for table in tables])
-        adjusted = corrected(p[..., : 1 if _is_same(name, family) else None], method)
-        for table, own in zip(tables, np.broadcast_to(adjusted, p.shape), strict=True):
-            table[f"{name}_{method}"] = own.ravel()
 
 
 def _notes(design: Design, alphas: FloatArray, tests: Sequence[str]) -> list[str]:
@@ -245,9 +207,9 @@ def bayes(
     True
 
     """
-    given, alphas = Scores.of(scores), normalise_alphas(alpha)
-    own = given.by_name()
-    shown = [own.row(name) for name in given.select(systems).systems]
+    alphas = normalise_alphas(alpha)
+    design = Design.of(Scores.of(scores), systems=systems, by_name=True, whole=True)
+    own = design.scores
     if not 0 <= loses_on < 1:
         raise SurefootError(f"the share of topics that p_loses is about lies from 0 to below 1; got {loses_on:g}")
     drawn, row = posterior(own.values, n_draws, seed), own.row(baseline)
@@ -272,13 +234,11 @@ def bayes(
         "urisk_low": low,
         "urisk_high": high,
     }
-    shape = (len(alphas), len(own.systems))
-    columns = {name: np.broadcast_to(column, shape).T[shown].ravel() for name, column in table.items()}
     text = signature(
         "bayes", own, baseline=baseline, alpha=alphas.tolist(), loses_on=loses_on, level=level,
         n_draws=n_draws, seed=seed, systems=len(own.systems), topics=len(own.topics),
     )  # fmt: skip
-    return Result(text, columns, (*own.all_notes, NOTE))
+    return Result(text, design.flat(table, alphas), (*own.all_notes, NOTE))
 
 
 def _predicted(

@@ -16,7 +16,8 @@ def self_contained(package: str, scripts: Sequence[str], data: object) -> str:
     The style that all pages share comes before the package's own. A script ``package:name`` is one of another package.
     """
     style = _part("surefoot.show", "base.css") + _part(package, "style.css")
-    parts = [_part(*_address(package, name)) for name in scripts]
+    addresses = (name.rpartition(":") for name in scripts)
+    parts = [_part(other or package, f"{name}.js") for other, _, name in addresses]
     script = '"use strict";\n(() => {\n' + "\n".join(parts) + "})();\n"
     return Template(_part(package, "template.html")).substitute(
         policy=_policy(style, script), style=style, data=embedded(data), script=script
@@ -31,11 +32,6 @@ def embedded(data: object) -> str:
     """
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _address(package: str, name: str) -> tuple[str, str]:
-    other, colon, own = name.partition(":")
-    return (other, f"{own}.js") if colon else (package, f"{name}.js")
 
 
 def _part(package: str, name: str) -> str:

@@ -55,10 +55,10 @@ def _table(columns: str, fields: str = "") -> Schema:
     """The schema of a result: its fields, and rows that have at least these columns."""
     optional, _, named = fields.rpartition("?")
     required = ["signature", "rows", "notes", *([] if optional or "?" in fields else named.split())]
-    properties = {name: _column(name) for name in ("signature", *named.split(), "notes")}
     known, patterns = (
         {name: _typed(text) for name, text in _declared()[part].items()} for part in ("columns", "patterns")
     )
+    properties = {name: known[name] for name in ("signature", *named.split(), "notes")}
     row = {"type": "object", "required": columns.split(), "properties": known, "patternProperties": patterns,
            "additionalProperties": False}  # fmt: skip
     return _object(properties | {"rows": {"type": "array", "items": row}}, required)
@@ -67,10 +67,6 @@ def _table(columns: str, fields: str = "") -> Schema:
 def _object(properties: Schema, required: list[str] | None = None) -> Schema:
     return {"type": "object", "required": required or list(properties), "properties": properties,
             "additionalProperties": False}  # fmt: skip
-
-
-def _column(name: str) -> Schema:
-    return _typed(_declared()["columns"][name])
 
 
 def _typed(declared: str) -> Schema:

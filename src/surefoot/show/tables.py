@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import textwrap
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from functools import cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TextIO
 
 from surefoot._names import csv_text, json_text, markdown, one_line, spreadsheet, visible
 from surefoot.errors import choose, counted
 
 if TYPE_CHECKING:
-    from surefoot.results import Highlights, Result
+    from surefoot._typing import BoolArray
+    from surefoot.results import Result
 
 Cells = dict[str, list[str]]
 
@@ -23,15 +26,11 @@ HTML_ROWS = MANY_ROWS = 60
 ALL = ["all"]
 """The name of all columns."""
 UNDEFINED = "–"
-LATEX = {
-    **{mark: f"\\{mark}" for mark in "_&%#${}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": "$<$",
-    ">": "$>$",
-    "|": "$|$",
-}
+GAP = 2
+NARROWEST = 30
+LABELS = frozenset({"alpha", "topic"})
+"""Columns that identify a row, besides those of text."""
+Style = Callable[[str], str]
 COUNTS = frozenset({"wins", "losses", "ties", "loss20", "topics", "systems", "rank", "n"})
 
 
@@ -88,10 +87,9 @@ def render(
         result = _brief(result)
     elif columns is None and format in ("md", "latex") and len(names := result.brief()) < len(result.columns):
         result = result.only(names)
-    if choose(format, FORMATS, "format") == "table":
-        return _table(result, _terminal_width(sys.stdout) if width is None else width, color)
-    text = FORMATS[format](result)
-    return _latex_float(text, _latex_caption(result, caption), label) if format == "latex" else text
+    width = _terminal_width(sys.stdout) if width is None else width
+    options = {"table": (width, color), "latex": (caption, label)}
+    return FORMATS[choose(format, FORMATS, "format")](result, *options.get(format, ()))
 
 
 def _brief(result: Result) -> Result:
@@ -147,32 +145,133 @@ def _exact(name: str, value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _json(result: Result) -> str:
-    return json_text(result.to_dict())
-
-
 def _table(result: Result, width: int | None, color: bool) -> str:
-    from surefoot.show.terminal import terminal_table
+    """The table with the best value of each column in bold, and below it the notes and the signature.
 
-    highlights = result.highlights()
-    cells = _marked(_cells(result), highlights, DAGGER, filler=" ")
-    best = {name: column.tolist() for name, column in highlights.best.items()}
-    return terminal_table(cells, _text_columns(result), best, _notes(result), one_line(result.signature), width, color)
+    Where it is too wide, columns that are constant move to a line above the table, and the others are stacked in
+    panels that each repeat the labels of the rows.
+    """
+    limit, style = None if width is None else max(width, NARROWEST), _bold if color else str
+    cells = styled(result, str, DAGGER, "{}", filler=" ")
+    texts = {name for name, is_text in zip(cells, text_columns(result), strict=True) if is_text}
+    heading, panels, text_cap = "", [cells], None
+    if limit is not None and _natural_width(cells) > limit:
+        text_cap = max(limit // 3, 8)
+        cells, heading = _lift_constants(cells, texts | LABELS)
+        panels = _panels(cells, texts | LABELS, limit, text_cap)
+    best = {name: column.tolist() for name, column in result.highlights().best.items()}
+    lines = [style(line) for line in _folded(heading, limit or NARROWEST)] if heading else []
+    for index, panel in enumerate(panels):
+        lines += [*[""] * bool(index), *_lines(panel, texts, best, text_cap, style)]
+    wrap = textwrap.TextWrapper(limit or 100, subsequent_indent="  ").wrap
+    notes = [line for note in notes_of(result) for line in wrap(f"note: {note}")]
+    caption = (*notes, one_line(result.signature))  # the signature is on one line, so that it can be copied
+    return "\n".join([*lines, "", *(f"\x1b[2m{line}\x1b[0m" if color else line for line in caption)]) + "\n"
+
+
+def _lines(
+    cells: Cells, texts: set[str], best: Mapping[str, Sequence[bool]], text_cap: int | None, style: Style
+) -> Iterator[str]:
+    """The header and the rows: texts to the left and folded at ``text_cap``, numbers to the right."""
+    columns, blanks = [], []
+    for name, column in cells.items():
+        width = _width_of(name, column)
+        if name in texts and text_cap:
+            width = min(width, text_cap)
+        marks = (True, *(best[name] if name in best else (False,) * len(column)))
+        styled = zip((one_line(name), *column), marks, strict=True)
+        columns.append([_padded(text, width, name in texts, style if mark else str) for text, mark in styled])
+        blanks.append(" " * width)
+    for row in zip(*columns, strict=True):
+        for line in zip_longest(*row):
+            yield (" " * GAP).join(part or blank for part, blank in zip(line, blanks, strict=True)).rstrip()
+
+
+def _padded(text: str, width: int, is_text: bool, style: Style) -> list[str]:
+    """The lines of a cell, each as wide as its column."""
+    if is_text:
+        return [style(part) + " " * (width - _cell_width(part)) for part in _folded(text, width)]
+    text = text.rstrip()
+    return [" " * (width - _cell_width(text)) + style(text)]
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """The text in lines of at most this width; between words where it can be."""
+    if _cell_width(text) <= width:
+        return [text]
+    return [part for line in textwrap.wrap(text, width, break_on_hyphens=False) for part in _chopped(line, width)]
+
+
+def _chopped(text: str, width: int) -> Iterator[str]:
+    """The text in pieces of at most this width, where wide characters leave less room than there are letters."""
+    begin, room = 0, width
+    for index, character in enumerate(text):
+        if _character_width(character) > room:
+            yield text[begin:index]
+            begin, room = index, width
+        room -= _character_width(character)
+    yield text[begin:]
+
+
+def _cell_width(text: str) -> int:
+    """How many columns a text takes."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+@cache
+def _character_width(character: str) -> int:
+    """Ideographs and most emoji take two columns, marks on another character none."""
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if text else text
+
+
+def _width_of(name: str, column: Sequence[str]) -> int:
+    return max(map(_cell_width, (name, *column)))
+
+
+def _natural_width(cells: Cells) -> int:
+    return sum(_width_of(name, column) + GAP for name, column in cells.items()) - GAP
+
+
+def _lift_constants(cells: Cells, labels: set[str]) -> tuple[Cells, str]:
+    constant = [name for name in list(cells)[1:] if name in labels and len(set(cells[name])) == 1]
+    kept = {name: column for name, column in cells.items() if name not in constant}
+    return kept, ", ".join(f"{one_line(name)} {cells[name][0]}" for name in constant)
+
+
+def _panels(cells: Cells, labels: set[str], limit: int, text_cap: int) -> list[Cells]:
+    """Columns in as few panels as fit, each led by the labels."""
+    leading = {name: column for name, column in cells.items() if name in labels}
+    full_room = limit - sum(min(_width_of(name, column), text_cap) + GAP for name, column in leading.items())
+    panels, room = [dict(leading)], full_room
+    for name, column in cells.items():
+        if name in leading:
+            continue
+        needed = _width_of(name, column)
+        if needed > room and len(panels[-1]) > len(leading):
+            panels.append(dict(leading))
+            room = full_room
+        panels[-1][name] = column
+        room -= needed + GAP
+    return list(panels)
 
 
 def html_table(result: Result) -> str:
     """A result as an HTML table, for notebooks; at most ``HTML_ROWS`` of its rows."""
     from html import escape
 
-    highlights = result.highlights()
-    cells = {name: [escape(cell) for cell in column] for name, column in _cells(result).items()}
-    cells = _bold(_marked(cells, highlights, DAGGER), highlights, "<b>{}</b>")
-    align = ["left" if text else "right" for text in _text_columns(result)]
+    cells = styled(result, escape, DAGGER, "<b>{}</b>")
+    align = ["left" if text else "right" for text in text_columns(result)]
     shown = list(zip(*cells.values(), strict=True))[:HTML_ROWS]
     rows = "".join(f"<tr>{_html_row('td', row, align)}</tr>\n" for row in shown)
     if len(result) > len(shown):
         rows += f"<tr><td colspan={len(cells)}>… {counted(len(result) - len(shown), 'more row')}</td></tr>\n"
-    notes = "".join(f"<p>{escape(note)}</p>\n" for note in _notes(result))
+    notes = "".join(f"<p>{escape(note)}</p>\n" for note in notes_of(result))
     body = f"<thead><tr>{_html_row('th', map(escape, cells), align)}</tr></thead>\n<tbody>\n{rows}</tbody>"
     head = f"<p><b>{escape(result.headline())}</b></p>\n" if result.headline() else ""
     return f"{head}<table>\n{body}\n</table>\n{notes}<p><code>{escape(result.signature)}</code></p>\n"
@@ -184,134 +283,45 @@ def _html_row(tag: str, cells: Iterable[str], align: Sequence[str]) -> str:
 
 
 def _markdown(result: Result) -> str:
-    is_text, highlights = _text_columns(result), result.highlights()
-    escaped = {name: [markdown(cell) for cell in column] for name, column in _cells(result).items()}
-    cells = _bold(_marked(escaped, highlights, DAGGER), highlights, "**{}**")
-    header = [markdown(name) for name in cells]
-    lines = [header, [":---" if text else "---:" for text in is_text], *zip(*cells.values(), strict=True)]
+    cells = styled(result, markdown, DAGGER, "**{}**")
+    rules = [":---" if text else "---:" for text in text_columns(result)]
+    lines = [list(map(markdown, cells)), rules, *zip(*cells.values(), strict=True)]
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    notes = "".join(f"- {markdown(note)}\n" for note in _notes(result))
+    notes = "".join(f"- {markdown(note)}\n" for note in notes_of(result))
     return "\n".join(part for part in (table, notes, f"`{one_line(result.signature).replace('`', '')}`\n") if part)
 
 
-def _latex(result: Result) -> str:
-    highlights, raised = result.highlights(), result.superscripts()
-    escaped = {name: [_latex_cell(cell) for cell in column] for name, column in _cells(result).items()}
-    cells = _bold(_marked(escaped, highlights, "$^{\\dagger}$"), highlights, "\\textbf{{{}}}")
-    for name, other in raised.items():
-        letters = cells.pop(other)
-        cells[name] = [
-            f"{cell}$^{{{mark}}}$" if mark else cell for cell, mark in zip(cells[name], letters, strict=True)
-        ]
-    texts = dict(zip(result.columns, _text_columns(result), strict=True))
-    headings = {name: result.headings().get(name, _latex_cell(one_line(name))) for name in cells}
-    head = _latex_head(headings, result.groups())
-    alignment = "".join("l" if texts[name] else "r" for name in cells)
-    notes = [note for note in _notes(result) if note not in _letters(result)]
-    comments = [f"% {one_line(note)}" for note in (*notes, result.signature)]
-    return _latex_tabular(alignment, head, list(zip(*cells.values(), strict=True)), comments)
+def _latex(result: Result, caption: str | None, label: str | None) -> str:
+    from surefoot.show.latex import latex
+
+    return latex(result, caption, label)
 
 
-def _latex_tabular(alignment: str, head: Sequence[str], rows: Sequence[Sequence[str]], comments: Sequence[str]) -> str:
-    """A tabular of the package booktabs, followed by comments."""
-    lines = [
-        f"\\begin{{tabular}}{{{alignment}}}",
-        "\\toprule",
-        *head,
-        "\\midrule",
-        *(_latex_row(row) for row in rows),
-        "\\bottomrule",
-        "\\end{tabular}",
-        *comments,
-    ]
-    return "\n".join(lines) + "\n"
+def styled(result: Result, escape: Callable[[str], str], dagger: str, bold: str, filler: str = "") -> Cells:
+    """The cells: significant ones followed by a dagger, or by a filler that keeps digits aligned; the best in bold."""
+    marks, daggers, made = result.highlights(), significant(result), dict[str, list[str]]()
+    for name, column in _cells(result).items():
+        cells = list(map(escape, column))
+        if name in daggers:
+            found = daggers[name].tolist()
+            cells = [cell + (dagger if mark else filler) for cell, mark in zip(cells, found, strict=True)]
+        if name in marks.best:
+            found = marks.best[name].tolist()
+            cells = [bold.format(cell) if mark else cell for cell, mark in zip(cells, found, strict=True)]
+        made[name] = cells
+    return made
 
 
-def _latex_head(headings: Mapping[str, str], groups: Mapping[str, str]) -> list[str]:
-    """The lines of the header: the groups of adjacent columns, if there are any, and the headings."""
-    if not groups:
-        return [_latex_row(list(headings.values()))]
-    cells, rules, column = [], [], 1
-    for group, names in groupby(headings, lambda name: groups.get(name, "")):
-        width = len(list(names))
-        cells.append(f"\\multicolumn{{{width}}}{{c}}{{{_latex_cell(group)}}}" if group else " & ".join([""] * width))
-        rules += [f"\\cmidrule(lr){{{column}-{column + width - 1}}}"] if group else []
-        column += width
-    return [_latex_row(cells), " ".join(rules), _latex_row(list(headings.values()))]
+def significant(result: Result) -> Mapping[str, BoolArray]:
+    """The columns that have significant cells, and which these are."""
+    marks = result.highlights().significant
+    return {name: marks[name] for name in result.columns if name in marks and marks[name].any()}
 
 
-def _latex_caption(result: Result, caption: str | None) -> str | None:
-    """The caption, and what letters and daggers stand for; none unless it is given or there are letters."""
-    letters = _letters(result)
-    if caption is None and not letters:
-        return None
-    legends = [_latex_cell(f"{letter[0].upper()}{letter[1:]}.") for letter in letters]
-    if any(column.any() for column in result.highlights().significant.values()):
-        legends.append(f"$^{{\\dagger}}$: {_latex_cell(result.highlights().legend)}.")
-    words = _LATEX_PLAIN.sub(_escaped, caption) if caption else ""
-    ended = f"{words}." if words and legends and words[-1] not in ".!?" else words
-    return " ".join(filter(None, [ended, *legends]))
-
-
-_LATEX_PLAIN = re.compile(r"\$[^$]*\$|\\[a-zA-Z]+(?:\{[^}]*\})?|\\.|[%_#&]", re.DOTALL)
-"""Mathematics, commands, and characters that are special in text."""
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\{found[0]}" if len(found[0]) == 1 else found[0]
-
-
-def _letters(result: Result) -> list[str]:
-    """The legend of the letters, if there are any."""
-    return [note for note in result.notes if note.startswith("letters: ")] if result.superscripts() else []
-
-
-def _latex_float(tabular: str, caption: str | None, label: str | None) -> str:
-    """The tabular as a float, if it has a caption or a label."""
-    if caption is None and label is None:
-        return tabular
-    head = [f"\\caption{{{caption}}}"] * (caption is not None) + [f"\\label{{{label}}}"] * (label is not None)
-    return "\n".join(["\\begin{table}", "\\centering", *head, tabular.rstrip("\n"), "\\end{table}"]) + "\n"
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(cells) + " \\\\"
-
-
-def _latex_cell(text: str) -> str:
-    """A text as a cell, special characters escaped."""
-    if text == UNDEFINED:
-        return "--"
-    if text[:1] == "-" and text[1:].replace(".", "").isdecimal():
-        return f"$-${text[1:]}"
-    escaped = "".join(LATEX.get(mark, mark) for mark in " ".join(text.split()))
-    # At the start of a row, LaTeX reads these two as an argument of the \\\\ before it.
-    return f"{{{escaped[0]}}}{escaped[1:]}" if escaped[:1] in ("[", "*") else escaped
-
-
-def _marked(cells: Cells, highlights: Highlights, mark: str, filler: str = "") -> Cells:
-    """The cells, significant ones followed by a mark and the others by a filler that keeps digits aligned."""
-    marked = {
-        name: [cell + (mark if found else filler) for cell, found in zip(cells[name], column.tolist(), strict=True)]
-        for name, column in highlights.significant.items()
-        if column.any()
-    }
-    return {**cells, **marked}
-
-
-def _bold(cells: Cells, highlights: Highlights, form: str) -> Cells:
-    bold = {
-        name: [form.format(cell) if best else cell for cell, best in zip(cells[name], column.tolist(), strict=True)]
-        for name, column in highlights.best.items()
-    }
-    return {**cells, **bold}
-
-
-def _notes(result: Result) -> tuple[str, ...]:
+def notes_of(result: Result) -> tuple[str, ...]:
     """The notes, and the legend of the dagger if a cell has one."""
-    highlights = result.highlights()
-    used = any(column.any() for column in highlights.significant.values())
-    return (*map(one_line, result.notes), *([f"{DAGGER} {highlights.legend}"] if used else []))
+    legend = [f"{DAGGER} {result.highlights().legend}"] if significant(result) else []
+    return (*map(one_line, result.notes), *legend)
 
 
 def _cells(result: Result) -> Cells:
@@ -320,7 +330,8 @@ def _cells(result: Result) -> Cells:
     return {name: [_readable(name, row[name]) for row in rows] for name in result.columns}
 
 
-def _text_columns(result: Result) -> list[bool]:
+def text_columns(result: Result) -> list[bool]:
+    """Which columns hold texts."""
     return [any(isinstance(value, str) for value in column) for column in result.columns.values()]
 
 
@@ -344,10 +355,10 @@ def _decimal(name: str, value: float) -> str:
     return f"{value:z.4f}"
 
 
-FORMATS: dict[str, Callable[[Result], str]] = {
-    "table": str,
+FORMATS: dict[str, Callable[..., str]] = {
+    "table": _table,
     "csv": _csv,
-    "json": _json,
+    "json": lambda result: json_text(result.to_dict()),
     "md": _markdown,
     "latex": _latex,
 }
