@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from surefoot import Scores, SurefootError, evaluate
 from surefoot.analysis.evaluate import Evaluation
-from surefoot.analysis.streaming import evaluate_parquet, files
-from surefoot.analysis.streaming.statistics import Seen
+from surefoot.analysis.streaming import evaluate_parquet, evaluation, files
 
 SYSTEMS = ("base", "one", "two", "three")
 ALPHAS = [0, 1, 5]
@@ -206,15 +205,15 @@ def test_scattered_rows_of_a_topic(tmp_path) -> None:
 
 def test_topics_that_share_a_hash_are_no_error(tmp_path, monkeypatch) -> None:
     folder = write(tmp_path, long(SCORES), [list(SCORES.topics)])
-    monkeypatch.setattr(Seen, "twice", lambda self: np.concatenate(self.hashes))
+    monkeypatch.setattr(evaluation, "twice", np.concatenate)
     check(evaluate_parquet(folder, "base"), evaluate(SCORES, "base"))
 
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=9), min_size=1, max_size=5))
 def test_hashes_that_come_twice(batches) -> None:
-    seen = Seen(tuple(np.sort(np.array(some, dtype=np.uint64)) for some in batches))
+    hashes = [np.sort(np.array(some, dtype=np.uint64)) for some in batches]
     every = [one for some in batches for one in some]
-    assert seen.twice().tolist() == sorted({one for one in every if every.count(one) > 1})
+    assert evaluation.twice(hashes).tolist() == sorted({one for one in every if every.count(one) > 1})
 
 
 def test_measures_in_a_column_or_as_columns(tmp_path) -> None:

@@ -1,21 +1,27 @@
-"""Every system against a baseline and against all others, in two passes over files, in bounded memory."""
+"""Every system against a baseline and against all others, in two passes over files, in bounded memory.
+
+The first pass gives all that the measures against one baseline need, and the margins S_i / N behind Z_Risk. The second
+gives Z_Risk, once those margins are known: T_j, the total of a topic, is in the topic's own column. Each computes, on
+this machine or on a cluster, statistics of batches of topics, which add up.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._lazy import LazyModule
 from surefoot._process import in_threads
-from surefoot._typing import PathLike
+from surefoot._typing import FloatArray, PathLike
 from surefoot.analysis.design import caveats, measure_columns
 from surefoot.analysis.evaluate import Evaluation
-from surefoot.analysis.streaming.files import Dataset, Header, find_files
-from surefoot.analysis.streaming.statistics import FirstPass, Seen, first_pass, occurrences, second_pass
+from surefoot.analysis.streaming.files import Batch, Dataset, Header, find_files
 from surefoot.errors import InputError, SurefootError, choose, counted, listed
 from surefoot.results import signature
 from surefoot.risk.measures import evaluated
@@ -23,11 +29,123 @@ from surefoot.risk.statistics import Comparison, Expectation, Mean
 from surefoot.risk.values import normalise_alphas
 from surefoot.scores import VIRTUAL, Missing
 
+if TYPE_CHECKING:
+    import polars
+else:
+    polars = LazyModule("polars")
+
 Fold = Callable[[Sequence[str], Callable[[str], Any]], Any]
 """Computes the statistic of each file and adds them up: on this machine, or on a cluster."""
 
 WORKERS = 2
 """How many files are processed at once; each holds a few slices in memory."""
+Hashes = npt.NDArray[np.uint64]
+PIECES = 64
+"""Hashes are compared in this many pieces, so that no second copy of all of them is made."""
+EXAMPLES = 5
+"""How many missing scores are named."""
+
+
+@dataclass(frozen=True)
+class FirstPass:
+    """The scores of some topics: their sums, the comparison with the baseline, which topics, and which scores lack.
+
+    Topics are sorted hashes of 8 bytes each. ``incomplete`` counts those that lack a score, ``gaps`` the scores.
+    """
+
+    mean: Mean
+    lowest: float
+    comparison: Comparison | None
+    hashes: tuple[Hashes, ...]
+    gaps: int
+    incomplete: int
+    examples: tuple[str, ...]
+
+    def __add__(self, other: FirstPass) -> FirstPass:
+        compared = [one.comparison for one in (self, other) if one.comparison is not None]
+        return FirstPass(
+            self.mean + other.mean,
+            min(self.lowest, other.lowest),
+            reduce(add, compared) if compared else None,
+            self.hashes + other.hashes,
+            self.gaps + other.gaps,
+            self.incomplete + other.incomplete,
+            (self.examples + other.examples)[:EXAMPLES],
+        )
+
+    @property
+    def topics(self) -> int:
+        """The number of topics."""
+        return int(self.mean.n[0])
+
+    @property
+    def shares(self) -> FloatArray:
+        """S_i / N: the fraction of all scores that is the system's; 0 where all scores are 0."""
+        total = self.mean.total.sum()
+        return self.mean.total / (total if total > 0 else 1.0)
+
+
+def first_pass(dataset: Dataset, baseline: str | None, path: str) -> FirstPass:
+    """The sums of a file, and which topics it holds."""
+    return reduce(add, (_first(dataset, baseline, batch) for batch in dataset.batches(path)))
+
+
+def _first(dataset: Dataset, baseline: str | None, batch: Batch) -> FirstPass:
+    topics, absent, matrix = batch.topics(), np.isnan(batch.values), _complete(dataset, batch.values)
+    row = None if baseline is None or not matrix.shape[1] else _baseline_row(dataset, matrix, baseline)
+    return FirstPass(
+        Mean.of(matrix),
+        float(matrix.min(initial=np.inf)),
+        None if row is None else Comparison.of(matrix, row),
+        (topics.hash().sort().to_numpy(),),
+        int(np.count_nonzero(absent)),
+        int(np.count_nonzero(absent.any(axis=0))),
+        tuple(f"{dataset.systems[row]} on {topics[column]}" for row, column in np.argwhere(absent)[:EXAMPLES].tolist()),
+    )
+
+
+def _baseline_row(dataset: Dataset, matrix: FloatArray, baseline: str) -> FloatArray:
+    if baseline not in VIRTUAL:
+        return np.asarray(matrix[dataset.systems.index(baseline)])
+    by_name = sorted(range(len(matrix)), key=dataset.systems.__getitem__)  # sums round by position
+    return VIRTUAL[baseline](matrix[by_name])
+
+
+def second_pass(dataset: Dataset, shares: FloatArray, path: str) -> Expectation:
+    """The sums of z over the topics of a file, given each system's share of all scores."""
+    matrices = (_complete(dataset, batch.values) for batch in dataset.batches(path))
+    return reduce(add, (Expectation.of(matrix, shares=shares) for matrix in matrices))
+
+
+def _complete(dataset: Dataset, matrix: FloatArray) -> FloatArray:
+    """The scores without missing ones: filled with 0, or their topics left out."""
+    absent = np.isnan(matrix)
+    if not absent.any():
+        return matrix
+    return np.where(absent, 0.0, matrix) if dataset.missing == "zero" else matrix[:, ~absent.any(axis=0)]
+
+
+def twice(hashes: Sequence[Hashes]) -> Hashes:
+    """The hashes that come more than once in sorted arrays of them.
+
+    >>> twice([np.array(some, dtype=np.uint64) for some in ([3, 7], [5, 7])]).tolist()
+    [7]
+    """
+    borders = np.linspace(0, 2.0**64, PIECES + 1)[1:-1].astype(np.uint64)
+    cuts = [[0, *np.searchsorted(some, borders).tolist(), len(some)] for some in hashes]
+    found = []
+    for piece in range(PIECES):
+        some = [own[at[piece] : at[piece + 1]] for own, at in zip(hashes, cuts, strict=True)]
+        together = polars.Series(np.concatenate(some)).sort().to_numpy()
+        found.append(np.unique(together[1:][together[1:] == together[:-1]]))
+    return np.concatenate(found)
+
+
+def occurrences(dataset: Dataset, hashes: Hashes, path: str) -> list[tuple[str, str]]:
+    """The topics of a file whose hash is among those given, and the file, as often as they occur."""
+    wanted = polars.Series(hashes, dtype=polars.UInt64).implode()
+    every = (batch.topics() for batch in dataset.batches(path))
+    return [(topic, path) for topics in every for topic in topics.filter(topics.hash().is_in(wanted))]
 
 
 def fold_here(paths: Sequence[str], statistic: Callable[[str], Any]) -> Any:
@@ -88,8 +206,8 @@ def evaluate_parquet(
     if baseline is not None and baseline not in (*dataset.systems, *VIRTUAL):
         raise SurefootError(f"no baseline {baseline!r}; there are {listed(dataset.systems)}, and {', '.join(VIRTUAL)}")
     first: FirstPass = fold(files, partial(first_pass, dataset, baseline))
-    _refuse_topics_twice(files, dataset, first.seen, fold)
-    missing_notes = _missing_notes(dataset, first.seen)
+    _refuse_topics_twice(files, dataset, first.hashes, fold)
+    missing_notes = _missing_notes(dataset, first)
     if not first.topics:
         raise SurefootError(f"no topic is left: {listed(missing_notes) or 'the files hold no score'}")
     expectation: Expectation | None = None
@@ -103,8 +221,6 @@ def evaluate_parquet(
         [one for one in measures if one.is_additive],
         {Mean.of: first.mean, Comparison.of: first.comparison, Expectation.of: expectation},
     )
-    shape = (len(alphas), len(dataset.systems))
-    columns = {name: np.broadcast_to(column, shape).T.ravel() for name, column in columns.items()}
     left_out = [f"{one.name} is left out: it needs all topics at once" for one in measures if not one.is_additive]
     notes = (
         *_reading_notes(header, dataset, measure),
@@ -114,13 +230,12 @@ def evaluate_parquet(
     )
     fields = {"population": f"all({len(dataset.systems)})", "topics": [first.topics]}
     name = measure or dataset.measure or "score"
-    return Evaluation(
-        signature("evaluate", measure=[name], baseline=baseline, alpha=alphas.tolist(), **fields), columns, notes
-    )
+    made = signature("evaluate", measure=[name], baseline=baseline, alpha=alphas.tolist(), **fields)
+    return Evaluation(made, {column: values.T.ravel() for column, values in columns.items()}, notes)
 
 
-def _refuse_topics_twice(files: Sequence[str], dataset: Dataset, seen: Seen, fold: Fold) -> None:
-    suspects = seen.twice()
+def _refuse_topics_twice(files: Sequence[str], dataset: Dataset, hashes: Sequence[Hashes], fold: Fold) -> None:
+    suspects = twice(hashes)
     if not len(suspects):
         return
     home: dict[str, str] = {}
@@ -135,11 +250,11 @@ def _refuse_topics_twice(files: Sequence[str], dataset: Dataset, seen: Seen, fol
         home[topic] = path
 
 
-def _missing_notes(dataset: Dataset, seen: Seen) -> tuple[str, ...]:
+def _missing_notes(dataset: Dataset, seen: FirstPass) -> tuple[str, ...]:
     """A note on missing scores, if there were any."""
     if not seen.gaps:
         return ()
-    more = "" if seen.gaps <= len(seen.examples) else f" and {seen.gaps - len(seen.examples):,} more"
+    more = "" if seen.gaps <= EXAMPLES else f" and {seen.gaps - EXAMPLES:,} more"
     which = f"{', '.join(seen.examples)}{more}"
     if dataset.missing == "error":
         raise SurefootError(

@@ -38,9 +38,6 @@ CELLS = 1 << 22
 HIDDEN = (".", "_")
 """Files whose names begin so hold no scores; Spark and others write them beside the data."""
 
-DOUBTFUL = rf"(?i)^(?:\s|$|(?:{'|'.join(sorted(SUMMARIES))})$)|\s$"
-"""Topics that are looked at more closely: blank, called like a summary, or with blanks around them."""
-
 
 @dataclass(frozen=True)
 class ParquetFile:
@@ -51,7 +48,7 @@ class ParquetFile:
     @cached_property
     def schema(self) -> dict[str, polars.DataType]:
         """The columns and their types; the index that pandas writes last comes first."""
-        with _readable(self.path), reading(self.path):
+        with _reading(self.path):
             schema = dict(self._scan().collect_schema())
         names = list(schema)
         if names and role_of(names[0]) is None and role_of(names[-1]) is not None:
@@ -67,23 +64,23 @@ class ParquetFile:
             raise InputError(self.path, "a row is a system; for streaming it must be a topic, or a single score")
         return layout
 
-    def column(self, index: int) -> str:
-        """The name of a column."""
-        return list(self.schema)[index]
+    def columns(self, *indices: int | None) -> list[str]:
+        """The names of columns, as far as the file has them."""
+        return [list(self.schema)[index] for index in indices if index is not None]
 
     @property
     def topic(self) -> str:
         """The column of topics."""
-        return self.column(0 if isinstance(self.layout, Wide) else self.layout.topic)
+        return self.columns(0 if isinstance(self.layout, Wide) else self.layout.topic)[0]
 
     def frames(self, columns: Sequence[str]) -> Iterator[polars.DataFrame]:
         """Some columns, slice by slice."""
         step = max(1, CELLS // len(columns))
-        with _readable(self.path), reading(self.path):
+        with _reading(self.path):
             table = self._scan()
             height = int(table.select(polars.len()).collect().item())
         for start in range(0, height, step):
-            with _readable(self.path), reading(self.path):
+            with _reading(self.path):
                 frame = table.select(columns).slice(start, step).collect()
             yield frame
 
@@ -93,10 +90,11 @@ class ParquetFile:
 
 
 @contextmanager
-def _readable(path: str) -> Iterator[None]:
-    """Turn errors of the file system into one line that names the file."""
+def _reading(path: str) -> Iterator[None]:
+    """Turn errors of polars and of the file system into one line that names the file."""
     try:
-        yield
+        with reading(path):
+            yield
     except OSError as error:
         raise InputError(path, f"can't be read: {str(error).splitlines()[0]}") from None
 
@@ -148,8 +146,8 @@ class Header:
         file = ParquetFile(path)
         if isinstance(file.layout, Wide):
             return cls(frozenset({"wide"}), {None: tuple(file.schema)[1:]}, ())
-        trial = () if file.layout.trial is None else (file.column(file.layout.trial),)
-        return cls(frozenset({"long"}), _long_names(file, file.layout), (*file.layout.ignored, *trial))
+        unread = (*file.layout.ignored, *file.columns(file.layout.trial))
+        return cls(frozenset({"long"}), _long_names(file, file.layout), unread)
 
     def __add__(self, other: Header) -> Header:
         systems = {
@@ -180,14 +178,14 @@ class Header:
 def _long_names(file: ParquetFile, layout: Long) -> dict[str | None, tuple[str, ...]]:
     if layout.system is None:
         raise InputError(file.path, "there is no column of systems; name one 'system', 'run' or 'name'")
-    columns = [file.column(layout.system)] + ([] if layout.measure is None else [file.column(layout.measure)])
+    columns = file.columns(layout.system, layout.measure)
     pairs: dict[tuple[str, ...], None] = {}
     for frame in file.frames(columns):
         distinct = frame.unique(maintain_order=True).cast(polars.String)
         if distinct.null_count().sum_horizontal().item():
             raise InputError(file.path, f"a row without its {' or '.join(columns)}")
         pairs |= dict.fromkeys(distinct.rows())
-    values = [file.column(index) for index in layout.values]
+    values = file.columns(*layout.values)
     if layout.measure is None:
         measures = [None] if role_of(values[0]) == "value" else values
         return {measure: tuple(system for (system,) in pairs) for measure in measures}
@@ -210,10 +208,7 @@ class Batch:
         if self.labels.dtype.is_float():
             problem = f"column {self.labels.name!r}: expected topics as text or whole numbers, found fractions"
             raise InputError(self.path, problem)
-        topics = self.labels.cast(polars.String)
-        if not topics.null_count() and not topics.str.contains(DOUBTFUL).any():
-            return topics
-        topics = topics.str.strip_chars()
+        topics = self.labels.cast(polars.String).str.strip_chars()
         if topics.null_count() or (topics == "").any():
             raise InputError(self.path, "a row without its topic")
         summary = topics.str.to_lowercase().is_in(SUMMARIES)
@@ -242,29 +237,20 @@ class Dataset:
     def _wide(self, file: ParquetFile) -> Iterator[Batch]:
         present = [system for system in self.systems if system in file.schema]
         _refuse_text(file, present)
+        absent = [polars.lit(None, polars.Float64).alias(name) for name in self.systems if name not in file.schema]
         for frame in file.frames([file.topic, *present]):
-            yield Batch(file.path, frame[file.topic], self._values(frame, present))
-
-    def _values(self, frame: polars.DataFrame, present: Sequence[str]) -> FloatArray:
-        """The scores of a wide table, NaN for systems that it lacks."""
-        some = _numbers(frame.select(present)).T
-        if len(present) == len(self.systems):
-            return some
-        values = np.full((len(self.systems), frame.height), np.nan)
-        values[[self.systems.index(system) for system in present]] = some
-        return values
+            values = _numbers(frame.with_columns(absent).select(self.systems)).T
+            yield Batch(file.path, frame[file.topic], values)
 
     def _long(self, file: ParquetFile, layout: Long) -> Iterator[Batch]:
-        system = file.column(layout.system or 0)
-        value = file.column(layout.values[0])
-        if self.measure is not None and layout.measure is None:
+        system, value, *measure = file.columns(layout.system, layout.values[0], layout.measure)
+        if self.measure is not None and not measure:
             value = self.measure
         if value not in file.schema:
             return
         _refuse_text(file, [value])
-        measure = None if layout.measure is None else file.column(layout.measure)
-        frames = file.frames([file.topic, system, value] + ([] if measure is None else [measure]))
-        if measure is not None:
+        frames = file.frames([file.topic, system, value, *measure])
+        if measure:
             frames = (frame.filter(polars.col(measure).cast(polars.String) == self.measure) for frame in frames)
         for frame in _whole_topics(frames, file.topic):
             yield self._matrix(file, frame.rename({file.topic: "topic", system: "system", value: "value"}))
