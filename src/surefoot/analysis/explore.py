@@ -97,6 +97,7 @@ def explore(
     alpha = validate_alpha(alpha)
     design = Design.of(scores, baseline, [system], population, value)
     own, base = design.rows[0], scores.baseline(baseline, None if population == "PAIR" else design.population)
+    z = [zscores(matrix)[row] for matrix, rows, _ in design.matrices() for row in rows]
     topics = topic_inference(own, base, alpha, design.family)
     inference = t_inference(own, base, alpha, design.family, level)
     verdict = np.select([topics.tj < -inference.critical, topics.tj > inference.critical], ["loss", "win"], "")
@@ -107,7 +108,7 @@ def explore(
         "baseline_score": base,
         "delta": own - base,
         "x": topics.x,
-        "z": _z(design),
+        "z": z[0] if z else np.full(len(scores.topics), np.nan),
         "tr": topics.tr,
         "tj": topics.tj,
         "significant": verdict,
@@ -125,14 +126,6 @@ def explore(
         *(undefined if np.isnan(ordered["z"]).any() else []),
     )
     return Exploration(signature=signature, columns=ordered, notes=notes, inference=inference)
-
-
-def _z(design: Design) -> FloatArray:
-    z = np.full(len(design.scores.topics), np.nan)
-    for matrix, rows, _ in design.matrices():
-        for row in rows:
-            z = zscores(matrix)[row]
-    return z
 
 
 def _findings(columns: dict[str, FloatArray], inference: TInference) -> list[str]:
@@ -183,13 +176,14 @@ def change_counts(system: npt.ArrayLike, baseline: npt.ArrayLike, change: str = 
     return np.concatenate([hurt[::-1], [np.count_nonzero(d == 0)], helped])
 
 
-def change_labels() -> list[str]:
-    """Labels of the bins of relative changes, in percent.
+def change_labels(change: str = "relative") -> list[str]:
+    """Labels of the bins of `change_counts`, of relative changes in percent.
 
     >>> change_labels()[3:6]
     ['−25 to 0', '0', '0 to 25']
     """
-    ends = ["0", *(f"{100 * end:g}" for end in BIN_ENDS["relative"])]
+    ends = ["0", *(f"{100 * end if change == 'relative' else end:g}" for end in BIN_ENDS[change])]
     hurt = [f"−{high} to {'−' if low != '0' else ''}{low}" for low, high in pairwise(ends)]
     helped = [f"{low} to {high}" for low, high in pairwise(ends)]
+    hurt += [f"beyond −{ends[-1]}"] if change == "absolute" else []
     return [*hurt[::-1], "0", *helped, f"beyond {ends[-1]}"]

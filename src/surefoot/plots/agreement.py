@@ -10,19 +10,7 @@ from matplotlib.axes import Axes
 from surefoot._typing import FloatArray
 from surefoot.analysis.cross import CrossTable, cross
 from surefoot.errors import SurefootError
-from surefoot.plots.style import (
-    BLUE,
-    COLUMN,
-    PAGE,
-    VERMILION,
-    canvas,
-    label_points,
-    measure_label,
-    names_on,
-    signed,
-    to_name,
-    validate_rows,
-)
+from surefoot.plots import style
 from surefoot.scores import VIRTUAL, ScoresLike
 from surefoot.stats.principal_axes import PCA, pca
 
@@ -75,18 +63,20 @@ def pca_map(
         raise SurefootError("a map needs two principal axes: at least two systems and two topics")
     virtual = np.array([name in VIRTUAL for name in found.names])
     real = [name for name in found.names if name not in VIRTUAL]
-    with canvas(axes, height=2.8) as axes:
+    with style.canvas(axes, height=2.8) as axes:
         x, y = points[~virtual].T
-        axes.scatter(x, y, 12, BLUE, edgecolor="white", linewidth=0.4, label="systems", zorder=3)
+        axes.scatter(x, y, 12, style.BLUE, edgecolor="white", linewidth=0.4, label="systems", zorder=3)
         if virtual.any():
             x, y = points[virtual].T
-            axes.scatter(x, y, 18, "white", marker="D", edgecolor=VERMILION, linewidth=1, label="virtual", zorder=4)
+            axes.scatter(
+                x, y, 18, "white", marker="D", edgecolor=style.VERMILION, linewidth=1, label="virtual", zorder=4
+            )
         axes.margins(0.13)
         first, second = (f"axis {n + 1} ({100 * found.shares[n]:.1f} % of the variance)" for n in (0, 1))
         axes.set(xlabel=first, ylabel=second)
-        named = corners(real, points[~virtual]) if label is None else to_name(real, np.zeros(len(real)), label)
+        named = corners(real, points[~virtual]) if label is None else style.to_name(real, np.zeros(len(real)), label)
         which = [*np.flatnonzero(virtual).tolist(), *(found.names.index(name) for name in named)]
-        label_points(axes, points, found.names, which)
+        style.label_points(axes, points, found.names, which)
     return axes
 
 
@@ -134,19 +124,19 @@ def cross_map(
     ['c', 'a', 'b']
     """
     found = scores if isinstance(scores, CrossTable) else cross(scores, alpha, systems=systems)
-    validate_rows(len(found.systems))
+    style.validate_rows(len(found.systems))
     order = np.argsort(-found.urisk.mean(axis=1), kind="stable")
     names = [found.systems[index] for index in order]
     matrix = found.urisk[np.ix_(order, order)]
     wide = len(names) > FEW_CELLS
-    with canvas(axes, PAGE if wide else COLUMN, 6.2 if wide else 2.9) as axes:
+    with style.canvas(axes, style.PAGE if wide else style.COLUMN, 6.2 if wide else 2.9) as axes:
         image = axes.imshow(matrix, cmap="cividis", aspect="auto", interpolation="nearest")
         size = 5.5 if len(names) > 20 else 6
-        names_on(axes, "x", range(len(names)), names, rotation=90, fontsize=size)
-        names_on(axes, "y", range(len(names)), names, fontsize=size)
+        style.names_on(axes, "x", range(len(names)), names, rotation=90, fontsize=size)
+        style.names_on(axes, "y", range(len(names)), names, fontsize=size)
         axes.set(xlabel="baseline", ylabel="system, the safest on top")
         axes.spines[["left", "bottom"]].set_visible(False)
-        title = f"{measure_label('urisk')} at α = {found['alpha'][0]:g}"
+        title = f"{style.measure_label('urisk')} at α = {found['alpha'][0]:g}"
         if wide:
             axes.figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02, label=title).outline.set_visible(False)
         else:
@@ -160,5 +150,5 @@ def _numbers(axes: Axes, matrix: FloatArray) -> None:
     middle = (matrix.min() + matrix.max()) / 2
     for (row, column), value in np.ndenumerate(matrix):
         color = "white" if value < middle else "black"
-        text = signed(value, 2) if row != column else "0"
+        text = style.signed(value, 2) if row != column else "0"
         axes.text(column, row, text, ha="center", va="center", fontsize=5, color=color)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,23 +11,7 @@ from matplotlib.axes import Axes
 from surefoot._typing import FloatArray
 from surefoot.analysis.intervals import intervals
 from surefoot.errors import SurefootError
-from surefoot.plots.style import (
-    BLACK,
-    BLUE,
-    FAINT,
-    GAIN,
-    LOSS,
-    QUIET,
-    VERMILION,
-    canvas,
-    label_points,
-    label_text,
-    measure_label,
-    names_on,
-    phrase,
-    to_name,
-    validate_rows,
-)
+from surefoot.plots import style
 from surefoot.plots.values import ROW
 from surefoot.results import Result
 from surefoot.risk import Risk, get_risk, validate_alpha
@@ -86,33 +70,32 @@ def risk_reward(
     """
     scores = Scores.of(scores)
     alpha = validate_alpha(alpha)
-    shown = [name for name in (scores if systems is None else scores.select(systems)).systems if name != baseline]
-    if not shown:
-        raise SurefootError("there is no system to show besides the baseline")
+    shown = style.systems_shown(scores, systems, baseline)
     found = intervals(
         scores, baseline, alpha, measures=("frisk", "freward"), systems=shown, n_resamples=n_resamples, seed=seed
     )
     points = found["estimate"].reshape(-1, 2)
     low, high = (np.where(np.isnan(end), points, end) for end in (found[c].reshape(-1, 2) for c in ("low", "high")))
-    named = to_name(shown, points[:, 1] - (1 + alpha) * points[:, 0], label)
+    named = style.to_name(shown, points[:, 1] - (1 + alpha) * points[:, 0], label)
     chosen = np.isin(shown, named)
-    with canvas(axes, height=2.8) as axes:
-        for which, color, width in ((~chosen, FAINT, 0.4), (chosen, BLACK, 0.8)):
+    with style.canvas(axes, height=2.8) as axes:
+        for which, color, width in ((~chosen, style.FAINT, 0.4), (chosen, style.BLACK, 0.8)):
             _crosses(axes, points[which], low[which], high[which], color, width)
         x, y = points.T
-        axes.scatter(x, y, 12, BLUE, edgecolor="white", linewidth=0.4, label="systems", zorder=3)
+        axes.scatter(x, y, 12, style.BLUE, edgecolor="white", linewidth=0.4, label="systems", zorder=3)
         axes.set(xlim=(0, 1.05 * max(high[:, 0].max(), 1e-9)), ylim=(0, 1.08 * max(high[:, 1].max(), 1e-9)))
-        axes.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, label="even")
-        axes.axline((0, 0), slope=1 + alpha, color=QUIET, linewidth=0.8, linestyle=(0, (4, 2)), label="even at alpha")
-        axes.set(xlabel=phrase("risk: mean loss", f"against {label_text(baseline)}"), ylabel="reward: mean gain")
+        axes.axline((0, 0), slope=1, color=style.QUIET, linewidth=0.8, label="even")
+        dashed: dict[str, Any] = {"linestyle": (0, (4, 2)), "label": "even at alpha"}
+        axes.axline((0, 0), slope=1 + alpha, color=style.QUIET, linewidth=0.8, **dashed)
+        axes.set(xlabel=style.against("risk: mean loss", baseline), ylabel="reward: mean gain")
         texts = [r"$U_{\mathrm{Gain}}$ = 0", rf"$U_{{\mathrm{{Risk}}}}$ = 0 at α = {alpha:g}"]
         axes.legend(axes.lines[-2:], texts, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
-        label_points(axes, points, shown, [shown.index(name) for name in named], crossed=True)
+        style.label_points(axes, points, shown, [shown.index(name) for name in named], crossed=True)
     return axes
 
 
 def _crosses(axes: Axes, points: FloatArray, low: FloatArray, high: FloatArray, color: str, width: float) -> None:
-    look = {"color": color, "linewidth": width, "zorder": 1.5 if color == FAINT else 2}
+    look = {"color": color, "linewidth": width, "zorder": 1.5 if color == style.FAINT else 2}
     axes.hlines(points[:, 1], low[:, 0], high[:, 0], **look)  # type: ignore[arg-type]
     axes.vlines(points[:, 0], low[:, 1], high[:, 1], **look)  # type: ignore[arg-type]
 
@@ -173,17 +156,17 @@ def forest(
         found = scores
     measure = get_risk(of)
     names, rows = _rows(found, measure.name)
-    validate_rows(len(names))
-    with canvas(axes, height=max(1.0, 0.55 + ROW * len(names))) as axes:
+    style.validate_rows(len(names))
+    with style.canvas(axes, height=max(1.0, 0.55 + ROW * len(names))) as axes:
         zero = measure.reference
         for index, (estimate, low, high) in enumerate(rows):
             beyond = 0 if zero is None else int(low > zero) - int(high < zero)
-            color, marker = {0: (BLACK, "o"), 1: (GAIN, "^"), -1: (LOSS, "v")}[beyond]
+            color, marker = {0: (style.BLACK, "o"), 1: (style.GAIN, "^"), -1: (style.LOSS, "v")}[beyond]
             axes.hlines(index, low, high, color=color, linewidth=0.8)
             axes.plot(estimate, index, marker, color=color, markersize=3, label=names[index])
         if zero is not None:
-            axes.axvline(zero, color=QUIET, linewidth=0.6, zorder=1)
-        names_on(axes, "y", range(len(names)), names, fontsize=5.5)
+            axes.axvline(zero, color=style.QUIET, linewidth=0.6, zorder=1)
+        style.names_on(axes, "y", range(len(names)), names, fontsize=5.5)
         axes.set(ylim=(-0.7, len(names) - 0.3))
         axes.set_xlabel(_title(scores, baseline, measure, found))
         axes.grid(axis="x", color="#E5E5E5", linewidth=0.4)
@@ -205,8 +188,10 @@ def _rows(found: Result, of: str) -> tuple[list[str], FloatArray]:
 
 def _title(scores: Scores | Result, baseline: str | None, measure: Risk, found: Result) -> str:
     alpha = f" at α = {found['alpha'][0]:g}" if measure.uses_alpha else ""
-    name = label_text(scores.measure) if measure is MEAN and isinstance(scores, Scores) else measure_label(measure.name)
-    against = f"\nagainst {label_text(baseline)}" if baseline and measure.needs == "baseline" else ""
+    name = style.measure_label(measure.name)
+    if measure is MEAN and isinstance(scores, Scores):
+        name = style.label_text(scores.measure)
+    against = f"\nagainst {style.label_text(baseline)}" if baseline and measure.needs == "baseline" else ""
     return f"{name}{alpha}, 95 % intervals{against}"
 
 
@@ -239,16 +224,16 @@ def guard_path(fit: GuardFit, *, axes: Axes | None = None) -> Axes:
     """
     frisk, mean = np.array(fit.path["frisk"]), np.array(fit.path["mean"])
     points = (
-        (0, "baseline", "s", BLACK),
-        (-2, f"guard: {fit.guard.towards_baseline(0.0)}", "o", BLUE),
-        (-1, "candidate, unguarded", "D", VERMILION),
+        (0, "baseline", "s", style.BLACK),
+        (-2, f"guard: {fit.guard.towards_baseline(0.0)}", "o", style.BLUE),
+        (-1, "candidate, unguarded", "D", style.VERMILION),
     )
-    with canvas(axes, height=2.4) as axes:
-        axes.plot(frisk[:-1], mean[:-1], color=FAINT, zorder=1)
-        axes.plot(frisk[-2:], mean[-2:], color=FAINT, linestyle=(0, (2, 2)), zorder=1)
+    with style.canvas(axes, height=2.4) as axes:
+        axes.plot(frisk[:-1], mean[:-1], color=style.FAINT, zorder=1)
+        axes.plot(frisk[-2:], mean[-2:], color=style.FAINT, linestyle=(0, (2, 2)), zorder=1)
         filled = np.zeros(frisk.size - 3, np.bool_) if fit.certificate is None else fit.certificate["certified"][:-1]
-        for which, face in ((filled, BLUE), (~filled, "white")):
-            axes.scatter(frisk[1:-2][which], mean[1:-2][which], 9, face, edgecolor=BLUE, linewidth=0.6, zorder=2)
+        for which, face in ((filled, style.BLUE), (~filled, "white")):
+            axes.scatter(frisk[1:-2][which], mean[1:-2][which], 9, face, edgecolor=style.BLUE, linewidth=0.6, zorder=2)
         for index, name, marker, color in points:
             axes.scatter(frisk[index], mean[index], 26, color, marker=marker, label=name, zorder=3)
         if fit.certificate is not None:
@@ -262,7 +247,7 @@ def guard_path(fit: GuardFit, *, axes: Axes | None = None) -> Axes:
 def _promise(axes: Axes, frisk: FloatArray, mean: FloatArray, certificate: Certificate) -> None:
     """Mark the certified step by a ring, and the budget by a line."""
     taken = 0 if certificate.safety == 1 else 1 + list(certificate["safety"]).index(certificate.safety)
-    axes.scatter(frisk[taken], mean[taken], 70, "none", edgecolor=BLACK, linewidth=0.9, label="promised", zorder=4)
+    axes.scatter(frisk[taken], mean[taken], 70, "none", edgecolor="black", linewidth=0.9, label="promised", zorder=4)
     if certificate.budget.of == "frisk":
         limit = certificate.budget.limit
-        axes.axvline(limit, color=QUIET, linewidth=0.8, linestyle=(0, (4, 2)), label=f"budget {limit:g}")
+        axes.axvline(limit, color=style.QUIET, linewidth=0.8, linestyle=(0, (4, 2)), label=f"budget {limit:g}")

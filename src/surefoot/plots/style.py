@@ -27,6 +27,7 @@ from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import write_bytes
 from surefoot.risk import get_risk
+from surefoot.scores import Scores
 
 COLUMN, PAGE = 3.3, 6.9
 """Inches: the width of one column of a two-column page, and of the page."""
@@ -204,6 +205,11 @@ def phrase(first: str, second: str, most: int = 48) -> str:
     return f"{first} {second}" if len(first) + len(second) < most else f"{first}\n{second}"
 
 
+def against(words: str, baseline: str, most: int = 48, word: str = "against") -> str:
+    """The label of an axis that names a baseline."""
+    return phrase(words, f"{word} {label_text(baseline)}".strip(), most)
+
+
 def signed(number: float, digits: int) -> str:
     """A number with a minus sign instead of a hyphen.
 
@@ -231,6 +237,16 @@ def measure_label(name: str) -> str:
     return label if label.startswith("$") else label_text(label)
 
 
+def critical_lines(
+    axes: Axes, critical: float, words: str, label: str = "critical", zorder: float = 4, **place: Any
+) -> None:
+    """Dashed lines at both critical values, and words at the right end of the upper one."""
+    for side in (-critical, critical):
+        axes.axhline(side, color="black", linewidth=0.7, linestyle=(0, (4, 2)), label=label, zorder=zorder)
+    place |= {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(words, (1, critical), fontsize=6, **place)
+
+
 def to_name(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] | None, each: int = 2) -> list[str]:
     """The names to show: the wanted ones; else all if they are few, else those of the largest and smallest values.
 
@@ -248,16 +264,24 @@ def to_name(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] |
 
 
 def validate_rows(count: int) -> None:
-    """Raise if there are no rows, or more than can be read."""
+    """Raise if there are more rows than can be read."""
     if count > MOST_ROWS:
         raise SurefootError(f"{count} systems would not be legible, {MOST_ROWS} are; choose those to show (systems)")
-    if count < 1:
+
+
+def systems_shown(scores: Scores, systems: Sequence[str] | None, baseline: str) -> list[str]:
+    """The systems to draw besides the baseline."""
+    shown = [name for name in scores.select(systems).systems if name != baseline]
+    if not shown:
         raise SurefootError("there is no system to show besides the baseline")
+    return shown
 
 
 def label_ends(axes: Axes, x: float, heights: Sequence[float], names: Sequence[str], looks: Sequence[Any]) -> None:
     """Names to the right of the ends of lines, as close to their heights as possible without overlapping."""
-    size = float(_points(axes, 6.0))
+    figure: Any = axes.get_figure(root=True)
+    figure.draw_without_rendering()  # lays the figure out
+    size = 6.0 * figure.dpi / 72
     wanted = axes.transData.transform([(x, height) for height in heights])[:, 1]
     low, high = axes.get_window_extent().intervaly
     for height, moved, own, name, look in zip(
@@ -328,8 +352,9 @@ def label_points(
         costs = [_cost(_put(note, side, reach), others, taken, frame) + reach / 100 for side, reach in offsets]
         side, reach = offsets[int(np.argmin(costs))]
         taken.append(_put(note, side, reach))
-        if reach > _CLOSE:
-            _lead(axes, note)
+        if reach > _CLOSE:  # a thin line from the name to its point
+            line = {**_HAIR, "color": QUIET, "shrinkB": 1}
+            axes.annotate("", note.xy, note.get_position(), textcoords="offset points", arrowprops=line)
 
 
 def _put(note: Annotation, side: tuple[int, int], reach: float) -> Bbox:
@@ -347,21 +372,3 @@ def _cost(box: Bbox, points: FloatArray, taken: Sequence[Bbox], frame: Bbox) -> 
     return float(
         box.padded(_CLEAR).count_contains(points) + 5 * box.padded(2).count_overlaps(taken) + 10 * (not inside)
     )
-
-
-def _lead(axes: Axes, note: Annotation) -> None:
-    """A thin line from a name to its point, which is not next to it."""
-    axes.annotate(
-        "",
-        note.xy,
-        note.get_position(),
-        textcoords="offset points",
-        arrowprops={**_HAIR, "color": QUIET, "shrinkB": 1},
-    )
-
-
-def _points(axes: Axes, points: float) -> float:
-    """Printer's points as pixels, once the figure has been laid out."""
-    figure = axes.get_figure(root=True)
-    figure.draw_without_rendering()  # type: ignore[union-attr]
-    return points * figure.dpi / 72  # type: ignore[union-attr]

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from surefoot._typing import FloatArray
 from surefoot.analysis.evaluate import Evaluation, evaluate
 from surefoot.errors import SurefootError, choose
-from surefoot.plots.style import (
-    BLACK,
-    COLUMN,
-    FAINT,
-    PAGE,
-    QUIET,
-    canvas,
-    label_ends,
-    label_text,
-    legend,
-    line_look,
-    measure_label,
-    names_on,
-    to_name,
-)
+from surefoot.plots import style
 from surefoot.results import Result
 from surefoot.risk import get_risk
 from surefoot.risk.measures import evaluated
@@ -79,27 +67,22 @@ def score_shapes(
     (['q1', 'q2'], ['a', 'b', 'MEAN'])
     """
     scores = Scores.of(scores)
-    shown = scores if systems is None else scores.select(systems)
+    shown = scores.select(systems)
     mean = shown.values.mean(axis=0)
     by_mean = choose(order, ("table", "mean"), "order") == "mean"
     topics = np.argsort(-mean, kind="stable") if by_mean else np.arange(len(mean))
     few = label is None and len(shown.systems) <= FEW_SHAPES
-    named = list(shown.systems) if few else _best_median_worst(shown)
-    if label is not None:
-        named = to_name(shown.systems, shown.values.mean(axis=1), label)
-    with canvas(axes, COLUMN if len(topics) <= FEW_TOPICS else PAGE, 2.5) as axes:
+    named = list(shown.systems) if few else _named(shown, label)
+    with style.canvas(axes, style.COLUMN if len(topics) <= FEW_TOPICS else style.PAGE, 2.5) as axes:
         x = np.arange(len(topics))
         marker: dict[str, Any] = {"marker": ".", "markersize": 3} if len(topics) <= FEW_TOPICS else {}
-        lines = {}
-        for name, row in _named_last(shown.systems, named):
-            lines[name] = axes.plot(x, shown.values[row, topics], label=name, **_look(name, named), **marker)[0]
-        lines["MEAN"] = axes.plot(x, mean[topics], color=BLACK, linewidth=2, label="MEAN", zorder=4)[0]
-        names_on(axes, "x", x.tolist(), [shown.topics[index] for index in topics], rotation=90, fontsize=5)
-        axes.set(xlim=(-0.5, len(topics) - 0.5), ylabel=label_text(scores.measure, 40))
+        curves = {name: (x, row[topics]) for name, row in zip(shown.systems, shown.values, strict=True)}
+        lines = _draw(axes, curves, named, **marker)
+        lines += axes.plot(x, mean[topics], color=style.BLACK, linewidth=2, label="MEAN", zorder=4)
+        style.names_on(axes, "x", x.tolist(), [shown.topics[index] for index in topics], rotation=90, fontsize=5)
+        axes.set(xlim=(-0.5, len(topics) - 0.5), ylabel=style.label_text(scores.measure, 40))
         axes.set_xlabel("topic, the easiest first" if by_mean else "topic")
-        legend(
-            axes, list(lines.values())[-len(named) - 1 :], [*named, "MEAN"], loc="center left", bbox_to_anchor=(1, 0.5)
-        )
+        style.legend(axes, lines, [*named, "MEAN"], loc="center left", bbox_to_anchor=(1, 0.5))
     return axes
 
 
@@ -137,28 +120,28 @@ def profile(
     'share of topics scoring that or more'
     """
     scores = Scores.of(scores)
-    shown = scores if systems is None else scores.select(systems)
-    named = _best_median_worst(shown) if label is None else to_name(shown.systems, shown.values.mean(axis=1), label)
-    with canvas(axes) as axes:
+    shown = scores.select(systems)
+    named = _named(shown, label)
+    with style.canvas(axes) as axes:
         levels = np.sort(shown.values, axis=1)
         low, top = min(0.0, float(levels.min())), float(levels.max())
         share = [1.0, *(1 - np.arange(levels.shape[1]) / levels.shape[1]), 0.0]
-        lines = {}
-        for name, row in _named_last(shown.systems, named):
-            # The curve holds its height up to each score and falls right after it.
-            x = [low, *levels[row], levels[row, -1]]
-            lines[name] = axes.step(x, share, where="pre", label=name, **_look(name, named))[0]
+        # A curve holds its height up to each score and falls right after it.
+        curves = {name: ([low, *row, row[-1]], share) for name, row in zip(shown.systems, levels, strict=True)}
+        lines = _draw(axes, curves, named, drawstyle="steps-pre")
         axes.set(xlim=(low, top if top > low else low + 1), ylim=(0, 1.02))
-        axes.set(xlabel=label_text(scores.measure, 40), ylabel="share of topics scoring that or more")
-        legend(axes, [lines[name] for name in named], named, loc="upper right")
+        axes.set(xlabel=style.label_text(scores.measure, 40), ylabel="share of topics scoring that or more")
+        style.legend(axes, lines, named, loc="upper right")
     return axes
 
 
-def _best_median_worst(scores: Scores) -> list[str]:
-    order = np.argsort(-scores.values.mean(axis=1), kind="stable")
-    few = len(order) <= 4
-    positions = order if few else order[[0, len(order) // 2, len(order) - 1]]
-    return [scores.systems[index] for index in positions]
+def _named(scores: Scores, label: Sequence[str] | None) -> list[str]:
+    """The systems to name; by default the best, the median and the worst by mean."""
+    means = scores.values.mean(axis=1)
+    if label is not None:
+        return style.to_name(scores.systems, means, label)
+    order = np.argsort(-means, kind="stable")
+    return [scores.systems[i] for i in (order if len(order) <= 4 else order[[0, len(order) // 2, len(order) - 1]])]
 
 
 def alpha_curves(
@@ -211,21 +194,20 @@ def alpha_curves(
     # The baseline's own curve says nothing, so it is named only if asked for.
     own = set(found["baseline"].tolist()) if "baseline" in found.columns else set()
     last = [np.nan if name in own else curves[name][-1] for name in names]
-    named = [name for name in to_name(names, last, label) if np.isfinite(curves[name]).any()]
-    with canvas(axes, height=2.5) as axes:
-        for name, _ in _named_last(names, named):
-            axes.plot(grid, curves[name], label=name, **_look(name, named))
-        axes.set(xlim=(grid[0], grid[-1]), xlabel="risk sensitivity α", ylabel=measure_label(of))
+    named = [name for name in style.to_name(names, last, label) if np.isfinite(curves[name]).any()]
+    with style.canvas(axes, height=2.5) as axes:
+        _draw(axes, {name: (grid, curve) for name, curve in curves.items()}, named)
+        axes.set(xlim=(grid[0], grid[-1]), xlabel="risk sensitivity α", ylabel=style.measure_label(of))
         reference = get_risk(of).reference
         if reference is not None:
-            axes.axhline(reference, color=QUIET, linewidth=0.5, zorder=1)
+            axes.axhline(reference, color=style.QUIET, linewidth=0.5, zorder=1)
         if of == "trisk":
             _critical_lines(axes, _topics(found))
         if of == "urisk":
             _mark_significant(axes, grid, curves, found, named)
         looks = [_look(name, named) for name in named]
         if named:
-            label_ends(axes, float(grid[-1]), [curves[name][-1] for name in named], named, looks)
+            style.label_ends(axes, float(grid[-1]), [curves[name][-1] for name in named], named, looks)
     return axes
 
 
@@ -270,19 +252,10 @@ def _critical_lines(axes: Axes, topics: int) -> None:
     critical = critical_value(topics)
     if not np.isfinite(critical):
         return
-    for side in (-critical, critical):
-        axes.axhline(side, color="black", linewidth=0.7, linestyle=(0, (4, 2)), label="critical", zorder=4)
+    words = f"significant beyond ±{critical:.2f}"
+    style.critical_lines(axes, critical, words, xytext=(-2, 2), ha="right")
     low, high = axes.get_ylim()
     axes.set_ylim(min(low, -1.3 * critical), max(high, 1.3 * critical))
-    axes.annotate(
-        f"significant beyond ±{critical:.2f}",
-        (1, critical),
-        (-2, 2),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        ha="right",
-        fontsize=6,
-    )
 
 
 def _mark_significant(
@@ -298,18 +271,21 @@ def _mark_significant(
             color = _look(name, named)["color"]
             axes.plot(grid[beyond[0]], curves[name][beyond[0]], "v", color=color, markersize=4.5, clip_on=False)
     if marked:
-        axes.plot([], [], "v", color=QUIET, markersize=4.5, label="significantly below 0 from here on")
+        axes.plot([], [], "v", color=style.QUIET, markersize=4.5, label="significantly below 0 from here on")
         handle = axes.lines[-1]
         axes.legend([handle], [str(handle.get_label())], loc="lower left", handlelength=1)
 
 
-def _named_last(systems: Sequence[str], named: Sequence[str]) -> list[tuple[str, int]]:
-    """The systems with their rows, those to name on top of the others."""
-    index = {name: row for row, name in enumerate(systems)}
-    return [(name, row) for name, row in index.items() if name not in named] + [(name, index[name]) for name in named]
+def _draw(
+    axes: Axes, curves: Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]], named: Sequence[str], **look: Any
+) -> list[Line2D]:
+    """The curves, those to name on top of the others; returns the lines of those."""
+    order = [*(name for name in curves if name not in named), *named]
+    lines = [axes.plot(*curves[name], label=name, **_look(name, named), **look)[0] for name in order]
+    return lines[len(lines) - len(named) :]
 
 
 def _look(name: str, named: Sequence[str]) -> dict[str, Any]:
     if name not in named:
-        return {"color": FAINT, "linewidth": 0.5, "zorder": 1.5}
-    return {**line_look(named.index(name)), "zorder": 3}
+        return {"color": style.FAINT, "linewidth": 0.5, "zorder": 1.5}
+    return {**style.line_look(named.index(name)), "zorder": 3}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,24 +11,9 @@ from matplotlib.axes import Axes
 
 from surefoot._names import as_names
 from surefoot._typing import BoolArray, FloatArray
-from surefoot.analysis.explore import BIN_ENDS, change_counts
+from surefoot.analysis.explore import change_counts, change_labels
 from surefoot.errors import SurefootError, counted
-from surefoot.plots.style import (
-    FAINT,
-    GAIN,
-    LOSS,
-    LOSS_HATCH,
-    PAGE,
-    QUIET,
-    SHADES,
-    canvas,
-    label_points,
-    label_text,
-    legend,
-    line_look,
-    names_on,
-    phrase,
-)
+from surefoot.plots import style
 from surefoot.risk import normalise_alphas
 from surefoot.risk.values import Linear
 from surefoot.scores import Scores, ScoresLike
@@ -82,23 +66,30 @@ def topic_bars(
     """
     scores = Scores.of(scores)
     alphas = normalise_alphas(alpha)
-    if len(alphas) > len(SHADES):
-        raise SurefootError(f"bars can show up to {len(SHADES)} alphas; got {len(alphas)}")
+    if len(alphas) > len(style.SHADES):
+        raise SurefootError(f"bars can show up to {len(style.SHADES)} alphas; got {len(alphas)}")
     names = as_names(system)
     if not names or (axes is not None and len(names) > 1):
         raise SurefootError("name one system to draw on given axes, or several for a figure of their own")
     tj = {name: _tj(scores[name], scores.baseline(baseline), alphas) for name in names}
     order = _topic_order(tj[names[0]][0], by_value=len(names) == 1)
-    with canvas(axes, PAGE, 2.4 if len(names) == 1 else 0.5 + 1.35 * len(names)) as first:
+    width = 0.84 / len(alphas)
+    with style.canvas(axes, style.PAGE, 2.4 if len(names) == 1 else 0.5 + 1.35 * len(names)) as first:
         panels = _stacked(first, len(names))
         for panel, name in zip(panels, names, strict=True):
-            _bars(panel, tj[name][:, order], alphas)
-            _threshold(panel, critical_value(tj[name].shape[1]))
+            for index, (one, row) in enumerate(zip(alphas, tj[name][:, order], strict=True)):
+                left = np.arange(len(row)) + (index - (len(alphas) - 1) / 2) * width
+                panel.bar(left, row, width, color=style.SHADES[index], label=f"α = {one:g}", linewidth=0)
+            panel.axhline(0, color="black", linewidth=0.5)
+            critical = critical_value(tj[name].shape[1])
+            look = {"xytext": (2, 0), "va": "center", "annotation_clip": False}
+            style.critical_lines(panel, critical, f"±{critical:.2f}", "_critical", 2, **look)
             panel.set(xlim=(-0.7, len(order) - 0.3), ylabel=r"$T_J$")
-            panel.set_title(f"{label_text(name)} against {label_text(baseline)}", loc="left")
+            panel.set_title(f"{style.label_text(name)} against {style.label_text(baseline)}", loc="left")
         last = panels[-1]
-        names_on(last, "x", range(len(order)), [scores.topics[index] for index in order], rotation=90, fontsize=5)
-        last.set_xlabel(_of_how_many(len(order), len(scores.topics)))
+        style.names_on(last, "x", range(len(order)), [scores.topics[index] for index in order], rotation=90, fontsize=5)
+        half = f": the {len(order) // 2} worst and the {len(order) // 2} best of {len(scores.topics):,}"
+        last.set_xlabel("topic" + (half if len(order) < len(scores.topics) else ""))
         first.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(alphas), borderpad=0, handlelength=1.5)
     return first
 
@@ -130,33 +121,6 @@ def _stacked(first: Axes, count: int) -> list[Axes]:
     for panel in panels[:-1]:
         panel.tick_params(axis="x", labelbottom=False, length=0)
     return panels
-
-
-def _bars(axes: Axes, tj: FloatArray, alphas: FloatArray) -> None:
-    width = 0.84 / len(alphas)
-    for index, (one, row) in enumerate(zip(alphas, tj, strict=True)):
-        left = np.arange(len(row)) + (index - (len(alphas) - 1) / 2) * width
-        axes.bar(left, row, width, color=SHADES[index], label=f"α = {one:g}", linewidth=0)
-
-
-def _of_how_many(shown: int, topics: int) -> str:
-    return "topic" if shown == topics else f"topic: the {shown // 2} worst and the {shown // 2} best of {topics:,}"
-
-
-def _threshold(axes: Axes, critical: float) -> None:
-    axes.axhline(0, color="black", linewidth=0.5)
-    for side in (-critical, critical):
-        axes.axhline(side, color="black", linewidth=0.7, linestyle=(0, (4, 2)), label="_critical")
-    axes.annotate(
-        f"±{critical:.2f}",
-        (1, critical),
-        (2, 0),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        va="center",
-        fontsize=6,
-        annotation_clip=False,
-    )
 
 
 def paired_scores(scores: ScoresLike, system: str, baseline: str, *, axes: Axes | None = None) -> Axes:
@@ -191,26 +155,26 @@ def paired_scores(scores: ScoresLike, system: str, baseline: str, *, axes: Axes 
     scores = Scores.of(scores)
     own, base = scores[system], scores.baseline(baseline)
     d = own - base
-    with canvas(axes, height=3.35) as axes:
+    with style.canvas(axes, height=3.35) as axes:
         low, high = min(0.0, own.min(), base.min()), max(own.max(), base.max(), 1e-9)
         margin = 0.03 * (high - low)
         limits = (low - margin, high + margin)
-        axes.plot(limits, limits, color=QUIET, linewidth=0.6, zorder=1)
+        axes.plot(limits, limits, color=style.QUIET, linewidth=0.6, zorder=1)
         groups: dict[str, tuple[BoolArray, dict[str, Any]]] = {
-            "better": (d > 0, {"marker": "o", "facecolor": GAIN, "edgecolor": "white"}),
-            "worse": (d < 0, {"marker": "v", "facecolor": "white", "edgecolor": LOSS}),
-            "equal": (d == 0, {"marker": "s", "facecolor": FAINT, "edgecolor": QUIET}),
+            "better": (d > 0, {"marker": "o", "facecolor": style.GAIN, "edgecolor": "white"}),
+            "worse": (d < 0, {"marker": "v", "facecolor": "white", "edgecolor": style.LOSS}),
+            "equal": (d == 0, {"marker": "s", "facecolor": style.FAINT, "edgecolor": style.QUIET}),
         }
         for word, (which, look) in groups.items():
             if which.any():
                 count = counted(int(which.sum()), "topic")
                 axes.scatter(base[which], own[which], s=14, linewidth=0.7, label=f"{count} {word}", zorder=3, **look)
         axes.set(xlim=limits, ylim=limits, aspect="equal")
-        measure = f"{label_text(scores.measure)}:"
-        axes.set(xlabel=phrase(measure, label_text(baseline)), ylabel=phrase(measure, label_text(system)))
+        measure = f"{style.label_text(scores.measure)}:"
+        axes.set(xlabel=style.against(measure, baseline, word=""), ylabel=style.against(measure, system, word=""))
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, handlelength=1, columnspacing=1)
         worst = [int(index) for index in np.argsort(d, kind="stable")[:NAMED_TOPICS] if d[index] < 0]
-        label_points(axes, np.column_stack([base, own]), scores.topics, worst, LOSS)
+        style.label_points(axes, np.column_stack([base, own]), scores.topics, worst, style.LOSS)
     return axes
 
 
@@ -272,16 +236,17 @@ def sorted_values(
         for one in alphas
     }
     positions = np.arange(1, len(base) + 1)
-    with canvas(axes) as axes:
+    with style.canvas(axes) as axes:
         lines = [
-            axes.plot(positions, curve, label=name, drawstyle="steps-mid", **line_look(index))[0]
+            axes.plot(positions, curve, label=name, drawstyle="steps-mid", **style.line_look(index))[0]
             for index, (name, curve) in enumerate(curves.items())
         ]
-        axes.axhline(0, color=QUIET, linewidth=0.5, zorder=1)
+        axes.axhline(0, color=style.QUIET, linewidth=0.5, zorder=1)
         axes.set(xlim=(0.5, len(base) + 0.5), xlabel="topics, each curve's worst first")
         at = "" if several else f" at α = {alphas[0]:g}"
-        axes.set_ylabel(f"x = v(d){at}" if mutual else phrase(f"x = v(d){at},", f"against {label_text(baseline)}"))
-        legend(axes, lines, list(curves), loc="lower right")
+        words = f"x = v(d){at}"
+        axes.set_ylabel(words if mutual else style.against(f"{words},", baseline))
+        style.legend(axes, lines, list(curves), loc="lower right")
     return axes
 
 
@@ -323,31 +288,24 @@ def helped_hurt(
     """
     scores = Scores.of(scores)
     counts = change_counts(scores[system], scores.baseline(baseline), change).tolist()
-    losses = len(counts) - len(BIN_ENDS[change]) - 2
-    names = [*_bin_names(change, "−")[:losses][::-1], "0", *_bin_names(change, "")]
+    names = change_labels(change)
+    losses = names.index("0")
     positions = np.arange(len(counts)) - losses
-    with canvas(axes, height=2.4) as axes:
-        bars = axes.bar(positions, counts, 0.85, color=GAIN, edgecolor="white", linewidth=0)
+    with style.canvas(axes, height=2.4) as axes:
+        bars = axes.bar(positions, counts, 0.85, color=style.GAIN, edgecolor="white", linewidth=0)
         for index, bar in zip(positions, bars, strict=True):
             if index <= 0:
-                bar.set(facecolor="white" if index else FAINT, edgecolor=LOSS if index else FAINT, linewidth=0.7)
+                face, edge = ("white", style.LOSS) if index else (style.FAINT, style.FAINT)
+                bar.set(facecolor=face, edgecolor=edge, linewidth=0.7)
             if index < 0:
-                bar.set_hatch(LOSS_HATCH)
+                bar.set_hatch(style.LOSS_HATCH)
         axes.bar_label(bars, [count or "" for count in counts], fontsize=6, padding=1)
         axes.set_xticks(positions, names, rotation=45, ha="right", rotation_mode="anchor")
         axes.set(ylabel="topics", ylim=(0, 1.12 * max(counts)))
-        unit = "change in %" if change == "relative" else f"change in {label_text(scores.measure)}"
-        axes.set_xlabel(phrase(f"{unit},", f"{label_text(system, 20)} against {label_text(baseline, 20)}"))
-        _totals(axes, sum(counts[:losses]), sum(counts[losses + 1 :]))
+        unit = "change in %" if change == "relative" else f"change in {style.label_text(scores.measure)}"
+        pair = f"{style.label_text(system, 20)} against {style.label_text(baseline, 20)}"
+        axes.set_xlabel(style.phrase(f"{unit},", pair))
+        look: dict[str, Any] = {"transform": axes.transAxes, "va": "bottom"}
+        axes.text(0, 1.0, f"{sum(counts[:losses]):,} hurt", ha="left", color=style.LOSS, **look)
+        axes.text(1, 1.0, f"{sum(counts[losses + 1 :]):,} helped", ha="right", color=style.GAIN, **look)
     return axes
-
-
-def _totals(axes: Axes, hurt: int, helped: int) -> None:
-    for x, side, words, color in ((0, "left", f"{hurt:,} hurt", LOSS), (1, "right", f"{helped:,} helped", GAIN)):
-        axes.text(x, 1.0, words, transform=axes.transAxes, ha=side, va="bottom", color=color)
-
-
-def _bin_names(change: str, sign: str) -> list[str]:
-    unit = 100 if change == "relative" else 1
-    ends = ["0", *(f"{sign}{unit * step:g}" for step in BIN_ENDS[change])]
-    return [*(f"{low} to {high}" for low, high in pairwise(ends)), f"beyond {ends[-1]}"]

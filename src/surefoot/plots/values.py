@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,20 +11,7 @@ from matplotlib.axes import Axes
 from surefoot._typing import FloatArray
 from surefoot.analysis.design import Design
 from surefoot.errors import SurefootError
-from surefoot.plots.style import (
-    BLACK,
-    BLUE,
-    FAINT,
-    GREEN,
-    QUIET,
-    VERMILION,
-    canvas,
-    label_text,
-    names_on,
-    phrase,
-    signed,
-    validate_rows,
-)
+from surefoot.plots import style
 from surefoot.risk import validate_alpha
 from surefoot.risk.values import Linear, Monotone, Smooth, fences, five_points
 from surefoot.scores import Scores, ScoresLike
@@ -31,11 +19,15 @@ from surefoot.scores import Scores, ScoresLike
 ROW = 0.105
 """Inches for a system in a figure with one below the other."""
 
+MEAN_MARK = {
+    "marker": "D", "markersize": 2.2, "markerfacecolor": "white", "markeredgecolor": style.VERMILION,
+    "markeredgewidth": 0.6,
+}  # fmt: skip
 LOOKS = {
-    "none": {"color": QUIET, "linestyle": (0, (1, 1))},
-    "linear": {"color": VERMILION, "linestyle": (0, (5, 1.5))},
-    "smooth": {"color": BLUE, "linestyle": "-"},
-    "monotone": {"color": GREEN, "linestyle": (0, (5, 1.5, 1, 1.5))},
+    "none": {"color": style.QUIET, "linestyle": (0, (1, 1))},
+    "linear": {"color": style.VERMILION, "linestyle": (0, (5, 1.5))},
+    "smooth": {"color": style.BLUE, "linestyle": "-"},
+    "monotone": {"color": style.GREEN, "linestyle": (0, (5, 1.5, 1, 1.5))},
 }
 
 
@@ -72,44 +64,33 @@ def difference_boxes(
     """
     scores = Scores.of(scores)
     base = scores.baseline(baseline)
-    shown = [name for name in (scores if systems is None else scores.select(systems)).systems if name != baseline]
-    validate_rows(len(shown))
-    shown.sort(key=lambda name: float(scores[name].mean()))
+    shown = sorted(style.systems_shown(scores, systems, baseline), key=lambda name: float(scores[name].mean()))
+    style.validate_rows(len(shown))
     pooled = scores.values[[name != baseline for name in scores.systems]] - base
-    with canvas(axes, height=max(1.2, 0.75 + ROW * (len(shown) + 1))) as axes:
-        axes.axvline(0, color=QUIET, linewidth=0.5, zorder=1)
+    with style.canvas(axes, height=max(1.2, 0.75 + ROW * (len(shown) + 1))) as axes:
+        axes.axvline(0, color=style.QUIET, linewidth=0.5, zorder=1)
         axes.boxplot(
             [pooled.ravel(), *(scores[name] - base for name in shown)],
             orientation="horizontal",
             widths=0.62,
             showmeans=True,
-            meanprops={
-                "marker": "D",
-                "markersize": 2.2,
-                "markerfacecolor": "white",
-                "markeredgecolor": VERMILION,
-                "markeredgewidth": 0.6,
-            },
+            meanprops=MEAN_MARK,
             patch_artist=True,
-            boxprops={"facecolor": "#CFE3F1", "edgecolor": BLUE, "linewidth": 0.5},
-            medianprops={"color": BLACK, "linewidth": 1.1},
-            whiskerprops={"color": BLUE, "linewidth": 0.5},
-            capprops={"color": BLUE, "linewidth": 0.5},
-            flierprops={"marker": ".", "markersize": 2, "markerfacecolor": QUIET, "markeredgecolor": "none"},
+            boxprops={"facecolor": "#CFE3F1", "edgecolor": style.BLUE, "linewidth": 0.5},
+            medianprops={"color": style.BLACK, "linewidth": 1.1},
+            whiskerprops={"color": style.BLUE, "linewidth": 0.5},
+            capprops={"color": style.BLUE, "linewidth": 0.5},
+            flierprops={"marker": ".", "markersize": 2, "markerfacecolor": style.QUIET, "markeredgecolor": "none"},
         )
-        names_on(axes, "y", range(1, len(shown) + 2), ["All", *shown], fontsize=5.5)
-        axes.axhline(1.5, color=FAINT, linewidth=0.5)
+        style.names_on(axes, "y", range(1, len(shown) + 2), ["All", *shown], fontsize=5.5)
+        axes.axhline(1.5, color=style.FAINT, linewidth=0.5)
         axes.set(ylim=(0.3, len(shown) + 1.7))
-        axes.set_xlabel(phrase(f"{label_text(scores.measure)} difference", f"from {label_text(baseline)}", most=36))
-        _fence_lines(axes, *fences(pooled))
+        axes.set_xlabel(style.against(f"{style.label_text(scores.measure)} difference", baseline, 36, "from"))
+        for fence, side, words in zip(fences(pooled), ("right", "left"), ("fences ", ""), strict=True):
+            axes.axvline(fence, color=style.VERMILION, linewidth=0.9, linestyle=(0, (4, 2)), label="fence", zorder=4)
+            look: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "va": "bottom", "fontsize": 6}
+            axes.text(fence, 1.005, f"{words}{style.signed(fence, 3)}", ha=side, **look)
     return axes
-
-
-def _fence_lines(axes: Axes, lower: float, upper: float) -> None:
-    for fence, side in ((lower, "right"), (upper, "left")):
-        axes.axvline(fence, color=VERMILION, linewidth=0.9, linestyle=(0, (4, 2)), label="fence", zorder=4)
-        words = f"{'fences ' if side == 'right' else ''}{signed(fence, 3)}"
-        axes.text(fence, 1.005, words, transform=axes.get_xaxis_transform(), ha=side, va="bottom", fontsize=6)
 
 
 def value_functions(
@@ -156,12 +137,12 @@ def value_functions(
     else:
         refused = ""
     words = {kind: "v(d) = d" if kind == "none" else f"{kind}, α = {alpha:g}" for kind in curves}
-    with canvas(axes) as axes:
+    with style.canvas(axes) as axes:
         lines = [axes.plot(d, curve, label=kind, **LOOKS[kind])[0] for kind, curve in curves.items()]  # type: ignore[arg-type]
-        axes.axhline(0, color=FAINT, linewidth=0.5, zorder=1)
-        axes.axvline(0, color=FAINT, linewidth=0.5, zorder=1)
+        axes.axhline(0, color=style.FAINT, linewidth=0.5, zorder=1)
+        axes.axvline(0, color=style.FAINT, linewidth=0.5, zorder=1)
         points = np.transpose(five_points(alpha, lower, upper))
-        axes.plot(*points, "o", color=BLUE, markerfacecolor="white", markersize=3.5, label="fit")
+        axes.plot(*points, "o", color=style.BLUE, markerfacecolor="white", markersize=3.5, label="fit")
         lines, words = [*lines, axes.lines[-1]], {**words, "fit": "points of the fit"}
         axes.set(xlim=(-1.03, 1.03), xlabel="score difference d", ylabel="its value v(d)")
         axes.legend(

@@ -78,7 +78,7 @@ def texts(axes: Axes) -> list[str]:
 
 
 def test_every_kind_is_tested() -> None:
-    assert {*DRAW, "paper"} == {*figures.FIGURES}
+    assert {*DRAW, *figures.AGREEMENT, "paper"} == {*figures.FIGURES}
     assert not set(figures.FIGURES) & set(FIGURES)
 
 

@@ -10,19 +10,8 @@ from matplotlib.axes import Axes
 
 from surefoot._names import as_names
 from surefoot.errors import SurefootError, choose
+from surefoot.plots import style
 from surefoot.plots.agreement import corners
-from surefoot.plots.style import (
-    COLUMN,
-    FAINT,
-    PAGE,
-    QUIET,
-    SHADES,
-    canvas,
-    label_points,
-    label_text,
-    measure_label,
-    to_name,
-)
 from surefoot.plots.values import LOOKS
 from surefoot.results import Result
 from surefoot.scores import Scores, ScoresLike
@@ -78,19 +67,19 @@ def correlation_map(
     points = np.column_stack([found["correlation"], found["urisk"]])
     if np.isnan(points).any() or len(names) < 4:
         raise SurefootError("the map needs 4 systems or more whose scores vary over the topics")
-    with canvas(axes, height=2.8) as axes:
+    with style.canvas(axes, height=2.8) as axes:
         shade = axes.scatter(
             points[:, 0], points[:, 1], 16, found["mean"], cmap="cividis", edgecolor="white", linewidth=0.4, zorder=3
         )
-        axes.figure.colorbar(shade, ax=axes, fraction=0.05, pad=0.02, label=f"mean {label_text(scores.measure)}")
+        axes.figure.colorbar(shade, ax=axes, fraction=0.05, pad=0.02, label=f"mean {style.label_text(scores.measure)}")
         axes.margins(0.1)
-        axes.axhline(0, color=QUIET, linewidth=0.5, zorder=1)
-        axes.set(xlabel=f"correlation with {label_text(baseline)} over topics")
-        axes.set_ylabel(f"{measure_label('urisk')} at α = {alpha:g}")
+        axes.axhline(0, color=style.QUIET, linewidth=0.5, zorder=1)
+        axes.set(xlabel=f"correlation with {style.label_text(baseline)} over topics")
+        axes.set_ylabel(f"{style.measure_label('urisk')} at α = {alpha:g}")
         partial = partial_correlation(found["correlation"], found["urisk"], found["mean"])
         axes.set_title(f"partial correlation, given the mean: {partial:.2f}", loc="left")
-        named = corners(names, points) if label is None else to_name(names, np.zeros(len(names)), label)
-        label_points(axes, points, names, [names.index(name) for name in named])
+        named = corners(names, points) if label is None else style.to_name(names, np.zeros(len(names)), label)
+        style.label_points(axes, points, names, [names.index(name) for name in named])
     return axes
 
 
@@ -144,12 +133,14 @@ def rbo_bars(
     of = usual if of is None else [choose(word, there, "of") for word in as_names(of)]
     sizes = np.unique(scores["systems"])
     width = 0.84 / len(of)
-    with canvas(axes, COLUMN if len(sizes) * len(of) <= 36 else PAGE) as axes:
+    with style.canvas(axes, style.COLUMN if len(sizes) * len(of) <= 36 else style.PAGE) as axes:
         for number, measure in enumerate(of):
             rows = scores["measure"] == measure
             left = np.arange(len(sizes)) + (number - (len(of) - 1) / 2) * width
-            bars: dict[str, Any] = {"width": width * 0.9, "linewidth": 0.5, "edgecolor": SHADES[number]}
-            axes.bar(left, scores["minimum"][rows], color=SHADES[number], label=measure_label(measure), **bars)
+            bars: dict[str, Any] = {"width": width * 0.9, "linewidth": 0.5, "edgecolor": style.SHADES[number]}
+            axes.bar(
+                left, scores["minimum"][rows], color=style.SHADES[number], label=style.measure_label(measure), **bars
+            )
             axes.bar(left, scores["residual"][rows], bottom=scores["minimum"][rows], color="white", **bars)
         axes.set(ylim=(0, 1), xlabel="systems in the head of each ranking", ylabel=f"RBO, linear against {value}")
         axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
@@ -211,7 +202,7 @@ def qq_lines(
         raise SurefootError("a Q-Q plot needs a system and a baseline; name both")
     else:
         found = normality(scores, system, baseline, alpha, n_resamples, seed)
-    with canvas(axes, height=3.2) as axes:
+    with style.canvas(axes, height=3.2) as axes:
         lines, words, reach = [], [], 1.0
         for kind, plot in found.plots.items():
             if np.isfinite(plot.ppcc):
@@ -220,7 +211,7 @@ def qq_lines(
                 lines += axes.plot(plot.theoretical[seen], z[seen], label=kind, **LOOKS[kind])  # type: ignore[arg-type]
                 words.append(f"{kind}: correlation {plot.ppcc:.4f}")
                 reach = 1.05 * max(reach / 1.05, float(np.abs(z).max()), float(plot.theoretical[-1]))
-        axes.axline((0, 0), slope=1, color=FAINT, linewidth=0.7, zorder=1)
+        axes.axline((0, 0), slope=1, color=style.FAINT, linewidth=0.7, zorder=1)
         axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
         axes.set(xlabel="normal quantile", ylabel="standardised bootstrap mean")
         axes.legend(lines, words, loc="upper left")

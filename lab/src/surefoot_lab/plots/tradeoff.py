@@ -11,19 +11,7 @@ from matplotlib.axes import Axes
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.plots.style import (
-    BLACK,
-    BLUE,
-    FAINT,
-    GREEN,
-    ORANGE,
-    QUIET,
-    canvas,
-    label_points,
-    label_text,
-    line_look,
-    phrase,
-)
+from surefoot.plots import style
 from surefoot.results import Result
 from surefoot.risk import normalise_alphas
 from surefoot.stats.bootstrap import BootstrapMethod
@@ -72,27 +60,27 @@ def tradeoff_curves(
     lines = normalise_alphas(alpha)
     _check(several)
     first = several[0]
-    with canvas(axes, height=3.0) as axes:
+    with style.canvas(axes, height=3.0) as axes:
         hull, chosen = first.hull, first.selective
         axes.plot(hull.risk, hull.gain, color="#DDDDDD", linewidth=6, solid_capstyle="round", label="near-optimal hull",
                   zorder=1)  # fmt: skip
-        axes.plot([0, first.curve.risk[0]], [0, first.curve.gain[0]], color=BLACK, linestyle=DOTS, linewidth=1,
+        axes.plot([0, first.curve.risk[0]], [0, first.curve.gain[0]], color=style.BLACK, linestyle=DOTS, linewidth=1,
                   label="coin flip from α = 0")  # fmt: skip
         if chosen is not None and first.feature is not None:
-            axes.plot(chosen.points.risk, chosen.points.gain, color=GREEN, linestyle=SHORT, linewidth=0.9,
-                      label=f"selective: {label_text(first.feature.systems[0])}")  # fmt: skip
+            axes.plot(chosen.points.risk, chosen.points.gain, color=style.GREEN, linestyle=SHORT, linewidth=0.9,
+                      label=f"selective: {style.label_text(first.feature.systems[0])}")  # fmt: skip
         if len(several) == 1:
             table = tradeoff_table(first, BootstrapMethod(n_resamples=n_resamples, seed=seed))
             _crosses(axes, table, "ugain", np.arange(len(table)))
         for index, sweep in enumerate(several):
-            look = {**line_look(index), **DOT, "marker": MARKERS[index % len(MARKERS)]}
+            look = {**style.line_look(index), **DOT, "marker": MARKERS[index % len(MARKERS)]}
             axes.plot(
-                sweep.curve.risk, sweep.curve.gain, label=f"{label_text(sweep.objective)}, by α", zorder=3, **look
+                sweep.curve.risk, sweep.curve.gain, label=f"{style.label_text(sweep.objective)}, by α", zorder=3, **look
             )
         _frame(axes, several, lines)
         names = [f"{alpha:g}" for alpha in first.alphas]
         points = np.concatenate([np.column_stack([sweep.curve.risk, sweep.curve.gain]) for sweep in several])
-        label_points(axes, points, names, range(len(names)), crossed=True)
+        style.label_points(axes, points, names, range(len(names)), crossed=True)
     return axes
 
 
@@ -108,7 +96,7 @@ def _check(sweeps: Sequence[Sweep]) -> None:
 
 def _crosses(axes: Axes, found: Result, of: str, rows: npt.NDArray[np.intp]) -> None:
     """The intervals of risk and of the measure on the other axis."""
-    look: dict[str, Any] = {"color": FAINT, "linewidth": 0.6, "zorder": 1.5}
+    look: dict[str, Any] = {"color": style.FAINT, "linewidth": 0.6, "zorder": 1.5}
     axes.hlines(found[of][rows], found["frisk_low"][rows], found["frisk_high"][rows], **look)
     axes.vlines(found["frisk"][rows], found[f"{of}_low"][rows], found[f"{of}_high"][rows], **look)
 
@@ -121,12 +109,12 @@ def _frame(axes: Axes, sweeps: Sequence[Sweep], alphas: FloatArray) -> None:
         low = min(low, float(sweeps[0].selective.points.gain.min()))
     for alpha in alphas:
         end = right if alpha == 0 else min(right, top / alpha)
-        axes.plot([0, end], break_even([0, end], float(alpha)), color=QUIET, linewidth=0.5, zorder=1.5,
+        axes.plot([0, end], break_even([0, end], float(alpha)), color=style.QUIET, linewidth=0.5, zorder=1.5,
                   label=f"break-even at α = {alpha:g}")  # fmt: skip
     axes.set(xlim=(0, right), ylim=(1.1 * low if low < 0 else 0, top))
     first = sweeps[0]
-    axes.set_xlabel(phrase("risk: mean loss", f"against {label_text(first.baseline)}"))
-    axes.set_ylabel(f"gain: mean difference in {label_text(first.test.measure)}")
+    axes.set_xlabel(style.against("risk: mean loss", first.baseline))
+    axes.set_ylabel(f"gain: mean difference in {style.label_text(first.test.measure)}")
     axes.legend(loc="lower center", bbox_to_anchor=(0.45, 1), ncols=2, columnspacing=1.2, handlelength=2.2)
 
 
@@ -151,16 +139,16 @@ def search_front(choice: Choice, *, axes: Axes | None = None) -> Axes:
     risk, mean = choice["frisk"], choice["mean"]
     front = np.flatnonzero(choice["front"])
     front = front[np.argsort(risk[front], kind="stable")]
-    with canvas(axes, height=2.7) as axes:
+    with style.canvas(axes, height=2.7) as axes:
         others = ~choice["front"]
-        axes.scatter(risk[others], mean[others], 9, FAINT, linewidth=0, label="other trials", zorder=2)
+        axes.scatter(risk[others], mean[others], 9, style.FAINT, linewidth=0, label="other trials", zorder=2)
         _crosses(axes, choice, "mean", front)
-        axes.plot(risk[front], mean[front], "-o", color=BLUE, label="front", zorder=3, **DOT)
-        axes.plot(risk[choice.chosen], mean[choice.chosen], "*", color=ORANGE, markersize=9, markeredgecolor=BLACK,
-                  markeredgewidth=0.5, label="recommended", zorder=4)  # fmt: skip
-        axes.set(xlim=(0, None), ylabel=label_text(choice.measure))
-        axes.set_xlabel(phrase("risk: mean loss", f"against {label_text(choice.baseline)}"))
+        axes.plot(risk[front], mean[front], "-o", color=style.BLUE, label="front", zorder=3, **DOT)
+        star: dict[str, Any] = {"markersize": 9, "markeredgecolor": style.BLACK, "markeredgewidth": 0.5, "zorder": 4}
+        axes.plot(risk[choice.chosen], mean[choice.chosen], "*", color=style.ORANGE, label="recommended", **star)
+        axes.set(xlim=(0, None), ylabel=style.label_text(choice.measure))
+        axes.set_xlabel(style.against("risk: mean loss", choice.baseline))
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=1.2, handlelength=1.6)
         names = [f"{alpha:g}" for alpha in choice["alpha"][front]]
-        label_points(axes, np.column_stack([risk[front], mean[front]]), names, range(len(names)), crossed=True)
+        style.label_points(axes, np.column_stack([risk[front], mean[front]]), names, range(len(names)), crossed=True)
     return axes

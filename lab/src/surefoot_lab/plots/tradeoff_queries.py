@@ -12,22 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from surefoot._typing import FloatArray, IntArray
 from surefoot.analysis.explore import change_counts, change_labels
 from surefoot.errors import SurefootError, choose, listed
-from surefoot.plots.style import (
-    BLACK,
-    BLUE,
-    COLUMN,
-    FAINT,
-    GAIN,
-    LOSS,
-    LOSS_HATCH,
-    ORANGE,
-    PAGE,
-    QUIET,
-    canvas,
-    label_text,
-    measure_label,
-    phrase,
-)
+from surefoot.plots import style
 from surefoot.scores import Scores
 from surefoot_lab.learners.inputs import validate_count
 from surefoot_lab.tradeoff.churn import BINS, churn_counts, reward_by_churn
@@ -37,14 +22,16 @@ CELL = 0.21
 """Inches that a row of a map takes."""
 
 
-_RAMP = LinearSegmentedColormap.from_list("alphas", ["#9CCBEA", BLUE, BLACK])
+_RAMP = LinearSegmentedColormap.from_list("alphas", ["#9CCBEA", style.BLUE, style.BLACK])
 
 
 def alpha_looks(alphas: FloatArray) -> list[dict[str, Any]]:
     """Lines of rising alpha: from light to dark, the gain-only model apart."""
     count = int(np.count_nonzero(alphas))
     rest = iter(_RAMP(np.linspace(0, 1, count) if count > 2 else [0.3, 0.9]))
-    return [{"color": ORANGE, "linestyle": (0, (4, 1.2))} if alpha == 0 else {"color": next(rest)} for alpha in alphas]
+    return [
+        {"color": style.ORANGE, "linestyle": (0, (4, 1.2))} if alpha == 0 else {"color": next(rest)} for alpha in alphas
+    ]
 
 
 def convergence_curves(
@@ -73,7 +60,7 @@ def convergence_curves(
     """
     choose(of, [name for name in sweep.histories[0][0] if np.isfinite(sweep.histories[0][0][name])], "of")
     rows = _rows(sweep, alpha)
-    with canvas(axes, PAGE if len(rows) > 3 else COLUMN, 2.5) as axes:
+    with style.canvas(axes, style.PAGE if len(rows) > 3 else style.COLUMN, 2.5) as axes:
         looks = dict(zip(rows, alpha_looks(sweep.alphas[rows]), strict=True))
         for row, look in looks.items():
             curve = [values[of] for values in sweep.histories[row]]
@@ -85,11 +72,11 @@ def convergence_curves(
                 height = np.interp(reached, np.arange(1, len(means) + 1), means)
                 axes.plot(reached, height, "o", color=look["color"], markersize=4, markeredgecolor="white",
                           markeredgewidth=0.6, clip_on=False, zorder=5)  # fmt: skip
-            axes.plot([], [], "o", color=QUIET, markersize=3, label=f"{100 * FRACTION:g} % of\nthe gain")
+            axes.plot([], [], "o", color=style.QUIET, markersize=3, label=f"{100 * FRACTION:g} % of\nthe gain")
         axes.set(xlim=(1, None), xlabel="iteration")
         queries = "validation" if sweep.validated else "training"
-        name = label_text(sweep.test.measure) if of == "mean" else measure_label(of)
-        axes.set_ylabel(phrase(f"{name},", f"{queries} queries", most=40))
+        name = style.label_text(sweep.test.measure) if of == "mean" else style.measure_label(of)
+        axes.set_ylabel(style.phrase(f"{name},", f"{queries} queries", most=40))
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), handlelength=1.8)
     return axes
 
@@ -115,11 +102,11 @@ def churn_map(sweep: Sweep, *, bins: int = BINS, axes: Axes | None = None) -> Ax
         The Axes, to be changed further or written by `save_plot`.
     """
     counts = np.stack([churn_counts(row, validate_count("bins", bins)) for row in _churn(sweep).values])
-    with canvas(axes, height=0.85 + CELL * len(counts)) as axes:
-        _map(axes, counts, [BLUE] * bins)
+    with style.canvas(axes, height=0.85 + CELL * len(counts)) as axes:
+        _map(axes, counts, [style.BLUE] * bins)
         _alpha_rows(axes, sweep.alphas)
         _bin_ticks(axes, bins)
-        axes.set_xlabel(f"Kendall distance to the ranking of {label_text(sweep.baseline)}\n(queries in each bin)")
+        axes.set_xlabel(f"Kendall distance to the ranking of {style.label_text(sweep.baseline)}\n(queries in each bin)")
     return axes
 
 
@@ -147,13 +134,17 @@ def change_map(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
     counts = np.stack([change_counts(row, sweep.test.values[0]) for row in sweep.test.values[1:]])
     names = change_labels()
     same = names.index("0")
-    tints = [LOSS if index < same else QUIET if index == same else GAIN for index in range(len(names))]
-    with canvas(axes, height=1.15 + CELL * len(counts)) as axes:
+    tints = [
+        style.LOSS if index < same else style.QUIET if index == same else style.GAIN for index in range(len(names))
+    ]
+    with style.canvas(axes, height=1.15 + CELL * len(counts)) as axes:
         _map(axes, counts, tints)
         _alpha_rows(axes, sweep.alphas)
         axes.set_xticks(range(len(names)), names, rotation=45, ha="right", rotation_mode="anchor")
         axes.tick_params(axis="x", length=0)
-        axes.set_xlabel(f"change of {label_text(sweep.test.measure)} in %, against {label_text(sweep.baseline, 20)}")
+        axes.set_xlabel(
+            f"change of {style.label_text(sweep.test.measure)} in %, against {style.label_text(sweep.baseline, 20)}"
+        )
         totals = zip(counts[:, :same].sum(axis=1), counts[:, same + 1 :].sum(axis=1), strict=True)
         for row, (hurt, helped) in enumerate(totals):
             axes.text(len(names) - 0.3, row, f"{hurt} hurt, {helped} helped", va="center", fontsize=6)
@@ -185,18 +176,18 @@ def reward_bars(
     """
     churn, rows, bins = _churn(sweep), _rows(sweep, alpha), validate_count("bins", bins)
     width = 0.84 / len(rows)
-    with canvas(axes, height=2.4) as axes:
+    with style.canvas(axes, height=2.4) as axes:
         for index, (row, look) in enumerate(zip(rows, alpha_looks(sweep.alphas[rows]), strict=True)):
             found = reward_by_churn(churn.values[row], sweep.test.values[row + 1], sweep.test.values[0], bins)
             left = np.arange(bins) + (index - (len(rows) - 1) / 2) * width
             axes.bar(left, np.nan_to_num(found.reward), width, color=look["color"], label=f"α = {sweep.alphas[row]:g}")
             axes.bar(left, -np.nan_to_num(found.risk), width, facecolor="white", edgecolor=look["color"],
-                     hatch=LOSS_HATCH, linewidth=0.6)  # fmt: skip
-        axes.axhline(0, color=BLACK, linewidth=0.5)
+                     hatch=style.LOSS_HATCH, linewidth=0.6)  # fmt: skip
+        axes.axhline(0, color=style.BLACK, linewidth=0.5)
         _bin_ticks(axes, bins)
         axes.set(xlim=(-0.6, bins - 0.4))
-        axes.set_xlabel(f"Kendall distance to the ranking of {label_text(sweep.baseline)}")
-        axes.set_ylabel(f"mean loss and gain, {label_text(sweep.test.measure)}")
+        axes.set_xlabel(f"Kendall distance to the ranking of {style.label_text(sweep.baseline)}")
+        axes.set_ylabel(f"mean loss and gain, {style.label_text(sweep.test.measure)}")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(rows), handlelength=1.5)
     return axes
 
@@ -222,10 +213,10 @@ def best_alpha_bars(sweep: Sweep, *, axes: Axes | None = None) -> Axes:
     best = values == values.max(axis=0)
     many = best.sum(axis=0)
     alone, tied = 100 * (best & (many == 1)).mean(axis=1), 100 * np.where(many > 1, best / many, 0).mean(axis=1)
-    with canvas(axes) as axes:
+    with style.canvas(axes) as axes:
         positions = np.arange(len(alone))
-        axes.bar(positions, alone, 0.7, color=BLUE, label="alone")
-        look = {"facecolor": "white", "edgecolor": QUIET, "hatch": LOSS_HATCH, "linewidth": 0.6}
+        axes.bar(positions, alone, 0.7, color=style.BLUE, label="alone")
+        look = {"facecolor": "white", "edgecolor": style.QUIET, "hatch": style.LOSS_HATCH, "linewidth": 0.6}
         bars = axes.bar(positions, tied, 0.7, alone, label="tied, shared evenly", **look)  # type: ignore[arg-type]
         axes.bar_label(bars, [f"{total:.0f} %" for total in alone + tied], fontsize=6, padding=1)
         axes.set_xticks(positions, [f"{alpha:g}" for alpha in sweep.alphas])
@@ -259,7 +250,7 @@ def _map(axes: Axes, counts: IntArray, tints: Sequence[str]) -> None:
     colours = np.array([to_rgb(tint) for tint in tints])
     axes.imshow(1 - strength * (1 - colours), aspect="auto", interpolation="nearest")
     for (row, column), count in np.ndenumerate(counts):
-        color = "white" if strength[row, column, 0] > 0.55 else BLACK if count else FAINT
+        color = "white" if strength[row, column, 0] > 0.55 else style.BLACK if count else style.FAINT
         axes.text(column, row, str(count), ha="center", va="center", fontsize=6, color=color)
     for spine in axes.spines.values():
         spine.set_visible(False)
