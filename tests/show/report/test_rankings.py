@@ -11,7 +11,7 @@ from surefoot import Scores, SurefootError, credibility
 from surefoot.analysis import document_moves
 from surefoot.judgments import JudgedRuns
 from surefoot.show import Rankings
-from surefoot.show.report import packed, payload, report
+from surefoot.show.report import packed, report
 from tests.show.report.report_cases import HOSTILE, random_rankings
 from tests.show.report.test_browser import number, saved
 from tests.show.report.test_page import data_of
@@ -263,7 +263,7 @@ def test_the_payload_has_what_is_judged_and_how_credible_it_is(tmp_path: Path) -
     scores, rankings = random_rankings(tmp_path)
     runs = JudgedRuns.read([tmp_path / "old.run", tmp_path / "new.run"], tmp_path / "qrels.txt", "nDCG@10")
     found = credibility(runs, "new", "old", n_draws=50)
-    data = payload(scores, "old", "new", 1.0, None, None, rankings, [found])
+    data = data_of(report(scores, "old", candidate="new", rankings=rankings, credible=[found]))
     (measure,) = data["measures"]
     assert measure["judged"] == packed(scores[0].judged)
     order = [found["topic"].tolist().index(topic) for topic in scores[0].topics]
@@ -271,7 +271,7 @@ def test_the_payload_has_what_is_judged_and_how_credible_it_is(tmp_path: Path) -
     assert measure["credible"]["credible"] == found["credible"][order].tolist()
     assert measure["credible"]["real"] in found.notes
     assert measure["credible"]["real"].startswith("at least ")
-    assert payload(scores, "old", "new", 1.0, None, None, rankings, [])["measures"][0]["credible"] is None
+    assert data_of(report(scores, "old", candidate="new", rankings=rankings))["measures"][0]["credible"] is None
 
 
 def test_queries_show_how_credible_their_loss_is(open_report: Callable[..., Any], tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from surefoot.show.report.rankings import Rankings, rankings_payload
 from surefoot.stats.inference import LEVEL, critical_value
 from surefoot.stats.principal_axes import pca
 
-__all__ = ["LARGEST_ALPHA", "Rankings", "opening", "packed", "payload", "report"]
+__all__ = ["LARGEST_ALPHA", "Rankings", "opening", "packed", "report"]
 
 LARGEST_ALPHA = 20.0
 """The largest value of the page's slider."""
@@ -88,33 +88,21 @@ def report(
     several = [scores] if isinstance(scores, Scores) else list(scores)
     if not several:
         raise SurefootError("a report needs scores of at least one measure")
-    data = payload(several, baseline, candidate, alpha, segments, queries, rankings, credible, rules)
-    return self_contained("surefoot.show.report", SCRIPTS, data)
-
-
-def payload(
-    scores: Sequence[Scores],
-    baseline: str | None,
-    candidate: str | None,
-    alpha: float,
-    segments: Mapping[Any, object] | None,
-    queries: Mapping[str, str] | None,
-    rankings: Rankings | None,
-    credible: Sequence[Credibility],
-    rules: RulesLike | None = None,
-) -> dict[str, Any]:
-    """The data of the page, as values that JSON can hold; the first scores are those that it opens with."""
-    first = scores[0]
-    _refuse_others(scores)
-    start = _start(first, baseline, candidate, alpha)
-    return {
-        "measures": [_measure(one, credible) for one in scores],
+    _refuse_others(several)
+    first, alpha = several[0], validate_alpha(alpha)
+    if alpha > LARGEST_ALPHA:
+        raise SurefootError(f"a report shows alpha from 0 to {LARGEST_ALPHA:g}; got {alpha:g}")
+    system, base = opening(first, baseline, candidate)
+    # A candidate that was named is one test; one that the page chose is the best of many.
+    planned = candidate is not None
+    data = {
+        "measures": [_measure(one, credible) for one in several],
         "systems": first.systems,
         "topics": first.topics,
         "texts": None if queries is None else [queries.get(topic, "") for topic in first.topics],
-        "documents": None if rankings is None else _documents(rankings, scores, start),
-        "start": start,
-        "decision": _decision(first, start, rules),
+        "documents": None if rankings is None else rankings_payload(rankings, several, system, base),
+        "start": {"system": system, "baseline": base, "alpha": alpha, "planned": planned},
+        "decision": _decision(first, system, base, rules) if planned else None,
         "largest_alpha": LARGEST_ALPHA,
         "level": LEVEL,
         "critical": critical_value(len(first.topics)) if len(first.topics) > 1 else None,
@@ -122,6 +110,7 @@ def payload(
         "surefoot": __version__,
         "versions": f"Surefoot {__version__}, Python {platform.python_version()}, numpy {np.__version__}",
     }
+    return self_contained("surefoot.show.report", SCRIPTS, data)
 
 
 def _measure(scores: Scores, credible: Sequence[Credibility]) -> dict[str, Any]:
@@ -147,14 +136,6 @@ def _refuse_others(scores: Sequence[Scores]) -> None:
     names = [one.measure for one in scores]
     if len(set(names)) < len(names):
         raise SurefootError(f"a report shows each measure once; got {', '.join(names)}")
-
-
-def _documents(rankings: Rankings, scores: Sequence[Scores], start: Mapping[str, Any]) -> dict[str, Any]:
-    """The documents, first those of the topics that lost most in the comparison that the page opens with."""
-    first = scores[0]
-    delta = first[start["system"]] - first.baseline(start["baseline"])
-    topics = [first.topics[index] for index in np.argsort(delta, kind="stable")]
-    return rankings_payload(rankings, scores, (start["system"], start["baseline"]), topics)
 
 
 def packed(values: FloatArray) -> str:
@@ -185,23 +166,12 @@ def opening(scores: Scores, baseline: str | None, candidate: str | None) -> tupl
     return system, baseline
 
 
-def _start(scores: Scores, baseline: str | None, candidate: str | None, alpha: float) -> dict[str, Any]:
-    """The comparison that the page opens with; ``planned`` if the candidate was named, so there is one test."""
-    alpha = validate_alpha(alpha)
-    if alpha > LARGEST_ALPHA:
-        raise SurefootError(f"a report shows alpha from 0 to {LARGEST_ALPHA:g}; got {alpha:g}")
-    system, baseline = opening(scores, baseline, candidate)
-    return {"system": system, "baseline": baseline, "alpha": alpha, "planned": candidate is not None}
-
-
-def _decision(scores: Scores, start: Mapping[str, Any], rules: RulesLike | None) -> str | None:
-    """The gate's sentence on the comparison that the page opens with; None if the page chose the candidate itself."""
+def _decision(scores: Scores, system: str, baseline: str, rules: RulesLike | None) -> str | None:
+    """The gate's sentence on a comparison; None if the gate can't judge it."""
     from surefoot.release_gate.gate import gate
 
-    if not start["planned"]:
-        return None
     try:
-        return gate(scores, start["baseline"], candidate=start["system"], rules=rules).sentence()
+        return gate(scores, baseline, candidate=system, rules=rules).sentence()
     except SurefootError:  # a measure with another range than 0 to 1
         return None
 

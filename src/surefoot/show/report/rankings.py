@@ -74,13 +74,14 @@ class Rankings:
         return Rankings(self.runs, self.qrels, read_documents(path, wanted), self.size_limit)
 
 
-def rankings_payload(
-    rankings: Rankings, scores: Sequence[Scores], pair: Sequence[str], topics: Sequence[str]
-) -> dict[str, Any]:
-    """The page's documents; ``pair`` are the systems compared first, ``topics`` the order in which they matter."""
-    unknown = [name for name in rankings.runs if name not in scores[0].systems]
+def rankings_payload(rankings: Rankings, scores: Sequence[Scores], system: str, baseline: str) -> dict[str, Any]:
+    """The page's documents, first those of the two systems, and of the topics that lost most."""
+    compared = scores[0]
+    unknown = [name for name in rankings.runs if name not in compared.systems]
     if unknown:
         raise SurefootError(f"rankings of {listed(unknown)}, which the scores do not have")
+    order = np.argsort(compared[system] - compared.baseline(baseline), kind="stable")
+    topics, pair = [compared.topics[index] for index in order], (system, baseline)
     packer = _Packer(rankings, [one.measure for one in scores])
     first = [name for name in dict.fromkeys(pair) if name in rankings.runs]
     others = [name for name in rankings.runs if name not in first]
@@ -222,12 +223,7 @@ def _decomposition(measure: str, qrels: Qrels) -> Decomposition | None:
 
 def _left_out(limit: int, topics: Sequence[str], texts: Sequence[str], systems: Sequence[str]) -> str:
     """What the page lacks, in words; empty if it lacks nothing."""
-    parts = []
-    if topics:
-        parts.append(f"the rankings of {counted(len(topics), 'query')}")
-    if texts:
-        parts.append(f"the documents' texts of {counted(len(texts), 'query')}")
-    if systems:
-        parts.append(f"the rankings of {counted(len(systems), 'other system')}")
+    lists = (("rankings", topics, "query"), ("documents' texts", texts, "query"), ("rankings", systems, "other system"))
+    parts = [f"the {what} of {counted(len(names), word)}" for what, names, word in lists if names]
     size = f"{limit / 1e6:g} MB"
     return f"Left out, to keep documents within {size}: {'; '.join(parts)}." if parts else ""
