@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import Scores, SurefootError, explain, gate
 from surefoot.analysis import evaluate_segments
-from surefoot.analysis.explanation import Search, adding
+from surefoot.analysis.explanation import adding, confirmations, proposed_by, search
 from surefoot.analysis.query_features import (
     Condition,
     Feature,
@@ -171,18 +171,17 @@ def test_groups_are_tested_without_the_queries_of_those_before() -> None:
     first, second = random.random(300) < 0.2, random.random(300) < 0.2
     loss = np.maximum(random.normal(0, 0.1, 300), 0) + 0.4 * first + 0.2 * second
     conditions = [Condition("first", first), Condition("second", second), Condition("none", random.random(300) < 0.3)]
-    search = Search(loss, conditions, QUICK, 0)
-    found = {one.condition.words: one for one in search.tested()}
+    found = {one.condition.words: one for one in search(loss, conditions, QUICK, 0)}
     assert found["first"].p_adjusted < 0.05 > found["second"].p_adjusted
     half = np.zeros(300, np.bool_)
     half[np.random.default_rng(0).permutation(300)[::2]] = True
-    proposed = search._proposed_by(half)
+    proposed = proposed_by(half, loss, conditions)
     assert [one.words for one in proposed][:2] == ["first", "second"]
     left, expected = ~half, []
     for one in proposed:
         expected.append(group_test(loss[left], one.members[np.newaxis, left], QUICK, 0)[0])
         left = left & ~one.members
-    tested = search._tested_on(~half, proposed)
+    tested = confirmations(~half, proposed, loss, QUICK, 0)
     assert [one.p for one in tested] == expected
     np.testing.assert_allclose([one.p_adjusted for one in tested], np.minimum(2 * correct(expected, "holm"), 1))
 
@@ -192,7 +191,7 @@ def test_groups_of_the_same_words_are_tested_apart() -> None:
     first, second = random.random(300) < 0.2, random.random(300) < 0.2
     loss = np.maximum(random.normal(0, 0.1, 300), 0) + 0.4 * first + 0.2 * second
     apart, alike = (
-        Search(loss, [Condition(one, first), Condition(other, second)], QUICK, 0).tested()
+        search(loss, [Condition(one, first), Condition(other, second)], QUICK, 0)
         for one, other in (("one", "other"), ("group", "group"))
     )
     assert len(apart) == 2
@@ -213,6 +212,6 @@ def test_what_adds_nothing_is_left_out() -> None:
     loss = 0.01 * random.random(200) + 0.5 * group
     same = group.copy()
     same[np.flatnonzero(~group)[np.argsort(loss[~group])[:10]]] = True  # the group and ten queries that lose least
-    tested = Search(loss, [Condition("group", group)], QUICK, 0).tested()
-    again = Search(loss, [Condition("same", same)], QUICK, 0).tested()
+    tested = search(loss, [Condition("group", group)], QUICK, 0)
+    again = search(loss, [Condition("same", same)], QUICK, 0)
     assert [one.condition.words for one in adding([*tested, *again], loss)] == ["group"]

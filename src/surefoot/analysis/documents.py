@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -129,52 +129,29 @@ def document_moves(
     if shown < 1:
         raise SurefootError(f"depth must be at least 1; got {shown}")
     skip = choose(unjudged, UNJUDGED_CHOICES, "unjudged") == "skip"
-    chosen = _validate_topics(topics, judged)
-    found = [_topic_moves(_rankings(topic, (old, new), judged, skip), topic, judged, parts, shown) for topic in chosen]
-    if topics is None:
-        found.sort(key=lambda one: one.delta)
-    name = parts.measure.name
-    return DocumentMoves(
-        signature(
-            "documents",
-            measure=name,
-            system=new.name,
-            baseline=old.name,
-            depth=shown,
-            unjudged="skip" if skip else None,
-            topics=len(found),
-        ),
-        _columns(found, queries, texts),
-        _notes(found, parts),
-        topics=tuple(found),
-        system=new.name,
-        baseline=old.name,
-        measure=name,
-        depth=shown,
-    )
-
-
-def _validate_topics(topics: Iterable[str] | None, qrels: Qrels) -> Sequence[str]:
-    chosen = qrels.topics if topics is None else tuple(topics)
-    known = set(qrels.topics)
+    chosen = judged.topics if topics is None else tuple(topics)
+    known = set(judged.topics)
     unknown = [topic for topic in chosen if topic not in known]
     if unknown:
-        raise SurefootError(f"no judgments of topic {listed(unknown)}; there are {listed(qrels.topics)}")
-    return chosen
-
-
-def _rankings(topic: str, runs: Sequence[Run], qrels: Qrels, skip: bool) -> list[dict[str, int]]:
-    """The rank of each document in the rankings of a topic, with or without unjudged documents."""
-    judgments = qrels.of_topic(topic)
-    lists = ([name for name in run.of_topic(topic) if not skip or name in judgments] for run in runs)
-    return [{name: rank for rank, name in enumerate(names, start=1)} for names in lists]
+        raise SurefootError(f"no judgments of topic {listed(unknown)}; there are {listed(judged.topics)}")
+    found = [_topic_moves(topic, (old, new), judged, skip, parts, shown) for topic in chosen]
+    if topics is None:
+        found.sort(key=lambda one: one.delta)
+    shared: dict[str, Any] = {
+        "measure": parts.measure.name, "system": new.name, "baseline": old.name, "depth": shown,
+    }  # fmt: skip
+    made = signature("documents", **shared, unjudged="skip" if skip else None, topics=len(found))
+    columns, notes = _columns(found, queries, texts), _notes(found, parts)
+    return DocumentMoves(signature=made, columns=columns, notes=notes, topics=tuple(found), **shared)
 
 
 def _topic_moves(
-    rankings: Sequence[dict[str, int]], topic: str, qrels: Qrels, parts: Decomposition, depth: int
+    topic: str, runs: Sequence[Run], qrels: Qrels, skip: bool, parts: Decomposition, depth: int
 ) -> TopicMoves:
-    before, after = rankings
+    """The moves of a topic between two runs, with or without unjudged documents."""
     judgments = qrels.of_topic(topic)
+    lists = ([name for name in run.of_topic(topic) if not skip or name in judgments] for run in runs)
+    before, after = ({name: rank for rank, name in enumerate(names, start=1)} for names in lists)
     documents = list(dict.fromkeys([*after, *before]))
     grades = np.array([judgments.get(name, UNJUDGED) for name in documents], np.float64)
     judged = np.array(list(judgments.values()), np.float64)

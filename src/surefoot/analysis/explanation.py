@@ -147,20 +147,11 @@ def explain(
             f"the {delta.size} queries have no features: give their texts (queries), or runs instead of a score table"
         )
     loss = np.maximum(-delta, 0.0)
-    found = Search(loss, conditions, n_resamples, seed).tested() if loss.any() else []
+    found = search(loss, conditions, n_resamples, seed) if loss.any() else []
     confirmed = adding([one for one in found if one.p_adjusted <= level], loss)
     found = [*confirmed, *(one for one in found if one.p_adjusted > level)]
-    text = signature(
-        "explain",
-        scores,
-        system=system,
-        baseline=baseline,
-        topics=delta.size,
-        groups=len(conditions),
-        level=level,
-        n_resamples=n_resamples,
-        seed=seed,
-    )
+    fields = {"system": system, "baseline": baseline, "topics": delta.size, "groups": len(conditions), "level": level}
+    text = signature("explain", scores, **fields, n_resamples=n_resamples, seed=seed)
     rows = [_row(one, delta, level) for one in found]
     columns = {name: np.array([row[name] for row in rows]) for name in COLUMNS}
     members = tuple(one.condition.members for one in found)
@@ -256,58 +247,49 @@ class Tested:
         return Tested(self.condition, tested_on, min(self.p, other.p), min(self.p_adjusted, other.p_adjusted))
 
 
-@dataclass(frozen=True, eq=False)
-class Search:
-    """The search among some conditions for those that queries with a high loss meet."""
+def search(loss: FloatArray, conditions: Sequence[Condition], n_resamples: int, seed: int) -> list[Tested]:
+    """All conditions that were tested on a half that had no part in proposing them, the largest excess first.
 
-    loss: FloatArray
-    conditions: Sequence[Condition]
-    n_resamples: int
-    seed: int
+    Adjusted p are Holm's over the tests of a half, times 2 for the two halves: where each half falsely confirms a
+    group with probability level / 2, one of them does with at most level, however they depend on each other.
+    """
+    first = np.zeros(loss.size, np.bool_)
+    first[generator(seed).permutation(loss.size)[::2]] = True
+    found: dict[bytes, Tested] = {}
+    for half in (first, ~first):
+        for one in confirmations(~half, proposed_by(half, loss, conditions), loss, n_resamples, seed):
+            key = one.condition.members.tobytes()
+            found[key] = found[key].and_also(one) if key in found else one
+    return sorted(found.values(), key=lambda one: -one.excess(loss))
 
-    def tested(self) -> list[Tested]:
-        """All conditions that were tested on a half that had no part in proposing them, the largest excess first.
 
-        Adjusted p are Holm's over the tests of a half, times 2 for the two halves: where each half falsely confirms a
-        group with probability level / 2, one of them does with at most level, however they depend on each other.
-        """
-        first = np.zeros(self.loss.size, np.bool_)
-        first[generator(self.seed).permutation(self.loss.size)[::2]] = True
-        found: dict[bytes, Tested] = {}
-        for half in (first, ~first):
-            for one in self._tested_on(~half, self._proposed_by(half)):
-                key = one.condition.members.tobytes()
-                found[key] = found[key].and_also(one) if key in found else one
-        return sorted(found.values(), key=lambda one: -one.excess(self.loss))
+def proposed_by(half: BoolArray, loss: FloatArray, conditions: Sequence[Condition]) -> list[Condition]:
+    """The group with the highest t, then the one among the queries that are left, and so on."""
+    left, members = half.copy(), np.array([one.members for one in conditions])
+    proposed: list[Condition] = []
+    while len(proposed) < GROUPS:
+        open_ones = np.flatnonzero(_can_be_tested(members[:, left]))
+        t = welch_t(loss[left], members[np.ix_(open_ones, left)])
+        if not t.size or t.max() < PROMISING:
+            break
+        best = int(open_ones[np.argmax(t)])
+        proposed.append(conditions[best])
+        left &= ~members[best]
+    return proposed
 
-    def _proposed_by(self, half: BoolArray) -> list[Condition]:
-        """The group with the highest t, then the one among the queries that are left, and so on."""
-        left, members = half.copy(), np.array([one.members for one in self.conditions])
-        proposed: list[Condition] = []
-        while len(proposed) < GROUPS:
-            open_ones = np.flatnonzero(_can_be_tested(members[:, left]))
-            t = welch_t(self.loss[left], members[np.ix_(open_ones, left)])
-            if not t.size or t.max() < PROMISING:
-                break
-            best = int(open_ones[np.argmax(t)])
-            proposed.append(self.conditions[best])
-            left &= ~members[best]
-        return proposed
 
-    def _tested_on(self, half: BoolArray, proposed: Sequence[Condition]) -> list[Tested]:
-        """The tests of groups, each among the queries that are in none before it; those too small to test drop out."""
-        left, p = half.copy(), []
-        for one in proposed:
-            inside = one.members[np.newaxis, left]
-            is_open = bool(_can_be_tested(inside)[0])
-            p.append(group_test(self.loss[left], inside, self.n_resamples, self.seed)[0] if is_open else np.nan)
-            left &= ~one.members
-        adjusted = np.minimum(2 * correct(p, "holm"), 1.0)
-        return [
-            Tested(one, half, float(own), float(both))
-            for one, own, both in zip(proposed, p, adjusted, strict=True)
-            if np.isfinite(own)
-        ]
+def confirmations(
+    half: BoolArray, proposed: Sequence[Condition], loss: FloatArray, n_resamples: int, seed: int
+) -> list[Tested]:
+    """The tests of groups, each among the queries that are in none before it; those too small to test drop out."""
+    left, p = half.copy(), []
+    for one in proposed:
+        inside = one.members[np.newaxis, left]
+        p.append(group_test(loss[left], inside, n_resamples, seed)[0] if _can_be_tested(inside)[0] else np.nan)
+        left &= ~one.members
+    adjusted = np.minimum(2 * correct(p, "holm"), 1.0)
+    both = zip(proposed, p, adjusted, strict=True)
+    return [Tested(one, half, float(own), float(two)) for one, own, two in both if np.isfinite(own)]
 
 
 def _can_be_tested(members: BoolArray) -> BoolArray:
