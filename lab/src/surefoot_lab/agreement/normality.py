@@ -171,28 +171,20 @@ def normality(
     x = np.stack(list(values.values()))
     replicates = bootstrap_means(x, n_resamples, seed)
     plots = {kind: qq(row) for kind, row in zip(values, replicates, strict=True)}
+    fields = {"alpha": alpha, "value": None if left_out else design.value, "topics": len(scores.topics)}
+    pair = {"system": system, "baseline": baseline}
     return Normality(
-        signature=signature(
-            "normality",
-            scores,
-            system=system,
-            baseline=baseline,
-            alpha=alpha,
-            value=None if left_out else design.value,
-            topics=len(scores.topics),
-            n_resamples=n_resamples,
-            seed=seed,
-        ),
+        signature=signature("normality", scores, **pair, **fields, n_resamples=n_resamples, seed=seed),
         columns={
             "value": list(values),
             "alpha": [0.0 if kind == "none" else float(alpha) for kind in values],
             "urisk": x.mean(axis=-1),
             "mean": replicates.mean(axis=-1),
             "sd": replicates.std(axis=-1, ddof=1),
-            "ppcc": [plot.ppcc for plot in plots.values()],
-            "skewness": [plot.skewness for plot in plots.values()],
-            "kurtosis": [plot.kurtosis for plot in plots.values()],
-            "close": [plot.close for plot in plots.values()],
+            **{
+                name: [getattr(plot, name) for plot in plots.values()]
+                for name in ("ppcc", "skewness", "kurtosis", "close")
+            },
         },
         notes=(*scores.all_notes, *left_out, *(_verdict(kind, plot) for kind, plot in plots.items())),
         plots=plots,

@@ -19,6 +19,8 @@ from surefoot.risk.values import Family, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.ranks import Values, kendall
 
+TAUS = {"tau": "tau", "p": "p", "weighted_tau": "weighted"}
+"""The columns of Kendall's tau, and what it calls them."""
 Ranking = Sequence[Hashable | AbstractSet[Hashable]]
 """Items, the best first; a set or frozenset instead of an item is a group of tied items."""
 
@@ -256,11 +258,8 @@ def rank_agreement(
         {
             "measure": [one for one, *_ in pairs],
             "other": [two for _, two, *_ in pairs],
-            "tau": np.array([tau.tau for _, _, tau, _ in pairs]),
-            "p": np.array([tau.p for _, _, tau, _ in pairs]),
-            "weighted_tau": np.array([tau.weighted for _, _, tau, _ in pairs]),
-            "rbo_minimum": np.array([overlap.minimum for *_, overlap in pairs]),
-            "rbo_residual": np.array([overlap.residual for *_, overlap in pairs]),
+            **{name: np.array([getattr(tau, own) for _, _, tau, _ in pairs]) for name, own in TAUS.items()},
+            **{f"rbo_{name}": np.array([getattr(one, name) for *_, one in pairs]) for name in ("minimum", "residual")},
         },
         scores.all_notes,
     )
@@ -329,17 +328,9 @@ def value_agreement(
         for measure in linear
     ]
     notes = ["Z_Risk and GeoRisk are undefined: some scores are below 0"] if scores.values.min() < 0 else []
+    fields = {"baseline": baseline, "alpha": alpha, "value": designs[1].value, "p": p, "ties": ties}
     return Result(
-        signature(
-            "value_agreement",
-            scores,
-            baseline=baseline,
-            alpha=alpha,
-            value=designs[1].value,
-            p=p,
-            ties=ties,
-            topics=len(scores.topics),
-        ),
+        signature("value_agreement", scores, **fields, topics=len(scores.topics)),
         {
             "systems": [size for size, _, _ in rows],
             "measure": [measure for _, measure, _ in rows],

@@ -24,6 +24,8 @@ from surefoot_lab.reproduce.copies import DECIMALS, JointCheck, Recompute, round
 from surefoot_lab.reproduce.learned import Experiment, read_experiments
 
 COLLECTION = "trec-web-2012"
+SHOWN = ("row", "column", "published", "recomputed", "difference", "verdict", "reason", "accepts")
+"""What a row says of a cell."""
 NEEDS_SCORES = f"needs the scores of TREC 2012: surefoot data get {COLLECTION}"
 
 
@@ -253,14 +255,7 @@ def reproduce(
     count = Counter(cell.verdict for _, cell in every)
     columns: dict[str, Column] = {
         "table": [name for name, _ in every],
-        "row": [cell.row for _, cell in every],
-        "column": [cell.column for _, cell in every],
-        "published": [cell.published for _, cell in every],
-        "recomputed": [cell.recomputed for _, cell in every],
-        "difference": [cell.difference for _, cell in every],
-        "verdict": [cell.verdict for _, cell in every],
-        "reason": [cell.reason for _, cell in every],
-        "accepts": [cell.accepts for _, cell in every],
+        **{name: [getattr(cell, name) for _, cell in every] for name in SHOWN},
     }
     return Reproduction(
         signature=signature("reproduce", tables=chosen),

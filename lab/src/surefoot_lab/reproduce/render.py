@@ -17,11 +17,8 @@ def readable(table: Result) -> Result:
     return Result(
         table.signature,
         {
-            "row": [row["row"] for row in rows],
-            "column": [row["column"] for row in rows],
-            "published": [row["published"] for row in rows],
-            "recomputed": [_digits(row, "recomputed") for row in rows],
-            "difference": [_digits(row, "difference") for row in rows],
+            **{name: [row[name] for row in rows] for name in ("row", "column", "published")},
+            **{name: [_digits(row, name) for row in rows] for name in ("recomputed", "difference")},
             "verdict": verdicts,
         },
     )
