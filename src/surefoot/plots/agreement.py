@@ -53,6 +53,7 @@ def pca_map(
 
     Examples
     --------
+    >>> from surefoot import Scores
     >>> scores = Scores([[0.3, 0.1], [0.6, 0.2], [0.1, 0.4]], ["a", "b", "c"], ["q1", "q2"])
     >>> pca_map(scores).get_ylabel()
     'axis 2 (16.1 % of the variance)'
@@ -119,6 +120,7 @@ def cross_map(
 
     Examples
     --------
+    >>> from surefoot import Scores
     >>> scores = Scores([[0.2, 0.4], [0.3, 0.1], [0.3, 0.5]], ["a", "b", "c"], ["q1", "q2"])
     >>> [text.get_text() for text in cross_map(scores).get_yticklabels()]
     ['c', 'a', 'b']
