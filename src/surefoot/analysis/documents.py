@@ -158,10 +158,11 @@ def _topic_moves(
     ranks = [np.array([ranking.get(name, 0) for name in documents], np.int64) for ranking in (before, after)]
     worth = parts.contributions(grades, judged, *ranks)
     edge = min(depth, parts.measure.cutoff)
+    shown = [None if one == UNJUDGED else int(one) if one.is_integer() else one for one in grades.tolist()]
     moves = tuple(
-        Move(name, start or None, end or None, _change(start, end, edge), _grade(grade), cost)
+        Move(name, start or None, end or None, _change(start, end, edge), grade, cost)
         for name, start, end, grade, cost in zip(
-            documents, ranks[0].tolist(), ranks[1].tolist(), grades.tolist(), worth.tolist(), strict=True
+            documents, ranks[0].tolist(), ranks[1].tolist(), shown, worth.tolist(), strict=True
         )
         if 0 < start <= depth or 0 < end <= depth or cost != 0
     )
@@ -177,12 +178,6 @@ def _change(start: int, end: int, edge: int) -> Change:
     if was != is_now:
         return "in" if is_now else "out"
     return "rose" if end and (end < start or not start) else "fell"
-
-
-def _grade(grade: float) -> float | None:
-    """The grade of a document, a whole number where it is one; None if it is not judged."""
-    whole = int(grade) if grade.is_integer() else grade
-    return None if grade == UNJUDGED else whole
 
 
 def _columns(

@@ -142,15 +142,10 @@ def cross_map(
         if wide:
             axes.figure.colorbar(image, ax=axes, fraction=0.04, pad=0.02, label=title).outline.set_visible(False)
         else:
-            _numbers(axes, matrix)
+            middle = (matrix.min() + matrix.max()) / 2
+            for (row, column), value in np.ndenumerate(matrix):  # the diagonal is 0 by definition
+                text = style.signed(value, 2) if row != column else "0"
+                color = "white" if value < middle else "black"
+                axes.text(column, row, text, ha="center", va="center", fontsize=5, color=color)
             axes.set_title(title, loc="left")
     return axes
-
-
-def _numbers(axes: Axes, matrix: FloatArray) -> None:
-    """The numbers in their cells, light on dark and dark on light; the diagonal is 0 by definition."""
-    middle = (matrix.min() + matrix.max()) / 2
-    for (row, column), value in np.ndenumerate(matrix):
-        color = "white" if value < middle else "black"
-        text = style.signed(value, 2) if row != column else "0"
-        axes.text(column, row, text, ha="center", va="center", fontsize=5, color=color)

@@ -79,9 +79,11 @@ def risk_reward(
     named = style.to_name(shown, points[:, 1] - (1 + alpha) * points[:, 0], label)
     chosen = np.isin(shown, named)
     with style.canvas(axes, height=2.8) as axes:
-        for which, color, width in ((~chosen, style.FAINT, 0.4), (chosen, style.BLACK, 0.8)):
-            _crosses(axes, points[which], low[which], high[which], color, width)
         x, y = points.T
+        for which, color, width, order in ((~chosen, style.FAINT, 0.4, 1.5), (chosen, style.BLACK, 0.8, 2)):
+            look: dict[str, Any] = {"color": color, "linewidth": width, "zorder": order}
+            axes.hlines(y[which], low[which, 0], high[which, 0], **look)
+            axes.vlines(x[which], low[which, 1], high[which, 1], **look)
         axes.scatter(x, y, 12, style.BLUE, edgecolor="white", linewidth=0.4, label="systems", zorder=3)
         axes.set(xlim=(0, 1.05 * max(high[:, 0].max(), 1e-9)), ylim=(0, 1.08 * max(high[:, 1].max(), 1e-9)))
         axes.axline((0, 0), slope=1, color=style.QUIET, linewidth=0.8, label="even")
@@ -92,12 +94,6 @@ def risk_reward(
         axes.legend(axes.lines[-2:], texts, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
         style.label_points(axes, points, shown, [shown.index(name) for name in named], crossed=True)
     return axes
-
-
-def _crosses(axes: Axes, points: FloatArray, low: FloatArray, high: FloatArray, color: str, width: float) -> None:
-    look = {"color": color, "linewidth": width, "zorder": 1.5 if color == style.FAINT else 2}
-    axes.hlines(points[:, 1], low[:, 0], high[:, 0], **look)  # type: ignore[arg-type]
-    axes.vlines(points[:, 0], low[:, 1], high[:, 1], **look)  # type: ignore[arg-type]
 
 
 def forest(
