@@ -12,7 +12,7 @@ from surefoot.cli import main
 from surefoot.cluster.shards import Columns, predict_rows
 from surefoot.cluster.worker import WorkerRequest, combine, train_worker
 from surefoot.learn.models import load_model
-from surefoot.learn.objectives.base import Local
+from surefoot.learn.objectives.base import Comm
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
 from tests.cluster.cluster_cases import (
@@ -113,7 +113,7 @@ def test_workers_that_look_at_their_own_queries_only_train_another_model(client,
     placed = [cluster.place(dask_frames.from_pandas(frame, npartitions=3), columns)]
     far = {}
     for objective in ("ucro", "faro", "georisk"):
-        work = partial(train_worker, WorkerRequest(settings(objective), comm=Local()))
+        work = partial(train_worker, WorkerRequest(settings(objective), comm=Comm()))
         trained = combine(cluster.run_placed(work, placed, together=True), "here")
         far[objective] = furthest(trained, on_one_machine(frame, settings(objective)), frame)
     assert far["ucro"] < BOUND

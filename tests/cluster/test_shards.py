@@ -25,7 +25,7 @@ from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.data import RankingData, query_keys
 from surefoot.learn.objectives import OBJECTIVES
-from surefoot.learn.objectives.base import Local, QueryMetrics
+from surefoot.learn.objectives.base import Comm, QueryMetrics
 from surefoot.learn.settings import PairOptions
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
@@ -138,7 +138,7 @@ class Sums:
         self.barrier, self.given, self.calls = Barrier(workers, timeout=60), [None] * workers, [0] * workers
 
     def of(self, worker):
-        class Comm(Local):
+        class OfTwo(Comm):
             def sum(_, values):  # noqa: N805
                 self.calls[worker] += 1
                 self.given[worker] = values
@@ -147,7 +147,7 @@ class Sums:
                 self.barrier.wait()
                 return total
 
-        return Comm()
+        return OfTwo()
 
 
 @pytest.mark.parametrize("name", list(OBJECTIVES))

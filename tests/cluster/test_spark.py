@@ -13,7 +13,7 @@ from surefoot.cluster import spark, training
 from surefoot.cluster.shards import Columns, predict_rows
 from surefoot.cluster.worker import WorkerRequest
 from surefoot.learn.models import load_model
-from surefoot.learn.objectives.base import Local
+from surefoot.learn.objectives.base import Comm
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
 from tests.cluster.cluster_cases import (
@@ -96,7 +96,7 @@ def test_the_recipe_is_that_of_one_machine(session) -> None:
 
 @pytest.mark.parametrize("objective", ["faro", "georisk"])
 def test_tasks_that_look_at_their_own_queries_only_train_another_model(rows, frame, objective, monkeypatch) -> None:
-    monkeypatch.setattr(training, "WorkerRequest", lambda *given, **more: WorkerRequest(*given, **more, comm=Local()))
+    monkeypatch.setattr(training, "WorkerRequest", lambda *given, **more: WorkerRequest(*given, **more, comm=Comm()))
     trained = spark.train(rows, "scores:old", settings(objective), workers=2)
     assert furthest(trained, on_one_machine(frame, settings(objective)), frame) > 100 * BOUND
 

@@ -38,7 +38,7 @@ ELSEWHERE = "another worker found a mistake"
 
 
 @dataclass(frozen=True)
-class Collective:
+class Collective(Comm):
     """The workers of a cluster, connected by XGBoost's collective; see `surefoot.learn.objectives.base.Comm`."""
 
     def sum(self, values: FloatArray) -> FloatArray:

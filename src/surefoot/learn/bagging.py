@@ -28,7 +28,7 @@ from surefoot.learn.checkpoint import Checkpoint, Stage, request_of
 from surefoot.learn.data import Ints, RankingData, concat
 from surefoot.learn.engines import Engine, engine_of
 from surefoot.learn.models import Model, card_of
-from surefoot.learn.objectives.base import Comm, Local
+from surefoot.learn.objectives.base import Comm
 from surefoot.learn.settings import LARGEST_SEED, Settings
 from surefoot.learn.training import Inputs, Run, Trained, TrainingRun
 from surefoot.learn.validation import History, Progress, Report, Validation
@@ -146,7 +146,7 @@ class Guarding:
 
 @dataclass(eq=False)
 class BaggedRun(Run):
-    """A training of several bags, resolved once; see `BaggedRun.of`.
+    """A training of several bags, resolved once; see `Run.of`.
 
     ``part_of_query`` is the part of each query of ``data``, which are all queries, for training and validation.
     """
@@ -159,21 +159,11 @@ class BaggedRun(Run):
     inputs: Inputs
     guarding: Guarding | None = None
     weight: Any = None
-    comm: Comm = field(default_factory=Local)
+    comm: Comm = field(default_factory=Comm)
 
     @classmethod
-    def of(
-        cls,
-        data: RankingData,
-        baseline: Any = None,
-        settings: Settings | None = None,
-        *,
-        comm: Comm | None = None,
-        **more: Any,
-    ) -> BaggedRun:
-        """Resolve a request; the parameters are those of `TrainingRun.of`.
-
-        Validation queries are queries like the others. Their documents weigh 1.
+    def resolve(cls, inputs: Inputs, comm: Comm) -> BaggedRun:
+        """Resolve a request. Validation queries are queries like the others, and their documents weigh 1.
 
         Examples
         --------
@@ -182,11 +172,10 @@ class BaggedRun(Run):
         >>> run.part_of_query.tolist(), run.train().model.booster.num_trees() > 0
         ([0, 0, 1, 1], True)
         """
-        inputs, comm = Inputs.of(data, baseline, settings, **more), comm or Local()
         with comm.raise_together():
-            weight = as_weight(inputs.sample_weight, data.bounds)
+            weight = as_weight(inputs.sample_weight, inputs.data.bounds)
             data, valid = inputs.aligned()
-            baselines = baselines_of(baseline, data, inputs.missing)
+            baselines = baselines_of(inputs.baseline, data, inputs.missing)
             if valid is not None:
                 baselines = baselines.followed_by(inputs.valid_baselines(valid))
                 weight = None if weight is None else np.append(weight, np.ones(valid.labels.size, np.float32))
@@ -205,7 +194,7 @@ class BaggedRun(Run):
         guarding = None
         if settings.guard is not None:
             known = order[: max(0, MOST_GUARDED - before)] if engine.draws_by_key else order
-            guarding = Guarding.of(settings, data, baseline, baselines, known, comm)
+            guarding = Guarding.of(settings, data, inputs.baseline, baselines, known, comm)
         run = cls(settings, data, baselines, part_of_query, engine, inputs, guarding, weight, comm)
         run.engine.validate_params(run.engine.params(run.bag_settings(0)))
         return run
@@ -213,7 +202,7 @@ class BaggedRun(Run):
     @cached_property
     def request(self) -> dict[str, Any]:
         """Everything that the model depends on, as JSON keeps it."""
-        return request_of(self.settings, self.engine, self.data, self.baselines, self.weight, self.inputs)
+        return request_of(self, self.baselines, self.weight)
 
     def train_from(self, checkpoint: Checkpoint, report: Report | None = None) -> Trained:
         """Train all bags and average them."""
@@ -221,7 +210,7 @@ class BaggedRun(Run):
         model = Model(
             self.settings.model_engine,
             self.engine.average([bag.model for bag in bags]),
-            card_of(self.settings, self.engine, self.data, self.baselines, [bag.history for bag in bags]),
+            card_of(self, self.baselines, [bag.history for bag in bags]),
         )
         scores = self.out_of_bag(bags)
         first = bags[0].history

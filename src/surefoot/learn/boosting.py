@@ -14,7 +14,7 @@ from surefoot.lambdas.metrics import Ints, QueryMetric
 from surefoot.learn.baseline import Baselines, baselines_of
 from surefoot.learn.data import RankingData
 from surefoot.learn.objectives import OBJECTIVES, LambdaMART, QueryMetrics, objective_of
-from surefoot.learn.objectives.base import Comm, Local
+from surefoot.learn.objectives.base import Comm
 from surefoot.learn.settings import PairOptions
 from surefoot.risk.measures import FREWARD, FRISK, LOSSES, MEAN, URISK, compute_all
 from surefoot.risk.moments import Statistic
@@ -70,7 +70,7 @@ class RiskObjective:
     ) -> None:
         self.objective: LambdaMART = objective_of(name, alpha, **options)
         self.pairs = pairs or PairOptions()
-        self.baseline, self.n_jobs, self.comm = baseline, n_jobs, comm or Local()
+        self.baseline, self.n_jobs, self.comm = baseline, n_jobs, comm or Comm()
         self.x: FloatArray = np.zeros(0)
         self._bound: Any = None
         self._reported: tuple[QueryMetric, FloatArray] | None = None

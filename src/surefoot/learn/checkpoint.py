@@ -24,9 +24,7 @@ from surefoot.results import plain
 
 if TYPE_CHECKING:
     from surefoot.learn.baseline import Baselines
-    from surefoot.learn.data import RankingData
-    from surefoot.learn.engines import Engine
-    from surefoot.learn.settings import Settings
+    from surefoot.learn.training import Run
 
 Request = Mapping[str, Any]
 KEY_SIZE = 12
@@ -75,18 +73,16 @@ def refuse_other_request(path: object, stored: Request, expected: Request, advic
         raise InputError(path, f"belongs to a training with another {', '.join(other)}; {advice}")
 
 
-def request_of(
-    settings: Settings, engine: Engine, data: RankingData, baselines: Baselines, weight: Any, inputs: Any
-) -> dict[str, Any]:
-    """Everything that any training depends on, as JSON keeps it; ``inputs`` has the engine's own."""
+def request_of(run: Run, baselines: Baselines, weight: Any) -> dict[str, Any]:
+    """Everything that any training depends on, as JSON keeps it."""
     return normalise_request({
-        **settings.identity(),
-        "version": [__version__, engine.version],
-        "training data": data.fingerprint,
+        **run.settings.identity(),
+        "version": [__version__, run.engine.version],
+        "training data": run.data.fingerprint,
         "baseline": baselines.fingerprint,
         "weight": None if weight is None else array_key(weight),
-        "init_model": inputs.init_model is not None,
-        "categorical_feature": str(inputs.categorical_feature),
+        "init_model": run.inputs.init_model is not None,
+        "categorical_feature": str(run.inputs.categorical_feature),
     })  # fmt: skip
 
 
@@ -117,10 +113,10 @@ class Checkpoint:
     def begin(cls, path: Path | None, request: Mapping[str, Any], every: float, resume: bool) -> Checkpoint:
         """The checkpoint of a training that begins or, with ``resume``, goes on."""
         found = cls(path, request, every)
-        if resume:
-            found.load()
-        else:
-            found.remove()
+        if path is not None and resume and path.exists():
+            found._load(path)
+        elif path is not None:
+            remove(path)
         return found
 
     @property
@@ -144,22 +140,12 @@ class Checkpoint:
         self.current = Stage()
         self.save(self.current)
 
-    def load(self) -> None:
-        """Load the state that an earlier run saved, if any; one with other data or settings is refused."""
-        try:
-            digest, _, text = self.path.read_text("utf-8", errors="replace").strip().partition("\n")  # type: ignore[union-attr]
-        except (FileNotFoundError, AttributeError):
-            return
+    def _load(self, path: Path) -> None:
+        """Load the state that an earlier run saved; one with other data or settings is refused."""
+        digest, _, text = path.read_text("utf-8", errors="replace").strip().partition("\n")
         if digest != digest_of(text):
-            raise InputError(self.path, "is damaged, or no checkpoint of a training; remove it and train again")
+            raise InputError(path, "is damaged, or no checkpoint of a training; remove it and train again")
         saved = parse_json(text)
-        refuse_other_request(
-            self.path, saved.pop("request"), self.request, "give the same, or remove it and train again"
-        )
+        refuse_other_request(path, saved.pop("request"), self.request, "give the same, or remove it and train again")
         self.bags = [Stage(**bag) for bag in saved.pop("bags")]
         self.current = Stage(**saved)
-
-    def remove(self) -> None:
-        """Delete the file."""
-        if self.path is not None:
-            remove(self.path)

@@ -36,7 +36,7 @@ from surefoot.scores import FloatArray
 
 if TYPE_CHECKING:
     from surefoot.learn.baseline import Baselines
-    from surefoot.learn.engines import Engine
+    from surefoot.learn.training import Run
     from surefoot.learn.validation import History
 
 CARD, GUARD = "card.json", "guard.json"
@@ -49,14 +49,13 @@ UNGUARDED = "These trees are of a guarded model and rank without its guard: use 
 __all__ = ["CARD", "Model", "load_model"]
 
 
-def card_of(
-    settings: Settings, engine: Engine, data: RankingData, baselines: Baselines, histories: Sequence[History]
-) -> dict[str, Any]:
+def card_of(run: Run, baselines: Baselines, histories: Sequence[History]) -> dict[str, Any]:
     """The card of a model: its settings, baselines, history and data."""
+    settings, data = run.settings, run.data
     return {
         "surefoot": __version__,
         "python": platform.python_version(),
-        "engine": {"name": settings.model_engine, "version": engine.version},
+        "engine": {"name": settings.model_engine, "version": run.engine.version},
         "settings": settings.identity(),
         "baselines": list(baselines.names),
         "notes": list(baselines.notes),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage, request_key, req
 from surefoot.learn.data import RankingData, same_features
 from surefoot.learn.engines import Engine, engine_of
 from surefoot.learn.models import CARD, Model, card_of
-from surefoot.learn.objectives.base import Comm, Local
+from surefoot.learn.objectives.base import Comm
 from surefoot.learn.query_features import with_query_feature
 from surefoot.learn.settings import Settings
 from surefoot.learn.validation import History, Measures, Report, Validation, validate_stopping
@@ -78,11 +78,6 @@ class Inputs:
     categorical_feature: Any = "auto"
     missing: Missing = "error"
 
-    @classmethod
-    def of(cls, data: RankingData, baseline: Any = None, settings: Settings | None = None, **more: Any) -> Inputs:
-        """The inputs, with default settings if there are none."""
-        return cls(data, baseline, settings or Settings(), **more)
-
     def with_max_label(self, comm: Comm) -> Inputs:
         """The same inputs with the scale of ERR in the settings: that of the training data, on all workers."""
         settings = self.settings
@@ -125,7 +120,46 @@ class Run(ABC):
     """A training that is ready to begin: of one model, or of several bags."""
 
     settings: Settings
+    data: RankingData
     engine: Engine
+    inputs: Inputs
+
+    @classmethod
+    def of(
+        cls,
+        data: RankingData,
+        baseline: Any = None,
+        settings: Settings | None = None,
+        *,
+        comm: Comm | None = None,
+        **more: Any,
+    ) -> Self:
+        """Resolve a request.
+
+        Parameters
+        ----------
+        data, baseline, settings, **more
+            The inputs, as in `train`.
+        comm : Comm, optional
+            On a cluster, how the worker sums over all queries. If validation fails on one worker, all workers abort.
+
+        Returns
+        -------
+        TrainingRun or BaggedRun
+
+        Examples
+        --------
+        >>> data = RankingData.of([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1], qid=[1, 1, 2, 2])
+        >>> run = TrainingRun.of(data, "feature:0", Settings(n_estimators=3, min_child_samples=1))
+        >>> run.train().best_iteration
+        3
+        """
+        return cls.resolve(Inputs(data, baseline, settings or Settings(), **more), comm or Comm())
+
+    @classmethod
+    @abstractmethod
+    def resolve(cls, inputs: Inputs, comm: Comm) -> Self:
+        """The training of these inputs, with everything that it needs."""
 
     @property
     @abstractmethod
@@ -175,40 +209,12 @@ class TrainingRun(Run):
     checkpoint: Checkpoint = field(default_factory=lambda: Checkpoint(None, {}))
     shared: dict[str, Any] = field(default_factory=dict)
     """The engine's own data sets, for further trainings with the same data."""
-    _text: Callable[[int], str] | None = None
+    _text: Callable[[int], str] | None = field(default=None, init=False)
+    _measures: Measures | None = field(default=None, init=False)
 
     @classmethod
-    def of(
-        cls,
-        data: RankingData,
-        baseline: Any = None,
-        settings: Settings | None = None,
-        *,
-        comm: Comm | None = None,
-        **more: Any,
-    ) -> TrainingRun:
-        """Resolve a request.
-
-        Parameters
-        ----------
-        data, baseline, settings, **more
-            The inputs, as in `train`.
-        comm : Comm, optional
-            On a cluster, how the worker sums over all queries. If validation fails on one worker, all workers abort.
-
-        Returns
-        -------
-        TrainingRun
-
-        Examples
-        --------
-        >>> data = RankingData.of([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1], qid=[1, 1, 2, 2])
-        >>> run = TrainingRun.of(data, "feature:0", Settings(n_estimators=3, min_child_samples=1))
-        >>> run.train().best_iteration
-        3
-        """
-        comm = comm or Local()
-        inputs = Inputs.of(data, baseline, settings, **more).with_max_label(comm)
+    def resolve(cls, inputs: Inputs, comm: Comm) -> TrainingRun:
+        inputs = inputs.with_max_label(comm)
         settings = inputs.settings
         if settings.n_bags > 1:
             raise SurefootError("a TrainingRun is of one model; resolve_run takes several bags")
@@ -218,24 +224,22 @@ class TrainingRun(Run):
             validate_stopping(settings, inputs.valid is not None)
             data, valid = inputs.aligned()
             objective = inputs.objective(data, comm)
-            parts = None if valid is None else Validation.parts(settings, valid, inputs.valid_baselines(valid))
+            baselines = None if valid is None else inputs.valid_baselines(valid)
             if settings.query_feature is not None:
                 data = with_query_feature(data, settings.query_feature)
-                if parts is not None:
-                    parts = (with_query_feature(parts[0], settings.query_feature), *parts[1:])
-        validation = None if parts is None else Validation(*parts, comm)
-        return cls(
-            settings, data, objective, validation, engine, params, inputs, History.of(settings, validation)
-        )  # fmt: skip
+                valid = None if valid is None else with_query_feature(valid, settings.query_feature)
+        validation = None
+        if valid is not None and baselines is not None:
+            validation = Validation.of(settings, valid, baselines, comm)
+        history = History.of(settings, validation)
+        return cls(settings, data, objective, validation, engine, params, inputs, history)
 
     @cached_property
     def request(self) -> dict[str, Any]:
         """Everything that the model depends on, as JSON keeps it."""
         validation = self.validation
         return {
-            **request_of(
-                self.settings, self.engine, self.data, self.objective.baseline, self.objective.weight, self.inputs
-            ),
+            **request_of(self, self.objective.baseline, self.objective.weight),
             "validation data": None if validation is None else validation.data.fingerprint,
             "validation baseline": None if validation is None else validation.baselines.fingerprint,
         }
@@ -246,7 +250,7 @@ class TrainingRun(Run):
         self.history = History.of(self.settings, self.validation, report)
         self.objective.objective.state = {}
         text = self.boost()
-        card = card_of(self.settings, self.engine, self.data, self.objective.baseline, [self.history])
+        card = card_of(self, self.objective.baseline, [self.history])
         model = Model(self.settings.model_engine, text, card)
         if self.validation is not None:
             card["validation"] = self.validation(model.predict(self.validation.data))
@@ -273,14 +277,24 @@ class TrainingRun(Run):
         self.objective.objective.state = saved.state
         return saved.model
 
-    def after_iteration(
-        self, measures: dict[str, float] | Measures | None, trees: int, text: Callable[[int], str]
-    ) -> bool:
+    def measure(self, scores: FloatArray) -> list[tuple[str, float, bool]]:
+        """Measure a ranking of the validation queries.
+
+        Callbacks of the user, if there are any, see the measures, each with whether more is better.
+        """
+        if self.validation is None:
+            return []
+        self._measures = found = self.validation.lazily(scores)
+        shown = found.items() if self.inputs.callbacks else ()
+        return [(name, value, self.validation.higher_is_better(name)) for name, value in shown]
+
+    def after_iteration(self, trees: int, text: Callable[[int], str]) -> bool:
         """Record an iteration, and save a checkpoint if it is time; returns whether to stop.
 
-        ``measures`` are those of the validation queries, None without any; ``text`` gives the model's first trees.
+        Its measures are those of the last ranking of the validation queries, or else of the training queries. ``text``
+        gives the model's first trees.
         """
-        stop = self.history.append(measures or self.objective.training_measures(), trees)
+        stop = self.history.append(self._measures or self.objective.training_measures(), trees)
         self._text = text
         if self.checkpoint.due:
             self._save()

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -17,12 +16,12 @@ from surefoot.lambdas.metrics import QueryMetric
 from surefoot.learn.baseline import Baselines
 from surefoot.learn.data import RankingData
 from surefoot.learn.objectives import objective_of
-from surefoot.learn.objectives.base import Comm, Local
+from surefoot.learn.objectives.base import Comm
 from surefoot.learn.settings import Settings
 from surefoot.risk import measures as m
 from surefoot.risk.measures import Risk
 from surefoot.risk.moments import Statistic
-from surefoot.scores import VIRTUAL, Scores
+from surefoot.scores import Scores
 
 MEAN = m.MEAN.name
 TAIL = replace(m.tail_risk(0.1), name="tail")
@@ -34,8 +33,6 @@ COMPLETE_EVERY = 50
 
 MOST_VALUES = 1 << 18
 """With more queries, measures are computed after each iteration, so that the values of one are in memory."""
-
-Parts = tuple[RankingData, QueryMetric, Baselines, float, Risk, Any]
 
 
 def validation_measures(own: Risk, has_baseline: bool = True) -> dict[str, Risk]:
@@ -50,7 +47,7 @@ class Validation:
     """Computes the measures of rankings of some queries against their baselines.
 
     The comparison is with the mean of several baselines on each query; GeoRisk takes each baseline as a system.
-    ``own`` is the measure of the objective. ``risk_parts`` make a validation in another metric, the metric of the risk:
+    ``own`` is the measure of the objective. ``of_risk`` is the validation in the metric of the risk, if it is another:
     its F_Risk and losses are added, and U_Gain - alpha × that F_Risk, which is the default measure then. On a cluster
     each worker holds a part of the queries, and all get the metric of every query.
     """
@@ -60,8 +57,8 @@ class Validation:
     baselines: Baselines
     alpha: float = 1.0
     own: Risk = m.URISK
-    risk_parts: Parts | None = None
-    comm: Comm = field(default_factory=Local)
+    of_risk: Validation | None = None
+    comm: Comm = field(default_factory=Comm)
     _baseline_values: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -72,19 +69,14 @@ class Validation:
         object.__setattr__(self, "_baseline_values", values)
 
     @classmethod
-    def of(
-        cls, settings: Settings, data: RankingData, baselines: Baselines, comm: Comm | None = None
-    ) -> Validation:  # fmt: skip
+    def of(cls, settings: Settings, data: RankingData, baselines: Baselines, comm: Comm | None = None) -> Validation:
         """The validation of these settings; ``max_label`` must be set if the metric is ERR."""
-        return cls(*cls.parts(settings, data, baselines), comm or Local())
-
-    @staticmethod
-    def parts(settings: Settings, data: RankingData, baselines: Baselines) -> Parts:
-        """The parts of a validation that need no other worker."""
-        metric = settings.reported_metric.bind(data.labels, data.bounds, settings.empty)
-        own = objective_of(settings.objective, settings.alpha, **settings.objective_options).own_measure()
-        risk = None if settings.of_risk is None else Validation.parts(settings.of_risk, data, baselines)
-        return data, metric, baselines.combine(settings.virtual_baseline), settings.alpha, own, risk
+        comm = comm or Comm()
+        with comm.raise_together():
+            metric = settings.reported_metric.bind(data.labels, data.bounds, settings.empty)
+            own = objective_of(settings.objective, settings.alpha, **settings.objective_options).own_measure()
+        of_risk = None if settings.of_risk is None else cls.of(settings.of_risk, data, baselines, comm)
+        return cls(data, metric, baselines.combine(settings.virtual_baseline), settings.alpha, own, of_risk, comm)
 
     @cached_property
     def measures(self) -> dict[str, Risk]:
@@ -97,14 +89,16 @@ class Validation:
 
     def __call__(self, scores: FloatArray) -> dict[str, float]:
         """All measures of a ranking by these scores."""
-        found = self.measures_of(self.values(scores))
-        return found | self._in_risk_metric(found, scores)
+        return dict(self.lazily(scores))
 
     def lazily(self, scores: FloatArray) -> Measures:
         """The same measures, computed when they are read."""
-        values = self.values(scores)
-        known = {} if self.of_risk is None else self.measures_of(values)
-        return Measures(self, values, known | self._in_risk_metric(known, scores))
+        values, known = self.values(scores), dict[str, float]()
+        if self.of_risk is not None and self.baselines.names:
+            known, risk = self.measures_of(values), self.of_risk(scores)
+            mixed = known["freward"] - known["frisk"] - self.alpha * risk["frisk"]
+            known |= dict(zip(self.risk_names, (mixed, risk["frisk"], risk["losses"]), strict=True))
+        return Measures(self, values, known)
 
     def measures_of(self, values: FloatArray, names: Iterable[str] | None = None) -> dict[str, float]:
         """Measures, by default all, of a ranking that has these values of the metric, on the queries that count."""
@@ -130,19 +124,7 @@ class Validation:
 
     @cached_property
     def _mean_baseline(self) -> FloatArray:
-        return VIRTUAL["MEAN"](self._baseline_values)
-
-    def _in_risk_metric(self, found: Mapping[str, float], scores: FloatArray) -> dict[str, float]:
-        if self.of_risk is None or "frisk" not in found:
-            return {}
-        risk = self.of_risk(scores)
-        mixed = found["freward"] - found["frisk"] - self.alpha * risk["frisk"]
-        return dict(zip(self.risk_names, (mixed, risk["frisk"], risk["losses"]), strict=True))
-
-    @cached_property
-    def of_risk(self) -> Validation | None:
-        """The validation in the metric of the risk, if it is another."""
-        return None if self.risk_parts is None else Validation(*self.risk_parts, self.comm)
+        return np.asarray(self._baseline_values.mean(axis=0))
 
     @property
     def risk_names(self) -> tuple[str, ...]:
@@ -218,19 +200,6 @@ class Measures(Mapping[str, float]):
 
     def __len__(self) -> int:
         return len(self._names)
-
-
-class LastMeasures:
-    """Keeps the last ``measures`` of a validation, for an engine; they are reported if there are callbacks."""
-
-    def __init__(self, validation: Validation, has_callbacks: bool) -> None:
-        self.validation, self.has_callbacks = validation, has_callbacks
-        self.measures: Measures | None = None
-
-    def update(self, scores: FloatArray) -> Iterable[tuple[str, float]]:
-        """Measure a ranking; returns the measures to report."""
-        self.measures = self.validation.lazily(scores)
-        return self.measures.items() if self.has_callbacks else ()
 
 
 @dataclass(frozen=True)

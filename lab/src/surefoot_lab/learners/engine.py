@@ -91,8 +91,9 @@ class Linear:
             model = LinearModel(weights / (np.abs(weights).sum() or 1.0), scaling)
             texts.append(model.to_text())
             run.objective.rank(model.predict(run.data.features))
-            measures = None if validation is None else validation(model.predict(validation.data.features))
-            if run.after_iteration(measures, len(texts), lambda count: texts[count - 1]):
+            if validation is not None:
+                run.measure(model.predict(validation.data.features))
+            if run.after_iteration(len(texts), lambda count: texts[count - 1]):
                 break
         history.finished = True
         return texts[history.best_trees - 1]

@@ -19,7 +19,7 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import RESEED_EVERY, LastMeasures
+from surefoot.learn.validation import RESEED_EVERY
 
 if TYPE_CHECKING:
     from surefoot.learn.training import TrainingRun
@@ -93,15 +93,14 @@ class LightGBM:
         done = before + len(history.iterations)
         callbacks = [_OfOneTraining(callback, done, before + history.n_iterations) for callback in run.inputs.callbacks]
         while not history.finished:
-            metric = None if run.validation is None else _Metric(run.validation, bool(callbacks))
-            after = _AfterIteration(run, before, random, metric)
+            after = _AfterIteration(run, before, random)
             booster = lgb.train(
                 {**params, **_seeds(params, len(history.iterations)), "objective": run.objective},
                 training,
                 num_boost_round=history.n_iterations,
                 valid_sets=None if valid is None else [valid],
                 valid_names=None if valid is None else ["valid"],
-                feval=metric,
+                feval=lambda scores, _: run.measure(scores),
                 init_model=booster,
                 callbacks=[*callbacks, after],
                 keep_training_booster=True,
@@ -261,13 +260,6 @@ class _ScoredDataset(lgb.Dataset):
         return self.set_init_score(self._scores)
 
 
-class _Metric(LastMeasures):
-    """A validation as LightGBM calls it."""
-
-    def __call__(self, scores: Any, dataset: Any) -> list[tuple[str, float, bool]]:
-        return [(name, value, self.validation.higher_is_better(name)) for name, value in self.update(scores)]
-
-
 class _OfOneTraining:
     """A callback of the user, which sees one training although reseeding the RNG starts several."""
 
@@ -285,14 +277,13 @@ class _OfOneTraining:
 class _AfterIteration:
     """Records each iteration, and ends `lgb.train` when training is over or the RNG is to be reseeded."""
 
-    def __init__(self, run: TrainingRun, before: int, random: bool, metric: _Metric | None) -> None:
-        self.run, self.before, self.random, self.metric, self.ended = run, before, random, metric, False
+    def __init__(self, run: TrainingRun, before: int, random: bool) -> None:
+        self.run, self.before, self.random, self.ended = run, before, random, False
         self.order = 100  # after the user's callbacks; LightGBM reads it from the instance only
 
     def __call__(self, env: Any) -> None:
         run, model = self.run, env.model
         over = run.after_iteration(
-            None if self.metric is None else self.metric.measures,
             model.num_trees() - self.before,
             lambda trees: model.model_to_string(num_iteration=self.before + trees),
         )

@@ -23,7 +23,7 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
-from surefoot.learn.validation import RESEED_EVERY, LastMeasures
+from surefoot.learn.validation import RESEED_EVERY
 
 if TYPE_CHECKING:
     from surefoot.learn.training import TrainingRun
@@ -157,9 +157,8 @@ def _boost(booster: Any, run: TrainingRun, before: int, params: dict[str, Any], 
         held_out = [] if validation is None else [validation.data]
         run.shared["evals"] = [(matrix_of(data, types, bins, run.shared["training"]), "valid") for data in held_out]
     training, evals = run.shared["training"], run.shared["evals"]
-    metric = None if validation is None else _Metric(validation, bool(run.inputs.callbacks))
-    callbacks = [*run.inputs.callbacks, _AfterIteration(run, before, metric)]
-    container = xgboost.callback.CallbackContainer(callbacks, metric, output_margin=True)
+    callbacks = [*run.inputs.callbacks, _AfterIteration(run, before)]
+    container = xgboost.callback.CallbackContainer(callbacks, partial(_measure, run), output_margin=True)
     done, random = len(history.iterations), is_random(params)
     sample = RowSample(run.data, params.pop("subsample", 1.0), int(params.get("seed", 0)))
     for iteration in range(done, history.n_iterations):
@@ -289,22 +288,19 @@ def _as_booster(model: Any) -> Any:
     return xgboost.Booster(model_file=str(model))
 
 
-class _Metric(LastMeasures):
-    """A validation as XGBoost calls it; it rounds reported values to six decimals."""
-
-    def __call__(self, scores: Any, matrix: Any) -> list[tuple[str, float]]:
-        return list(self.update(np.ravel(np.asarray(scores, dtype=np.float64))))
+def _measure(run: TrainingRun, scores: Any, matrix: Any) -> list[tuple[str, float]]:
+    """The validation as XGBoost calls it; it rounds reported values to six decimals."""
+    return [(name, value) for name, value, _ in run.measure(np.ravel(np.asarray(scores, dtype=np.float64)))]
 
 
 class _AfterIteration(xgboost.callback.TrainingCallback):
     """Records each iteration, and stops when training is over."""
 
-    def __init__(self, run: TrainingRun, before: int, metric: _Metric | None) -> None:
-        self.run, self.before, self.metric = run, before, metric
+    def __init__(self, run: TrainingRun, before: int) -> None:
+        self.run, self.before = run, before
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
         return self.run.after_iteration(
-            None if self.metric is None else self.metric.measures,
             model.num_boosted_rounds() - self.before,
             lambda trees: text_of(model, self.before + trees),
         )

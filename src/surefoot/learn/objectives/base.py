@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -19,46 +19,31 @@ from surefoot.risk.values import Linear
 from surefoot.scores import FloatArray
 
 
-class Comm(Protocol):
-    """Sums over all queries, in one process or on the workers of a cluster.
+class Comm:
+    """Sums over all queries: here of one process that holds them all.
 
-    Training is the same code everywhere. All that depends on all queries goes through a ``Comm``, and every worker
-    calls it equally often, also without rows.
+    Training is the same code everywhere. All that depends on all queries goes through a ``Comm``, and every worker of a
+    cluster calls it equally often, also without rows.
     """
 
     def sum(self, values: FloatArray) -> FloatArray:
         """The sum of these values over all workers."""
+        return values
 
     def max(self, values: FloatArray) -> FloatArray:
         """The maximum of these values over all workers."""
+        return values
 
     def gather(self, columns: FloatArray) -> FloatArray:
         """The columns of all workers side by side, in the order of the workers."""
-
-    def offset(self, count: int) -> tuple[int, int]:
-        """The sum of this number over the workers before this one, and over all."""
-
-    def raise_together(self) -> AbstractContextManager[None]:
-        """A block after which all workers go on or all raise, so that none waits for a worker that failed."""
-
-
-@dataclass(frozen=True)
-class Local:
-    """One process that holds all queries."""
-
-    def sum(self, values: FloatArray) -> FloatArray:
-        return values
-
-    def max(self, values: FloatArray) -> FloatArray:
-        return values
-
-    def gather(self, columns: FloatArray) -> FloatArray:
         return columns
 
     def offset(self, count: int) -> tuple[int, int]:
+        """The sum of this number over the workers before this one, and over all."""
         return 0, count
 
     def raise_together(self) -> AbstractContextManager[None]:
+        """A block after which all workers go on or all raise, so that none waits for a worker that failed."""
         return nullcontext()
 
 
@@ -73,7 +58,7 @@ class QueryMetrics:
     x: FloatArray
     baselines: FloatArray
     started: bool = True
-    comm: Comm = field(default_factory=Local)
+    comm: Comm = field(default_factory=Comm)
 
     def sum(self, *columns: FloatArray) -> list[float]:
         """The sum of each column over the queries of all workers."""
