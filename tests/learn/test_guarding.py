@@ -227,21 +227,6 @@ def test_an_edited_guard_or_a_missing_one_is_told(model: Model, tmp_path: Path) 
             load_model(tmp_path)
 
 
-def test_a_model_of_version_0_1_is_guarded_as_it_was(data: RankingData, tmp_path: Path) -> None:
-    """Its card held a term, weight × max(b - floor, 0) / rank, that was added to the scores of the trees."""
-    plain = train(data, BASELINE, replace(QUICK, guard=None, n_bags=1, early_stopping_rounds=None, stop_on=None)).model
-    term = {"baseline_weight": 0.6, "feature": "1", "column": 1, "floor": -4.0, "weight": 0.07}
-    card = {**plain.card, "interpolation": term, "settings": {**plain.card["settings"], "baseline_weight": 0.6}}
-    replace(plain, card=card).save(tmp_path)
-    found = load_model(tmp_path)
-    b = data.column("1").astype(np.float64)
-    for query in range(0, QUERIES, 20):
-        rows = slice(*data.bounds[query : query + 2])
-        rank = 1 + (b[rows][None] > b[rows][:, None]).sum(axis=1)
-        scores = plain.predict(data)[rows] + 0.07 * (b[rows] + 4) / rank
-        np.testing.assert_array_equal(np.argsort(-found.predict(data)[rows]), np.argsort(-scores))
-
-
 @pytest.mark.parametrize("baseline", [None, ["feature:0", "feature:1"], np.zeros(QUERIES)])
 def test_what_can_not_guard_is_told_before_training(data: RankingData, baseline: Any) -> None:
     with pytest.raises(SurefootError, match="a guard needs one baseline that scores documents"):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from surefoot.errors import SurefootError, choose, listed
 from surefoot.lambdas.metrics import is_empty
 from surefoot.learn.baseline import BELOW_ALL, COLUMNS, Baselines
-from surefoot.learn.data import KEY_BITS, ROLES, RankingData, queries_of, query_keys
+from surefoot.learn.data import KEY_BITS, ROLES, RankingData, query_keys
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
 from surefoot.learn.validation import Validation
@@ -241,13 +241,9 @@ def predict_rows(model: Model, frame: Any, query: str = "qid", vector: str | Non
     features = Columns(query, "", tuple(features_of(model)), (), vector).matrix(frame)
     if model.guard is None or not len(frame):
         return model.predict(features)
-    codes = queries_of(query_ids(frame[query]))[1]
-    order = np.argsort(codes, kind="stable")
     kept = model.card["guard"]
-    baseline = None if kept["form"] else _numbers(frame, [kept["baseline"]], np.float64, "data")[order, 0]
-    scores = np.empty(order.size)
-    scores[order] = model.predict(features[order], codes[order], baseline)
-    return scores
+    baseline = None if kept["form"] else _numbers(frame, [kept["baseline"]], np.float64, "data")[:, 0]
+    return model.predict(features, query_ids(frame[query]), baseline)
 
 
 def evaluate_shard(shard: Shard, model: Model, name: str) -> Scores | None:

@@ -26,10 +26,11 @@ from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import parse_json
 from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
-from surefoot.learn.data import RankingData, as_matrix, queries_of, widened
+from surefoot.learn.data import RankingData, as_matrix, widened
 from surefoot.learn.engines import UNGUARDED_FILES, engine_of, model_file
 from surefoot.learn.model_files import validate_text
 from surefoot.learn.query_features import for_model
+from surefoot.learn.row_queries import in_order, order_by_query
 from surefoot.learn.settings import FIELDS, Settings
 from surefoot.results import plain
 from surefoot.scores import FloatArray
@@ -40,9 +41,10 @@ if TYPE_CHECKING:
     from surefoot.learn.validation import History
 
 CARD, GUARD = "card.json", "guard.json"
-NEEDS_QUERIES = "the model is guarded by its baseline's ranking, so it must know which documents are of one query"
-INTERPOLATION = "interpolation"
-"""The key of the guard in a card of version 0.1."""
+NEEDS_QUERIES = (
+    "the model is guarded by its baseline's ranking, or knows a feature of the query, so it must know which documents "
+    "are of one query; give RankingData, or qid"
+)
 UNGUARDED = "These trees are of a guarded model and rank without its guard: use surefoot, or `surefoot export`.\n"
 """The first line of a guarded model's trees, so that engines refuse the file."""
 
@@ -125,7 +127,7 @@ class Model:
         data : RankingData or array
             The documents. Trailing features that `RankingData` lack are 0.
         qid : array, optional
-            The query of each row of an array; a guarded model needs it.
+            The query of each row of an array; a model with a guard or a query feature needs it.
         baseline
             The baseline of these documents, as `baselines_of` takes it; needed if the model is guarded by a baseline
             that is not a feature.
@@ -135,15 +137,16 @@ class Model:
         array
             A score for each row.
         """
-        if self.guard is None:
-            return self._trees(data)
         if isinstance(data, RankingData):
-            return self._guarded(self.guard, data, baseline)
+            return self._trees(data) if self.guard is None else self._guarded(self.guard, data, baseline)
+        if self.guard is None and self._query_feature is None:
+            return self._trees(data)
         if qid is None:
-            raise SurefootError(f"{NEEDS_QUERIES}; give RankingData, or qid")
-        rows = RankingData.of(data, np.zeros(len(data)), qid, feature_names=_names_of(data))
-        scores = np.empty(rows.labels.size)
-        scores[np.argsort(queries_of(qid)[1], kind="stable")] = self.by_index()._guarded(self.guard, rows, baseline)
+            raise SurefootError(NEEDS_QUERIES)
+        order = order_by_query(qid)
+        rows = RankingData.of(data, np.zeros(order.size), qid, feature_names=_names_of(data))
+        scores = np.empty(order.size)
+        scores[order] = self.by_index().predict(rows, baseline=in_order(baseline, order))
         return scores
 
     def _guarded(self, guard: Blend, data: RankingData, baseline: Any) -> FloatArray:
@@ -276,53 +279,22 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
         raise InputError(path / CARD, "is not the card of a trained model; train it again") from None
     if digest_of(text) != digest:  # a damaged file can crash the engine
         raise InputError(file, f"is not the model of {CARD} beside it, or damaged; train it again")
-    guard = _guard_of(card, path / GUARD if guarded else None)
     text = text.removeprefix(UNGUARDED)
     validate_text(engine, text, file)
-    return Model(engine, text, card, guard)
+    if not guarded:
+        return Model(engine, text, card)
+    from surefoot.guard.guard import Guard
+
+    return Model(engine, text, card, Guard.load(path / GUARD))
 
 
 def _read_card(path: Path) -> dict[str, Any]:
     """The card of a model; raises a KeyError, TypeError or ValueError if something is missing."""
     card: dict[str, Any] = parse_json(path.read_text("utf-8"))
-    _upgrade(card)
+    _ = card["settings"], card["data"]["feature_names"]
     data = card["data"]
     if not isinstance(data["features"], int) or not isinstance(data["first_feature"], int | None):
         raise ValueError
-    _ = data["feature_names"]
     if "guard" in card and card["guard"]["form"] is not None and card["guard"]["column"] not in range(data["features"]):
         raise ValueError
     return card
-
-
-def _guard_of(card: Mapping[str, Any], path: Path | None) -> Blend | None:
-    """The guard of this file; a model of version 0.1 has it in its card."""
-    if path is None and INTERPOLATION not in card:
-        return None
-    from surefoot.guard.guard import Guard
-    from surefoot.guard.second_stage import Scale
-
-    if path is not None:
-        return Guard.load(path)
-    kept = card[INTERPOLATION]
-    return Guard("interpolation", kept["weight"], Scale(floor=kept["floor"]))
-
-
-def _upgrade(card: dict[str, Any]) -> None:
-    """Bring a card of version 0.1 to the present keys."""
-    if "settings" not in card:
-        pairs = dict(card.pop("lambda"))
-        named = {"max_label": pairs.pop("top"), "objective_options": card.pop("options")}
-        own = {key: card.pop(key) for key in ("objective", "alpha", "params")}
-        cutoff = card["metric"].partition("@")[2]
-        card["settings"] = {**own, **pairs, **named, **({"cutoff": int(cutoff)} if cutoff else {})}
-    card["settings"].pop("baseline_weight", None)
-    if "lean" in card:
-        lean = card.pop("lean")
-        kept = {key: lean[key] for key in ("feature", "floor", "weight")}
-        card[INTERPOLATION] = {"baseline_weight": lean["share"], "column": lean["place"], **kept}
-    if INTERPOLATION in card:
-        kept = card[INTERPOLATION]
-        if not all(type(kept[key]) in (int, float) for key in ("weight", "floor")):
-            raise ValueError
-        card["guard"] = {"baseline": f"feature:{kept['feature']}", "form": "feature", "column": kept["column"]}

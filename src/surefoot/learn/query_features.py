@@ -55,11 +55,8 @@ def with_query_feature(data: RankingData, spec: str) -> RankingData:
     return replace(data, features=features, feature_names=names)
 
 
-def for_model(data: Any, spec: str, width: int) -> RankingData:
+def for_model(data: RankingData, spec: str, width: int) -> RankingData:
     """The data with the query feature of a model that has ``width`` features, unless they have it already."""
-    if not isinstance(data, RankingData):
-        raise SurefootError("the model knows a feature of the query, so it must know which documents are of one query; "
-                            "give RankingData, or qid")  # fmt: skip
     columns = data.features.shape[1]
     if columns == width:
         own = np.repeat(query_feature(data, spec), data.sizes).astype(np.float32)

@@ -185,7 +185,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         X : array, frame or sparse matrix
             The features.
         qid : array, optional
-            The query of each row; a guarded ranker needs it.
+            The query of each row; a ranker with a guard or a query feature needs it.
         baseline
             The baseline of these rows, if the ranker is guarded by one that is not a feature.
 
@@ -195,13 +195,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
             A score for each row.
         """
         check_is_fitted(self, "model_")
-        matrix = self._matrix(X)
-        if qid is None:
-            return self.model_.predict(matrix)
-        data, order = self._data(matrix, np.zeros(matrix.shape[0]), qid)
-        scores = np.empty(order.size)
-        scores[order] = self.model_.predict(data, baseline=in_order(baseline, order))
-        return scores
+        return self.model_.predict(self._matrix(X), qid, baseline)
 
     def evaluate(
         self, X: Any, y: npt.ArrayLike, qid: Iterable[object] | None = None, baseline: Any = None
