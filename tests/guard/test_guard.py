@@ -151,8 +151,8 @@ def test_a_coin_gives_a_share_of_the_queries_to_the_baseline():
         ({"edges": [1.0], "rankers": [1]}, "one ranker more"),
         ({"edges": [2.0, 1.0], "rankers": [1, 0, 1]}, "must not fall"),
         ({"edges": [1.0], "rankers": [1, 2]}, "are 0, the baseline, and 1"),
-        ({"edges": ["1"], "rankers": [1, 0]}, "must be a list of numbers"),
-        ({"edges": [1.0]}, "has edges and rankers"),
+        ({"edges": ["1"], "rankers": [1, 0]}, "the edges of a switch must be numbers"),
+        ({"edges": [1.0]}, "a switch has the fields edges, rankers"),
     ],
 )
 def test_a_damaged_switch_is_refused(switch, message):
@@ -228,7 +228,7 @@ def test_a_file_of_0_2_is_served_under_the_present_name(kind, former, tmp_path):
         ({"weight": -1.0}, "must be 0 or more"),
         ({"safety": 2.0}, "must lie from 0 to 1"),
         ({"scale": {"spread": 0.0, "floor": 0.0, "top": 1.0}}, "spread and top above 0"),
-        ({"scale": {}}, "expected finite numbers"),
+        ({"scale": {}}, "a scale has the fields spread, floor, top"),
         ({"trees": [{}]}, "a tree has the fields"),
         ({"features": ["x"]}, "over other features"),
         ({"extra": 1}, "missing or unknown extra"),

@@ -18,7 +18,6 @@ from surefoot.lambdas.metrics import is_empty
 from surefoot.learn.baseline import BELOW_ALL, COLUMNS, Baselines
 from surefoot.learn.data import KEY_BITS, ROLES, RankingData, query_keys
 from surefoot.learn.models import Model
-from surefoot.learn.settings import Settings
 from surefoot.learn.validation import Validation
 from surefoot.scores import FloatArray, Scores
 
@@ -248,7 +247,7 @@ def predict_rows(model: Model, frame: Any, query: str = "qid", vector: str | Non
 
 def evaluate_shard(shard: Shard, model: Model, name: str) -> Scores | None:
     """The model beside its baselines on the queries of one shard; None if none of them counts."""
-    settings, data = Settings(**model.card["settings"]), shard.data
+    settings, data = model.settings, shard.data
     if not len(data) or (settings.empty == "drop" and is_empty(data.labels, data.bounds).all()):
         return None
     scores = model.by_index().predict(data, baseline=shard.baselines)

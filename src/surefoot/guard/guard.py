@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError, choose
-from surefoot.guard.pairs import Pair, Scored, falling_in_queries, sorted_in_queries
-from surefoot.guard.second_stage import FEATURES, Forest, Scale, Tree, baseline_term, features_of, train_trees
-from surefoot.guard.switch import SWITCHES, Switch, coin, switched
+from surefoot.guard.pairs import Pair, Scale, Scored, baseline_term, falling_in_queries, sorted_in_queries
+from surefoot.guard.second_stage import FEATURES, Forest, Tree, features_of, train_trees
+from surefoot.guard.switch import BASELINE, CANDIDATE, SWITCHES, Switch, coin, switched
 from surefoot.io.files import parse_json
 
 if TYPE_CHECKING:
     from surefoot.io.document_lists import Run
 
 FORMAT = "surefoot guard 1"
+
+Part = TypeVar("Part", Scale, Tree, Switch)
 
 
 def candidate_only(pair: Pair, weight: float, scale: Scale) -> FloatArray:
@@ -115,6 +117,8 @@ class Guard:
             raise SurefootError(f"a guard has trees if its kind is {SECOND_STAGE}, and only then")
         if (self.kind in SWITCHES) != (self.switch is not None):
             raise SurefootError(f"a guard has a switch if its kind is {' or '.join(SWITCHES)}, and only then")
+        if self.switch is not None and not set(self.switch.rankers) <= {BASELINE, CANDIDATE}:
+            raise SurefootError("the rankers of a guard's switch are 0, the baseline, and 1, the candidate")
 
     def __str__(self) -> str:
         is_plain = self.kind in ("none", *SWITCHES) or (self.kind == SECOND_STAGE and not self.weight)
@@ -236,21 +240,23 @@ class Guard:
         different = ", ".join(sorted((set(found) - {"switch"}) ^ expected))
         if different:
             raise SurefootError(f"damaged guard: missing or unknown {different}")
-        for name, kind in (("scale", Mapping), ("trees", list), ("card", Mapping), ("features", list)):
-            if not isinstance(found[name], kind):
-                raise SurefootError(f"damaged guard: {name} is of the wrong kind")
-        numbers = {"weight": found["weight"], "safety": found["safety"], **found["scale"]}
-        wrong = [name for name, value in numbers.items() if type(value) not in (int, float) or not np.isfinite(value)]
-        if wrong or set(found["scale"]) != set(Scale.__dataclass_fields__):
-            raise SurefootError(f"damaged guard: expected finite numbers for weight, safety and scale; see {wrong}")
-        if found["trees"] and tuple(found["features"]) != FEATURES:
+        if not isinstance(found["trees"], list) or not isinstance(found["card"], Mapping):
+            raise SurefootError("damaged guard: expected a list of trees, and a card")
+        if any(type(found[name]) not in (int, float) for name in ("weight", "safety")):
+            raise SurefootError("damaged guard: expected finite numbers for weight and safety")
+        if found["trees"] and found["features"] != list(FEATURES):
             raise SurefootError("damaged guard: its trees are over other features")
         if found["kind"] in REMOVED:
             raise SurefootError(f"guards of kind {found['kind']} are no longer served; fit it again")
-        own = RENAMED.get(str(found["kind"]), str(found["kind"]))
-        trees = tuple(Tree.from_json(tree, len(FEATURES)) for tree in found["trees"])
-        switch = Switch.from_json(found["switch"]) if "switch" in found else None
-        return cls(own, found["weight"], Scale(**found["scale"]), trees, found["safety"], dict(found["card"]), switch)
+        return cls(
+            RENAMED.get(str(found["kind"]), str(found["kind"])),
+            found["weight"],
+            _part(Scale, found["scale"]),
+            tuple(_part(Tree, tree) for tree in found["trees"]),
+            found["safety"],
+            dict(found["card"]),
+            _part(Switch, found["switch"]) if "switch" in found else None,
+        )
 
     def save(self, path: PathLike) -> None:
         """Write it as JSON, atomically.
@@ -287,6 +293,21 @@ class Guard:
         if digest != digest_of(json.dumps(content, sort_keys=True), 8):
             raise InputError(path, "was changed after it was fitted, so its certificate no longer holds; fit it again")
         return guard
+
+
+def _part(kind: type[Part], found: Any) -> Part:
+    """A part of a guard, whose fields are numbers or lists of numbers, from its JSON."""
+    noun, types = kind.__name__.lower(), {one.name: str(one.type) for one in fields(kind)}
+    if not isinstance(found, Mapping) or set(found) != set(types):
+        raise SurefootError(f"damaged guard: a {noun} has the fields {', '.join(types)}")
+    given: dict[str, Any] = {}
+    for name, value in found.items():
+        numbers = value if "tuple" in types[name] else [value]
+        allowed = (int,) if "int" in types[name] else (int, float)
+        if not isinstance(numbers, list) or any(type(number) not in allowed for number in numbers):
+            raise SurefootError(f"damaged guard: the {name} of a {noun} must be numbers")
+        given[name] = tuple(numbers) if "tuple" in types[name] else value
+    return kind(**given)
 
 
 def fit_second_stage(pair: Pair, labels: npt.ArrayLike, *, seed: int = 0, features: Sequence[str] = FEATURES) -> Guard:

@@ -6,7 +6,7 @@ The modules that serve a guard need numpy only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
@@ -192,6 +192,41 @@ class Pair:
         """The share of the first ten documents that both rankings have, for each query."""
         both = (np.maximum(self.baseline.rank, self.candidate.rank) <= TOP).astype(np.float64)
         return np.add.reduceat(both, self.baseline.begins) / np.minimum(self.baseline.sizes, TOP)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The units of scores.
+
+    ``spread`` is the standard deviation of the candidate's scores within a query, ``top`` the baseline's highest score
+    above ``floor``, both on average. ``floor`` is the baseline's lowest score, or 0 if that is above 0.
+
+    >>> Scale.of(Pair.of([3.0, 2.0, 0.0], [1.0, 5.0, 3.0]))
+    Scale(spread=1.632993161855452, floor=0.0, top=3.0)
+    """
+
+    spread: float = 1.0
+    floor: float = 0.0
+    top: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not all(np.isfinite(value) for value in asdict(self).values()) or self.spread <= 0 or self.top <= 0:
+            raise SurefootError("the scale of a guard needs finite numbers, spread and top above 0")
+
+    @classmethod
+    def of(cls, pair: Pair) -> Scale:
+        """The scale of these queries."""
+        floor = min(0.0, float(pair.baseline.filled.min()))
+        spread, top = float(pair.candidate.spread.mean()), float((pair.baseline.highest - floor).mean())
+        return cls(spread if spread > 0 else 1.0, floor, top if top > 0 else 1.0)
+
+
+def baseline_term(pair: Pair, scale: Scale) -> FloatArray:
+    """max(b - floor, 0) / rank, in units of its average for the first document."""
+    above = np.maximum(pair.baseline.filled - scale.floor, 0.0) / scale.top
+    if pair.baseline.is_missing is not None:
+        above = np.where(pair.baseline.is_missing, 0.0, above)
+    return above / pair.baseline.rank
 
 
 def sorted_in_queries(keys: FloatArray, bounds: IntArray) -> IntArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.guard.pairs import Pair
+from surefoot.guard.pairs import Pair, Scale, baseline_term
 
 ALPHA = 2.0
 N_TREES = 20
@@ -47,41 +47,6 @@ NEVER = (0, np.inf)
 
 AT_ONCE = 1 << 9
 """Documents whose splits fit into the processor's cache."""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The units of scores.
-
-    ``spread`` is the standard deviation of the candidate's scores within a query, ``top`` the baseline's highest score
-    above ``floor``, both on average. ``floor`` is the baseline's lowest score, or 0 if that is above 0.
-
-    >>> Scale.of(Pair.of([3.0, 2.0, 0.0], [1.0, 5.0, 3.0]))
-    Scale(spread=1.632993161855452, floor=0.0, top=3.0)
-    """
-
-    spread: float = 1.0
-    floor: float = 0.0
-    top: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not all(np.isfinite(value) for value in asdict(self).values()) or self.spread <= 0 or self.top <= 0:
-            raise SurefootError("the scale of a guard needs finite numbers, spread and top above 0")
-
-    @classmethod
-    def of(cls, pair: Pair) -> Scale:
-        """The scale of these queries."""
-        floor = min(0.0, float(pair.baseline.filled.min()))
-        spread, top = float(pair.candidate.spread.mean()), float((pair.baseline.highest - floor).mean())
-        return cls(spread if spread > 0 else 1.0, floor, top if top > 0 else 1.0)
-
-
-def baseline_term(pair: Pair, scale: Scale) -> FloatArray:
-    """max(b - floor, 0) / rank, in units of its average for the first document."""
-    above = np.maximum(pair.baseline.filled - scale.floor, 0.0) / scale.top
-    if pair.baseline.is_missing is not None:
-        above = np.where(pair.baseline.is_missing, 0.0, above)
-    return above / pair.baseline.rank
 
 
 def features_of(pair: Pair, scale: Scale) -> FloatArray:
@@ -133,6 +98,8 @@ class Tree:
             raise SurefootError("each node of a tree but the root must be the child of one other")
         if any(0 <= child <= node for sides in (self.left, self.right) for node, child in enumerate(sides)):
             raise SurefootError("a node of a tree must come after its parent")
+        if any(not 0 <= feature < len(FEATURES) for feature in self.feature):
+            raise SurefootError(f"a tree's features are numbered 0 to {len(FEATURES) - 1}")
         if not np.isfinite([*self.threshold, *self.value]).all():
             raise SurefootError("thresholds and leaves of a tree must be finite numbers")
 
@@ -146,19 +113,6 @@ class Tree:
     def scaled(self, factor: float) -> Tree:
         """The tree with its leaves multiplied by a factor."""
         return replace(self, value=tuple(value * factor for value in self.value))
-
-    @classmethod
-    def from_json(cls, found: Any, features: int) -> Tree:
-        """A tree from its JSON, over this number of features."""
-        if not isinstance(found, Mapping) or set(found) != set(cls.__dataclass_fields__):
-            raise SurefootError(f"a tree has the fields {', '.join(cls.__dataclass_fields__)}")
-        for name, values in found.items():
-            kinds = (int, float) if name in ("threshold", "value") else (int,)
-            if not isinstance(values, list) or any(type(value) not in kinds for value in values):
-                raise SurefootError(f"a tree's {name} must be a list of numbers")
-        if any(not 0 <= feature < features for feature in found["feature"]):
-            raise SurefootError(f"a tree's features are numbered 0 to {features - 1}")
-        return cls(**{name: tuple(values) for name, values in found.items()})
 
 
 @dataclass(frozen=True)
@@ -258,13 +212,16 @@ def tree_blocks(text: str) -> Iterator[dict[str, str]]:
         yield dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
 
 
+def tree_arrays(fields: Mapping[str, str]) -> dict[str, tuple[Any, ...]]:
+    """The fields of `Tree`, from those of a tree of LightGBM. A tree without a split has one leaf."""
+    names = {"split_feature": int, "threshold": float, "left_child": int, "right_child": int, "leaf_value": float}
+    arrays = (tuple(map(kind, fields.get(name, "").split())) for name, kind in names.items())
+    return dict(zip(Tree.__dataclass_fields__, arrays, strict=True))
+
+
 def trees_of(text: str) -> Iterator[Tree]:
-    """The trees of a LightGBM model's text. A tree without a split has one leaf."""
+    """The trees of a LightGBM model's text."""
     for fields in tree_blocks(text):
         if int(fields["num_cat"]):
             raise SurefootError("a tree with a categorical split can't be kept as plain numbers")
-        feature, left, right = (
-            tuple(map(int, fields.get(name, "").split())) for name in ("split_feature", "left_child", "right_child")
-        )
-        threshold, value = (tuple(map(float, fields.get(name, "").split())) for name in ("threshold", "leaf_value"))
-        yield Tree(feature, threshold, left, right, value)
+        yield Tree(**tree_arrays(fields))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -70,19 +69,6 @@ class Switch:
         means = [rows[:, bin_of_query == each if (bin_of_query == each).any() else slice(None)].mean(axis=1)
                  for each in range(bins)]  # fmt: skip
         return cls(tuple(edges.tolist()), tuple(int(np.argmax(mean)) for mean in means))
-
-    @classmethod
-    def from_json(cls, found: Any) -> Switch:
-        """A switch between two rankers from its JSON."""
-        kinds = {"edges": (int, float), "rankers": (int,)}
-        if not isinstance(found, dict) or set(found) != set(kinds):
-            raise SurefootError("a switch has edges and rankers")
-        for name, types in kinds.items():
-            if not isinstance(found[name], list) or any(type(value) not in types for value in found[name]):
-                raise SurefootError(f"the {name} of a switch must be a list of numbers")
-        if not set(found["rankers"]) <= {BASELINE, CANDIDATE}:
-            raise SurefootError("the rankers of a switch are 0, the baseline, and 1, the candidate")
-        return cls(tuple(found["edges"]), tuple(found["rankers"]))
 
 
 SWITCHES: dict[str, tuple[Callable[[Pair], FloatArray], Callable[[FloatArray, FloatArray], Switch]]] = {

@@ -232,13 +232,14 @@ def _array(given: Any, data: RankingData) -> Baselines:
 
 
 def _named(name: str, data: RankingData, missing: Missing) -> Baselines:
-    kind, _, rest = name.partition(":")
     if name == "order":
         return _of_scores(name, -np.arange(data.labels.size, dtype=np.float64))
-    if not rest or kind not in (*COLUMNS, "run", "scores", "model"):
+    form = feature_form(name, data)
+    if form is not None:
+        return _of_scores(name, form_scores(*form, data))
+    kind, _, rest = name.partition(":")
+    if not rest or kind not in ("run", "scores", "model"):
         raise SurefootError(f"a baseline is given as {', '.join(FORMS)}; got {name!r}")
-    if kind in COLUMNS:
-        return _of_scores(name, _column_scores(kind, data.column(rest).astype(np.float64)))
     notes: tuple[str, ...] = ()
     if kind == "run":
         rows, notes = _run_scores(rest, data, missing)
@@ -269,28 +270,24 @@ def feature_form(given: Any, data: RankingData) -> tuple[str, int] | None:
     kind, _, feature = only.partition(":")
     if only == "order":
         return only, 0
-    return (kind, data.column_index(feature)) if kind in COLUMNS else None
+    return (kind, data.column_index(feature)) if kind in COLUMNS and feature else None
 
 
 def form_scores(form: str, column: int, data: RankingData) -> FloatArray:
-    """The scores of a baseline of such a form."""
+    """The scores of a baseline of such a form, the higher the better; a document without a value or rank comes last."""
     if form == "order":
         return (data.bounds[data.query_of_row] - np.arange(data.labels.size)).astype(np.float64)
-    return _column_scores(form, data.column_at(column).astype(np.float64))
+    values = data.column_at(column).astype(np.float64)
+    broken = values[(values % 1 > 0) | (values < 0)] if form == "rank" else values[:0]
+    if broken.size:
+        raise SurefootError(f"rank:N needs whole ranks from 1 on; got {broken[0]:g}: give feature:N instead")
+    unknown = np.isnan(values) | ((values < 1) if form == "rank" else False)
+    return np.where(unknown, BELOW_ALL, values if form == "feature" else -values)
 
 
 def guard_scores(rows: FloatArray) -> FloatArray:
     """A baseline's scores for guards: minus infinity for documents that it does not rank."""
     return np.where(rows <= BELOW_ALL, -np.inf, rows)
-
-
-def _column_scores(kind: str, column: FloatArray) -> FloatArray:
-    """A feature as scores, the higher the better; a document without a value, or without a rank, comes last."""
-    broken = column[(column % 1 > 0) | (column < 0)] if kind == "rank" else column[:0]
-    if broken.size:
-        raise SurefootError(f"rank:N needs whole ranks from 1 on; got {broken[0]:g}: give feature:N instead")
-    unknown = np.isnan(column) | ((column < 1) if kind == "rank" else False)
-    return np.where(unknown, BELOW_ALL, column if kind == "feature" else -column)
 
 
 def _run_scores(path: str, data: RankingData, missing: Missing) -> tuple[FloatArray, tuple[str, ...]]:

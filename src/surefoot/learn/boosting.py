@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from surefoot.errors import SurefootError, choose, counted
 from surefoot.lambdas.gradients import LambdaGradients, PairWeights, Singles, by_factor, for_all_queries
 from surefoot.lambdas.metrics import Ints, QueryMetric
-from surefoot.learn.baseline import Baselines, baselines_of
+from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
 from surefoot.learn.objectives import OBJECTIVES, LambdaMART, QueryMetrics, objective_of
 from surefoot.learn.objectives.base import Comm
@@ -103,7 +103,10 @@ class RiskObjective:
             raise SurefootError(
                 f"objective {self.objective.name} needs baselines that score 0 or more on every query; got {lowest:g}"
             )
-        self.risk = _RiskPart.of(self.pairs, data, baselines, self.n_jobs)
+        self.risk: tuple[LambdaGradients, FloatArray] | None = None  # if it is taken in another metric than the reward
+        if (risk := self.pairs.of_risk) is not None:
+            of_risk = risk.trained_metric.bind(data.labels, data.bounds, risk.empty)
+            self.risk = LambdaGradients(of_risk, risk.loop, self.n_jobs), baselines.values(of_risk)
         self.counted = np.flatnonzero(metric.counted)
         self.weight = as_weight(weight, data.bounds)
         self._bound = BY_HAND
@@ -118,16 +121,16 @@ class RiskObjective:
     def gradients(self, scores: FloatArray) -> tuple[Singles, Singles]:
         """Gradients and hessians at these scores of all documents."""
         self.rank(scores)
-        x, b = (self.x, self.baselines) if self.risk is None else (self.risk.lambdas.rank(scores), self.risk.baselines)
+        lambdas, b = (self.lambdas, self.baselines) if self.risk is None else self.risk
+        x = self.x if self.risk is None else lambdas.rank(scores)
         metrics = QueryMetrics(x[self.counted], b[:, self.counted], self._started(scores), self.comm)
         weights = self.objective.lambda_weights(metrics)
-        if self.risk is None:
-            gradients, hessians = self.lambdas.gradients(for_all_queries(weights, self.counted, self.x.size))
-        else:
-            risk = for_all_queries(risk_part(weights, self.objective.name), self.counted, self.x.size)
-            of_risk = self.risk.lambdas.gradients(risk)
+        if self.risk is not None:
+            weights = risk_part(weights, self.objective.name)
+        gradients, hessians = lambdas.gradients(for_all_queries(weights, self.counted, self.x.size))
+        if self.risk is not None:
             of_reward = self.lambdas.gradients(by_factor(np.ones(self.x.size)))
-            gradients, hessians = (one + other for one, other in zip(of_reward, of_risk, strict=True))
+            gradients, hessians = of_reward[0] + gradients, of_reward[1] + hessians
         if self.weight is not None:
             gradients, hessians = gradients * self.weight, hessians * self.weight
         return gradients, hessians
@@ -160,22 +163,6 @@ class RiskObjective:
         workers, first = self.comm.sum(np.array([scores.size > 0, scores[0] if scores.size else 0], np.float64))
         (differ,) = self.comm.sum(np.array([np.count_nonzero(scores != first / max(workers, 1))], np.float64))
         return bool(differ)
-
-
-@dataclass(frozen=True, eq=False)
-class _RiskPart:
-    """The gradients and baselines of the risk, where it is taken in another metric than the reward."""
-
-    lambdas: LambdaGradients
-    baselines: FloatArray
-
-    @classmethod
-    def of(cls, pairs: PairOptions, data: RankingData, baselines: Baselines, n_jobs: int | None) -> _RiskPart | None:
-        options = pairs.of_risk
-        if options is None:
-            return None
-        metric = options.trained_metric.bind(data.labels, data.bounds, options.empty)
-        return cls(LambdaGradients(metric, options.loop, n_jobs), baselines.values(metric))
 
 
 def risk_part(weights: PairWeights, name: str) -> PairWeights:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from surefoot._lazy import optional
 from surefoot.errors import SurefootError, choose
-from surefoot.guard.second_stage import tree_blocks
+from surefoot.guard.second_stage import tree_arrays, tree_blocks
 from surefoot.io.atomic import write_bytes
 from surefoot.learn.models import Model
 
@@ -21,7 +21,7 @@ FORMAT = "surefoot model 1"
 CATEGORICAL, DEFAULT_LEFT, NAN_MISSING, ZERO_MISSING = 1, 2, 8, 4
 """Bits of LightGBM's decision_type."""
 
-Tree = dict[str, list[Any]]
+Tree = dict[str, Sequence[Any]]
 """At node i go to ``left[i]`` if the feature is at most the threshold, or is missing and ``missing_left[i]``, else to
 ``right[i]``; node 0 is the root, a child below 0 is leaf -child - 1."""
 
@@ -86,22 +86,16 @@ def to_json(model: Model) -> dict[str, Any]:
 def lightgbm_trees(text: str) -> Iterator[Tree]:
     """The trees of a LightGBM model's text."""
     for fields in tree_blocks(text):
-        threshold = [float(value) for value in fields.get("threshold", "").split()]
+        arrays = tree_arrays(fields)
         kinds = [int(value) for value in fields.get("decision_type", "").split()]
         if any(kind & (CATEGORICAL | ZERO_MISSING) for kind in kinds) or int(fields.get("is_linear", 0)):
             raise SurefootError("trees with categorical or linear parts, or with 0 as missing, are not exported")
-        yield {
-            "feature": [int(value) for value in fields.get("split_feature", "").split()],
-            "threshold": threshold,
-            "left": [int(value) for value in fields.get("left_child", "").split()],
-            "right": [int(value) for value in fields.get("right_child", "").split()],
-            # If LightGBM saw no missing value in training, it takes one as 0.
-            "missing_left": [
-                bool(kind & DEFAULT_LEFT) if kind & NAN_MISSING else limit >= 0
-                for kind, limit in zip(kinds, threshold, strict=True)
-            ],
-            "value": [float(value) for value in fields["leaf_value"].split()],
-        }
+        # If LightGBM saw no missing value in training, it takes one as 0.
+        missing_left = [
+            bool(kind & DEFAULT_LEFT) if kind & NAN_MISSING else limit >= 0
+            for kind, limit in zip(kinds, arrays["threshold"], strict=True)
+        ]
+        yield {**arrays, "missing_left": missing_left}
 
 
 def xgboost_trees(model: Mapping[str, Any]) -> Iterator[Tree]:

@@ -9,8 +9,8 @@ In the formulas x is the model's metric on query q, b the baseline's, d = x - b,
 """
 
 from surefoot.learn.objectives.adaptive import FARO, SARO, SAROEq9, TStarFARO
-from surefoot.learn.objectives.base import OBJECTIVES, LambdaMART, QueryMetrics, objective_of, register
-from surefoot.learn.objectives.differences import UCRO, Churn, MinimaxRegret, SmoothUCRO, Tail, TRisk, UCROEq9, Upside
+from surefoot.learn.objectives.base import OBJECTIVES, UCRO, LambdaMART, QueryMetrics, objective_of, register
+from surefoot.learn.objectives.differences import Churn, MinimaxRegret, SmoothUCRO, Tail, TRisk, UCROEq9, Upside
 from surefoot.learn.objectives.georisk import GeoRisk, GeoRiskFull
 
 for _kind in (

@@ -10,8 +10,7 @@ import numpy as np
 
 from surefoot.errors import choose
 from surefoot.lambdas.gradients import PairWeights, by_factor, by_line, by_step
-from surefoot.learn.objectives.base import QueryMetrics
-from surefoot.learn.objectives.differences import UCRO
+from surefoot.learn.objectives.base import UCRO, QueryMetrics
 from surefoot.risk import measures
 from surefoot.risk.distributions import normal_cdf
 from surefoot.risk.measures import Risk

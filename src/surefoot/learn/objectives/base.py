@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from surefoot.errors import SurefootError, choose, counted
-from surefoot.lambdas.gradients import PairWeights, by_factor
+from surefoot.lambdas.gradients import PairWeights, by_factor, by_line
 from surefoot.lambdas.metrics import QueryMetric
 from surefoot.learn.baseline import Baselines
 from surefoot.risk import measures
@@ -140,6 +140,26 @@ class LambdaMART:
     def state(self, kept: Mapping[str, float]) -> None:
         for key, value in kept.items():
             setattr(self, key, value)
+
+
+@dataclass
+class UCRO(LambdaMART):
+    """dM' = v(d + dM) - v(d) with the linear value function: U_Risk itself.
+
+    This line covers all cases of Wang, Bennett and Collins-Thompson, *Robust ranking models via risk-sensitive
+    optimization*, SIGIR 2012.
+    """
+
+    alpha: float = 1.0
+    name: ClassVar[str] = "ucro"
+    fewest_baselines: ClassVar[int] = 1
+
+    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
+        d = metrics.x - metrics.b
+        return by_line(self.alpha, d, -d)
+
+    def own_measure(self) -> Risk:
+        return measures.URISK
 
 
 OBJECTIVES: dict[str, type[LambdaMART]] = {}

@@ -11,33 +11,13 @@ from surefoot.errors import SurefootError
 from surefoot.lambdas.gradients import PairWeights, by_line, by_step, by_t, columns_of, row_of
 from surefoot.lambdas.metrics import QueryMetric
 from surefoot.learn.baseline import Baselines
-from surefoot.learn.objectives.base import LambdaMART, QueryMetrics
+from surefoot.learn.objectives.base import UCRO, LambdaMART, QueryMetrics
 from surefoot.risk import measures, tail_count
 from surefoot.risk.measures import Risk
 from surefoot.risk.moments import Statistic
 from surefoot.risk.statistics import Mean
 from surefoot.risk.values import Linear, Smooth
 from surefoot.scores import FloatArray
-
-
-@dataclass
-class UCRO(LambdaMART):
-    """dM' = v(d + dM) - v(d) with the linear value function: U_Risk itself.
-
-    This line covers all cases of Wang, Bennett and Collins-Thompson, *Robust ranking models via risk-sensitive
-    optimization*, SIGIR 2012.
-    """
-
-    alpha: float = 1.0
-    name: ClassVar[str] = "ucro"
-    fewest_baselines: ClassVar[int] = 1
-
-    def lambda_weights(self, metrics: QueryMetrics) -> PairWeights:
-        d = metrics.x - metrics.b
-        return by_line(self.alpha, d, -d)
-
-    def own_measure(self) -> Risk:
-        return measures.URISK
 
 
 @dataclass
