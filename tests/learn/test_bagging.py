@@ -15,11 +15,10 @@ from surefoot.errors import SurefootError
 from surefoot.learn.bagging import PARTS, SEED_GAP, BaggedRun
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData, concat
-from surefoot.learn.engines import engine_of
 from surefoot.learn.engines.lightgbm import BAGS, fixed_threads
 from surefoot.learn.engines.xgboost import BAGS as XGB_BAGS
 from surefoot.learn.rankers import RiskRanker
-from surefoot.learn.settings import LARGEST_SEED, SAFE, Settings
+from surefoot.learn.settings import LARGEST_SEED, SAFE, Settings, engine_of
 from surefoot.learn.training import TrainingRun, resolve_run, train
 from surefoot.learn.validation import Progress, Validation
 from surefoot.scores import FloatArray

@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from surefoot._typing import PathLike
 from surefoot.cluster.shards import Columns, Shard, concat_scores, evaluate_shard, features_of
 from surefoot.cluster.worker import Member, WorkerRequest, combine, train_worker
-from surefoot.learn.checkpoint import EVERY
 from surefoot.learn.models import Model
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import Trained
@@ -52,10 +50,7 @@ class Cluster(ABC):
         query: str = "qid",
         label: str = "label",
         features: Sequence[str] | None = None,
-        init_model: Model | None = None,
-        callbacks: Sequence[Any] = (),
-        checkpoint: PathLike | None = None,
-        checkpoint_every: float = EVERY,
+        **options: Any,
     ) -> Trained:
         """Train a ranker on the workers of a cluster, as `surefoot.learn.train` does on one machine.
 
@@ -75,16 +70,11 @@ class Cluster(ABC):
             The columns of query ids and labels.
         features : list of str, optional
             The columns of features; by default all other columns.
-        init_model : Model, optional
-            A model to which trees are added.
-        callbacks : sequence
-            Callbacks of XGBoost, run on each worker.
-        checkpoint : path, optional
-            A file in a folder that all workers see. The first worker saves the state of the training there. The same
-            training resumes from it to the same model; other rows, settings or workers are refused. Remove the file
-            when the model is saved.
-        checkpoint_every : float
-            Seconds between checkpoints.
+        **options
+            ``init_model``, a `Model` to which trees are added; ``callbacks`` of XGBoost, run on each worker;
+            ``checkpoint``, a file in a folder that all workers see, and ``checkpoint_every``, seconds between two
+            checkpoints. The first worker saves the state of the training there. The same training resumes from it to
+            the same model; other rows, settings or workers are refused. Remove the file when the model is saved.
 
         Returns
         -------
@@ -92,23 +82,13 @@ class Cluster(ABC):
         """
         tables = [self._table(one) for one in (frame, valid) if one is not None]
         columns = Columns.among(_names(tables[0]), query, label, features, baseline)
-        return self.train_columns(
-            tables, columns, settings,
-            init_model=init_model, callbacks=callbacks, checkpoint=checkpoint, checkpoint_every=checkpoint_every,
-        )  # fmt: skip
+        return self.train_columns(tables, columns, settings, **options)
 
     def train_columns(
-        self,
-        tables: Sequence[Any],
-        columns: Columns,
-        settings: Settings | None,
-        *,
-        init_model: Model | None = None,
-        **options: Any,
+        self, tables: Sequence[Any], columns: Columns, settings: Settings | None, **options: Any
     ) -> Trained:
         """Train on these columns of the training queries, and of the validation queries if there is a second table."""
-        text = None if init_model is None else init_model.text
-        request = WorkerRequest(settings or Settings(engine="xgboost"), text, **options)
+        request = WorkerRequest(settings or Settings(engine="xgboost"), **options)
         return combine(self.run(partial(train_worker, request), tables, columns, together=True), self.source)
 
     def scores(

@@ -21,10 +21,10 @@ from surefoot.cluster.shards import Shard, shard_of
 from surefoot.errors import SurefootError, choose
 from surefoot.io.atomic import digest_of
 from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage
-from surefoot.learn.engines import engine_of
+from surefoot.learn.models import Model
 from surefoot.learn.objectives import OBJECTIVES, LambdaMART, register
 from surefoot.learn.objectives.base import Comm
-from surefoot.learn.settings import Settings
+from surefoot.learn.settings import Settings, engine_of
 from surefoot.learn.training import Run, Trained, engine_message, resolve_run
 from surefoot.scores import FloatArray
 
@@ -95,7 +95,7 @@ class WorkerRequest:
     """The request that all workers get: the settings, the class of the objective, the initial model, ..."""
 
     settings: Settings
-    init_model: str | None = None
+    init_model: Model | None = None
     callbacks: Sequence[Any] = ()
     checkpoint: PathLike | None = None
     checkpoint_every: float = EVERY
@@ -165,7 +165,7 @@ def train_worker(request: WorkerRequest, member: Member, load: Callable[[], Sequ
             valid=None if valid is None else valid.data,
             valid_baseline=None if valid is None else valid.baselines,
             comm=request.comm,
-            init_model=None if request.init_model is None else engine_of("xgboost").load(request.init_model),
+            init_model=None if request.init_model is None else engine_of("xgboost").load(request.init_model.text),
             callbacks=request.callbacks,
         )
         trained = run.train_from(_checkpoint(request, run, member.rank))

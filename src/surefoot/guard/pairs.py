@@ -182,10 +182,7 @@ class Pair:
 
     def rows(self, queries: npt.ArrayLike) -> IntArray:
         """The rows of these queries."""
-        chosen = np.asarray(queries)
-        sizes = np.diff(self.bounds)[chosen]
-        shift = self.bounds[:-1][chosen] - (np.cumsum(sizes) - sizes)
-        return np.asarray(np.arange(sizes.sum()) + np.repeat(shift, sizes))
+        return rows_of(queries, self.bounds)
 
     @Lazy
     def overlap(self) -> FloatArray:
@@ -227,6 +224,14 @@ def baseline_term(pair: Pair, scale: Scale) -> FloatArray:
     if pair.baseline.is_missing is not None:
         above = np.where(pair.baseline.is_missing, 0.0, above)
     return above / pair.baseline.rank
+
+
+def rows_of(queries: npt.ArrayLike, bounds: IntArray) -> IntArray:
+    """The rows of these queries, one query after the other."""
+    chosen = np.asarray(queries)
+    sizes = np.diff(bounds)[chosen]
+    before = np.cumsum(sizes) - sizes
+    return np.asarray(np.arange(sizes.sum()) + np.repeat(bounds[:-1][chosen] - before, sizes))
 
 
 def sorted_in_queries(keys: FloatArray, bounds: IntArray) -> IntArray:

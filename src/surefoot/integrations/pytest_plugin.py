@@ -10,27 +10,16 @@ import pytest
 class Checks:
     """What the fixture ``surefoot`` offers."""
 
-    def gate(
-        self,
-        scores: Any,
-        qrels: Any = None,
-        measure: object = "nDCG@10",
-        *,
-        baseline: Any,
-        candidate: str,
-        rules: Any = None,
-        segments: Any = None,
-        assessors: object = None,
-        acknowledged: Any = None,
-    ) -> Any:
+    def gate(self, scores: Any, qrels: Any = None, measure: object = "nDCG@10", **options: Any) -> Any:
         """Fail the test if the candidate may not replace the baseline.
 
         Parameters
         ----------
         scores, qrels, measure
             `Scores` or what they can be made of; or runs, with judgments and measure as in `surefoot.score_runs`.
-        baseline, candidate, rules, segments, assessors, acknowledged
-            As in `surefoot.gate`; ``rules={"undecided": "fail"}`` also fails the test if the evidence is not enough.
+        **options
+            ``baseline``, ``candidate`` and the other parameters of `surefoot.gate`; ``rules={"undecided": "fail"}``
+            also fails the test if the evidence is not enough.
 
         Returns
         -------
@@ -38,11 +27,7 @@ class Checks:
         """
         from surefoot import gate, score_runs
 
-        found = scores if qrels is None else score_runs(scores, qrels, measure)
-        result = gate(
-            found, baseline, candidate=candidate, rules=rules, segments=segments, assessors=assessors,
-            acknowledged=acknowledged,
-        )  # fmt: skip
+        result = gate(scores if qrels is None else score_runs(scores, qrels, measure), **options)
         if result.exit_code:
             pytest.fail(str(result), pytrace=False)
         return result

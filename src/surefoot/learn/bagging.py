@@ -26,10 +26,10 @@ from surefoot.learn.baseline import BELOW_ALL, Baselines, baselines_of, feature_
 from surefoot.learn.boosting import as_weight
 from surefoot.learn.checkpoint import Checkpoint, Stage, request_of
 from surefoot.learn.data import Ints, RankingData, concat
-from surefoot.learn.engines import Engine, engine_of
+from surefoot.learn.engines import Engine
 from surefoot.learn.models import Model, card_of
 from surefoot.learn.objectives.base import Comm
-from surefoot.learn.settings import LARGEST_SEED, Settings
+from surefoot.learn.settings import LARGEST_SEED, Settings, engine_of
 from surefoot.learn.training import Inputs, Run, Trained, TrainingRun
 from surefoot.learn.validation import History, Progress, Report, Validation
 
@@ -100,13 +100,7 @@ class Guarding:
         rows, gather = self.data.rows(self.queries), self.comm.gather
         sizes = gather(self.data.sizes[self.queries][None].astype(np.float64))[0].astype(np.int64)
         labels, old, new = gather(np.stack([self.data.labels[rows], self.baseline_scores[rows], out_of_bag[rows]]))
-        data = RankingData(
-            np.zeros((labels.size, 0), np.float32),
-            labels.astype(np.float32),
-            np.concatenate([[0], np.cumsum(sizes)]),
-            tuple(map(str, range(sizes.size))),
-            source=self.data.source,
-        )
+        data = RankingData.of_labels(labels, np.concatenate([[0], np.cumsum(sizes)]), self.data.source)
         baseline = Baselines((self.name,), (np.where(np.isinf(old), BELOW_ALL, old),), (None,))
         validation = Validation.of(self.settings, data, baseline)
         return validation, LabelledPair(Pair.of(old, new, data.bounds), labels, validation.metric)
@@ -244,7 +238,8 @@ class BaggedRun(Run):
         for part in range(parts):
             shared, held_out = self._part(part)
             for number in range(part, n_bags, parts):
-                run = self._bag(shared, number, checkpoint, _bag_report(report, done, n_bags))
+                all_bags = None if report is None else partial(_report, report, done, n_bags)
+                run = self._bag(shared, number, checkpoint, all_bags)
                 if done < len(checkpoint.bags):
                     run.history.resume(checkpoint.bags[done].history)
                 else:
@@ -299,12 +294,8 @@ class Bag:
     held_out: FloatArray
 
 
-def _bag_report(report: Report | None, done: int, n_bags: int) -> Report | None:
-    """Reports the progress of all bags together."""
-    return None if report is None else partial(_report, report, done, n_bags)
-
-
 def _report(report: Report, done: int, n_bags: int, at: Progress) -> None:
+    """Report the progress of all bags together."""
     seconds = at.seconds_left / max(1, at.n_iterations - at.iteration)
     left = at.seconds_left + seconds * at.n_iterations * (n_bags - done - 1)
     iteration, total = done * at.n_iterations + at.iteration, n_bags * at.n_iterations

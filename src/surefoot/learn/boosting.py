@@ -273,7 +273,7 @@ class BatchObjective:
 
 def _data_of(dataset: Any) -> RankingData:
     """Labels and groups of a LightGBM Dataset or an XGBoost DMatrix; the features are not needed."""
-    labels = np.asarray(dataset.get_label(), dtype=np.float32)
+    labels = np.asarray(dataset.get_label())
     if hasattr(dataset, "get_uint_info"):
         bounds = np.asarray(dataset.get_uint_info("group_ptr"), dtype=np.int64)
     else:
@@ -281,8 +281,7 @@ def _data_of(dataset: Any) -> RankingData:
         bounds = np.concatenate([[0], np.cumsum([] if groups is None else groups)]).astype(np.int64)
     if bounds.size < 2 or bounds[-1] != labels.size:
         raise SurefootError("a ranking objective needs the training set's groups: how many documents each query has")
-    queries = tuple(str(query) for query in range(bounds.size - 1))
-    return RankingData(np.zeros((labels.size, 0), np.float32), labels, bounds, queries)
+    return RankingData.of_labels(labels, bounds)
 
 
 def as_weight(weight: npt.ArrayLike | None, bounds: Ints) -> Singles | None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot.errors import SurefootError, counted, listed
+from surefoot.guard.pairs import rows_of
 from surefoot.io.roles import NAMES, normalise_name
 
 if TYPE_CHECKING:
@@ -77,21 +78,17 @@ class RankingData:
     source: str = "data"
 
     def __post_init__(self) -> None:
-        rows = self.features.shape[0]
-        if self.features.ndim != 2 or self.labels.shape != (rows,) or int(self.bounds[-1]) != rows:
-            raise SurefootError(
-                f"{self.source}: {counted(rows, 'row')} of features need as many labels and query ids; got "
-                f"{self.labels.shape[0]} and {int(self.bounds[-1])}"
-            )
-        if len(self.queries) != self.bounds.size - 1:
-            raise SurefootError(f"{self.source}: {len(self.queries)} query names for {self.bounds.size - 1} queries")
-        if self.documents is not None and len(self.documents) != rows:
-            raise SurefootError(f"{self.source}: {len(self.documents)} document ids for {counted(rows, 'row')}")
-        if self.feature_names is not None and len(self.feature_names) != self.features.shape[1]:
-            raise SurefootError(
-                f"{self.source}: {len(self.feature_names)} feature names for "
-                f"{counted(self.features.shape[1], 'feature')}"
-            )
+        (rows, columns), queries = self.features.shape, self.bounds.size - 1
+        for what, found, expected, noun in (
+            ("labels", self.labels, rows, "row"),
+            ("query names", self.queries, queries, "query"),
+            ("document ids", self.documents, rows, "row"),
+            ("feature names", self.feature_names, columns, "feature"),
+        ):
+            if found is not None and len(found) != expected:
+                raise SurefootError(f"{self.source}: {len(found)} {what} for {counted(expected, noun)}")
+        if int(self.bounds[-1]) != rows:
+            raise SurefootError(f"{self.source}: the queries have {int(self.bounds[-1])} of {counted(rows, 'row')}")
         bad = np.flatnonzero(~(self.labels >= 0) | (self.labels != np.rint(self.labels)))
         if bad.size:
             raise SurefootError(
@@ -160,6 +157,12 @@ class RankingData:
         return cls(
             matrix, targets, bounds, names, ids, None if feature_names is None else tuple(feature_names), 0, source
         )
+
+    @classmethod
+    def of_labels(cls, labels: npt.ArrayLike, bounds: Ints, source: str = "data") -> RankingData:
+        """Data without features, to measure rankings; the queries are numbered from 1."""
+        grades, queries = np.asarray(labels, dtype=np.float32), tuple(str(query) for query in range(1, bounds.size))
+        return cls(np.zeros((grades.size, 0), np.float32), grades, bounds, queries, source=source)
 
     @classmethod
     def from_frame(cls, frame: Any, source: str = "frame") -> RankingData:
@@ -241,10 +244,7 @@ class RankingData:
 
     def rows(self, queries: npt.ArrayLike) -> Ints:
         """The row numbers of the documents of these queries, in the order in which `select` puts them."""
-        chosen = _indices(queries)
-        sizes = self.sizes[chosen]
-        before = np.cumsum(sizes) - sizes
-        return np.asarray(np.arange(sizes.sum()) + np.repeat(self.bounds[chosen] - before, sizes), dtype=np.int64)
+        return rows_of(_indices(queries), self.bounds)
 
     def select(self, queries: npt.ArrayLike) -> RankingData:
         """The queries of these indices, in this order, or of a mask."""

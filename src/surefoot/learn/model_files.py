@@ -19,7 +19,7 @@ from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.files import parse_json
 from surefoot.learn.data import RankingData, widened
-from surefoot.learn.engines import engine_of
+from surefoot.learn.settings import engine_of
 from surefoot.scores import FloatArray
 
 END = "end of trees"

@@ -27,11 +27,10 @@ from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import parse_json
 from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
 from surefoot.learn.data import RankingData, as_matrix, widened
-from surefoot.learn.engines import UNGUARDED_FILES, engine_of, model_file
 from surefoot.learn.model_files import validate_text
 from surefoot.learn.query_features import for_model
 from surefoot.learn.row_queries import in_order, order_by_query
-from surefoot.learn.settings import FIELDS, Settings
+from surefoot.learn.settings import FIELDS, Settings, engine_of, registered_engines
 from surefoot.results import plain
 from surefoot.scores import FloatArray
 
@@ -41,6 +40,10 @@ if TYPE_CHECKING:
     from surefoot.learn.validation import History
 
 CARD, GUARD = "card.json", "guard.json"
+MODEL_FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
+"""The name of a model's file, by engine."""
+UNGUARDED_FILES = {"lightgbm": "unguarded-trees.txt", "xgboost": "unguarded-trees.json"}
+"""The name of the file of a guarded model's trees, by engine."""
 NEEDS_QUERIES = (
     "the model is guarded by its baseline's ranking, or knows a feature of the query, so it must know which documents "
     "are of one query; give RankingData, or qid"
@@ -230,9 +233,9 @@ class Model:
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         (path / CARD).unlink(missing_ok=True)
-        text, file = self.text, model_file(self.engine)
+        text, file = self.text, _file_of(self.engine, self.guard is not None)
         if self.guard is not None:
-            text, file = UNGUARDED + text, UNGUARDED_FILES[self.engine]
+            text = UNGUARDED + text
             self.guard.save(path / GUARD)
         write_text(path / file, text)
         card = {**self.card, "model": {"file": file, "blake2b": digest_of(text)}}
@@ -240,6 +243,12 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"engine": self.engine, "text": self.text, "card": self.card, "guard": self.guard}
+
+
+def _file_of(engine: str, guarded: bool) -> str:
+    """The name of the file of a model's trees; raises a KeyError if the engine is unknown."""
+    files = UNGUARDED_FILES if guarded else MODEL_FILES
+    return files[engine] if engine in files else registered_engines()[engine].model_file
 
 
 def _names_of(data: Any) -> Sequence[str] | None:
@@ -271,7 +280,7 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
         card = _read_card(path / CARD)
         engine, digest = card["engine"]["name"], card["model"]["blake2b"]
         guarded = card["model"]["file"] == UNGUARDED_FILES.get(engine)
-        file = path / (UNGUARDED_FILES[engine] if guarded else model_file(engine))
+        file = path / _file_of(engine, guarded)
         text = file.read_text("utf-8", errors="replace")
     except (FileNotFoundError, NotADirectoryError) as error:
         raise InputError(path, f"is not a folder of a trained model: no {Path(error.filename).name} in it") from None

@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from surefoot._process import validate_seed
+from surefoot._lazy import optional, plugins
+from surefoot._process import uses_threads, validate_seed, without
 from surefoot.errors import SurefootError, choose
 from surefoot.lambdas import EMPTY, METRICS, Empty, MetricName, PairLoop
 
 if TYPE_CHECKING:
     from surefoot.lambdas.metrics import Metric
+    from surefoot.learn.engines import Engine
 
 EngineName = Literal["lightgbm", "xgboost"]
 
@@ -254,8 +256,6 @@ class Settings(PairOptions):
         """The library that grows the trees, or the registered engine of the learner."""
         if self.learner in LEARNERS:
             return self.engine
-        from surefoot.learn.engines import registered_engines
-
         others = {learner: name for name, engine in registered_engines().items() for learner in engine.learners}
         return others[choose(self.learner, (*LEARNERS, *others), "learner")]
 
@@ -270,6 +270,21 @@ class Settings(PairOptions):
     def identity(self) -> dict[str, Any]:
         """The fields that the model depends on: all but the number of threads."""
         return {name: value for name, value in asdict(self).items() if name != "n_jobs"}
+
+
+def registered_engines() -> dict[str, Engine]:
+    """The engines of other distributions by name; they register them by the entry-point group ``surefoot.engines``."""
+    return {name: engine for name, _, engine in plugins("surefoot.engines")}
+
+
+def engine_of(name: str) -> Engine:
+    """The engine of this name; an error if its library is not installed."""
+    uses_threads()
+    if name not in ENGINES:
+        return registered_engines()[name]
+    with without("dask", "pandas", "sklearn"):
+        engine: Engine = optional(f"surefoot.learn.engines.{name}").ENGINE
+    return engine
 
 
 FIELDS = {option.name: option for option in fields(Settings)}

@@ -23,11 +23,11 @@ from surefoot.learn.baseline import Baselines, Missing, baseline_for, baselines_
 from surefoot.learn.boosting import LabelRegression, RiskObjective
 from surefoot.learn.checkpoint import EVERY, Checkpoint, Stage, request_key, request_of
 from surefoot.learn.data import RankingData, same_features
-from surefoot.learn.engines import Engine, engine_of
+from surefoot.learn.engines import Engine
 from surefoot.learn.models import CARD, Model, card_of
 from surefoot.learn.objectives.base import Comm
 from surefoot.learn.query_features import with_query_feature
-from surefoot.learn.settings import Settings
+from surefoot.learn.settings import Settings, engine_of
 from surefoot.learn.validation import History, Measures, Report, Validation, validate_stopping
 from surefoot.scores import FloatArray
 

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from surefoot.learn.data import RankingData
@@ -59,9 +58,7 @@ class RiskMonitor:
         **settings: Any,
     ) -> None:
         self.lists = Lists.of(labels, mask, groups)
-        grades = self.lists.labels(labels).astype(np.float32)
-        queries = tuple(str(query) for query in range(1, len(self.lists) + 1))
-        data = RankingData(np.zeros((grades.size, 0), np.float32), grades, self.lists.bounds, queries)
+        data = RankingData.of_labels(self.lists.labels(labels), self.lists.bounds)
         baselines = self.lists.baselines(baseline_scores)
         self.validation = Validation.of(Settings(objective, alpha, **settings), data, baselines)
         self.stop_on = self.validation.stop_on(stop_on)

@@ -17,7 +17,7 @@ from surefoot._typing import FloatArray, PathLike, Progress
 from surefoot.errors import SurefootError, counted
 from surefoot.io.atomic import sole_writer
 from surefoot.learn.checkpoint import request_key
-from surefoot.learn.engines import engine_of
+from surefoot.learn.settings import engine_of
 from surefoot.learn.validation import Progress as Iteration
 from surefoot.results import Result, signature
 from surefoot_lab.experiments.data import Dataset, split

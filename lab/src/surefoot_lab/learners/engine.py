@@ -46,7 +46,7 @@ class LinearModel:
 
 
 class Linear:
-    """The engine; see `surefoot.learn.engines.RegisteredEngine`."""
+    """The engine; see `surefoot.learn.engines.Engine`."""
 
     learners = tuple(LEARNERS)
     model_file = "weights.json"

@@ -1,25 +1,15 @@
-"""The libraries that train and apply models, behind one protocol.
-
-Other distributions register engines by the entry-point group ``surefoot.engines``.
-"""
+"""The libraries that train and apply models, behind one protocol; `surefoot.learn.settings.engine_of` finds them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from surefoot._lazy import optional, plugins
-from surefoot._process import uses_threads, without
 from surefoot._typing import FloatArray
-from surefoot.learn.settings import ENGINES, Settings
 
 if TYPE_CHECKING:
+    from surefoot.learn.settings import Settings
     from surefoot.learn.training import TrainingRun
-
-MODEL_FILES = {"lightgbm": "model.txt", "xgboost": "model.json"}
-"""The name of a model's file, by engine."""
-UNGUARDED_FILES = {"lightgbm": "unguarded-trees.txt", "xgboost": "unguarded-trees.json"}
-"""The name of the file of a guarded model's trees, by engine."""
 
 
 class Engine(Protocol):
@@ -27,6 +17,9 @@ class Engine(Protocol):
 
     error: type[Exception]
     version: str
+    learners: Sequence[str]
+    """The learners of an engine of another distribution, and the name of a model's file."""
+    model_file: str
     draws_by_key: bool
     """Whether queries and rows are drawn by the hash of their query's id, so that clusters draw the same."""
 
@@ -53,33 +46,3 @@ class Engine(Protocol):
 
     def importances(self, booster: Any, features: int) -> FloatArray:
         """The importance of each feature."""
-
-
-class RegisteredEngine(Engine, Protocol):
-    """An engine of another distribution: the names of its learners, and of the file of a model."""
-
-    learners: Sequence[str]
-    model_file: str
-
-
-def registered_engines() -> dict[str, RegisteredEngine]:
-    """The engines of other distributions, by name."""
-    return {name: engine for name, _, engine in plugins("surefoot.engines")}
-
-
-def model_file(engine: str) -> str:
-    """The name of the file of a model of this engine; raises a KeyError if it is unknown."""
-    return MODEL_FILES.get(engine) or registered_engines()[engine].model_file
-
-
-def engine_of(name: str) -> Engine:
-    """The engine of this name; an error if its library is not installed."""
-    uses_threads()
-    if name not in ENGINES:
-        return registered_engines()[name]
-    with without("dask", "pandas", "sklearn"):
-        engine: Engine = optional(f"surefoot.learn.engines.{name}").ENGINE
-    return engine
-
-
-__all__ = ["ENGINES", "UNGUARDED_FILES", "Engine", "engine_of", "model_file", "registered_engines"]
