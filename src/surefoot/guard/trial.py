@@ -275,15 +275,12 @@ def select(guarded: FloatArray, baseline: FloatArray, prior: FloatArray, alpha: 
     1
     """
     values = Linear(alpha)(guarded - baseline)  # their mean is U_Risk
-    gains, errors = _mean_and_error(values - values[0])
+    changes = values - values[0]
+    gains = changes.mean(axis=-1)
     risk = np.maximum(baseline - guarded[0], 0.0).mean()
     index = int(np.argmax(baseline.size * gains + PRIOR_QUERIES * risk * prior))
-    return Selection(index, float(gains[index]), float(errors[index]))
-
-
-def _mean_and_error(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
-    queries = differences.shape[-1]
-    return differences.mean(axis=-1), differences.std(axis=-1, ddof=1) / np.sqrt(queries)
+    error = changes[index].std(ddof=1) / np.sqrt(baseline.size)
+    return Selection(index, float(gains[index]), float(error))
 
 
 @dataclass(frozen=True, eq=False)

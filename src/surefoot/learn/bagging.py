@@ -18,7 +18,7 @@ from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, counted
 from surefoot.guard.certificate import Budget
-from surefoot.guard.guard import SECOND_STAGE, Guard
+from surefoot.guard.guard import SECOND_STAGE
 from surefoot.guard.pairs import Pair, Scored
 from surefoot.guard.second_stage import FEWEST_QUERIES
 from surefoot.guard.trial import ALPHA, CHOSEN, LabelledPair, Trial, choose_guard
@@ -85,9 +85,26 @@ class Guarding:
         """The model with a guard fitted on these scores, and measures of both on queries that they did not see."""
         settings = self.settings
         validation, judged = self._judged(out_of_bag)
-        enough = len(validation.data) >= FEWEST_QUERIES and settings.max_loss is None
-        fit = self._second_stage if settings.guard == SECOND_STAGE and enough else self._fit
-        guard, measures = fit(validation, judged)
+        measure, queries, counts = str(validation.metric.metric), len(validation.data), validation.metric.counted
+        budget = None if settings.max_loss is None else Budget(settings.max_loss)
+        few = settings.guard == SECOND_STAGE and queries // (1 if budget is None else 2) < FEWEST_QUERIES
+        measures: dict[str, Any] = {}
+        if settings.guard == SECOND_STAGE and budget is None and not few:
+            trial = Trial(judged, np.arange(queries), (SECOND_STAGE,), ALPHA, settings.seed)
+            guard, values = trial.priced()
+            guard = replace(guard, card={"measure": measure, "queries": len(trial), **guard.card})
+            measures = {"validation": validation.measures_of(values[counts])}
+        else:
+            kinds = None if settings.guard == "any" or few else [str(settings.guard)]
+            choice = choose_guard(judged, measure, kinds=kinds, budget=budget, seed=settings.seed)
+            guard = choice.guard
+            if budget is None:
+                values = dict(choice.trial.nested())[CHOSEN]
+                measures = {"validation": validation.measures_of(values[counts])}
+            elif guard.safety < 1:  # the certificate has its measures
+                promise = guard.card["certificate"]
+                promise = {**promise, "words": f"{promise['words']} {OUT_OF_BAG}"}
+                guard = replace(guard, card={**guard.card, "certificate": promise})
         form, column = self.form or (None, None)
         named = {"baseline": self.name, "form": form, "column": column}
         reasons = {key: guard.card[key] for key in ("why", "certificate") if key in guard.card}
@@ -104,38 +121,6 @@ class Guarding:
         baseline = Baselines((self.name,), (np.where(np.isinf(old), BELOW_ALL, old),), (None,))
         validation = Validation.of(self.settings, data, baseline)
         return validation, LabelledPair(Pair.of(old, new, data.bounds), labels, validation.metric)
-
-    def _second_stage(self, validation: Validation, judged: LabelledPair) -> tuple[Guard, dict[str, Any]]:
-        """The strongest second stage whose cost in the mean is acceptable."""
-        trial = Trial(judged, np.arange(len(validation.data)), (SECOND_STAGE,), ALPHA, self.settings.seed)
-        guard, values = trial.priced()
-        card = {"measure": str(validation.metric.metric), "queries": len(trial), **guard.card}
-        return replace(guard, card=card), {"validation": validation.measures_of(values[validation.metric.counted])}
-
-    def _fit(self, validation: Validation, judged: LabelledPair) -> tuple[Guard, dict[str, Any]]:
-        """The best guard of the kind that the settings name, within the budget if there is one."""
-        settings = self.settings
-        budget = None if settings.max_loss is None else Budget(settings.max_loss)
-        choice = choose_guard(
-            judged,
-            str(validation.metric.metric),
-            kinds=self._kinds(budget, len(validation.data)),
-            budget=budget,
-            seed=settings.seed,
-        )
-        if budget is not None:  # the certificate has its measures
-            certificate = dict(choice.guard.card["certificate"])
-            if certificate["safety"] < 1:
-                certificate["words"] += f" {OUT_OF_BAG}"
-            return replace(choice.guard, card={**choice.guard.card, "certificate": certificate}), {}
-        outcomes = dict(choice.trial.nested())
-        return choice.guard, {"validation": validation.measures_of(outcomes[CHOSEN][validation.metric.counted])}
-
-    def _kinds(self, budget: Budget | None, queries: int) -> list[str] | None:
-        """The kinds to choose from; None for the usual ones. A second stage needs enough queries."""
-        wanted = self.settings.guard
-        few = wanted == SECOND_STAGE and queries // (1 if budget is None else 2) < FEWEST_QUERIES
-        return None if wanted is None or wanted == "any" or few else [wanted]
 
 
 @dataclass(eq=False)
@@ -262,18 +247,16 @@ class BaggedRun(Run):
         held_out = np.flatnonzero(self.part_of_query == part)
         seen = np.flatnonzero(self.part_of_query != part)
         valid = self.data.select(held_out)
-        run = TrainingRun.of(
-            self.data.select(seen),
-            self.baselines.select(self.data, seen),
-            self.bag_settings(part),
-            comm=self.comm,
+        inputs = replace(
+            self.inputs,
+            data=self.data.select(seen),
+            baseline=self.baselines.select(self.data, seen),
+            settings=self.bag_settings(part),
             valid=valid,
             valid_baseline=self.baselines.select(self.data, held_out),
             sample_weight=None if self.weight is None else self.weight[self.data.rows(seen)],
-            init_model=self.inputs.init_model,
-            callbacks=self.inputs.callbacks,
-            categorical_feature=self.inputs.categorical_feature,
         )
+        run = TrainingRun.resolve(inputs, self.comm)
         return run, valid
 
     def _finish(self, model: Model, out_of_bag: FloatArray) -> Model:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -29,8 +29,8 @@ BELOW_ALL = -1e300
 class Baselines:
     """The scores that each baseline gives to the documents, or only its metric on each query.
 
-    ``rows[i]`` are the scores of baseline ``names[i]``, None if only ``reached[i]``, one value per query, is known. A
-    virtual baseline, such as MEAN, has neither: its values follow from those of its ``members``.
+    ``rows[i]`` are the scores of a baseline, None if only ``reached[i]``, one value per query, is known. ``virtual`` is
+    MEAN, MEDIAN or MAX if these are its members, which it combines to one.
     """
 
     names: tuple[str, ...]
@@ -38,7 +38,6 @@ class Baselines:
     reached: tuple[FloatArray | None, ...]
     notes: tuple[str, ...] = ()
     virtual: str | None = None
-    members: Baselines | None = None
 
     def combine(self, virtual: str | None) -> Baselines:
         """The baseline MEAN, MEDIAN or MAX of all, query by query (Dinçer, Ounis and Macdonald, ECIR 2014).
@@ -53,21 +52,19 @@ class Baselines:
         if virtual is None or len(self.names) < 2:
             return self
         name = f"{choose(virtual, VIRTUAL, 'virtual_baseline')} of {listed(self.names, most=4)}"
-        return Baselines((name,), (None,), (None,), self.notes, virtual, self)
+        return replace(self, names=(name,), virtual=virtual)
 
     def values(self, metric: QueryMetric) -> FloatArray:
         """The metric of each baseline (rows) on each query."""
-        if self.virtual is not None and self.members is not None:
-            return VIRTUAL[self.virtual](self.members.values(metric))[np.newaxis]
         found = [known if rows is None else metric(rows) for rows, known in zip(self.rows, self.reached, strict=True)]
         queries = metric.bounds.size - 1
-        return metric.fill_empty(np.stack(found)) if found else np.zeros((0, queries))  # type: ignore[arg-type]
+        values = metric.fill_empty(np.stack(found)) if found else np.zeros((0, queries))  # type: ignore[arg-type]
+        return values if self.virtual is None else VIRTUAL[self.virtual](values)[np.newaxis]
 
     @cached_property
     def fingerprint(self) -> str:
         """A hash of names and scores."""
-        members = "" if self.members is None else self.members.fingerprint
-        digest = blake2b("\n".join([*self.names, members] if members else self.names).encode(), digest_size=20)
+        digest = blake2b("\n".join(self.names).encode(), digest_size=20)
         for known in (*self.rows, *self.reached):
             digest.update(b"none" if known is None else np.ascontiguousarray(known, dtype=np.float64).tobytes())
         return digest.hexdigest()
@@ -75,22 +72,21 @@ class Baselines:
     def select(self, data: RankingData, queries: npt.ArrayLike) -> Baselines:
         """The baselines of some queries of their data; see `RankingData.select`."""
         documents, chosen = data.rows(queries), np.asarray(queries)
-        return Baselines(
-            self.names,
-            tuple(None if rows is None else rows[documents] for rows in self.rows),
-            tuple(None if known is None else known[chosen] for known in self.reached),
-            self.notes,
+        return replace(
+            self,
+            rows=tuple(None if rows is None else rows[documents] for rows in self.rows),
+            reached=tuple(None if known is None else known[chosen] for known in self.reached),
         )
 
     def followed_by(self, other: Baselines) -> Baselines:
         """The same baselines of the queries of both, one after the other."""
         if [rows is None for rows in self.rows] != [rows is None for rows in other.rows]:
             raise SurefootError("the baselines of the validation queries are not those of the training queries")
-        return Baselines(
-            self.names,
-            tuple(map(_concatenated, self.rows, other.rows)),
-            tuple(map(_concatenated, self.reached, other.reached)),
-            tuple(dict.fromkeys((*self.notes, *other.notes))),
+        return replace(
+            self,
+            rows=tuple(map(_concatenated, self.rows, other.rows)),
+            reached=tuple(map(_concatenated, self.reached, other.reached)),
+            notes=tuple(dict.fromkeys((*self.notes, *other.notes))),
         )
 
     def ranking(self, user: str = "churn") -> FloatArray:
@@ -203,7 +199,7 @@ def _together(parts: Sequence[Baselines]) -> Baselines:
 
 def _renamed(part: Baselines, name: str) -> Baselines:
     names = (name,) if len(part.names) == 1 else tuple(f"{name}.{own}" for own in part.names)
-    return Baselines(names, part.rows, part.reached, part.notes)
+    return replace(part, names=names)
 
 
 def _array(given: Any, data: RankingData) -> Baselines:

@@ -190,12 +190,18 @@ class RankingData:
         from surefoot.io.frames import table_of
 
         table = table_of(frame)
-        roles = [_role(name) for name in table.columns]
-        query, label = (_only(table.columns, roles, role, source) for role in ("topic", "label"))
-        document = _only(table.columns, roles, "document", source) if "document" in roles else None
-        features = [index for index, role in enumerate(roles) if role is None]
+        names = [normalise_name(name) for name in table.columns]
+        columns = {role: [names.index(name) for name in known if name in names] for role, known in ROLES.items()}
+        for role, what in (("topic", "queries"), ("label", "labels")):
+            if not columns[role]:
+                shown = listed(table.columns)
+                raise SurefootError(f"{source}: no column of {what} among {shown}; name it {ROLES[role][0]!r}")
+        taken = {name for known in ROLES.values() for name in known}
+        features = [index for index, name in enumerate(names) if name not in taken]
         if not features:
             raise SurefootError(f"{source}: no column of features beside {listed(table.columns)}")
+        # Of several columns of a role, as a query's id and its text, the one counts whose name is first in ROLES.
+        query, label, document = columns["topic"][0], columns["label"][0], next(iter(columns["document"]), None)
         qid = table.labels(query)
         ids = None if document is None else table.labels(document)
         return cls.of(
@@ -369,21 +375,6 @@ def as_matrix(features: Any, source: str = "data") -> Matrix:
     if matrix.ndim != 2:
         raise SurefootError(f"{source}: features must be a matrix, one row per document; got {matrix.ndim} dimensions")
     return np.ascontiguousarray(matrix)
-
-
-def _role(name: str) -> str | None:
-    """The role of a frame's column; None if it is a feature."""
-    normal = normalise_name(name)
-    return next((role for role, names in ROLES.items() if normal in names), None)
-
-
-def _only(columns: Sequence[str], roles: Sequence[str | None], role: str, source: str) -> int:
-    """The column of a role; of several, such as a query's id and its text, the one whose name is first in `ROLES`."""
-    indices = [index for index, found in enumerate(roles) if found == role]
-    if not indices:
-        what = "queries" if role == "topic" else f"{role}s"
-        raise SurefootError(f"{source}: no column of {what} among {listed(columns)}; name it {ROLES[role][0]!r}")
-    return min(indices, key=lambda index: ROLES[role].index(normalise_name(columns[index])))
 
 
 def _stacked(matrices: Sequence[Matrix]) -> Matrix:

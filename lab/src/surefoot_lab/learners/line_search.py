@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -278,8 +278,8 @@ def utility_against(baselines: Baselines, measure: Risk, alpha: float) -> Callab
 
 def baseline_ndcg(baselines: Baselines, queries: QueryNDCG) -> FloatArray:
     """NDCG@k of the baselines (rows) on these queries, ties ranked as those of the rankers."""
-    if baselines.members is not None and baselines.virtual is not None:
-        return VIRTUAL[baselines.virtual](baseline_ndcg(baselines.members, queries))[np.newaxis]
+    if baselines.virtual is not None:
+        return VIRTUAL[baselines.virtual](baseline_ndcg(replace(baselines, virtual=None), queries))[np.newaxis]
     found = [
         queries(queries.select(rows)) if rows is not None else queries.select_queries(known)
         for rows, known in zip(baselines.rows, baselines.reached, strict=True)
