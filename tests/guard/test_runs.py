@@ -52,7 +52,7 @@ def test_runs_are_joined_by_topic_and_document(folder):
     runs = RunPair.of(folder / "old.run", folder / "new.run")
     old, new = by_hand(folder / "old.run"), by_hand(folder / "new.run")
     assert runs.topics == tuple(new)
-    ids = runs.run_by(-np.arange(runs.codes.size, dtype=float), "x").documents
+    ids = runs.run_by(-np.arange(len(runs.documents), dtype=float), "x").documents
     for index, topic in enumerate(runs.topics):
         rows = range(runs.pair.bounds[index], runs.pair.bounds[index + 1])
         assert {ids[row] for row in rows} == set(old[topic]) | set(new[topic])
@@ -67,7 +67,7 @@ def test_labels_are_the_grades(folder):
     runs = RunPair.of(folder / "old.run", folder / "new.run")
     qrels = read_qrels(folder / "qrels.txt")
     grades = {topic: dict(zip(docs, numbers.tolist(), strict=True)) for topic, docs, numbers in qrels.by_topic()}
-    ids = runs.run_by(-np.arange(runs.codes.size, dtype=float), "x").documents
+    ids = runs.run_by(-np.arange(len(runs.documents), dtype=float), "x").documents
     topic = [runs.topics[query] for query in runs.pair.candidate.query]
     assert runs.labels(qrels).tolist() == [grades[t][d] for t, d in zip(topic, ids, strict=True)]
 

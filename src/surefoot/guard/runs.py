@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from surefoot._names import natural_order
 from surefoot._typing import FloatArray, IntArray, Progress
@@ -30,18 +29,18 @@ class RunPair:
     """The documents that either of two runs has for the topics that both have, with both scores.
 
     Documents that one run lacks have a score of minus infinity there. The rows of a topic are in the candidate's order,
-    followed by the documents that only the baseline has, in its order. ``text``, ``start``, ``length`` and ``codes``
-    are their ids.
+    followed by the documents that only the baseline has, in its order; ``documents`` has their ids.
     """
 
     baseline: Run
     candidate: Run
-    topics: tuple[str, ...]
+    documents: DocumentLists
     pair: Pair
-    text: bytes
-    start: IntArray
-    length: npt.NDArray[np.int32]
-    codes: npt.NDArray[np.uint64]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that both runs have, or some of them."""
+        return self.documents.topics
 
     @classmethod
     def of(cls, baseline: object, candidate: object) -> RunPair:
@@ -82,7 +81,9 @@ class RunPair:
         start = joined(candidate.start[c_row], baseline.start[left] + len(candidate.text) + 1)
         length = joined(candidate.length[c_row], baseline.length[left])
         codes = joined(candidate.codes[c_row], baseline.codes[left])
-        return cls(baseline, candidate, topics, pair, candidate.text + b"\n" + baseline.text, start, length, codes)
+        text = candidate.text + b"\n" + baseline.text
+        documents = DocumentLists("", text, topics, bounds, start, length, codes, np.zeros(codes.size))
+        return cls(baseline, candidate, documents, pair)
 
     def run_by(self, scores: FloatArray, name: str) -> Run:
         """The run in which each topic's documents are ranked by these scores, without those of minus infinity.
@@ -96,14 +97,13 @@ class RunPair:
         order = ranked[scores[ranked] > -np.inf]
         topic = np.searchsorted(self.pair.bounds, order, side="right") - 1
         bounds = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(self.topics)))])
-        ids = self.start[order], self.length[order], self.codes[order]
-        return Run("", self.text, self.topics, bounds, *ids, scores[order], name=name)
+        both = self.documents
+        ids = both.start[order], both.length[order], both.codes[order]
+        return Run("", both.text, both.topics, bounds, *ids, scores[order], name=name)
 
     def labels(self, qrels: Qrels) -> FloatArray:
         """The grade of each document, 0 if it is not judged or its grade is below 0."""
-        ids = self.start, self.length, self.codes
-        documents = DocumentLists("", self.text, self.topics, self.pair.bounds, *ids, np.zeros(self.codes.size))
-        return np.maximum(_numbers_in(documents, qrels), 0)
+        return np.maximum(_numbers_in(self.documents, qrels), 0)
 
     def select(self, topics: Sequence[str]) -> RunPair:
         """The pair of some of its topics."""
