@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from surefoot.errors import SurefootError
 from surefoot.learn.bagging import PARTS, SEED_GAP, BaggedRun
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData, concat
-from surefoot.learn.engines.lightgbm import BAGS, fixed_threads
+from surefoot.learn.engines.lightgbm import BAGS
 from surefoot.learn.engines.xgboost import BAGS as XGB_BAGS
 from surefoot.learn.rankers import RiskRanker
 from surefoot.learn.settings import LARGEST_SEED, SAFE, Settings, engine_of
@@ -169,17 +168,3 @@ def test_what_can_not_be_bagged() -> None:
         TrainingRun.of(rankings(1), "feature:1", QUICK)
     with pytest.raises(SurefootError, match="not those of the training queries"):
         train(rankings(1), np.zeros(30), QUICK, valid=rankings(2), valid_baseline="feature:1")
-
-
-def test_trainings_side_by_side_share_one_number_of_threads() -> None:
-    """LightGBM keeps it for the whole process; trainings that set others write past each other's buffers."""
-    known = ctypes.c_int()
-
-    def most() -> int:
-        lgb.basic._LIB.LGBM_GetMaxThreads(ctypes.byref(known))
-        return known.value
-
-    before = most()
-    with fixed_threads(1):
-        assert most() == 1
-    assert most() == before

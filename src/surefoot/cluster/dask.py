@@ -12,7 +12,7 @@ import numpy as np
 
 from surefoot._lazy import optional
 from surefoot._typing import PathLike
-from surefoot.cluster.dask_futures import gather, wait
+from surefoot.cluster.dask_futures import wait
 from surefoot.cluster.shards import (
     SHARD,
     Columns,
@@ -200,7 +200,8 @@ class DaskCluster(Cluster):
                 )
                 for rank, (own, host) in enumerate(zip(shards, hosts, strict=True))
             ]
-            return gather(client, futures, hosts)
+            wait(client, futures, hosts)
+            return list(client.gather(futures))
 
     def _hosts(self, shards: Sequence[Any]) -> list[str]:
         """A worker for each shard: the one that holds it, if that has no other shard."""

@@ -21,12 +21,6 @@ RESTART_TIMEOUT = 60
 """Seconds that a restarted worker has to come back."""
 
 
-def gather(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> list[Any]:
-    """The results of all futures; see `wait`."""
-    wait(client, futures, workers)
-    return list(client.gather(list(futures)))
-
-
 def wait(client: Any, futures: Sequence[Any], workers: Sequence[str]) -> None:
     """Wait for all, or until one fails or a worker is lost, for which the others would wait forever."""
     lost: set[str] = set()

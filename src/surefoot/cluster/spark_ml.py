@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyspark.ml
@@ -68,7 +69,7 @@ class RiskRankerEstimator(pyspark.ml.Estimator, _Columns):  # type: ignore[type-
         names = [str(place) for place in range(width)]
         columns = Columns.among([*dataset.columns, *names], query, label, names, self.baseline)
         table = dataset.withColumn(ARRAY, vector_to_array(col(vector), "float32"))
-        columns = Columns(columns.query, columns.label, columns.features, columns.baselines, ARRAY)
+        columns = replace(columns, vector=ARRAY)
         trained = SparkCluster(self.workers).train_columns([table], columns, self.settings, **self.options)
         return self._copyValues(RiskRankerModel(trained.model))
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from surefoot._lazy import LazyModule
 from surefoot._typing import PathLike
 from surefoot.cluster.shards import Shard, shard_of
 from surefoot.errors import SurefootError, choose
@@ -27,6 +28,8 @@ from surefoot.learn.objectives.base import Comm
 from surefoot.learn.settings import Settings, engine_of
 from surefoot.learn.training import Run, Trained, engine_message, resolve_run
 from surefoot.scores import FloatArray
+
+collective: Any = LazyModule("xgboost.collective")
 
 TIMEOUT = 300
 """Seconds that workers wait for each other at the beginning."""
@@ -42,19 +45,13 @@ class Collective(Comm):
     """The workers of a cluster, connected by XGBoost's collective; see `surefoot.learn.objectives.base.Comm`."""
 
     def sum(self, values: FloatArray) -> FloatArray:
-        from xgboost import collective
-
         return np.asarray(collective.allreduce(np.asarray(values, dtype=np.float64), collective.Op.SUM))
 
     def max(self, values: FloatArray) -> FloatArray:
-        from xgboost import collective
-
         return np.asarray(collective.allreduce(np.asarray(values, dtype=np.float64), collective.Op.MAX))
 
     def gather(self, columns: FloatArray) -> FloatArray:
         """An allgather by a sum: each worker fills in its own columns, the others are 0."""
-        from xgboost import collective
-
         counts = np.zeros(collective.get_world_size())
         counts[collective.get_rank()] = columns.shape[1]
         ends = np.cumsum(self.sum(counts)).astype(np.int64)
@@ -64,8 +61,6 @@ class Collective(Comm):
         return self.sum(everyone).reshape(everyone.shape)
 
     def offset(self, count: int) -> tuple[int, int]:
-        from xgboost import collective
-
         counts = self.gather(np.array([[float(count)]]))[0]
         return int(counts[: collective.get_rank()].sum()), int(counts.sum())
 
@@ -180,8 +175,6 @@ def _checkpoint(request: WorkerRequest, run: Run, rank: int) -> Checkpoint:
 
     Each worker's request contains its own rows, so the file keeps a hash of every worker's request.
     """
-    from xgboost import collective
-
     if request.checkpoint is None:
         return Checkpoint(None, {})
     keys = request.comm.gather(np.array([[float(int(run.key[:HASH_DIGITS], 16))]]))
@@ -196,7 +189,6 @@ def _checkpoint(request: WorkerRequest, run: Run, rank: int) -> Checkpoint:
 @contextmanager
 def _joined(member: Member) -> Iterator[None]:
     """Join the collective. Leaving it after an error must not hide that error."""
-    from xgboost import collective
     from xgboost.core import XGBoostError
 
     collective.init(**member.tracker, dmlc_task_id=f"{member.rank:06}")

@@ -39,32 +39,31 @@ DEFAULT_NAME = re.compile(r"(Column_|f)?\d+")
 Ints = npt.NDArray[np.int64]
 
 
-def read_model(path: str) -> Any:
-    """The model of a folder that `train` wrote, or of a file that LightGBM or XGBoost wrote."""
+def read_model(name: str) -> Any:
+    """The model of a folder that `train` wrote, or the Booster of a file that LightGBM or XGBoost wrote.
+
+    LightGBM's files begin with "tree", XGBoost's are JSON. XGBoost's binary form is refused: it can't be validated, and
+    a damaged file crashes the process.
+    """
     from surefoot.learn.models import load_model
 
-    return _read_booster(Path(path)) if Path(path).is_file() else load_model(path)
-
-
-def _read_booster(path: Path) -> Any:
-    """The Booster of a plain model file: LightGBM's begins with "tree", XGBoost's is JSON.
-
-    XGBoost's binary form is refused: it can't be validated, and a damaged file crashes the process.
-    """
+    path = Path(name)
+    if not path.is_file():
+        return load_model(name)
     with path.open("rb") as file:
         head = file.read(5)
-    name = "lightgbm" if head[:4] == b"tree" else "xgboost" if head[:1] == b"{" else None
-    if name is None:
+    kind = "lightgbm" if head[:4] == b"tree" else "xgboost" if head[:1] == b"{" else None
+    if kind is None:
         raise InputError(path, "is not a model of LightGBM (text) or XGBoost (.json)")
-    if name == "xgboost" and head[1:2] not in b'" \t\r\n}':
+    if kind == "xgboost" and head[1:2] not in b'" \t\r\n}':
         raise InputError(path, "is XGBoost's binary form; save it as JSON: booster.save_model('model.json')")
-    engine = engine_of(name)
+    engine = engine_of(kind)
     try:
         text = path.read_text("utf-8", errors="replace")
-        validate_text(name, text, path)
+        validate_text(kind, text, path)
         return engine.load(text)
     except (engine.error, ValueError):
-        raise InputError(path, f"begins like a model of {name} but is not one, or is damaged") from None
+        raise InputError(path, f"begins like a model of {kind} but is not one, or is damaged") from None
 
 
 def model_scores(model: Any, data: RankingData) -> FloatArray:

@@ -1,6 +1,7 @@
 """Whole experiments: what is computed, what survives a kill, what is printed."""
 
 import csv
+import ctypes
 import os
 import signal
 import subprocess
@@ -9,12 +10,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import lightgbm as lgb
 import numpy as np
 import pytest
 from surefoot_lab.experiments.data import load_data, split
 from surefoot_lab.experiments.plan import PROTOCOLS, Plan
 from surefoot_lab.experiments.result import write_experiment
-from surefoot_lab.experiments.runner import experiment
+from surefoot_lab.experiments.runner import experiment, fixed_threads
 from surefoot_lab.tradeoff.files import read_sweep
 
 from surefoot.cli import main
@@ -263,3 +265,17 @@ def test_a_broken_job_is_named(small: Path, tmp_path: Path) -> None:
 
 def test_protocols_know_their_tables() -> None:
     assert [plan.published for plan in PROTOCOLS.values()] == [None, "sigir2014-table3-mslr", "sigir2016-table7-mslr"]
+
+
+def test_trainings_side_by_side_share_one_number_of_threads() -> None:
+    """LightGBM keeps it for the whole process; trainings that set others write past each other's buffers."""
+    known = ctypes.c_int()
+
+    def most() -> int:
+        lgb.basic._LIB.LGBM_GetMaxThreads(ctypes.byref(known))
+        return known.value
+
+    before = most()
+    with fixed_threads(1):
+        assert most() == 1
+    assert most() == before

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from ctypes import byref, c_int
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -223,8 +225,6 @@ class _Runner:
         self.seen.update(new)
         waiting = [task for task in new.values() if task[0] not in self.store]
         self._count(len(new) - len(waiting))
-        from surefoot.learn.engines.lightgbm import fixed_threads
-
         with fixed_threads(self.threads), ThreadPoolExecutor(self.workers) as pool:
             futures = [pool.submit(self._compute, task) for task in waiting]
             try:
@@ -263,3 +263,21 @@ def _join_folds(context: Context, results: list[JobResult]) -> dict[str, FloatAr
     """Each metric on the tested queries, in the order of the data."""
     order = np.argsort(np.concatenate([fold.test for fold in context.split.folds]))
     return {name: np.concatenate([own[name] for own in results])[order] for name in context.metrics}
+
+
+@contextmanager
+def fixed_threads(n_jobs: int) -> Iterator[None]:
+    """Fix the number of threads, for several trainings at a time in one process.
+
+    LightGBM has one number of threads for the whole process, and sizes buffers by it. If a call changes it while
+    another training fills such a buffer, that training writes past the end.
+    """
+    from lightgbm.basic import _LIB  # type: ignore[attr-defined]
+
+    before = c_int()
+    _LIB.LGBM_GetMaxThreads(byref(before))
+    _LIB.LGBM_SetMaxThreads(c_int(n_jobs))
+    try:
+        yield
+    finally:
+        _LIB.LGBM_SetMaxThreads(before)

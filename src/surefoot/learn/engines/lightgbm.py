@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from ctypes import byref, c_int
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import lightgbm as lgb
 import numpy as np
-from lightgbm.basic import _LIB, LightGBMError, _ConfigAliases  # type: ignore[attr-defined]
+from lightgbm.basic import LightGBMError, _ConfigAliases
 
 from surefoot._process import quiet_failures
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
+from surefoot.guard.second_stage import tree_texts
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
 from surefoot.learn.validation import RESEED_EVERY
@@ -75,7 +74,7 @@ class LightGBM:
             return texts[0]
         head, *_ = texts[0].partition("Tree=0\n")
         head = "\n".join(line for line in head.splitlines() if not line.startswith("tree_sizes="))
-        blocks = [block for text in texts for block in _trees(text)]
+        blocks = [block.partition("\n")[2] for text in texts for block in tree_texts(text)]  # without their numbers
         scaled = [f"Tree={index}\n{_divided(block, len(texts))}" for index, block in enumerate(blocks)]
         tail = "end of trees\n\nfeature_importances:\n" + texts[0].partition("feature_importances:\n")[2]
         # LightGBM writes it again, with the sizes and importances of all trees.
@@ -124,22 +123,6 @@ class LightGBM:
 
 
 ENGINE = LightGBM()
-
-
-@contextmanager
-def fixed_threads(n_jobs: int) -> Iterator[None]:
-    """Fix the number of threads, for several trainings at a time in one process.
-
-    LightGBM has one number of threads for the whole process, and sizes buffers by it. If a call changes it while
-    another training fills such a buffer, that training writes past the end.
-    """
-    before = c_int()
-    _LIB.LGBM_GetMaxThreads(byref(before))
-    _LIB.LGBM_SetMaxThreads(c_int(n_jobs))
-    try:
-        yield
-    finally:
-        _LIB.LGBM_SetMaxThreads(before)
 
 
 def canonical(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -290,12 +273,6 @@ class _AfterIteration:
         self.ended = over or (self.random and len(run.history.iterations) % RESEED_EVERY == 0)
         if self.ended:
             raise lgb.callback.EarlyStopException(env.iteration, [])
-
-
-def _trees(text: str) -> list[str]:
-    """The trees of a model's text, without their numbers."""
-    body = text[text.index("Tree=0\n") : text.index("end of trees")]
-    return [part.partition("\n")[2] for part in body.split("Tree=")[1:]]
 
 
 def _divided(block: str, by: int) -> str:

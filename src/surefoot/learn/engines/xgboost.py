@@ -109,9 +109,7 @@ class XGBoost:
         merged["trees"], merged["tree_info"] = trees, [0] * len(trees)
         merged["iteration_indptr"] = list(range(len(trees) + 1))
         merged["gbtree_model_param"]["num_trees"] = str(len(trees))
-        booster = xgboost.Booster()
-        booster.load_model(bytearray(json.dumps(first), "utf-8"))
-        return text_of(booster, len(trees))
+        return text_of(self.load(json.dumps(first)), len(trees))
 
     def train(self, run: TrainingRun) -> str:
         if not (isinstance(run.inputs.categorical_feature, str) and run.inputs.categorical_feature == "auto"):
