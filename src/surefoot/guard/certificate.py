@@ -12,6 +12,7 @@ queries. An approximate budget assumes that no query loses more than the largest
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -110,13 +111,10 @@ class Budget:
     @cached_property
     def fewest_queries(self) -> int:
         """The smallest number of queries that allows the promise if none of them loses."""
-        low, high = 0, 1
+        high = 1
         while not self._is_enough(high):
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._is_enough(middle) else (middle, high)
-        return high
+            high *= 2
+        return bisect_left(range(high), True, lo=high // 2, key=self._is_enough)
 
     def _is_enough(self, queries: int) -> bool:
         same = np.full(queries, 0.5)

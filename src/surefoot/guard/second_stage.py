@@ -206,14 +206,9 @@ def _ucro(pair: Pair, labels: npt.NDArray[np.float32]) -> Any:
     return objective
 
 
-def tree_texts(text: str) -> list[str]:
-    """The text of each tree in a LightGBM model's text, from its number on."""
-    return text[text.index("Tree=0\n") : text.index("end of trees")].split("Tree=")[1:]
-
-
 def tree_blocks(text: str) -> Iterator[dict[str, str]]:
     """The fields of each tree in a LightGBM model's text."""
-    for block in tree_texts(text):
+    for block in text[text.index("Tree=0\n") : text.index("end of trees")].split("Tree=")[1:]:
         yield dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
 
 

@@ -15,7 +15,6 @@ from lightgbm.basic import LightGBMError, _ConfigAliases
 from surefoot._process import quiet_failures
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
-from surefoot.guard.second_stage import tree_texts
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
 from surefoot.learn.validation import RESEED_EVERY
@@ -74,7 +73,8 @@ class LightGBM:
             return texts[0]
         head, *_ = texts[0].partition("Tree=0\n")
         head = "\n".join(line for line in head.splitlines() if not line.startswith("tree_sizes="))
-        blocks = [block.partition("\n")[2] for text in texts for block in tree_texts(text)]  # without their numbers
+        bodies = [text[text.index("Tree=0\n") : text.index("end of trees")] for text in texts]
+        blocks = [block.partition("\n")[2] for body in bodies for block in body.split("Tree=")[1:]]
         scaled = [f"Tree={index}\n{_divided(block, len(texts))}" for index, block in enumerate(blocks)]
         tail = "end of trees\n\nfeature_importances:\n" + texts[0].partition("feature_importances:\n")[2]
         # LightGBM writes it again, with the sizes and importances of all trees.
@@ -106,9 +106,9 @@ class LightGBM:
             )
             if not after.ended:
                 break  # the user's callback did
-            training.keep_scores(booster.eval_train)
+            booster.eval_train(training.keep)
             if valid is not None:
-                valid.keep_scores(booster.eval_valid)
+                booster.eval_valid(valid.keep)
         return _complete(_first_trees(booster, before + history.best_trees).model_to_string())
 
     def load(self, text: str) -> Any:
@@ -180,7 +180,7 @@ def _datasets(run: TrainingRun) -> tuple[Any, Any]:
         run.shared["valid"] = None if run.validation is None else dataset(run.validation.data, reference=training)
     for known in run.shared.values():
         if known is not None:
-            known.forget_scores()
+            known.scores = None  # another training begins
     return run.shared["training"], run.shared["valid"]
 
 
@@ -223,24 +223,17 @@ class _ScoredDataset(lgb.Dataset):
     add the leaves of the trees one by one, in the order of the trees.
     """
 
-    _scores: Any = None
+    scores: Any = None
 
-    def keep_scores(self, evaluate: Callable[[Any], object]) -> None:
-        """Take the scores from the booster that was trained with this set."""
-        evaluate(self._keep)
-
-    def forget_scores(self) -> None:
-        """Another training begins with this set."""
-        self._scores = None
-
-    def _keep(self, scores: Any, dataset: Any) -> list[Any]:
-        self._scores = scores.copy()
+    def keep(self, scores: Any, dataset: Any) -> list[Any]:
+        """Take the scores, as a measure of the booster that was trained with this set."""
+        self.scores = scores.copy()
         return []
 
     def _set_init_score_by_predictor(self, predictor: Any, data: Any, used_indices: Any) -> lgb.Dataset:
-        if predictor is None or self._scores is None:
+        if predictor is None or self.scores is None:
             return super()._set_init_score_by_predictor(predictor, data, used_indices)
-        return self.set_init_score(self._scores)
+        return self.set_init_score(self.scores)
 
 
 class _OfOneTraining:
