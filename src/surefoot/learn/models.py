@@ -28,8 +28,7 @@ from surefoot.io.files import parse_json
 from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
 from surefoot.learn.data import RankingData, as_matrix, widened
 from surefoot.learn.model_files import validate_text
-from surefoot.learn.query_features import for_model
-from surefoot.learn.row_queries import in_order, order_by_query
+from surefoot.learn.queries import for_model, in_order, order_by_query
 from surefoot.learn.settings import FIELDS, Settings, engine_of, registered_engines
 from surefoot.results import plain
 from surefoot.scores import FloatArray

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
 from surefoot.learn.models import Model, load_model
-from surefoot.learn.row_queries import evaluation_set, in_order, order_by_query, queries_of_rows
+from surefoot.learn.queries import evaluation_set, in_order, order_by_query, queries_of_rows
 from surefoot.learn.settings import FIELDS, SAFE, Settings, engine_of
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation

@@ -26,7 +26,7 @@ from surefoot.learn.data import RankingData, same_features
 from surefoot.learn.engines import Engine
 from surefoot.learn.models import CARD, Model, card_of
 from surefoot.learn.objectives.base import Comm
-from surefoot.learn.query_features import with_query_feature
+from surefoot.learn.queries import with_query_feature
 from surefoot.learn.settings import Settings, engine_of
 from surefoot.learn.validation import History, Measures, Report, Validation, validate_stopping
 from surefoot.scores import FloatArray

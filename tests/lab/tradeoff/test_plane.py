@@ -23,7 +23,7 @@ from surefoot_lab.tradeoff.plane import (
 from surefoot import risk
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
-from surefoot.learn.query_features import query_feature
+from surefoot.learn.queries import query_feature
 
 FEW = settings(max_examples=40)
 UNIT = st.floats(0, 1, width=32)

@@ -21,7 +21,7 @@ from surefoot.lambdas.metrics import Metric
 from surefoot.learn.baseline import Baselines, baselines_of
 from surefoot.learn.checkpoint import Request, array_key, request_key, request_text
 from surefoot.learn.models import Model
-from surefoot.learn.query_features import with_query_feature
+from surefoot.learn.queries import with_query_feature
 from surefoot.learn.settings import RECIPES, Settings
 from surefoot.learn.training import train
 from surefoot.learn.validation import Report

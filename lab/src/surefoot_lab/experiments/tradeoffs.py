@@ -13,7 +13,7 @@ import numpy as np
 from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.io.atomic import write_text
 from surefoot.learn.data import RankingData
-from surefoot.learn.query_features import query_feature
+from surefoot.learn.queries import query_feature
 from surefoot.results import Result, signature
 from surefoot.scores import Scores
 from surefoot.stats.bootstrap import BootstrapMethod

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from surefoot._typing import FloatArray, PathLike
 from surefoot.errors import SurefootError
 from surefoot.learn.data import RankingData
-from surefoot.learn.query_features import query_feature
+from surefoot.learn.queries import query_feature
 from surefoot.learn.settings import Settings
 from surefoot.risk import normalise_alphas
 from surefoot.scores import Scores
