@@ -28,7 +28,7 @@ import xgboost
 
 from surefoot.cluster import dask
 from surefoot.cluster.shards import split_data
-from surefoot.cluster.worker import WorkerRequest, train_worker
+from surefoot.cluster.training import WorkerRequest, train_worker
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings

@@ -10,7 +10,7 @@ import pytest
 from surefoot import SurefootError
 from surefoot.cli import main
 from surefoot.cluster.shards import Columns, predict_rows
-from surefoot.cluster.worker import WorkerRequest, combine, train_worker
+from surefoot.cluster.training import WorkerRequest, combine, train_worker
 from surefoot.learn.models import load_model
 from surefoot.learn.objectives.base import Comm
 from surefoot.learn.training import train

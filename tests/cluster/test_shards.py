@@ -20,7 +20,7 @@ from surefoot.cluster.shards import (
     shard_of,
     split_data,
 )
-from surefoot.cluster.worker import WorkerRequest
+from surefoot.cluster.training import WorkerRequest
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.data import RankingData, query_keys

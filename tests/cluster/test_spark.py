@@ -11,7 +11,7 @@ import pytest
 from surefoot import SurefootError
 from surefoot.cluster import spark, training
 from surefoot.cluster.shards import Columns, predict_rows
-from surefoot.cluster.worker import WorkerRequest
+from surefoot.cluster.training import WorkerRequest
 from surefoot.learn.models import load_model
 from surefoot.learn.objectives.base import Comm
 from surefoot.learn.training import train

@@ -131,7 +131,7 @@ def _validate(arguments: argparse.Namespace, settings: Settings) -> None:
 
     validate_stopping(settings, bool(arguments.valid) or settings.n_bags > 1)
     if arguments.cluster:
-        from surefoot.cluster.worker import validate_cluster_settings
+        from surefoot.cluster.training import validate_cluster_settings
 
         validate_cluster_settings(settings)
     validate_output(arguments.output, arguments.resume)

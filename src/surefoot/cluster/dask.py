@@ -22,8 +22,7 @@ from surefoot.cluster.shards import (
     predict_rows,
     split_data,
 )
-from surefoot.cluster.training import Cluster, Found, Work
-from surefoot.cluster.worker import Member, WorkerRequest, combine, start_tracker, train_worker
+from surefoot.cluster.training import Cluster, Found, Member, Work, WorkerRequest, combine, start_tracker, train_worker
 from surefoot.errors import SurefootError
 from surefoot.learn.baseline import Missing, baseline_for, baselines_of
 from surefoot.learn.data import RankingData, same_features

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any
 
-from surefoot.cluster.worker import failure_reason, is_secondary
+from surefoot.cluster.training import failure_reason, is_secondary
 from surefoot.errors import SurefootError, listed
 
 POLL_EVERY = 2.0

@@ -9,8 +9,16 @@ from typing import Any
 
 from surefoot._lazy import LazyModule, optional
 from surefoot.cluster.shards import SHARD, Columns, model_columns, numbered, predict_rows
-from surefoot.cluster.training import Cluster, Found, Work
-from surefoot.cluster.worker import Member, attempt, failure_reason, start_tracker, without_mistakes
+from surefoot.cluster.training import (
+    Cluster,
+    Found,
+    Member,
+    Work,
+    attempt,
+    failure_reason,
+    start_tracker,
+    without_mistakes,
+)
 from surefoot.errors import SurefootError
 from surefoot.learn.models import Model
 from surefoot.learn.training import Trained

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surefoot.cluster.shards import ROW, SHARD, Columns, Shard, model_columns, predict_rows
-from surefoot.cluster.training import Cluster, Found, Work
-from surefoot.cluster.worker import Member, attempt, start_tracker, without_mistakes
+from surefoot.cluster.training import Cluster, Found, Member, Work, attempt, start_tracker, without_mistakes
 from surefoot.errors import SurefootError
 from surefoot.learn.models import Model
 from surefoot.learn.training import Trained

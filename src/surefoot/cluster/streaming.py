@@ -10,7 +10,7 @@ from typing import Any
 
 from surefoot._lazy import optional
 from surefoot.analysis.streaming.evaluation import Fold
-from surefoot.cluster.worker import attempt, without_mistakes
+from surefoot.cluster.training import attempt, without_mistakes
 
 
 def fold_on_dask(client: Any) -> Fold:
