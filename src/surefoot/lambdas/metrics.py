@@ -37,25 +37,6 @@ TRAINED: Mapping[str, Measure] = {"ndcg": NDCG, "map": _OWN["AP"], "mrr": _OWN["
 rank_queries = kernel("rank_queries")
 
 
-def kernel_of(measure: Measure) -> MetricName:
-    """The native library's name for the changes of a measure by swaps; a measure that it does not know is refused.
-
-    >>> kernel_of(NDCG), kernel_of(_OWN["RR"])
-    ('ndcg', 'mrr')
-    >>> kernel_of(_OWN["RBP"])
-    Traceback (most recent call last):
-    surefoot.errors.SurefootError: rankers can't be trained for RBP; choose one of ndcg, map, mrr, err
-    """
-    match measure.form, measure.discount, measure.norm:
-        case "sum", _, "ideal":
-            return "ndcg"
-        case "pairs", "reciprocal", "relevant":
-            return "map"
-        case "cascade", "reciprocal", "none":
-            return "mrr" if measure.gain == "binary" else "err"
-    raise SurefootError(f"rankers can't be trained for {measure}; choose one of {', '.join(METRICS)}")
-
-
 class Queries(NamedTuple):
     """Queries as the kernels take them: the documents of query q are the rows from ``bounds[q]`` to ``bounds[q + 1]``.
 
@@ -208,7 +189,7 @@ class QueryMetric:
     @cached_property
     def queries(self) -> Queries:
         """The queries for the kernels."""
-        return Queries(self.bounds, self.gains, self.discounts, kernel_of(self.metric.measure))
+        return Queries(self.bounds, self.gains, self.discounts, self.metric.name)
 
     def first_order(self) -> npt.NDArray[np.int32]:
         """Each query's documents in the order of the rows."""
