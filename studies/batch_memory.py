@@ -16,7 +16,7 @@ import torch
 from studies import judged_collections
 from studies.neural import Tensors, network
 from studies.splits import splits
-from surefoot.lambdas.gradients import slopes
+from surefoot.lambdas.gradients import PairWeights, change_weights
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import BatchObjective
 from surefoot.learn.settings import PairOptions
@@ -27,6 +27,8 @@ from surefoot.torch import RiskLoss
 OBJECTIVES, ALPHA = ("georisk", "saro", "faro", "trisk", "tail"), 2.0
 MEMORIES = (0, 128, 512, 2048)
 BATCH, EPOCHS, RATE, HIDDEN, SEED = 32, 10, 1e-3, (64,), 1
+
+SMALL_CHANGE = 1e-3
 
 Errors = dict[tuple[str, int], list[FloatArray]]
 
@@ -81,3 +83,11 @@ def errors(epochs: int) -> Errors:
             ).backward()
             optimiser.step()
     return found
+
+
+def slopes(weights: PairWeights) -> FloatArray:
+    """How fast the objective changes with each query's metric; where it has a kink, the mean of both sides."""
+    changes = np.tile(np.array([SMALL_CHANGE, -SMALL_CHANGE], np.float32), (weights.per_query.shape[0], 1))
+    found = np.zeros_like(changes)
+    change_weights(weights, changes, found)
+    return np.asarray(found.mean(axis=1, dtype=np.float64) / SMALL_CHANGE)

@@ -19,8 +19,6 @@ Singles = npt.NDArray[np.float32]
 
 PER_QUERY, GLOBAL = 8, 9
 """The number of parameters of a query, and of all queries, that a form may use."""
-SMALL_CHANGE = 1e-3
-"""A change of the metric so small that its weight gives the slope, and large enough for float32."""
 CHUNKS = 8
 """Chunks of queries per thread, so that a thread with long queries doesn't keep the others waiting."""
 FEWEST_PAIRS = 1 << 19
@@ -116,31 +114,6 @@ def by_step(extra: npt.ArrayLike, d: FloatArray) -> PairWeights:
     array([2. , 0.5], dtype=float32)
     """
     return PairWeights("step", columns_of(np.broadcast_to(extra, d.shape), d), row_of())
-
-
-def slopes(weights: PairWeights) -> FloatArray:
-    """How fast the objective changes with each query's metric; where it has a kink, the mean of both sides.
-
-    Parameters
-    ----------
-    weights : PairWeights
-        What an objective's ``lambda_weights`` returns.
-
-    Returns
-    -------
-    array
-        A number of 0 or more for each query.
-
-    Examples
-    --------
-    >>> d = np.array([0.2, -0.1])  # differences to the baseline
-    >>> slopes(by_line(2.0, d, -d)).round(3)
-    array([1., 3.])
-    """
-    changes = np.tile(np.array([SMALL_CHANGE, -SMALL_CHANGE], np.float32), (weights.per_query.shape[0], 1))
-    found = np.zeros_like(changes)
-    change_weights(weights, changes, found)
-    return np.asarray(found.mean(axis=1, dtype=np.float64) / SMALL_CHANGE)
 
 
 def for_all_queries(weights: PairWeights, counted: npt.NDArray[np.int64], size: int) -> PairWeights:

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from surefoot.errors import SurefootError, choose
-from surefoot.lambdas.gradients import LambdaGradients, Pairs, PairWeights, for_all_queries, slopes
-from surefoot.lambdas.metrics import NDCG, Ints, QueryMetric
+from surefoot.lambdas.gradients import LambdaGradients, Pairs, PairWeights, for_all_queries
+from surefoot.lambdas.metrics import Ints, QueryMetric
 from surefoot.learn.baseline import Baselines
 from surefoot.learn.boosting import BatchObjective
 from surefoot.learn.settings import PairOptions
@@ -24,8 +24,9 @@ LEAST_DIFFERENCE = 0.01
 
 
 class RiskLoss(nn.Module):  # type: ignore[misc]
-    """A risk-sensitive objective as a loss for any ranker.
+    """A risk-sensitive objective as a loss for any ranker: pairwise logistic losses with the gradients of LambdaMART.
 
+    The loss of a pair of documents is weighted by the change of the objective if they swapped ranks.
     Pairs of documents are weighed by the same code as for trees, so the weights do not depend on PyTorch. The ranking
     by the current scores decides on which side of its baseline a query is.
 
@@ -36,16 +37,10 @@ class RiskLoss(nn.Module):  # type: ignore[misc]
         ``lambdamart`` is plain LambdaRank.
     alpha : float
         The risk sensitivity: a loss against the baseline weighs 1 + alpha.
-    surrogate : {"lambda", "direct"}
-        "lambda": the logistic loss of each pair of documents, weighted by the change of the objective if they swapped
-        ranks; its gradients are those of LambdaMART. "direct": the objective itself, with ApproxNDCG (Qin, Liu and Li,
-        2010) in place of NDCG where it is differentiated.
     pairs : PairOptions, optional
-        How pairs are compared; the defaults are those of trees. "direct" only takes the metric, which must be NDCG.
+        How pairs are compared; the defaults are those of trees.
     memory : int
         The number of queries before the batch that stand for all others; see `surefoot.learn.boosting.BatchObjective`.
-    temperature : float
-        The temperature of ApproxNDCG: the difference of scores at which two documents are clearly in order.
     reduction : {"mean", "sum"}
         Over the queries of the batch.
     **options
@@ -68,24 +63,17 @@ class RiskLoss(nn.Module):  # type: ignore[misc]
         objective: str = "ucro",
         alpha: float = 1.0,
         *,
-        surrogate: Literal["lambda", "direct"] = "lambda",
         pairs: PairOptions | None = None,
         memory: int = 1024,
-        temperature: float = 0.1,
         reduction: Literal["mean", "sum"] = "mean",
         **options: Any,
     ) -> None:
         super().__init__()
         self.weights = BatchObjective(objective, alpha, memory=memory, **options)
-        self.surrogate = choose(surrogate, ("lambda", "direct"), "surrogate")
         self.reduction = choose(reduction, ("mean", "sum"), "reduction")
-        self.pairs, self.temperature = pairs or PairOptions(), temperature
+        self.pairs = pairs or PairOptions()
         if self.pairs.of_risk is not None:
             raise SurefootError("RiskLoss takes risk and reward in one metric; leave risk_metric out")
-        if not temperature > 0:
-            raise SurefootError(f"temperature must be above 0; got {temperature:g}")
-        if surrogate == "direct" and self.pairs.trained_metric.measure != NDCG:
-            raise SurefootError(f"the direct surrogate is one of ndcg; {self.pairs.metric} has the surrogate 'lambda'")
 
     def forward(
         self,
@@ -126,11 +114,7 @@ class RiskLoss(nn.Module):  # type: ignore[misc]
         lambdas = LambdaGradients(mixed, self.pairs.loop, n_jobs=1)
         weights = self._weights(metric, lambdas.rank(lists.numbers(scores)), baselines.values(metric))
         ranked = _by_rank(lists, lambdas, _precise(lists.rows(scores)))
-        if self.surrogate == "lambda":
-            losses = lambda_losses(ranked, lambdas.pairs(weights), self.pairs)
-        else:
-            gains = _gains(lists, lambdas, ranked)
-            losses = -_tensor(slopes(weights), ranked) * approx_ndcg(ranked, *gains, self.temperature)
+        losses = lambda_losses(ranked, lambdas.pairs(weights), self.pairs)
         return losses.sum() if self.reduction == "sum" else losses.mean()
 
     def _weights(self, metric: QueryMetric, x: FloatArray, baselines: FloatArray) -> PairWeights:
@@ -170,13 +154,6 @@ def lambda_losses(ranked: Tensor, pairs: Pairs, options: PairOptions) -> Tensor:
     return scale * per_query.index_add(0, query, errors / damping)
 
 
-def approx_ndcg(ranked: Tensor, gains: Tensor, mask: Tensor, temperature: float) -> Tensor:
-    """NDCG with the rank of a document as a sum of logistic functions, one for each other document above it."""
-    above = torch.sigmoid((ranked[:, None, :] - ranked[:, :, None]) / temperature)
-    ranks = 0.5 + (above * mask[:, None, :]).sum(dim=2)  # a document is half above itself
-    return (gains / NDCG.divisors(ranks, torch.log2)).sum(dim=1)
-
-
 def _by_rank(lists: Lists, lambdas: LambdaGradients, rows: Tensor) -> Tensor:
     """Values of documents as queries × ranks; a list that is too short repeats its last document."""
     sizes = np.diff(lists.bounds)
@@ -184,14 +161,6 @@ def _by_rank(lists: Lists, lambdas: LambdaGradients, rows: Tensor) -> Tensor:
     first, last = lists.bounds[:-1, np.newaxis], lists.bounds[-1] - 1
     index = first + lambdas.order[np.minimum(first + ranks, last)]
     return rows[torch.from_numpy(np.minimum(index, last)).to(rows.device)]  # a query without documents gets any value
-
-
-def _gains(lists: Lists, lambdas: LambdaGradients, ranked: Tensor) -> tuple[Tensor, Tensor]:
-    """The gains of documents as queries × ranks, 0 past the end of a list; and where there is a document."""
-    gains = _by_rank(lists, lambdas, _tensor(lambdas.metric.gains, ranked))
-    sizes = torch.from_numpy(np.diff(lists.bounds)).to(ranked.device)
-    mask = torch.arange(gains.shape[1], device=ranked.device) < sizes[:, None]
-    return gains * mask, mask
 
 
 def _precise(scores: Tensor) -> Tensor:
