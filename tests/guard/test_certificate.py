@@ -35,7 +35,7 @@ def test_the_last_step_that_passes_before_one_fails_is_promised():
     assert found.cost == pytest.approx(1 - own.mean() / c.mean())
     assert f"costs {100 * found.cost:.1f} % of the mean" in found.words
     assert "at most 0.020 with 90 % confidence" in found.words
-    assert "drawn at random" in found.words
+    assert "come at random from the same source" in found.words
 
 
 def test_a_budget_that_the_guard_keeps_costs_nothing():
