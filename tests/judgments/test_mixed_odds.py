@@ -104,7 +104,7 @@ def test_grades_that_nobody_gave_are_never_drawn(given):
     found = MixedOdds.fit(
         GradedDocuments(random.random((40, 1)), np.array([-1]), ones, groups, grades, np.array([0, 20, 20, 40]), 5)
     )
-    drawn = found.draw_grades(0, np.ones((1, 1)), np.ones((1, 1)), found.draw_shared(random, 500), random)
+    drawn = found.draw_grades(0, np.ones((1, 1)), np.ones((1, 1)), draw_student(found.covariance, random, 500), random)
     assert set(np.unique(drawn).tolist()) <= {0, 1, *given}
     np.testing.assert_allclose(probabilities(found, 1, np.ones((1, 1)), np.ones((1, 1))).sum(), 1)
 

@@ -86,10 +86,6 @@ class MixedOdds:
         cuts = np.searchsorted(given, np.arange(1, documents.levels)) - 1
         return _Newton(documents, np.searchsorted(given, documents.grades)).solve(cuts)
 
-    def draw_shared(self, random: np.random.Generator, n: int) -> FloatArray:
-        """How far thresholds and coefficients may be from their estimates, n × parameters: Student's t."""
-        return draw_student(self.covariance, random, n)
-
     def draw_grades(
         self, topic: int, fixed: FloatArray, varying: FloatArray, shared: FloatArray, random: np.random.Generator
     ) -> IntArray:

@@ -68,12 +68,8 @@ def prompt_lines(
         raise SurefootError(f"no text of {listed(absent, most=5)}; give all with --queries and --documents-text")
     for topic, document in chosen:
         message = {"role": "user", "content": PROMPT.format(query=queries[topic], text=texts[document])}
-        yield _line(json.dumps([topic, document]), {"model": model, "messages": [message]})
-
-
-def _line(name: str, body: Mapping[str, Any]) -> str:
-    request = {"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body}
-    return json.dumps(request, ensure_ascii=False) + "\n"
+        request = {"custom_id": json.dumps([topic, document]), "method": "POST", "url": "/v1/chat/completions"}
+        yield json.dumps({**request, "body": {"model": model, "messages": [message]}}, ensure_ascii=False) + "\n"
 
 
 def read_answers(path: str, data: bytes) -> tuple[dict[str, dict[str, int]], int]:

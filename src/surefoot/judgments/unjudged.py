@@ -17,7 +17,7 @@ from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.measures import UNJUDGED
 from surefoot.errors import SurefootError
 from surefoot.judgments.judged_runs import POOL, VOTERS, Codes, JudgedPair, JudgedRuns, TopicPair
-from surefoot.judgments.mixed_odds import FIXED, GradedDocuments, MixedOdds, Prior
+from surefoot.judgments.mixed_odds import FIXED, GradedDocuments, MixedOdds, Prior, draw_student
 
 GROUPS = 4
 """Groups of documents of one grade that are in neither ranking."""
@@ -289,8 +289,8 @@ class GradeModel:
         return np.where(self.is_vote, coefficients, 0.0)
 
     def draw_shared(self, random: np.random.Generator, n: int) -> FloatArray:
-        """How far what all topics share may be from its estimate, n × parameters."""
-        return self.odds.draw_shared(random, n)
+        """How far thresholds and coefficients, which all topics share, may be from their estimates: n × parameters."""
+        return draw_student(self.odds.covariance, random, n)
 
     def draw(self, topic: int, codes: Codes, shared: FloatArray, random: np.random.Generator) -> IntArray:
         """Grades of documents of a topic, n × documents, by drawn shared parameters; the topic's own are drawn here."""

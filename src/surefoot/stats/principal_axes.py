@@ -140,6 +140,7 @@ def pca(
     names = (*chosen.systems, *virtual)
     columns: dict[str, Column] = {"system": names, "virtual": [name in VIRTUAL for name in names]}
     columns |= {f"axis{number + 1}": coordinates[:, number] for number in range(len(loadings))}
+    explained = [f"{100 * share:.2f} %" for share in found.shares[:axes]]
     return PCA(
         signature=signature(
             "pca",
@@ -151,14 +152,10 @@ def pca(
             centred="yes" if centred else "no",
         ),
         columns=columns,
-        notes=(*scores.all_notes, _explained(found.shares[:axes])),
+        notes=(*scores.all_notes, f"share of variance by axis: {', '.join(explained)}"),
         names=names,
         topics=scores.topics,
         shares=found.shares,
         coordinates=coordinates,
         loadings=loadings,
     )
-
-
-def _explained(shares: FloatArray) -> str:
-    return "share of variance by axis: " + ", ".join(f"{100 * share:.2f} %" for share in shares)
