@@ -179,8 +179,7 @@ class Rules:
 
     def options(self) -> dict[str, Any]:
         """All options, as JSON has them."""
-        own = {option.name: getattr(self, option.name) for option in fields(self)}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
     def looser_than(self, other: Rules) -> list[str]:
         """The options by which this gate may be looser than another one: wider limits, and any other difference.
@@ -218,13 +217,11 @@ class Rules:
 
     def changed(self) -> dict[str, object]:
         """The options that differ from the defaults, for the signature; protected queries as number and digest."""
-        own = {option.name: getattr(self, option.name) for option in fields(self)}
-        kept = {option.name for option in fields(self) if own[option.name] == option.default}
-        return {
-            name: f"{len(value)}:{digest_of(repr(sorted(value)), 4)}" if name == "protected" else value
-            for name, value in own.items()
-            if name not in kept | {"level", "evidence"}
-        }
+        others = [option for option in fields(self) if option.name not in ("level", "evidence")]
+        changed = {one.name: value for one in others if (value := getattr(self, one.name)) != one.default}
+        if self.protected:
+            changed["protected"] = f"{len(self.protected)}:{digest_of(repr(sorted(self.protected)), 4)}"
+        return changed
 
 
 STRICTNESS: dict[str, Callable[[Rules], float]] = {
