@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING
 
 from surefoot._lazy import LazyModule
@@ -22,6 +22,11 @@ FORMATS = ("table", "json", "md")
 COLORS = {"pass": "32", "undecided": "33", "fail": "31"}
 MARKS = {"pass": "✅", "undecided": "⚠️", "fail": "❌"}
 ROOM = max(map(len, MARKS))
+KEYS = (
+    "signature verdict leans evidence exit_code headline sentence reason next_step resolution candidate measures rules "
+    "worst changes cumulative loosened notes"
+).split()
+"""The keys of the JSON."""
 
 
 def render_gate(result: GateResult, format: str = "table", *, width: int = 100, color: bool = False) -> str:
@@ -52,27 +57,14 @@ def render_text(result: GateResult, *, width: int = 100, color: bool = False) ->
 def render_json(result: GateResult) -> str:
     """One object: signature, verdict, exit code, the words, rules, worst; and candidate, measures, changes, notes."""
     rules = [{"name" if key == "rule" else key: value for key, value in asdict(one).items()} for one in result.findings]
-    whole = {
-        "signature": result.signature,
-        "verdict": result.verdict,
-        "leans": result.leans,
-        "evidence": result.evidence,
-        "exit_code": result.exit_code,
-        "headline": result.headline(),
-        "sentence": result.sentence() if result.changes else "",
-        "reason": result.reason,
-        "next_step": result.next_step,
-        "resolution": None if result.resolution is None else asdict(result.resolution),
-        "candidate": result.candidate,
-        "measures": list(result.measures),
-        "rules": rules,
-        "worst": [asdict(query) for query in result.worst],
-        "changes": [asdict(change) for change in result.changes],
-        "cumulative": [asdict(change) for change in result.cumulative],
-        "loosened": list(result.loosened),
-        "notes": list(result.notes),
-    }
-    return json_text(whole)
+    said = {"headline": result.headline(), "sentence": result.sentence() if result.changes else "", "rules": rules}
+    return json_text({name: _plain(said[name] if name in said else getattr(result, name)) for name in KEYS})
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def render_markdown(result: GateResult) -> str:
