@@ -84,44 +84,15 @@ def install_hint(error: ModuleNotFoundError) -> str | None:
 
 
 def plugins(group: str) -> list[tuple[str, str, Any]]:
-    """Name, module and value of the entry points of a group that can be imported; other distributions register them.
-
-    The files are read directly: importing importlib.metadata takes longer than everything else in ``surefoot --help``.
-    """
+    """Name, module and value of the entry points of a group that can be imported; other distributions register them."""
     from contextlib import suppress
-    from importlib import import_module
+    from importlib.metadata import entry_points
 
-    found = {}
-    for name, value in _entry_points(group).items():
+    found = []
+    for point in entry_points(group=group):
         with suppress(ModuleNotFoundError):
-            module, _, attribute = value.partition(":")
-            found[name] = name, module, getattr(import_module(module), attribute)
-    return list(found.values())
-
-
-def _entry_points(group: str) -> dict[str, str]:
-    """The entry points of a group as ``{name: "module:attribute"}``; the first on the path wins."""
-    import os
-    from contextlib import suppress
-
-    found: dict[str, str] = {}
-    for folder in sys.path:
-        with suppress(OSError):
-            for info in sorted(os.listdir(folder or ".")):  # noqa: PTH208 (pathlib is not loaded yet)
-                if info.endswith((".dist-info", ".egg-info")):
-                    found = _listed_in(os.path.join(folder, info, "entry_points.txt"), group) | found  # noqa: PTH118
+            found.append((point.name, point.module, point.load()))
     return found
-
-
-def _listed_in(path: str, group: str) -> dict[str, str]:
-    try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
-            sections = file.read().split("[")
-    except OSError:
-        return {}
-    lines = next((text for text in sections if text.startswith(f"{group}]")), "").splitlines()[1:]
-    pairs = (line.partition("=") for line in lines if "=" in line)
-    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def attach(

@@ -2,11 +2,8 @@
 
 import subprocess
 import sys
-from importlib.metadata import entry_points
 
 import pytest
-
-from surefoot._lazy import _entry_points
 
 COMMAND = """
 import sys
@@ -42,8 +39,3 @@ def test_a_training_from_the_shell_imports_neither_pandas_nor_scikit_learn(tmp_p
     subprocess.run(library, capture_output=True, cwd=tmp_path, timeout=120, check=True)
     for name in ("model.txt", "card.json"):
         assert (tmp_path / "by-shell" / name).read_bytes() == (tmp_path / "by-library" / name).read_bytes()
-
-
-@pytest.mark.parametrize("group", ["surefoot.commands", "surefoot.engines", "pytest11", "console_scripts", "nothing"])
-def test_entry_points_are_those_of_importlib(group):
-    assert _entry_points(group) == {point.name: point.value for point in entry_points(group=group)}
