@@ -62,13 +62,11 @@ def _budget(arguments: argparse.Namespace) -> Budget | None:
 def run_apply(arguments: argparse.Namespace) -> int:
     """Blend two runs into a safe one."""
     from surefoot.guard.guard import Guard
-    from surefoot.guard.runs import apply_guard, validate_measure
+    from surefoot.guard.runs import apply_guard
     from surefoot.io.atomic import write_bytes
     from surefoot.io.trec_writer import written_run
 
     guard = Guard.load(arguments.guard)
-    if arguments.measure:
-        validate_measure(guard, arguments.measure)
     guarded, notes = apply_guard(guard, arguments.baseline, arguments.candidate)
     write_bytes(arguments.output, written_run(guarded))
     inputs.print_notes(notes)
@@ -113,7 +111,6 @@ KINDS = {
         (
             option("guard", metavar="GUARD", help="the file that `surefoot guard fit` wrote"),
             *RUNS,
-            option("--measure", metavar="NAME", help="refuse a guard that was fitted for another measure"),
             opt.OUTPUT.but(required=True, help="where to write the run"),
         ),
         summary="blend two runs into a safe one",

@@ -241,10 +241,3 @@ def _refuse_without_scores(run: Run) -> None:
             f"all documents of topic {topic!r} have the same score, and ranks in a run are ignored; write falling "
             "scores, such as 1 / rank",
         )
-
-
-def validate_measure(guard: Guard, measure: object) -> None:
-    """Refuse a guard that was fitted for another measure."""
-    wanted, fitted = parse_measure(measure).name, guard.card.get("measure")
-    if fitted != wanted:
-        raise SurefootError(f"the guard was fitted for {fitted}, not for {wanted}; fit it again for that measure")

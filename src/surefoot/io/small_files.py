@@ -37,10 +37,7 @@ def read_map(path: PathLike, what: str) -> dict[str, str]:
     >>> read_map(file, "baseline")
     {'new': 'old'}
     """
-    header = ["system", what]
-    lines = _lines(path, header)
-    if lines and [cell.lower() for cell in lines[0][1]] == header:
-        del lines[0]
+    header, lines = _table(path, ["system", what])
     return _mapping(path, lines, header, 1, filled=2)
 
 
@@ -67,12 +64,13 @@ def read_segments(path: PathLike, column: str | None = None) -> dict[str, str]:
     >>> read_segments(file, "intent")
     {'q1': 'navigational', 'q2': 'informational'}
     """
-    header = ["topic", "segment"]
-    lines = _lines(path, header)
-    if lines and lines[0][1][0].lower() in NAMES["topic"]:
-        header = lines.pop(0)[1]
-    segments = _mapping(path, lines, header, _column_index(path, header, column))
-    return {topic: segment for topic, segment in segments.items() if segment}
+    header, lines = _table(path, ["topic", "segment"])
+    place = 1
+    if column is not None:
+        place = header.index(choose(column, header[1:], f"{path}: the column of segments"))
+    elif len(header) != 2:
+        raise InputError(path, f"there are several columns of segments: name one of {listed(header[1:]) or 'none'}")
+    return {topic: segment for topic, segment in _mapping(path, lines, header, place).items() if segment}
 
 
 def read_points(path: PathLike) -> list[tuple[float, float]]:
@@ -97,9 +95,7 @@ def read_points(path: PathLike) -> list[tuple[float, float]]:
     [(-1.0, -3.0), (0.0, 0.0), (1.0, 1.0)]
     """
     points: list[tuple[float, float]] = []
-    for line, cells in _lines(path, ["difference", "value"]):
-        if not points and [cell.lower() for cell in cells] == ["difference", "value"]:
-            continue
+    for line, cells in _table(path, ["difference", "value"])[1]:
         try:
             difference, value = map(float, cells)
         except ValueError:
@@ -133,15 +129,6 @@ def read_names(path: PathLike) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _column_index(path: PathLike, header: list[str], column: str | None) -> int:
-    groupings = header[1:]
-    if column is not None:
-        return header.index(choose(column, groupings, f"{path}: the column of segments"))
-    if len(groupings) != 1:
-        raise InputError(path, f"there are several columns of segments: name one of {listed(groupings) or 'none'}")
-    return 1
-
-
 def _mapping(
     path: PathLike, lines: list[tuple[int, list[str]]], header: list[str], column: int, filled: int = 1
 ) -> dict[str, str]:
@@ -159,10 +146,14 @@ def _mapping(
     return found
 
 
-def _lines(path: PathLike, header: list[str]) -> list[tuple[int, list[str]]]:
-    """The lines of a CSV that hold anything, with their numbers."""
+def _table(path: PathLike, header: list[str]) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header of a CSV, the usual one unless it has its own, and its lines that hold anything with their numbers."""
     text = _text(path, f"a CSV of {','.join(header)}")
-    return [(number, [cell.strip() for cell in cells]) for number, cells in records(path, text, ",")]
+    lines = [(number, [cell.strip() for cell in cells]) for number, cells in records(path, text, ",")]
+    first = lines[0][1][0].lower() if lines else ""
+    if first == header[0] or (header[0] == "topic" and first in NAMES["topic"]):
+        return lines[0][1], lines[1:]
+    return header, lines
 
 
 def _text(path: PathLike, expected: str) -> str:
