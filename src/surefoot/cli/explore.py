@@ -36,7 +36,7 @@ def run_explore(arguments: argparse.Namespace) -> int:
     if arguments.documents:
         added = [name for name in doubted.columns if name not in result.columns]
         doubts = {row["topic"]: {name: row[name] for name in added} for row in doubted.rows()} if added else {}
-        _show_documents(topics, doubts, arguments)
+        _show_documents(scores, topics, doubts, arguments)
     else:
         inputs.show(_with_texts(doubted, arguments), arguments)
     return 0
@@ -84,12 +84,14 @@ def _topics(result: Exploration, arguments: argparse.Namespace) -> list[str]:
     return arguments.topics or worst
 
 
-def _show_documents(topics: list[str], doubts: dict[str, dict[str, Any]], arguments: argparse.Namespace) -> None:
+def _show_documents(
+    scores: Scores, topics: list[str], doubts: dict[str, dict[str, Any]], arguments: argparse.Namespace
+) -> None:
     from surefoot.analysis.documents import document_moves
     from surefoot.io.texts import read_documents
     from surefoot.show.rankings import side_by_side
 
-    runs = inputs.load_runs(arguments, (arguments.candidate, arguments.baseline))
+    runs = inputs.load_runs(scores, (arguments.candidate, arguments.baseline))
     queries = inputs.load_queries(arguments)
     texts = None
     if arguments.documents_text:
@@ -119,7 +121,7 @@ def run_explain(arguments: argparse.Namespace) -> int:
     with progress("Looking for groups", log="none"):
         found = explain(
             scores, arguments.candidate, queries=inputs.load_queries(arguments),
-            runs=_pair_of_runs(arguments, scores.systems),
+            runs=_pair_of_runs(arguments, scores),
             documents=document_texts(arguments.documents_text) if arguments.documents_text else None,
             **inputs.given(arguments, "baseline", "level", "n_resamples", "seed"),
         )  # fmt: skip
@@ -129,14 +131,10 @@ def run_explain(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _pair_of_runs(arguments: argparse.Namespace, systems: tuple[str, ...]) -> dict[str, Run] | None:
-    """The two runs, if both are single runs that can be read again."""
-    from surefoot.io.files import STDIN
-
-    pair = (arguments.candidate, arguments.baseline)
-    if not arguments.runs or arguments.repeats or STDIN in arguments.runs or not set(pair) <= set(systems):
-        return None
-    return inputs.load_runs(arguments, pair)
+def _pair_of_runs(arguments: argparse.Namespace, scores: Scores) -> dict[str, Run] | None:
+    """The two runs, if both are single runs."""
+    pair = {arguments.candidate, arguments.baseline}
+    return scores.source.load(pair) if scores.source is not None and pair <= {*scores.source.runs} else None
 
 
 def run_report(arguments: argparse.Namespace) -> int:
@@ -148,7 +146,7 @@ def run_report(arguments: argparse.Namespace) -> int:
     segments = read_segments(arguments.segments, arguments.segment_by) if arguments.segments else None
     scores = inputs.load(arguments)
     page = report(
-        scores, segments=segments, queries=inputs.load_queries(arguments), rankings=_rankings(arguments),
+        scores, segments=segments, queries=inputs.load_queries(arguments), rankings=_rankings(arguments, scores[0]),
         credible=_credible(arguments, scores), rules=read_options().rules,
         **inputs.given(arguments, "baseline", "alpha", "candidate"),
     )  # fmt: skip
@@ -171,18 +169,15 @@ def _credible(arguments: argparse.Namespace, scores: list[Scores]) -> list[Credi
     return [credibility(runs, system, baseline, arguments.alpha, assessors=assessors) for runs in judged]
 
 
-def _rankings(arguments: argparse.Namespace) -> Rankings | None:
-    """The documents to show; none of score tables, repeats, standard input, or if there is no room for them."""
-    from surefoot.io.files import STDIN
-    from surefoot.io.trec import read_qrels
+def _rankings(arguments: argparse.Namespace, scores: Scores) -> Rankings | None:
+    """The documents to show; none of score tables, repeats, or if there is no room for them."""
     from surefoot.show.report import Rankings
 
     if arguments.documents_text and (arguments.scores or arguments.repeats):
         raise SurefootError("--documents-text needs single run files with --qrels, not --scores nor --repeats")
-    if arguments.scores or arguments.repeats or not arguments.size_limit or STDIN in arguments.runs:
+    if scores.source is None or arguments.repeats or not arguments.size_limit:
         return None
-    limit = int(arguments.size_limit * 1e6)
-    rankings = Rankings(inputs.load_runs(arguments), read_qrels(arguments.qrels), size_limit=limit)
+    rankings = Rankings(scores.source.load(), scores.source.qrels, size_limit=int(arguments.size_limit * 1e6))
     if not arguments.documents_text:
         return rankings
     with progress("Reading the documents' texts", log="none"):

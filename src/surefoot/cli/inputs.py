@@ -8,11 +8,12 @@ import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from surefoot._names import csv_text, one_line
-from surefoot.cli.options import DEFAULT_MEASURE, TABLE_OF_VALUES, NewFile
-from surefoot.errors import InputError, SurefootError, listed
+from surefoot.cli.options import DEFAULT_MEASURE, NewFile
+from surefoot.errors import SurefootError
 
 if TYPE_CHECKING:
     from surefoot._typing import Progress
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from surefoot.risk.values import Family
     from surefoot.scores import Scores
 
+TABLE_OF_VALUES = "table:"
 ENDINGS = {"csv": "csv", "json": "json", "md": "md", "tex": "latex"}
 """The format of a file by its ending."""
 LOG_INTERVAL = 20.0
@@ -40,28 +42,23 @@ def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 def value_function(arguments: argparse.Namespace) -> str | Family:
     """The value functions asked for, with the fences that were given."""
-    if not arguments.fences and arguments.value.startswith(TABLE_OF_VALUES):
-        return _table_of_values(arguments.value.removeprefix(TABLE_OF_VALUES))
-    if not arguments.fences:
-        return str(arguments.value)
-    from functools import partial
+    name, fences = str(arguments.value), arguments.fences
+    if fences:
+        from surefoot.risk.values import FITTED
 
-    from surefoot.risk.values import FITTED
-
-    if arguments.value not in FITTED:
-        raise SurefootError(f"--fences are for --value {' or '.join(FITTED)}; linear values have none")
-    return partial(FITTED[arguments.value], lower=arguments.fences[0], upper=arguments.fences[1])
-
-
-def _table_of_values(path: str) -> Family:
+        if name not in FITTED:
+            raise SurefootError(f"--fences are for --value {' or '.join(FITTED)}; linear values have none")
+        return partial(FITTED[name], lower=fences[0], upper=fences[1])
+    if not name.startswith(TABLE_OF_VALUES):
+        return name
+    from surefoot.io.containers import in_file
     from surefoot.io.small_files import read_points
     from surefoot.risk.values import Custom
 
-    points = read_points(path)
-    try:
+    path = name.removeprefix(TABLE_OF_VALUES)
+    with in_file(path):
+        points = read_points(path)
         return Custom.table([difference for difference, _ in points], [value for _, value in points])
-    except SurefootError as error:
-        raise InputError(path, str(error)) from None
 
 
 def repeated_runs(arguments: argparse.Namespace) -> dict[str, list[str]]:
@@ -158,25 +155,12 @@ def _refuse_repeats(repeats: object) -> None:
         raise SurefootError("documents and doubts about judgments are those of single rankings; leave out --repeats")
 
 
-def load_runs(arguments: argparse.Namespace, systems: Collection[str] | None = None) -> dict[str, Run]:
+def load_runs(scores: Scores, systems: Collection[str] | None = None) -> dict[str, Run]:
     """The rankings of some systems, or of all, by name."""
-    from surefoot.effectiveness.sources import sources_of
-    from surefoot.io.files import STDIN
-
-    _refuse_repeats(arguments.repeats)
-    if not arguments.runs:
+    _refuse_repeats(scores.trials)
+    if scores.source is None:
         raise SurefootError("rankings of documents need run files with --qrels; a table has only scores")
-    if STDIN in arguments.runs:
-        raise SurefootError("rankings of documents are read a second time, which standard input can't be; name a file")
-    wanted = None if systems is None else set(systems)
-    by_file = arguments.names == "file" and wanted is not None
-    named = [one for one in sources_of(arguments.runs) if not by_file or one.expected_name("file") in (wanted or ())]
-    loaded = (source.load(arguments.names, arguments.duplicates, ties=arguments.ties) for source in named)
-    runs = {run.name: run for run in loaded}
-    absent = [name for name in systems or () if name not in runs]
-    if absent:
-        raise SurefootError(f"no run of {listed(absent)}; documents are those of two runs, such as {listed(runs, 3)}")
-    return {name: run for name, run in runs.items() if wanted is None or name in wanted}
+    return scores.source.load(systems)
 
 
 def load_queries(arguments: argparse.Namespace) -> dict[str, str] | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from surefoot.cli import inputs
 from surefoot.cli import options as opt
 from surefoot.cli.inputs import progress
-from surefoot.cli.options import Command, NewFile, number, numbers, option
+from surefoot.cli.options import Command, NewFile, counts, number, option
 from surefoot.errors import SurefootError, counted
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def run_power(arguments: argparse.Namespace) -> int:
     simulator = _simulator(arguments)
     system, baseline = simulator.systems
     given = inputs.given(arguments, "level", "n_simulations", "seed")
-    result = power(simulator, system, baseline, arguments.alpha, _sizes(arguments.topics) or TOPICS, **given)
+    result = power(simulator, system, baseline, arguments.alpha, arguments.topics or TOPICS, **given)
     result = _with_items(result, simulator, arguments.seed)
     inputs.show(result if arguments.format in ("csv", "json") else result.drawn(), arguments)
     return 0
@@ -152,13 +152,6 @@ def _with_items(result: Power, simulator: Simulator, seed: int) -> Power:
         f"{LONGEST:,} at most: {shares}"
     )
     return replace(result, sequential=found, notes=(*result.notes, note))
-
-
-def _sizes(given: list[float] | None) -> list[int]:
-    broken = [size for size in given or [] if not size.is_integer()]
-    if broken:
-        raise SurefootError(f"--topics takes whole numbers; got {broken[0]:g}")
-    return [int(size) for size in given or []]
 
 
 def _simulator(arguments: argparse.Namespace) -> Simulator:
@@ -217,7 +210,7 @@ COMMANDS = {
                    help="instead of --candidate: a copy of the baseline that loses X"),
             option("--share", type=number, default=1.0, metavar="P", help="share of topics that lose (default: 1)"),
             opt.ALPHAS,
-            option("--topics", type=numbers, metavar="LIST", help="numbers of topics, by comma (default: 25 to 400)"),
+            option("--topics", type=counts, metavar="LIST", help="numbers of topics, by comma (default: 25 to 400)"),
             option("--level", type=number, default=0.05, help="significance level (default: 0.05)"),
             option("--n-simulations", type=int, default=2000, metavar="N",
                    help="simulated collections (default: 2000)"),

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MEASURE = "nDCG@10"
 FORMATS = ("table", "csv", "json", "md", "latex")
-VALUES = ("linear", "smooth", "monotone")
-TABLE_OF_VALUES = "table:"
 
 
 @dataclass(frozen=True)
@@ -137,6 +135,13 @@ def numbers(text: str) -> list[float]:
     return [number(part) for part in text.split(",")]
 
 
+def counts(text: str) -> list[int]:
+    """Whole numbers of 0 or more, separated by commas."""
+    if not all(part.strip().isdecimal() for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"expected whole numbers, got {text!r}")
+    return [int(part) for part in text.split(",")]
+
+
 def number(text: str) -> float:
     """A number of 0 or more."""
     try:
@@ -146,13 +151,6 @@ def number(text: str) -> float:
     if not 0 <= value < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number of 0 or more, got {text!r}")
     return value
-
-
-def value_name(text: str) -> str:
-    """The name of a value function, or ``table:FILE``."""
-    if text not in VALUES and not text.startswith(TABLE_OF_VALUES):
-        raise argparse.ArgumentTypeError(f"expected {', '.join(VALUES)} or table:FILE, got {text!r}")
-    return text
 
 
 def names(text: str) -> list[str]:
@@ -230,7 +228,7 @@ ALPHA = option("--alpha", type=number, default=1.0, metavar="A",
 ALPHAS = ALPHA.but(type=numbers, default=[1.0], metavar="LIST",
                    help="risk sensitivity: a loss weighs 1 + alpha; several by comma (default: 1)")  # fmt: skip
 VALUE = (
-    option("--value", type=value_name, default="linear", metavar="NAME",
+    option("--value", default="linear", metavar="NAME",
            help="value function of differences: linear (default), smooth, monotone, or table:FILE, a CSV of "
            "difference,value whose losses alpha weighs"),
     option("--fences", nargs=2, type=float, metavar=("LOW", "HIGH"),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from surefoot._alignment import NONE
 from surefoot._typing import PathLike
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run, Ties
 from surefoot.io.files import STDIN, name_of
 from surefoot.io.frames import is_frame
@@ -84,18 +84,25 @@ class ScoredRuns:
     llm_qrels: tuple[Qrels, ...] = ()
     ties: Ties = "exact"
 
+    def load(self, systems: Collection[str] | None = None) -> dict[str, Run]:
+        """The rankings of some systems, or of all, by name."""
+        absent = [name for name in systems or () if name not in self.runs]
+        if absent:
+            known = listed(self.runs, 3)
+            raise SurefootError(f"no run of {listed(absent)}; documents are those of two runs, such as {known}")
+        wanted = self.runs if systems is None else systems
+        return {name: Source(self.runs[name], name).load("file", self.duplicates) for name in wanted}
+
     def rename(self, names: Mapping[str, str]) -> ScoredRuns:
         """The same runs under other names; a system that was left out gives way to one that takes its name."""
         return replace(self, runs=_renamed(self.runs, names), empty=_renamed(self.empty, names))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickles hold files as paths and objects in memory as `Run`, since not every object can be pickled."""
-        runs = {name: self._portable(name, run) for name, run in self.runs.items()}
+        held = [name for name, run in self.runs.items() if not isinstance(run, os.PathLike)]
+        runs = {**self.runs, **self.load(held)}
         rest = self.measure, self.duplicates, self.skips_unjudged, dict(self.empty), self.llm_qrels, self.ties
         return ScoredRuns, (runs, self.qrels, *rest)
-
-    def _portable(self, name: str, run: object) -> object:
-        return run if isinstance(run, os.PathLike) else Source(run, name).load("file", self.duplicates)
 
 
 def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
