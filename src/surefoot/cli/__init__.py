@@ -41,7 +41,7 @@ COMMANDS = {
     ),
     "doctor": (COMPARE, "doctor", "what files hold, what is odd about them, and which commands take them"),
     "collect": (COMPARE, "collect", "send queries to Elasticsearch, OpenSearch or Solr, and write a run"),
-    "completion": (COMPARE, "completion", "print the shell's completion script"),
+    "completion": (COMPARE, "agents", "print the shell's completion script"),
     "schema": (COMPARE, "agents", "the JSON Schema of what a command prints with --format json"),
     "gate": (DECIDE, "gate", "may a candidate ship? ship, don't ship or not enough evidence, for CI"),
     "judge": (DECIDE, "judge", "the documents whose judgment would most likely settle the verdict, in order"),
@@ -134,7 +134,7 @@ def _outlive_readers() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal whose encoding lacks a character shows ?
         if sys.stdout is sys.__stdout__:
-            sys.stdout = _surviving(sys.stdout, _Pipe, sys.stdout.isatty())
+            sys.stdout = _surviving(sys.stdout, _Output, sys.stdout.isatty())
     if isinstance(sys.stderr, io.TextIOWrapper) and sys.stderr is sys.__stderr__:
         sys.stderr = _surviving(sys.stderr, _Messages, line_buffering=True)
 
@@ -165,31 +165,25 @@ class _Text(io.TextIOWrapper):
         return len(text)
 
 
-class _Messages(io.FileIO):
-    """Standard error; drops what can't be written, as there is nowhere to report it."""
-
-    def write(self, data: Any, /) -> int:
-        try:
-            return super().write(data)
-        except OSError:
-            return len(data)
-
-
-class _Pipe(io.FileIO):
+class _Output(io.FileIO):
     """Standard output; drops what nobody reads any more, and reports other errors once."""
 
-    failed = False
+    reported = False
 
     def write(self, data: Any, /) -> int:
-        if self.failed:
-            return len(data)
         try:
             return super().write(data)
-        except BrokenPipeError:
+        except OSError as error:
+            if not (self.reported or isinstance(error, BrokenPipeError)):
+                self.reported = True
+                raise
             return len(data)
-        except OSError:
-            self.failed = True
-            raise
+
+
+class _Messages(_Output):
+    """Standard error; there is nowhere to report its own errors."""
+
+    reported = True
 
 
 def _report_error(command: str, message: str, code: int) -> int:

@@ -1,4 +1,4 @@
-"""The commands for programs: schema (what --format json prints), mcp (a server of the Model Context Protocol)."""
+"""The commands for programs: schema (what --format json prints), mcp (Model Context Protocol), completion (shells)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from surefoot._version import __version__
 from surefoot.cli import COMMANDS as SUMMARIES
-from surefoot.cli import main, sentence
+from surefoot.cli import build_parser, installed_commands, main, sentence
 from surefoot.cli.options import Command, NewFile, Option, number, option
 from surefoot.errors import SurefootError
 from surefoot.show.schemas import commands, schema_of
@@ -149,6 +149,64 @@ def _call(name: Any, given: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": messages.getvalue().strip()}], "isError": True}
 
 
+COMPLETE = """\
+_surefoot_words() {{
+    case "$1" in
+{cases}
+    esac
+}}
+_surefoot_complete() {{  # the word to complete, then the words before it
+    local current=$1 at=$2 last=$2 word
+    shift 2
+    for word in "$@"; do
+        [[ " $(_surefoot_words "$at") " == *" $word "* ]] && at="$at $word"
+        last=$word
+    done
+    [[ $current == -* ]] && word="$at -" || word=$at
+    _surefoot_words "$at $last" | grep . || _surefoot_words "$word"
+}}
+"""
+SCRIPTS = {
+    "bash": COMPLETE + """\
+_surefoot() {{
+    local words=("${{COMP_WORDS[@]:1:COMP_CWORD-1}}")
+    COMPREPLY=($(compgen -W "$(_surefoot_complete "$2" surefoot "${{words[@]}}")" -- "$2"))
+}}
+complete -o default -F _surefoot surefoot
+""",
+    "zsh": "#compdef surefoot\n" + COMPLETE + """\
+_surefoot() {{
+    local found=$(_surefoot_complete "${{words[CURRENT]}}" surefoot "${{(@)words[2,CURRENT-1]}}")
+    compadd -- ${{=found}} || _files
+}}
+_surefoot
+""",
+}  # fmt: skip
+
+
+def run_completion(arguments: argparse.Namespace) -> int:
+    """Print the script with which the shell completes commands, options and files, generated from the parser."""
+    found = _completions(build_parser(installed_commands()))
+    cases = "\n".join(f'        "{key}") echo "{words}" ;;' for key, words in found)
+    print(SCRIPTS[arguments.shell].format(cases=cases), end="")
+    return 0
+
+
+def _completions(parser: argparse.ArgumentParser, at: str = "surefoot") -> Iterator[tuple[str, str]]:
+    """The words that can follow: the commands at ``at``, the options at ``at -``, the values of an option."""
+    yield f"{at} -", " ".join(parser._option_string_actions)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield at, " ".join(action.choices)
+            for name, subparser in action.choices.items():
+                yield from _completions(subparser, f"{at} {name}")
+        elif action.choices is not None:
+            choices = " ".join(map(str, action.choices))
+            yield from ((f"{at} {word}", choices) for word in action.option_strings)
+            if not action.option_strings:
+                yield at, choices
+
+
 COMMANDS = {
     "schema": Command(
         run_schema,
@@ -156,5 +214,9 @@ COMMANDS = {
     ),
     "mcp": Command(
         run_mcp,
+    ),
+    "completion": Command(
+        run_completion,
+        [option("shell", choices=tuple(SCRIPTS))],
     ),
 }  # fmt: skip

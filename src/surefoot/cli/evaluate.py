@@ -28,26 +28,25 @@ MANY_TOPICS = 10_000
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
     """The risk of every system."""
-    _refuse_contradictions(arguments)
+    if arguments.baseline and arguments.baseline_map:
+        raise SurefootError("give --baseline or --baseline-map, not both")
+    if arguments.segment_by and not arguments.segments:
+        raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
+    mode = next((name for name in MODES if getattr(arguments, name)), None)
+    if mode and len(arguments.baseline or ()) > 1:
+        raise SurefootError("--stream, --segments and --bayes take one --baseline")
     if arguments.baseline and len(arguments.baseline) == 1:
         (arguments.baseline,) = arguments.baseline
-    if arguments.stream:
-        return _stream(arguments)
-    if arguments.bayes:
-        return _bayes(arguments)
-    from surefoot.analysis.design import is_extra
+    inputs.show(MODES[mode](arguments) if mode else _evaluation(arguments), arguments)
+    return 0
+
+
+def _evaluation(arguments: argparse.Namespace) -> Result:
+    """The measures of all rows."""
     from surefoot.analysis.evaluate import evaluate
 
-    chosen = arguments.baseline
-    if arguments.baseline_map:
-        from surefoot.io.small_files import read_map
-
-        chosen = read_map(arguments.baseline_map, "baseline")
-    options = inputs.given(arguments, *PARAMETERS) | {"value": inputs.value_function(arguments)}
-    options["extra"] = [name for name in arguments.columns or () if is_extra(name)]
-    if arguments.segments:
-        return _segments(arguments, chosen, options)
     scores = inputs.load(arguments)
+    chosen, options = _baselines(arguments), _parameters(arguments)
     with _resampling_progress(scores, arguments) as report:
         result = evaluate(
             scores, chosen, arguments.alpha, correct=arguments.correct, letters=arguments.letters, progress=report,
@@ -55,31 +54,33 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
     if arguments.unjudged == "bounds" or arguments.llm_qrels:
         result = _with_doubts(result, scores, arguments)
-    inputs.show(_arranged(result, arguments), arguments)
-    return 0
+    return _arranged(result, arguments)
 
 
-def _refuse_contradictions(arguments: argparse.Namespace) -> None:
-    if len(arguments.baseline or ()) > 1 and (arguments.stream or arguments.segments or arguments.bayes):
-        raise SurefootError("--stream, --segments and --bayes take one --baseline")
-    if arguments.baseline and arguments.baseline_map:
-        raise SurefootError("give --baseline or --baseline-map, not both")
-    if arguments.segment_by and not arguments.segments:
-        raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
-    if arguments.segments and (arguments.llm_qrels or arguments.unjudged == "bounds"):
-        flag = "--llm-qrels" if arguments.llm_qrels else "--unjudged bounds"
-        raise SurefootError(f"{flag} is not for --segments; leave out one of them")
+def _baselines(arguments: argparse.Namespace) -> Any:
+    """The baselines by name, or that of each system."""
+    from surefoot.io.small_files import read_map
+
+    return read_map(arguments.baseline_map, "baseline") if arguments.baseline_map else arguments.baseline
 
 
-def _segments(arguments: argparse.Namespace, baseline: Any, options: dict[str, Any]) -> int:
+def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The parameters of `surefoot.evaluate`."""
+    from surefoot.analysis.design import is_extra
+
+    extra = [name for name in arguments.columns or () if is_extra(name)]
+    return inputs.given(arguments, *PARAMETERS) | {"value": inputs.value_function(arguments), "extra": extra}
+
+
+def _by_segment(arguments: argparse.Namespace) -> Result:
     """The risk of every system in every segment."""
     from surefoot.analysis.segments import evaluate_segments
     from surefoot.io.small_files import read_segments
 
+    _refuse(arguments, "llm_qrels", arguments.unjudged == "bounds", "--segments takes no doubts about judgments")
     segments = read_segments(arguments.segments, arguments.segment_by)
-    one, correct = inputs.load_one(arguments), arguments.correct or "holm"
-    inputs.show(evaluate_segments(one, segments, baseline, arguments.alpha, correct=correct, **options), arguments)
-    return 0
+    given = _parameters(arguments) | {"correct": arguments.correct or "holm"}
+    return evaluate_segments(inputs.load_one(arguments), segments, _baselines(arguments), arguments.alpha, **given)
 
 
 @contextmanager
@@ -121,38 +122,44 @@ def _with_doubts(result: Evaluation, scores: list[Scores], arguments: argparse.N
     return with_expected(result, runs, arguments.seed) if arguments.llm_qrels else result
 
 
-def _bayes(arguments: argparse.Namespace) -> int:
+def _bayes(arguments: argparse.Namespace) -> Result:
     """The Bayesian model of all systems, in place of the measures."""
     from surefoot.analysis.tests import bayes
 
-    refused = "baseline_map population tail geometric minus ci tests segments correct letters side_by_side"
-    _refuse(arguments, refused, not arguments.baseline,
-            "--bayes takes scores or runs, a system as the --baseline and linear values")  # fmt: skip
+    _refuse(
+        arguments,
+        "baseline_map population tail geometric minus ci tests segments correct letters side_by_side",
+        not arguments.baseline or arguments.value != "linear",
+        "--bayes takes scores or runs, a system as the --baseline and linear values",
+    )
     given = inputs.given(arguments, "baseline", "alpha", "systems", "seed", "level")
-    inputs.show(bayes(inputs.load_one(arguments), loses_on=arguments.loses_on / 100, **given), arguments)
-    return 0
+    return bayes(inputs.load_one(arguments), loses_on=arguments.loses_on / 100, **given)
 
 
-def _refuse(arguments: argparse.Namespace, refused: str, otherwise: bool, message: str) -> None:
-    """Raise if one of the options that a mode does not take is given, or values are not linear."""
-    given = [name for name in refused.split() if getattr(arguments, name)]
-    if given or otherwise or arguments.value != "linear":
-        raise SurefootError(message + (f"; leave out --{given[0].replace('_', '-')}" if given else ""))
-
-
-def _stream(arguments: argparse.Namespace) -> int:
+def _stream(arguments: argparse.Namespace) -> Result:
     """Evaluate files that are too large for memory, by measures that add up over topics."""
     from surefoot.analysis.streaming import evaluate_parquet
 
-    refused = (
+    _refuse(
+        arguments,
         "runs repeats qrels baseline_map systems population tail geometric minus ci tests fences segments segment_by "
-        "correct llm_qrels"
+        "correct llm_qrels",
+        not arguments.scores or len(arguments.measure or []) > 1 or arguments.value != "linear",
+        "--stream takes --scores, --baseline, --alpha, one --measure and --missing",
     )
-    _refuse(arguments, refused, not arguments.scores or len(arguments.measure or []) > 1,
-            "--stream takes --scores, --baseline, --alpha, one --measure and --missing")  # fmt: skip
     given = inputs.given(arguments, "baseline", "alpha", "missing")
-    inputs.show(evaluate_parquet(arguments.scores, measure=(arguments.measure or [None])[0], **given), arguments)
-    return 0
+    return evaluate_parquet(arguments.scores, measure=(arguments.measure or [None])[0], **given)
+
+
+def _refuse(arguments: argparse.Namespace, refused: str, otherwise: bool, message: str) -> None:
+    """Raise if one of the options that a mode does not take is given."""
+    given = [name for name in refused.split() if getattr(arguments, name)]
+    if given or otherwise:
+        raise SurefootError(message + (f"; leave out --{given[0].replace('_', '-')}" if given else ""))
+
+
+MODES = {"stream": _stream, "bayes": _bayes, "segments": _by_segment}
+"""What an option evaluates in place of the usual measures."""
 
 
 def run_scores(arguments: argparse.Namespace) -> int:
