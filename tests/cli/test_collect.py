@@ -204,11 +204,6 @@ def test_slow_headers(server, ask, capsys):
     assert len(server.asked) == 2
 
 
-def test_the_total_time_is_limited(server, ask, capsys):
-    assert ask("--total", "0") == 2
-    assert "0 seconds have passed" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("url", "template", "message"),
     [

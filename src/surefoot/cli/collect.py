@@ -53,7 +53,7 @@ class Engine:
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
-    def ask(self, query: str, deadline: float) -> list[tuple[str, float]]:
+    def ask(self, query: str) -> list[tuple[str, float]]:
         """The documents for a query, best first; failures that may pass are tried again."""
         for attempt in range(max(0, self.retries) + 1):
             try:
@@ -66,8 +66,6 @@ class Engine:
                 problem, wait = str(getattr(error, "reason", error)) or type(error).__name__, _wait(None, attempt)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 problem = "an answer that is not JSON of Elasticsearch, OpenSearch or Solr"
-                break
-            if time.monotonic() + wait > deadline:
                 break
             if attempt < self.retries:
                 time.sleep(wait)
@@ -134,15 +132,13 @@ def run_collect(arguments: argparse.Namespace) -> int:
     kept = Path(f"{arguments.output}.partial")
     request = digest_of(json.dumps([engine.url, engine.template, sorted(texts.items())]), 8)
     found = dict(_kept(kept, request))
-    deadline, pause = time.monotonic() + arguments.total, 1 / arguments.rate if arguments.rate else 0.0
+    pause = 1 / arguments.rate if arguments.rate else 0.0
     with progress("Asking ...") as report:
         for topic, text in texts.items():
             if topic in found:
                 continue
-            if time.monotonic() > deadline:
-                raise SurefootError(f"{arguments.total:g} seconds have passed; run the command again to go on")
             begin = time.monotonic()
-            found[topic] = engine.ask(text, deadline)
+            found[topic] = engine.ask(text)
             if not all(_is_writable(name) for name in (topic, *(name for name, _ in found[topic]))):
                 raise SurefootError(f"query {topic!r}: ids with tabs or line breaks can't be written to a run")
             with kept.open("a", encoding="utf-8") as file:
@@ -215,7 +211,6 @@ COMMANDS = {
                    help="requests per second; 0 is no limit (default: 10)"),
             option("--retries", type=int, default=4, metavar="N", help="attempts after a failure (default: 4)"),
             option("--timeout", type=number, default=30.0, metavar="S", help="seconds for one answer (default: 30)"),
-            option("--total", type=number, default=3600.0, metavar="S", help="seconds for all answers (default: 3600)"),
         ),
     ),
 }  # fmt: skip
