@@ -61,36 +61,33 @@ TWO_SYSTEMS = "name two systems of the table: compare OLD NEW --scores TABLE"
 
 def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple[str, ...]]:
     """The scores of two runs or of a table, the names of the old and the new system, and the inputs as arguments."""
-    from surefoot.effectiveness import score_runs
-    from surefoot.io.tables import is_score_file, read_scores_by
+    from surefoot.effectiveness.scoring import score_runs
+    from surefoot.io.tables import is_score_file, read_scores
     from surefoot.release_gate.compare import score_pair
 
-    if len(arguments.runs) == 1 and arguments.qrels and not arguments.scores:
-        scores = score_runs(arguments.runs, arguments.qrels, arguments.measure or opt.DEFAULT_MEASURE)
-        if len(scores.systems) == 1:
-            raise SurefootError(TWO_RUNS)
-        pair = [arguments.baseline or scores.systems[0], arguments.candidate or scores.systems[-1]]
-        if pair[0] == pair[1] or (len(scores.systems) != 2 and not (arguments.baseline and arguments.candidate)):
-            raise SurefootError(f"name --baseline and --candidate of the file: it has {listed(scores.systems)}")
-        chosen = ["--measure", arguments.measure] if arguments.measure else []
-        return scores, (pair[0], pair[1]), (*arguments.runs, "--qrels", arguments.qrels, *chosen)
-    if not arguments.scores and not arguments.qrels and arguments.runs and all(map(is_score_file, arguments.runs)):
-        arguments.scores, arguments.runs = arguments.runs, []
-    if not arguments.scores:
-        if len(arguments.runs) != 2 or not arguments.qrels or arguments.baseline or arguments.candidate:
-            raise SurefootError(TWO_RUNS)
-        old, new = arguments.runs
-        return score_pair(old, new, arguments.qrels, arguments.measure or opt.DEFAULT_MEASURE)
-    named = [*arguments.runs, *filter(None, (arguments.baseline, arguments.candidate))]
-    if len(named) not in (0, 2) or arguments.qrels:
-        raise SurefootError(TWO_SYSTEMS)
-    measures = [arguments.measure] if arguments.measure else []
-    scores = next(iter(read_scores_by(arguments.scores, measures, arguments.missing).values()))
-    named = named or list(scores.systems)
-    if len(named) != 2:
-        raise SurefootError(f"{TWO_SYSTEMS}; it has {listed(named)}")
-    chosen = ["--measure", scores.measure] if measures else []
-    return scores, (named[0], named[1]), ("--scores", *arguments.scores, *chosen)
+    runs, qrels, measure = arguments.runs, arguments.qrels, arguments.measure or opt.DEFAULT_MEASURE
+    chosen = ["--measure", arguments.measure] if arguments.measure else []
+    named = [*filter(None, (arguments.baseline, arguments.candidate))]
+    tables = arguments.scores
+    if not tables and not qrels and runs and all(map(is_score_file, runs)):
+        tables, runs = runs, []
+    if tables:
+        named = [*runs, *named]
+        if len(named) not in (0, 2) or qrels:
+            raise SurefootError(TWO_SYSTEMS)
+        scores = read_scores(tables, arguments.measure, arguments.missing)
+        named = named or list(scores.systems)
+        if len(named) != 2:
+            raise SurefootError(f"{TWO_SYSTEMS}; it has {listed(named)}")
+        return scores, (named[0], named[1]), ("--scores", *tables, *chosen)
+    if len(runs) == 2 and qrels and not named:
+        return score_pair(*runs, qrels, measure)
+    if len(runs) != 1 or not qrels or len((scores := score_runs(runs, qrels, measure)).systems) == 1:
+        raise SurefootError(TWO_RUNS)
+    pair = arguments.baseline or scores.systems[0], arguments.candidate or scores.systems[-1]
+    if pair[0] == pair[1] or (len(scores.systems) != 2 and len(named) != 2):
+        raise SurefootError(f"name --baseline and --candidate of the file: it has {listed(scores.systems)}")
+    return scores, pair, (*runs, "--qrels", qrels, *chosen)
 
 
 def run_gate(arguments: argparse.Namespace) -> int:

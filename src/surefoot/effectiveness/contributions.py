@@ -75,8 +75,7 @@ class Decomposition:
     def gains(self, grades: Grades, judged: Grades) -> FloatArray:
         """What a document of each grade is worth at the first rank; ``judged`` are all grades, highest first."""
         distinct, index = np.unique(grades, return_inverse=True)
-        values = [self._alone(float(grade), judged, 1) for grade in distinct]
-        return np.array(values)[index]
+        return np.array([self._measured(np.array([grade], np.float64), judged) for grade in distinct])[index]
 
     def value(self, grades: Grades, judged: Grades, ranks: IntArray) -> float:
         """The measure of the ranking in which documents of these grades have these ranks."""
@@ -98,12 +97,6 @@ class Decomposition:
         else:
             found[relevant] = _cascade(gains, np.stack([before, after]), np.stack([old, new]))
         return found
-
-    def _alone(self, grade: float, judged: Grades, rank: int) -> float:
-        """The measure of a ranking in which only the document at one rank is judged."""
-        ranking = np.full(rank, UNJUDGED, np.float64)
-        ranking[-1] = grade
-        return self._measured(ranking, judged)
 
     def _measured(self, ranking: FloatArray, judged: Grades) -> float:
         value = np.empty(1)

@@ -337,30 +337,30 @@ def _first_double(codes: npt.NDArray[np.integer]) -> int:
 
 def _without_margins(matrix: ScoreMatrix) -> ScoreMatrix:
     """The matrix without rows and columns that are means or totals of the others; a note names them."""
-    marginal_systems = [name.lower() in SUMMARIES for name in matrix.systems]
-    marginal_topics = [name.lower() in SUMMARIES for name in matrix.topics]
-    if not any(marginal_systems) and not any(marginal_topics):
+    labels = {"system": matrix.systems, "topic": matrix.topics}
+    marginal = {kind: np.array([name.lower() in SUMMARIES for name in names]) for kind, names in labels.items()}
+    if not any(own.any() for own in marginal.values()):
         return matrix
-    system_margin = _margin(matrix.values[:, ~np.array(marginal_topics)], marginal_systems)
-    topic_margin = _margin(matrix.values[~np.array(marginal_systems)].T, marginal_topics)
+    values = {"system": matrix.values[:, ~marginal["topic"]], "topic": matrix.values[~marginal["system"]].T}
+    margins = {kind: _margin(values[kind], marginal[kind]) for kind in labels}
     notes = [
-        f"{names[index]!r} left out: not a {kind} but the {what} of the others"
-        for kind, names, margin in (("system", matrix.systems, system_margin), ("topic", matrix.topics, topic_margin))
+        f"{labels[kind][index]!r} left out: not a {kind} but the {what} of the others"
+        for kind, margin in margins.items()
         for index, what in margin.items()
     ]
-    systems = [index for index in range(len(matrix.systems)) if index not in system_margin]
-    topics = [index for index in range(len(matrix.topics)) if index not in topic_margin]
+    systems, topics = ([i for i in range(len(names)) if i not in margins[kind]] for kind, names in labels.items())
+    chosen = [matrix.systems[index] for index in systems]
     return ScoreMatrix(
-        tuple(matrix.systems[index] for index in systems),
+        tuple(chosen),
         tuple(matrix.topics[index] for index in topics),
         matrix.values[np.ix_(systems, topics)],
         matrix.measure,
         (*matrix.notes, *notes),
-        {name: trials[:, topics] for name, trials in matrix.trials.items() if matrix.systems.index(name) in systems},
+        {name: trials[:, topics] for name, trials in matrix.trials.items() if name in chosen},
     )
 
 
-def _margin(values: FloatArray, marginal: Sequence[bool]) -> dict[int, str]:
+def _margin(values: FloatArray, marginal: npt.NDArray[np.bool_]) -> dict[int, str]:
     """The largest set of the rows so named that are the mean or the total of all rows outside the set."""
     candidates = np.flatnonzero(marginal).tolist()
     if len(candidates) > MOST_MARGINS:

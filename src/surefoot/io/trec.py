@@ -50,23 +50,18 @@ _count_lines, _parse_trec = kernel("count_lines"), kernel("parse_trec")
 
 
 class LineFormat(NamedTuple):
-    """The format of a file: the fields of a line, and which of them is the number."""
+    """The format of a file: the fields of a line, and the place of the number among them."""
 
     kind: str
-    fields: str
-    number: str
+    fields: tuple[str, ...]
+    number: int
 
     def __str__(self) -> str:
-        return f"a {self.kind} has lines of {self.fields}"
-
-    @property
-    def width(self) -> int:
-        """How many fields a line has."""
-        return len(self.fields.split())
+        return f"a {self.kind} has lines of {' '.join(self.fields)}"
 
 
-RUN = LineFormat("run", "topic Q0 document rank score tag", "score")
-QRELS = LineFormat("qrels file", "topic iteration document grade", "grade")
+RUN = LineFormat("run", ("topic", "Q0", "document", "rank", "score", "tag"), 4)
+QRELS = LineFormat("qrels file", ("topic", "iteration", "document", "grade"), 3)
 
 
 def read_run(
@@ -197,10 +192,7 @@ def _tab_separated(text: bytes, line_format: LineFormat) -> list[tuple[Any, ...]
     widths = {len(row) for row in rows}
     if line_format is RUN and widths == {3} and rows[0][2] == "1" and all(row[2].isdecimal() for row in rows):
         return [(query, document, -int(rank)) for query, document, rank in rows]
-    if widths != {line_format.width}:
-        return None
-    number = line_format.fields.split().index(line_format.number)
-    return [(row[0], row[2], row[number]) for row in rows]
+    return [(row[0], row[2], row[line_format.number]) for row in rows] if widths == {len(line_format.fields)} else None
 
 
 def _parse_text(path: PathLike, text: bytes, line_format: LineFormat, workers: int | None) -> DocumentLists:
@@ -345,16 +337,15 @@ def _malformed(path: PathLike, text: bytes, offset: int, line_format: LineFormat
     control = next((byte for byte in b"".join(fields) if byte < 32), None)
     if control is not None:
         return InputError(path, f"expected text, found byte 0x{control:02x}; {line_format}", line)
-    other = next((o for o in (RUN, QRELS) if o is not line_format and o.width == len(fields)), None)
+    other = next((o for o in (RUN, QRELS) if o is not line_format and len(o.fields) == len(fields)), None)
     hint = f"; is it a {other.kind}?" if other else ""
-    return InputError(
-        path, f"expected {line_format.width} fields ({line_format.fields}), found {len(fields)}{hint}", line
-    )
+    expected = f"{len(line_format.fields)} fields ({' '.join(line_format.fields)})"
+    return InputError(path, f"expected {expected}, found {len(fields)}{hint}", line)
 
 
 def _number_at(path: PathLike, text: bytes, offset: int, line_format: LineFormat) -> float:
     """The number in the line at an offset, which must be finite, and not too large if it is a grade."""
-    field = fields_at(text, offset)[line_format.fields.split().index(line_format.number)]
+    field = fields_at(text, offset)[line_format.number]
     try:
         value = float(field) if b"_" not in field else math.nan
     except ValueError:
@@ -363,7 +354,5 @@ def _number_at(path: PathLike, text: bytes, offset: int, line_format: LineFormat
     if math.isfinite(value) and abs(value) <= limit:
         return value
     expected = f"a number of at most {limit:g}" if math.isfinite(value) else "a finite number"
-    found = field.decode(errors="replace")
-    raise InputError(
-        path, f"expected {expected} as the {line_format.number}, found {found!r}", line_number(text, offset)
-    )
+    name, found = line_format.fields[line_format.number], field.decode(errors="replace")
+    raise InputError(path, f"expected {expected} as the {name}, found {found!r}", line_number(text, offset))
