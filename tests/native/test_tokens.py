@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surefoot.io.ids import FIXED, KEY, Tokens
+from surefoot.io.document_lists import FIXED, KEY, Tokens
 from surefoot.native import kernel
 from tests.native.levels import RUNNABLE
 

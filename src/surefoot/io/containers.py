@@ -19,6 +19,7 @@ import numpy.typing as npt
 from surefoot._names import NAMELESS
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
+from surefoot.io.document_lists import Tokens
 from surefoot.io.files import BYTE_ORDER_MARK, line_number
 from surefoot.io.ids import Texts
 from surefoot.native import kernel
@@ -92,7 +93,7 @@ class Table:
             found: Labels = self._cells[column]
             return found
         texts = self.texts(column)
-        codes, first = texts.tokens.number()
+        codes, first = Tokens.of(texts.data, texts.start, texts.length).number()
         return Labels(codes.astype(np.int64), tuple(texts[first]))
 
     def numbers(self, columns: Sequence[int], rows: IntArray | None = None) -> FloatArray:

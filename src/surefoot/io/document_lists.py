@@ -20,7 +20,7 @@ from surefoot._typing import Array, FloatArray, IntArray
 from surefoot.errors import InputError, choose, counted
 from surefoot.io.atomic import digest_of
 from surefoot.io.files import BYTE_ORDER_MARK, line_number
-from surefoot.io.ids import FIXED, Texts, Tokens, table_sizes
+from surefoot.io.ids import Texts
 from surefoot.native import kernel
 
 if TYPE_CHECKING:
@@ -31,7 +31,58 @@ DUPLICATES = ("error", "first", "best")
 Ties = Literal["exact", "trec_eval"]
 TIES = ("exact", "trec_eval")
 _rank_topics, _other_tag = kernel("rank_topics"), kernel("other_tag")
+_hash_tokens, _number_tokens = kernel("hash_tokens"), kernel("number_tokens")
 LARGEST_GRADE = 1e9
+KEY = hash("surefoot: start"), hash("surefoot: factor") | 1
+"""The key of hashes, as secret as Python's own: nobody can choose ids that collide. PYTHONHASHSEED sets both."""
+FIXED = 0, 0
+"""The key of fingerprints, which are the same in every process."""
+
+
+class Tokens(NamedTuple):
+    """Ids as kernels take them: the text, where each id starts, its length and its hash."""
+
+    text: npt.NDArray[np.uint8]
+    start: IntArray
+    length: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.uint64]
+
+    @classmethod
+    def of(
+        cls, text: npt.NDArray[np.uint8], start: IntArray, length: npt.NDArray[np.int32], key: tuple[int, int] = KEY
+    ) -> Tokens:
+        """The ids with their hashes."""
+        codes = np.empty(start.size, np.uint64)
+        _hash_tokens(text, start, length, key, codes)
+        return cls(text, start, length, codes)
+
+    def number(self) -> tuple[npt.NDArray[np.int32], IntArray]:
+        """The number of each id, by first appearance, and the first id of each number.
+
+        >>> text = np.frombuffer(b"q1 q2 q1", np.uint8)
+        >>> Tokens.of(text, np.array([0, 3, 6]), np.full(3, 2, np.int32)).number()
+        (array([0, 1, 0], dtype=int32), array([0, 1]))
+        """
+        bounds = np.array([0, self.start.size])
+        sizes = table_sizes(bounds)
+        return self.number_within(bounds, np.stack([0 * sizes, sizes], axis=1), np.empty(sizes[0], np.int32))
+
+    def number_within(
+        self, bounds: IntArray, tables: IntArray, slots: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.int32], IntArray]:
+        """The same for the ids within each pair of bounds, of which hash tables are filled.
+
+        ``tables`` has the first slot and the size of each; a slot holds the index of an id.
+        """
+        numbers, first = np.empty(self.start.size, np.int32), np.empty(self.start.size, np.int64)
+        count = _number_tokens(self, bounds, tables, slots, numbers, first)
+        return numbers, first[:count]
+
+
+def table_sizes(bounds: IntArray) -> IntArray:
+    """Powers of two that leave a hash table of the ids within each pair of bounds at most half full."""
+    powers: IntArray = np.maximum(3, np.ceil(np.log2(np.maximum(1, 2 * np.diff(bounds))))).astype(np.int64)
+    return np.left_shift(np.ones_like(powers), powers)
 
 
 class Documents(NamedTuple):

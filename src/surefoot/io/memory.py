@@ -18,6 +18,7 @@ from surefoot.io.document_lists import (
     Duplicates,
     Qrels,
     Run,
+    Tokens,
     as_qrels,
     as_run,
     ranked_lists,
@@ -185,7 +186,7 @@ def _lists(table: Table, name: str, numbers: Sequence[str], rows: IntArray | Non
         raise InputError(name, f"{where} has nan; expected a finite number")
     if rows is not None:
         topics, documents, values = topics[rows], documents[rows], values[rows]
-    ids = documents.tokens
+    ids = Tokens.of(documents.data, documents.start, documents.length)
     entries = Documents(ids.start, ids.length, ids.codes, values)
     if (np.diff(topics.codes) < 0).any():
         order = np.argsort(topics.codes, kind="stable")

@@ -21,12 +21,14 @@ from surefoot._typing import Array, IntArray, PathLike
 from surefoot.errors import InputError, choose
 from surefoot.io.containers import Content, Table
 from surefoot.io.document_lists import (
+    KEY,
     LARGEST_GRADE,
     DocumentLists,
     Documents,
     Duplicates,
     Qrels,
     Run,
+    Tokens,
     as_qrels,
     as_run,
     fields_at,
@@ -35,7 +37,6 @@ from surefoot.io.document_lists import (
 )
 from surefoot.io.files import IRDS, STDIN, line_number, name_of, open_bytes, read_bytes
 from surefoot.io.formats import Source, read_content
-from surefoot.io.ids import KEY, Tokens
 from surefoot.io.memory import irds_qrels, qrels_in_memory, run_in_memory, systems_of
 from surefoot.io.roles import DOCUMENTS, NAMES, SYSTEMS
 from surefoot.native import kernel

@@ -20,8 +20,8 @@ from surefoot._process import default_workers, in_threads, uses_threads
 from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.atomic import write_bytes
+from surefoot.io.document_lists import Tokens
 from surefoot.io.files import BYTE_ORDER_MARK, line_number, read_bytes
-from surefoot.io.ids import Tokens
 from surefoot.io.trec_writer import document_ids
 from surefoot.learn.data import RankingData, concat, same_features
 from surefoot.native import kernel
