@@ -7,14 +7,14 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import Field, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from surefoot.cli import inputs
 from surefoot.cli import options as opt
 from surefoot.cli.inputs import progress
-from surefoot.cli.options import Command, NewFile, Once, Option, grouped, names, number, option
+from surefoot.cli.options import Command, NewFile, Once, grouped, names, number, option
 from surefoot.errors import SurefootError, listed
 from surefoot.release_gate.rules import TIERS, UNDECIDED, Rules
 
@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from surefoot.scores import Scores
 
 CHOICES = {"undecided": tuple(UNDECIDED), "evidence": tuple(TIERS)}
-
-
-def rule_option(field: Field[Any]) -> Option:
-    """The option of a field of `Rules`."""
-    flag, text, default = f"--{field.name.replace('_', '-')}", field.metadata["help"].replace("%", "%%"), field.default
-    if isinstance(default, tuple):
-        return option(flag, type=names, metavar="LIST", help=text)
-    if field.name in CHOICES:
-        return option(flag, choices=CHOICES[field.name], help=f"{text.partition(':')[0]} (default: {default})")
-    shown = "" if default is None else f" (default: {default:g})"
-    return option(flag, type=number, metavar="X", help=f"{text}{shown}")
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
@@ -197,7 +186,7 @@ COMMANDS = {
             opt.BASELINES,
             *grouped(
                 "rules",
-                *map(rule_option, fields(Rules)),
+                *(opt.field_option(field, CHOICES.get(field.name, ())) for field in fields(Rules)),
                 opt.QUERIES.but(help="texts of the queries, shown with those that lost"),
                 opt.NOUN,
                 opt.ASSESSORS.but(help=opt.ASSESSORS.settings["help"].format(default="none; strict: off")),

@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING as NO_DEFAULT
+from dataclasses import Field, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import sentence
@@ -85,6 +86,33 @@ def add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> N
 def option(*flags: str, group: str = "", **settings: Any) -> Option:
     """An option, declared as for `argparse`."""
     return Option(flags, settings, group)
+
+
+def field_option(field: Field[Any], choices: Sequence[str] = (), **settings: Any) -> Option:
+    """The option of a field of a dataclass: its help, flags, choices and the name of its value are its metadata."""
+    own, default, kind = field.metadata, {} if field.default is NO_DEFAULT else field.default, str(field.type)
+    shown = f"{default:g}" if isinstance(default, float) else default
+    text = own["help"].partition(":")[0] if choices else own["help"]
+    settings["help"] = text.replace("%", "%%") + ("" if default in (None, (), {}) else f" (default: {shown})")
+    flags = own.get("flags") or (f"--{field.name.replace('_', '-')}",)
+    if kind == "bool":
+        return Option(flags, settings | {"action": argparse.BooleanOptionalAction})
+    if choices := choices or own.get("choices", ()):
+        return Option(flags, settings | {"choices": choices})
+    settings["metavar"] = own.get("metavar") or ("LIST" if default == () else "X")
+    if default == {}:
+        return Option(flags, settings | {"action": "append"})
+    types = {"tuple": names, "float": number, "int": rank if field.name == "truncation" else int}
+    return Option(flags, {"type": next((types[name] for name in types if name in kind), str), **settings})
+
+
+def rank(text: str) -> int | None:
+    """A rank, or None for all."""
+    if text == "all":
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a rank of 1 or more, or all; got {text!r}")
+    return int(text)
 
 
 def grouped(group: str, *options: Option) -> tuple[Option, ...]:

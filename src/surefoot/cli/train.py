@@ -6,13 +6,13 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, Field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from surefoot.cli import inputs
 from surefoot.cli.inputs import progress, time_left
-from surefoot.cli.options import BASELINE, OUTPUT, Command, NewFile, NewModel, Option, grouped, number, option
+from surefoot.cli.options import BASELINE, OUTPUT, Command, NewFile, NewModel, Option, field_option, grouped, option
 from surefoot.errors import SurefootError, counted
 from surefoot.learn.settings import FIELDS, Settings
 
@@ -53,8 +53,7 @@ def baseline_options(text: str, *sets: str, required: bool = False) -> tuple[Opt
 def setting_options(names: Iterable[str]) -> tuple[Option, ...]:
     """The options of these fields of `Settings`. `settings_from` reads those that were given."""
     return tuple(
-        Option(field.metadata["flags"], {"dest": field.name, "default": argparse.SUPPRESS, **_parsed_as(field)})
-        for field in map(FIELDS.__getitem__, names)
+        field_option(field, dest=field.name, default=argparse.SUPPRESS) for field in map(FIELDS.__getitem__, names)
     )
 
 
@@ -66,33 +65,6 @@ def settings_from(arguments: argparse.Namespace, names: Iterable[str], base: Set
         if name in given:
             given[name] = {**getattr(base, name), **dict(map(key_value, given[name]))}
     return replace(base, **given)
-
-
-def _parsed_as(field: Field[Any]) -> dict[str, Any]:
-    """The keyword arguments of `argparse` for a field."""
-    default = {} if field.default is MISSING else field.default
-    shown = (
-        "" if default is None or default == {} else f" (default: {default:{'g' if isinstance(default, float) else ''}})"
-    )
-    found: dict[str, Any] = {"help": f"{field.metadata['help']}{shown}"}
-    if field.type == "bool":
-        return found | {"action": argparse.BooleanOptionalAction}
-    if field.metadata["choices"]:
-        return found | {"choices": field.metadata["choices"]}
-    found["metavar"] = field.metadata["metavar"]
-    if default == {}:
-        return found | {"action": "append"}
-    kinds = {"float": number, "int": depth if field.name == "truncation" else int}
-    return found | {"type": next((kinds[name] for name in kinds if name in str(field.type)), str)}
-
-
-def depth(text: str) -> int | None:
-    """A rank, or None for all."""
-    if text == "all":
-        return None
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a rank of 1 or more, or all; got {text!r}")
-    return int(text)
 
 
 def key_value(text: str) -> tuple[str, Any]:
