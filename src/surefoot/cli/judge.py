@@ -85,12 +85,11 @@ def _judge(arguments: argparse.Namespace) -> int:
 
 def _with_texts(found: NextJudgments, arguments: argparse.Namespace) -> Result:
     """The documents with the texts of their queries and their own, where they are given."""
-    from surefoot.io.texts import read_documents, read_queries
+    from surefoot.io.texts import read_documents
     from surefoot.results import Result
 
     columns = dict(found.columns)
-    if arguments.queries:
-        queries = read_queries(arguments.queries)
+    if queries := inputs.load_queries(arguments):
         columns["query"] = [queries.get(topic, "") for topic in columns["topic"]]
     if arguments.documents_text:
         texts = read_documents(arguments.documents_text, set(columns["document"]))

@@ -153,12 +153,9 @@ def read_helm(source: Source) -> Iterator[Score]:
     for one in source.records:
         for stat in one["stats"]:
             mean = stat["sum"] / stat["count"] if stat["count"] else None
-            yield Score(one["instance_id"], _helm_measure(stat["name"]), mean, one["train_trial_index"] + 1)
-
-
-def _helm_measure(name: Mapping[str, Any]) -> str:
-    perturbation = name.get("perturbation")
-    return f"{name['name']}/{perturbation['name']}" if perturbation else str(name["name"])
+            name, perturbation = stat["name"]["name"], stat["name"].get("perturbation")
+            measure = f"{name}/{perturbation['name']}" if perturbation else str(name)
+            yield Score(one["instance_id"], measure, mean, one["train_trial_index"] + 1)
 
 
 def read_openai_evals(source: Source) -> Iterator[Score]:

@@ -73,6 +73,12 @@ class ScoreFile:
             return True
         return self.layout.measure is None and role_of(self.table.columns[self.layout.values[0]]) == "value"
 
+    def notes_on(self, measure: str | None) -> Iterator[str]:
+        """A note if neither the table nor the name of its file confirms the measure."""
+        wanted, name = (re.sub(r"[^a-z0-9]", "", canonical(text)) for text in (measure or "", self.name))
+        if self.nameless and wanted not in name:
+            yield f"{self.name} does not name its measure; it was taken to be {measure}, as was said"
+
     def matrix(self, measure: str | None) -> ScoreMatrix:
         """The scores of one measure."""
         with in_file(self.path, self.table):
@@ -149,10 +155,9 @@ def read_scores_by(
     if not names:
         raise SurefootError("name at least one file of scores")
     files = _with_own_names([parse_score_file(path) for path in names])
-    if len(measures) > 1:
-        _refuse_nameless(files)
-    wanted: Sequence[str | None] = measures or [None]
-    all_scores = (_combine(files, measure, missing) for measure in wanted)
+    if len(measures) > 1 and (nameless := next((file for file in files if file.nameless), None)):
+        raise InputError(nameless.path, "holds one measure without its name, so several can't be asked of it")
+    all_scores = [_combine(files, measure, missing) for measure in measures or [None]]
     return {scores.measure: scores for scores in all_scores}
 
 
@@ -266,17 +271,11 @@ def _with_own_names(files: list[ScoreFile]) -> list[ScoreFile]:
     return files
 
 
-def _refuse_nameless(files: Sequence[ScoreFile]) -> None:
-    for file in files:
-        if file.nameless:
-            raise InputError(file.path, "holds one measure without its name, so several can't be asked of it")
-
-
 def _combine(files: Sequence[ScoreFile], measure: str | None, missing: Missing) -> Scores:
     matrices = [file.matrix(measure) for file in files]
     _refuse_doubles(files, matrices)
     notes = dict.fromkeys(note for matrix in matrices for note in matrix.notes)
-    notes |= dict.fromkeys(_taken_on_trust(file, measure) for file in files if _must_be_trusted(file, measure))
+    notes |= dict.fromkeys(note for file in files for note in file.notes_on(measure))
     rows = (row for matrix in matrices for row in matrix.rows())
     if missing == "error" and all(file.leaves_out_topics for file in files):
         missing = "zero"
@@ -286,19 +285,6 @@ def _combine(files: Sequence[ScoreFile], measure: str | None, missing: Missing) 
         return Scores.align(rows, scores_of, missing, notes, noun)
     with in_file(files[0].path):
         return Scores.align(rows, scores_of, missing, notes, noun)
-
-
-def _must_be_trusted(file: ScoreFile, measure: str | None) -> bool:
-    """Whether neither the table nor the name of its file confirms the measure."""
-
-    def bare(name: str) -> str:
-        return re.sub(r"[^a-z0-9]", "", canonical(name))
-
-    return measure is not None and file.nameless and bare(measure) not in bare(file.name)
-
-
-def _taken_on_trust(file: ScoreFile, measure: str | None) -> str:
-    return f"{file.name} does not name its measure; it was taken to be {measure}, as was said"
 
 
 def _refuse_doubles(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix]) -> None:
