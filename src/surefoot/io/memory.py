@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from surefoot._lazy import optional
 from surefoot._typing import IntArray
 from surefoot.errors import InputError, counted, listed
 from surefoot.io.containers import Labels, Table, in_file
@@ -70,29 +71,26 @@ def qrels_in_memory(source: object, name: str = "judgments") -> Qrels:
 
 def irds_qrels(name: str) -> Qrels:
     """The judgments of a collection of ir_datasets, such as ``irds:msmarco-passage/trec-dl-2019``."""
-    collection = _collection(name)
-    if not collection.has_qrels():
-        raise InputError(name, "this collection of ir_datasets has no judgments; name one of its test sets")
-    return qrels_in_memory(collection.qrels_iter(), name)
+    return qrels_in_memory(_of_collection(name, "qrels"), name)
 
 
 def irds_queries(name: str) -> dict[str, str]:
     """The texts of the queries of a collection of ir_datasets."""
-    collection = _collection(name)
-    if not collection.has_queries():
-        raise InputError(name, "this collection of ir_datasets has no queries; name one of its test sets")
-    return {str(query.query_id): query.default_text() for query in collection.queries_iter()}
+    return {str(query.query_id): query.default_text() for query in _of_collection(name, "queries")}
 
 
-def _collection(name: str) -> Any:
+def _of_collection(name: str, what: Literal["qrels", "queries"]) -> Iterator[Any]:
+    with in_file(name):
+        collections = optional("ir_datasets")
     try:
-        import ir_datasets
-    except ImportError:
-        raise InputError(name, "ir_datasets is not installed: `pip install ir-datasets`") from None
-    try:
-        return ir_datasets.load(name.removeprefix(IRDS))
+        collection = collections.load(name.removeprefix(IRDS))
     except KeyError:
         raise InputError(name, "ir_datasets has no such collection; see https://ir-datasets.com") from None
+    if not getattr(collection, f"has_{what}")():
+        missing = "judgments" if what == "qrels" else what
+        raise InputError(name, f"this collection of ir_datasets has no {missing}; name one of its test sets")
+    found: Iterator[Any] = getattr(collection, f"{what}_iter")()
+    return found
 
 
 def _table(source: object, name: str, numbers: Sequence[str]) -> Table:
