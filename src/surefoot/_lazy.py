@@ -120,8 +120,10 @@ def attach(
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if name == "__all__":
             return [one for one in names() if _is_installed((needs or {}).get(homes[one]))]
-        if name in names():
-            return _load(package, homes[name], name)
+        if name in names():  # a module that is called like the name keeps its place
+            value = _load(package, homes[name], name)
+            vars(sys.modules[package]).setdefault(name, value)
+            return value
         if moved and (home := _moved_to(name)):
             from warnings import warn
 
