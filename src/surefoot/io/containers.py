@@ -1,6 +1,6 @@
-"""Containers: tables of columns with line numbers, read from delimited text and from JSON.
+"""Containers: tables of columns with line numbers, read from delimited text.
 
-`surefoot.io.frames` makes tables of data frames and of Parquet files.
+`surefoot.io.formats` makes tables of JSON, `surefoot.io.frames` of data frames and of Parquet files.
 """
 
 from __future__ import annotations
