@@ -326,7 +326,6 @@ def test_a_document_twice(tmp_path: Path, runs: list[str], capsys: pytest.Captur
 
 
 def test_resampling_many_topics_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr("surefoot.cli.evaluate.MANY_TOPICS", 3)
     monkeypatch.setattr("surefoot.cli.inputs.LOG_INTERVAL", 0.0)
     path = tmp_path / "scores.csv"
     path.write_text("topic,a,b\n1,0.1,0.2\n2,0.3,0.2\n3,0.5,0.1\n")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 PARAMETERS = ("systems", "population", "tail", "geometric", "minus", "ci", "tests", "n_resamples", "seed", "level")
 """The options that are parameters of `surefoot.evaluate`."""
-MANY_TOPICS = 10_000
-"""From here on the progress of intervals and tests is shown."""
 
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
@@ -47,7 +44,10 @@ def _evaluation(arguments: argparse.Namespace) -> Result:
 
     scores = inputs.load(arguments)
     chosen, options = _baselines(arguments), _parameters(arguments)
-    with _resampling_progress(scores, arguments) as report:
+    waits: AbstractContextManager[Progress | None] = nullcontext()
+    if arguments.ci or arguments.tests:
+        waits = progress("Resampling ...")
+    with waits as report:
         result = evaluate(
             scores, chosen, arguments.alpha, correct=arguments.correct, letters=arguments.letters, progress=report,
             **options,
@@ -81,17 +81,6 @@ def _by_segment(arguments: argparse.Namespace) -> Result:
     segments = read_segments(arguments.segments, arguments.segment_by)
     given = _parameters(arguments) | {"correct": arguments.correct or "holm"}
     return evaluate_segments(inputs.load_one(arguments), segments, _baselines(arguments), arguments.alpha, **given)
-
-
-@contextmanager
-def _resampling_progress(scores: list[Scores], arguments: argparse.Namespace) -> Iterator[Progress | None]:
-    """Show the progress of intervals and tests over many topics."""
-    topics = max(len(one.topics) for one in scores)
-    if topics < MANY_TOPICS or not (arguments.ci or arguments.tests):
-        yield None
-        return
-    with progress(f"Resampling {topics:,} topics ...") as report:
-        yield report
 
 
 def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
