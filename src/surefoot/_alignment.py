@@ -1,4 +1,4 @@
-"""Matrices of scores: systems × topics from rows with their own topics, read-only arrays, and trials × topics.
+"""Matrices of scores: systems × topics from rows with their own topics, and trials × topics.
 
 Trials are NaN where a topic has fewer trials than another.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,35 +18,6 @@ from surefoot.errors import SurefootError, choose, counted, listed
 
 LARGEST = 1e100
 """Beyond it squares overflow; no effectiveness measure comes near."""
-
-
-def locked(values: npt.ArrayLike) -> FloatArray:
-    """The values as a read-only matrix; a copy unless they are read-only already."""
-    matrix: FloatArray
-    if isinstance(values, np.ndarray) and _is_locked(values):
-        matrix = values
-    else:
-        try:
-            matrix = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
-        matrix.flags.writeable = False
-    view: FloatArray = matrix.view()
-    return view
-
-
-def locked_rows(values: FloatArray, rows: list[int]) -> FloatArray:
-    """These rows of a matrix, in memory of their own."""
-    chosen = values[rows]
-    chosen.flags.writeable = False
-    return chosen.view()
-
-
-def _is_locked(array: npt.NDArray[Any]) -> bool:
-    """Whether an array is plain float64 and read-only, and so is the owner of its memory."""
-    owner = array if array.base is None else array.base
-    plain = type(array) is np.ndarray and array.dtype == np.float64 and isinstance(owner, np.ndarray)
-    return plain and owner.flags.owndata and not array.flags.writeable and not owner.flags.writeable
 
 
 Trials = Mapping[str, FloatArray]
@@ -84,13 +55,13 @@ def refuse_infinite(system: str, trials: FloatArray) -> None:
 
 
 def locked_trials(
-    trials: Mapping[str, npt.ArrayLike], systems: Sequence[str], values: FloatArray
+    trials: Mapping[str, FloatArray], systems: Sequence[str], values: FloatArray
 ) -> MappingProxyType[str, FloatArray]:
-    """The trials of systems with repeats, read-only; the scores must be their means."""
+    """The trials of systems with repeats, which are read-only; the scores must be their means."""
     unknown = [name for name in trials if name not in systems]
     if unknown:
         raise SurefootError(f"there are trials of {unknown[0]!r}, which is not among the systems")
-    found = {name: locked(trials[name]) for name in systems if name in trials}
+    found = {name: trials[name] for name in systems if name in trials}
     for name, own in found.items():
         row = values[systems.index(name)]
         if own.ndim != 2 or own.shape[1] != row.size or not own.size:

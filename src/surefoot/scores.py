@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._alignment import LARGEST as LARGEST
-from surefoot._alignment import NONE, Trials, aligned, locked, locked_rows, locked_trials
+from surefoot._alignment import NONE, Trials, aligned, locked_trials
 from surefoot._alignment import Missing as Missing
 from surefoot._lazy import optional
 from surefoot._names import as_names, as_texts, positions, refuse_doubles
@@ -97,11 +97,12 @@ class Scores:
         source: ScoredRuns | None = None,
         noun: str = "queries",
     ) -> None:
-        self.__dict__.update(values=locked(values), measure=measure, notes=tuple(notes), source=source, noun=noun)
+        self.__dict__.update(values=_locked(values), measure=measure, notes=tuple(notes), source=source, noun=noun)
         self.__dict__.update(systems=as_texts("system", systems), topics=as_texts("topic", topics))
-        self.__dict__["judged"] = None if judged is None else locked(judged)
+        self.__dict__["judged"] = None if judged is None else _locked(judged)
         self._check()
-        self.__dict__["trials"] = locked_trials(trials, self.systems, self.values) if trials else NONE
+        own = {name: _locked(trial) for name, trial in trials.items()}
+        self.__dict__["trials"] = locked_trials(own, self.systems, self.values) if own else NONE
 
     def _check(self) -> None:
         expected = (len(self.systems), len(self.topics))
@@ -182,7 +183,9 @@ class Scores:
         if isinstance(scores, Scores):
             return scores
         if isinstance(scores, Mapping):
-            return cls.from_dict(*_one_measure(scores, measure))
+            from surefoot.io.tables import one_measure
+
+            return cls.from_dict(*one_measure(scores, measure))
         if isinstance(scores, str | os.PathLike):
             from surefoot.io.tables import read_scores
 
@@ -287,9 +290,9 @@ class Scores:
         if names == self.systems:
             return self
         rows = positions("system", self.systems, names)
-        moved = {"values": locked_rows(self.values, rows), "systems": names}
+        moved = {"values": _locked_rows(self.values, rows), "systems": names}
         if self.judged is not None:
-            moved["judged"] = locked_rows(self.judged, rows)
+            moved["judged"] = _locked_rows(self.judged, rows)
         found = object.__new__(Scores)  # the same scores, so that there is nothing to check
         found.__dict__.update(self.__dict__ | moved)
         return found
@@ -387,31 +390,27 @@ class Scores:
         return VIRTUAL[name](members.by_name().values)
 
 
-def _refuse_one_system(scores: Mapping[str, Any]) -> None:
-    """Raise for ``{topic: {measure: score}}``, what ``pytrec_eval`` gives for one run."""
-    from surefoot.io.roles import looks_like_measure
+def _locked(values: npt.ArrayLike) -> FloatArray:
+    """The values as a read-only matrix; a copy unless they are read-only already."""
+    if isinstance(values, np.ndarray) and _is_locked(values):
+        return values.view()
+    try:
+        matrix = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
+    matrix.flags.writeable = False
+    return matrix.view()
 
-    inner = {str(name) for row in scores.values() if isinstance(row, Mapping) for name in row}
-    measures = [name for name in inner if looks_like_measure(name)]
-    if measures and 2 * len(measures) >= len(inner):
-        raise SurefootError(
-            f"these are the scores of one system, by topic and measure ({listed(sorted(measures))}): name the system, "
-            "Scores.of({name: scores}, measure)"
-        )
+
+def _locked_rows(values: FloatArray, rows: list[int]) -> FloatArray:
+    """These rows of a matrix, in memory of their own."""
+    chosen = values[rows]
+    chosen.flags.writeable = False
+    return chosen.view()
 
 
-def _one_measure(scores: Mapping[str, Any], measure: str | None) -> tuple[Mapping[str, Mapping[Any, float]], str]:
-    """``{system: {topic: score}}`` of one measure, and its name; measures may be a third level."""
-    rows = [row for row in scores.values() if isinstance(row, Mapping)]
-    cells = [cell for row in rows for cell in row.values()]
-    if not cells or not all(isinstance(cell, Mapping) for cell in cells):
-        _refuse_one_system(scores)
-        return scores, measure or "score"
-    known = list(dict.fromkeys(str(name) for cell in cells for name in cell))
-    if measure is None and len(known) != 1:
-        named = listed(known) or "none"
-        raise SurefootError(f"these scores are by measure: name one, Scores.of(..., measure); there are {named}")
-    chosen = measure or known[0]
-    if not all(chosen in cell for cell in cells):
-        raise SurefootError(f"no {chosen!r} for every topic{did_you_mean(chosen, known)}; there are {listed(known)}")
-    return {system: {topic: cell[chosen] for topic, cell in row.items()} for system, row in scores.items()}, chosen
+def _is_locked(array: npt.NDArray[Any]) -> bool:
+    """Whether an array is plain float64 and read-only, and so is the owner of its memory."""
+    owner = array if array.base is None else array.base
+    plain = type(array) is np.ndarray and array.dtype == np.float64 and isinstance(owner, np.ndarray)
+    return plain and owner.flags.owndata and not array.flags.writeable and not owner.flags.writeable

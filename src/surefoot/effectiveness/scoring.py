@@ -180,9 +180,9 @@ def score_runs_by(
     found = {}
     for index, measure in enumerate(chosen):
         trials = {name: np.stack([row.values[index] for row in group]) for name, group in groups.items()}
-        seen = [mean_over_trials(np.stack([row.judged[index] for row in group])) for group in groups.values()]
+        seen = [_mean(np.stack([row.judged[index] for row in group])) for group in groups.values()]
         found[measure.name] = Scores(
-            np.stack([mean_over_trials(own) for own in trials.values()]),
+            np.stack([*map(_mean, trials.values())]),
             groups,
             judged.topics,
             measure.name,
@@ -192,6 +192,11 @@ def score_runs_by(
             source=ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip", empty, models, ties),
         )
     return found
+
+
+def _mean(trials: FloatArray) -> FloatArray:
+    """The mean over trials; a single one is its own mean."""
+    return mean_over_trials(trials) if len(trials) > 1 else trials[0]
 
 
 def _are_small(sources: Sequence[Source]) -> bool:

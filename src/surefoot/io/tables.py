@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 from surefoot._names import csv_text
 from surefoot._typing import PathLike
-from surefoot.errors import InputError, SurefootError, listed
+from surefoot.errors import InputError, SurefootError, did_you_mean, listed
 from surefoot.io.containers import Content, Table, in_file, validate_text
 from surefoot.io.eval_logs import ZIP, read_mteb
 from surefoot.io.files import RUN_ENDINGS, STDIN, name_of, read_bytes
@@ -29,6 +29,7 @@ from surefoot.io.roles import (
     canonical,
     find_measure,
     is_measure_with_cutoff,
+    looks_like_measure,
     matrix_of,
     normalise_name,
     recognise,
@@ -305,3 +306,31 @@ def _common_measure(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix])
     if named:
         return next(iter(named.values()))
     return files[0].name if len(files) == 1 and is_measure_with_cutoff(files[0].name) else "score"
+
+
+def one_measure(scores: Mapping[str, Any], measure: str | None) -> tuple[Mapping[str, Mapping[Any, float]], str]:
+    """``{system: {topic: score}}`` of one measure, and its name; measures may be a third level."""
+    rows = [row for row in scores.values() if isinstance(row, Mapping)]
+    cells = [cell for row in rows for cell in row.values()]
+    if not cells or not all(isinstance(cell, Mapping) for cell in cells):
+        _refuse_one_system(scores)
+        return scores, measure or "score"
+    known = list(dict.fromkeys(str(name) for cell in cells for name in cell))
+    if measure is None and len(known) != 1:
+        named = listed(known) or "none"
+        raise SurefootError(f"these scores are by measure: name one, Scores.of(..., measure); there are {named}")
+    chosen = measure or known[0]
+    if not all(chosen in cell for cell in cells):
+        raise SurefootError(f"no {chosen!r} for every topic{did_you_mean(chosen, known)}; there are {listed(known)}")
+    return {system: {topic: cell[chosen] for topic, cell in row.items()} for system, row in scores.items()}, chosen
+
+
+def _refuse_one_system(scores: Mapping[str, Any]) -> None:
+    """Raise for ``{topic: {measure: score}}``, what ``pytrec_eval`` gives for one run."""
+    inner = {str(name) for row in scores.values() if isinstance(row, Mapping) for name in row}
+    measures = [name for name in inner if looks_like_measure(name)]
+    if measures and 2 * len(measures) >= len(inner):
+        raise SurefootError(
+            f"these are the scores of one system, by topic and measure ({listed(sorted(measures))}): name the system, "
+            "Scores.of({name: scores}, measure)"
+        )
