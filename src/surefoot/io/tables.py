@@ -158,7 +158,8 @@ def read_scores_by(
     files = _with_own_names([parse_score_file(path) for path in names])
     if len(measures) > 1 and (nameless := next((file for file in files if file.nameless), None)):
         raise InputError(nameless.path, "holds one measure without its name, so several can't be asked of it")
-    all_scores = [_combine(files, measure, missing) for measure in measures or [None]]
+    wanted: Sequence[str | None] = measures or [None]
+    all_scores = [_combine(files, measure, missing) for measure in wanted]
     return {scores.measure: scores for scores in all_scores}
 
 
