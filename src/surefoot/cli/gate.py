@@ -70,7 +70,7 @@ def _pair(arguments: argparse.Namespace) -> tuple[Scores, tuple[str, str], tuple
             raise SurefootError(f"{TWO_SYSTEMS}; it has {listed(named)}")
         return scores, (named[0], named[1]), ("--scores", *tables, *chosen)
     if len(runs) == 2 and qrels and not named:
-        return score_pair(*runs, qrels, measure)
+        return score_pair(runs[0], runs[1], qrels, measure)
     if len(runs) != 1 or not qrels or len((scores := score_runs(runs, qrels, measure)).systems) == 1:
         raise SurefootError(TWO_RUNS)
     pair = arguments.baseline or scores.systems[0], arguments.candidate or scores.systems[-1]
