@@ -70,8 +70,8 @@ class MixedOdds:
     coefficients: FloatArray
     effects: FloatArray
     covariance: FloatArray
-    conditional: tuple[FloatArray, ...]
-    response: tuple[FloatArray, ...]
+    conditional: FloatArray
+    response: FloatArray
     fixed_variances: FloatArray
     random_variances: FloatArray
 
@@ -130,10 +130,10 @@ class _Curvature(NamedTuple):
 
     scores: FloatArray
     slope: FloatArray
-    slopes: list[FloatArray]
+    slopes: FloatArray
     covariance: FloatArray
-    conditional: list[FloatArray]
-    response: list[FloatArray]
+    conditional: FloatArray
+    response: FloatArray
 
 
 class _Newton:
@@ -158,10 +158,11 @@ class _Newton:
                 break
         found = self._curvature()
         covariance = found.covariance * self._design_effect(found)
-        conditional, response = tuple(found.conditional), tuple(found.response)
         thresholds, coefficients = np.split(self._shared, [self._cuts])
         variances = self._fixed_variances, self._random_variances
-        return MixedOdds(thresholds, cuts, coefficients, self._effects, covariance, conditional, response, *variances)
+        return MixedOdds(
+            thresholds, cuts, coefficients, self._effects, covariance, found.conditional, found.response, *variances
+        )
 
     def _precisions(self) -> tuple[FloatArray, FloatArray]:
         """Those of the priors of the shared parameters, and of a topic's effects."""
@@ -196,16 +197,17 @@ class _Newton:
         curve[cuts:] = documents.fixed.T @ bent
         curve[:cuts, cuts:], curve[:cuts, :cuts] = curve[cuts:, :cuts].T, own
         curve += np.diag(priors[0])
-        conditional, response, slopes = [], [], []
-        for rows, effect in zip(documents.topics, self._effects, strict=True):
-            varying = documents.random[rows]
-            along = varying * weight[rows].sum(axis=1, keepdims=True)
-            conditional.append(np.linalg.inv(varying.T @ along + np.diag(priors[1])))
-            mixed = varying.T @ bent[rows]
-            response.append(-conditional[-1] @ mixed)
-            slopes.append(varying.T @ pull[rows] + priors[1] * effect)
-            curve += mixed.T @ response[-1]
-        by_topic = np.stack([scores[rows].sum(axis=0) for rows in documents.topics])
+        topics, along = documents.topics, documents.random * weight.sum(axis=1, keepdims=True)
+        varying = [documents.random[rows].T for rows in topics]
+        within = np.stack([own @ along[rows] for own, rows in zip(varying, topics, strict=True)])
+        conditional = np.linalg.inv(within + np.diag(priors[1]))
+        mixed = np.stack([own @ bent[rows] for own, rows in zip(varying, topics, strict=True)])
+        slopes = np.stack([own @ pull[rows] for own, rows in zip(varying, topics, strict=True)])
+        slopes += priors[1] * self._effects
+        response = -conditional @ mixed
+        for own in mixed.transpose(0, 2, 1) @ response:
+            curve += own
+        by_topic = np.stack([scores[rows].sum(axis=0) for rows in topics])
         slope = by_topic.sum(axis=0) + priors[0] * self._shared
         return _Curvature(by_topic, slope, slopes, np.asarray(np.linalg.inv(curve)), conditional, response)
 
@@ -213,12 +215,7 @@ class _Newton:
         """A Newton step, halved until the posterior rises and the thresholds are in order; how far it went."""
         reduced = at.slope + sum(move.T @ slope for move, slope in zip(at.response, at.slopes, strict=True))
         shared = -at.covariance @ reduced
-        effects = np.stack(
-            [
-                move @ shared - own @ slope
-                for move, own, slope in zip(at.response, at.conditional, at.slopes, strict=True)
-            ]
-        )
+        effects = at.response @ shared - (at.conditional @ at.slopes[:, :, np.newaxis])[:, :, 0]
         value = self._value(self._shared, self._effects)
         for size in 0.5 ** np.arange(12):
             moved = self._shared + size * shared, self._effects + size * effects
@@ -229,12 +226,7 @@ class _Newton:
 
     def _estimate_variances(self, at: _Curvature) -> float:
         """The variances by the parameters and their errors; the largest change of a logarithm."""
-        errors = np.stack(
-            [
-                np.diag(own) + ((move @ at.covariance) * move).sum(axis=1)
-                for own, move in zip(at.conditional, at.response, strict=True)
-            ]
-        )
+        errors = np.diagonal(at.conditional, axis1=1, axis2=2) + (at.response @ at.covariance * at.response).sum(axis=2)
         own = (self._shared**2 + np.diag(at.covariance))[self._cuts :]
         before = np.append(self._fixed_variances, self._random_variances)
         groups = self._documents.fixed_groups
