@@ -136,20 +136,26 @@ class Collection:
     full: JudgedRuns
 
     @classmethod
-    def read(cls, name: str, most: int | None = None) -> Collection:
-        """A collection, with at most so many of its runs, chosen at random."""
-        return cls.of(read_grades(data() / FILES[name][0]), name, most)
+    def read(cls, name: str) -> Collection:
+        """A collection with its judgments."""
+        return cls.of(read_grades(data() / FILES[name][0]), name)
 
     @classmethod
-    def of(cls, grades: Grades, name: str, most: int | None = None) -> Collection:
+    def of(cls, grades: Grades, name: str) -> Collection:
         """The runs of a collection with some grades."""
         _, folder, pattern = FILES[name]
-        rankings = read_rankings(data() / folder, pattern, grades)
-        if most is not None and most < len(rankings):
-            chosen = np.random.default_rng(SEED).choice(list(rankings), most, replace=False).tolist()
-            rankings = {name: rankings[name] for name in sorted(chosen)}
-        runs, measure = as_runs(rankings, list(rankings)), MEASURES.get(name, "nDCG@10")
+        return cls.between(read_rankings(data() / folder, pattern, grades), grades, MEASURES.get(name, "nDCG@10"))
+
+    @classmethod
+    def between(cls, rankings: Rankings, grades: Grades, measure: str) -> Collection:
+        """Rankings with their grades."""
+        runs = as_runs(rankings, list(rankings))
         return cls(measure, grades, rankings, runs, JudgedRuns.read(runs, as_qrels(grades), measure))
+
+    def some(self, random: np.random.Generator, most: int) -> Collection:
+        """With at most so many of its runs, chosen at random."""
+        names = sorted(random.permutation(list(self.rankings))[:most].tolist())
+        return self.between({name: self.rankings[name] for name in names}, self.grades, self.measure)
 
     def shallow(self, random: np.random.Generator, pools: int, voters: int | None = None) -> Iterator[Case]:
         """Pairs of runs with the judgments of some shallower pools; all other runs vote, or only so many."""

@@ -26,6 +26,7 @@ FILES = {
     "TREC Web 2012": ("trec-web-2012/qrels.adhoc.txt", "trec-web-2012", "*.run.gz"),
     "CODEC": ("codec/qrels.txt", "codec", "*.run.gz"),
     "DL-Hard": ("dl-hard/doc.qrels.txt", "dl-hard/doc", "*.run.gz"),
+    "DL-Hard passages": ("dl-hard/passage.qrels.txt", "dl-hard/passage", "*.run.gz"),
 }
 
 
