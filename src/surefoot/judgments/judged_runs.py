@@ -231,7 +231,7 @@ class JudgedRuns:
         for name in (candidate, baseline):
             if name in VIRTUAL:
                 raise SurefootError(
-                    f"{name} is made of all runs; bounds and drawn grades are for two runs, so name one"
+                    f"{name} is made of all runs; bounds and drawn grades compare two runs: name one as the baseline"
                 )
             self.ranking(name)
         return JudgedPair(self, candidate, baseline)
