@@ -223,7 +223,7 @@ class Settings(PairOptions):
         "--guard KIND",
     )
     max_loss: float | None = option(
-        None, "certify that F_Risk is at most B, with 90 %% confidence; needs a guard", "--max-loss B"
+        None, "certify that F_Risk is at most B, with 90 % confidence; needs a guard", "--max-loss B"
     )
     params: Mapping[str, Any] = option({}, "any other parameter of the engine", "--param K=V")
     seed: int = option(0, "random seed", "--seed S")
