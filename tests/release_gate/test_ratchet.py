@@ -415,6 +415,9 @@ def test_a_lost_query_counts_as_pinned(tmp_path: Path, monkeypatch: pytest.Monke
         run_ratchet("bad", fewer, missing="drop")
     run_ratchet("bad", pin=True, loosen=True, missing="drop")
     assert run_ratchet("bad", fewer).verdict == "fail"
+    assert run_ratchet("new", fewer, accept=True, missing="zero").verdict == "pass"
+    lost, old = SCORES.topics[0], SCORES["old"][0]
+    assert read_accepted("accepted.json").scores_of("nDCG@10")[lost] == old  # not 0, which nothing could fall below
 
 
 def test_pinned_inputs_must_be_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

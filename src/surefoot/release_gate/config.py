@@ -104,7 +104,8 @@ class GateOptions:
                 raise SurefootError(f"{self.ratchet}: nothing was accepted yet: name a --baseline, or add --accept")
             result, account = gate_ratchet(parts, account, policy, candidate=candidate, pin=pin, loosen=loosen)
             accepted = accept and result.acceptable
-            ratchet.accepted = accept_candidate(parts, result, account, missing) if accepted else account
+            kept: Missing = account.pinned.get("missing", missing)
+            ratchet.accepted = accept_candidate(parts, result, account, kept) if accepted else account
         return Outcome(result, accepted)
 
     def candidate_of(self, scores: Scores) -> str:
