@@ -39,3 +39,11 @@ def test_one_bit(candidate: str, verdict: str) -> None:
     assert found.findings[-1].verdict == verdict == found.verdict
     assert found.findings[-1].sentence.endswith("it; it was their question number 7.")
     assert len(found.to_frame()) == len(found.findings)
+
+
+def test_what_is_not_confirmed_is_the_reason() -> None:
+    found = confirm(gate(SCORES, "old", candidate="better"), gate(SCORES, "old", candidate="worse"), 7)
+    assert found.sentence().endswith(
+        "not enough to ship: the 1,000 queries held out do not confirm it; it was their question number 7."
+    )
+    assert found.next_step == "Score more queries, so that more are held out, or change the candidate."

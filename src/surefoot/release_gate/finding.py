@@ -26,6 +26,9 @@ SLACK = 1e-9
 SHOWN = 5e-5
 """Smaller changes are written as none."""
 
+HELD_OUT = "held-out"
+"""The rule of the finding on held-out queries."""
+
 MOST_QUERIES = 100_000
 """The gate does not ask for more queries than that."""
 

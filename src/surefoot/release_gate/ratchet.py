@@ -27,7 +27,7 @@ from surefoot.release_gate.accepted import Accepted, Anchor, First, by_topic
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.doubt import ranked_documents
-from surefoot.release_gate.finding import Finding
+from surefoot.release_gate.finding import HELD_OUT, Finding
 from surefoot.release_gate.gate import as_list, check_rules, gate_all
 from surefoot.release_gate.pinned import held_to, named_loosened, options_of
 from surefoot.release_gate.rules import Rules, RulesLike
@@ -360,7 +360,7 @@ def confirm(result: GateResult, held_out: GateResult, number: int) -> GateResult
     change, topics = result.changes[0], counted(held_out.changes[0].topics, "query")
     word = "confirm it" if confirmed else "do not confirm it"
     finding = Finding(
-        "held-out",
+        HELD_OUT,
         change.measure,
         change.baseline,
         "pass" if confirmed else "undecided",

@@ -10,7 +10,16 @@ from typing import Literal
 import numpy as np
 
 from surefoot.errors import counted, listed
-from surefoot.release_gate.finding import MOST_QUERIES, SHOWN, Finding, Resolution, ScoredPair, Verdict, worst_of
+from surefoot.release_gate.finding import (
+    HELD_OUT,
+    MOST_QUERIES,
+    SHOWN,
+    Finding,
+    Resolution,
+    ScoredPair,
+    Verdict,
+    worst_of,
+)
 from surefoot.release_gate.rules import CONTRACT, TIERS, UNDECIDED, Rules
 from surefoot.results import Column, Result
 from surefoot.risk.moments import Moments
@@ -233,7 +242,7 @@ class GateResult(Result):
         """The reason why the evidence on a comparison is not enough."""
         if found.documents:
             return f"{counted(len(found.documents), 'unjudged document')} could change the verdict"
-        if found.rule == "identical" or self.resolution is None or change != self.changes[0]:
+        if found.rule in ("identical", HELD_OUT) or self.resolution is None or change != self.changes[0]:
             return _clause(found.sentence)
         return self.resolution.brief
 
@@ -281,6 +290,8 @@ class GateResult(Result):
             return f"Judge {several}, such as {named}: surefoot judge."
         if any(one.rule == "identical" for one in open_):
             return "Compare the rankings, or take a graded measure."
+        if any(one.rule == HELD_OUT for one in open_):
+            return "Score more queries, so that more are held out, or change the candidate."
         sampled = [one for one in open_ if one.rule not in CONTRACT]
         if self.needs_repeats:
             return "Run both systems several times on each query, and give the repeats (a column trial, or --repeats)."
