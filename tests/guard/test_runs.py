@@ -103,7 +103,7 @@ def test_the_guarded_run_is_ranked_query_by_query(folder):
         b, c = ([one[topic].get(name, -np.inf) for name in names] for one in (old, new))
         assert documents == [names[index] for index in guard.rank(b, c)]
         assert scores.tolist() == list(range(len(names), 0, -1))
-    assert notes[0] == "3 documents that new did not return rank below all that it returned"
+    assert notes[0] == "3 documents that new did not return are ranked below those that it returned"
     assert len(guard.apply(folder / "old.run", folder / "new.run")) == len(run)
 
 

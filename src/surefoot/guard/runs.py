@@ -119,7 +119,7 @@ class RunPair:
         for run, scored in ((self.candidate, self.pair.candidate), (self.baseline, self.pair.baseline)):
             if scored.is_missing is not None:
                 missing = counted(int(np.count_nonzero(scored.is_missing)), "document")
-                notes.append(f"{missing} that {run.name} did not return rank below all that it returned")
+                notes.append(f"{missing} that {run.name} did not return are ranked below those that it returned")
         return notes
 
 
