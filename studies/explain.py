@@ -16,7 +16,7 @@ Protocol, written before the first run.
   are looked at on the other: do they again have more of the loss than of the queries, with p below 0.05 at the same
   test? Beside it the group with the highest t of the same half, without confirmation. Halves of one set of queries
   overlap between splits, so the counts are no independent trials.
-- The constants of `surefoot.analysis.explain` were set before any of this was run.
+- The constants of `surefoot.analysis.explanation` were set before any of this was run.
 """
 
 from __future__ import annotations

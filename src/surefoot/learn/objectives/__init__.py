@@ -2,7 +2,7 @@
 
 Plain LambdaMART weighs a pair by |dM|, the change of the query's metric M if the two documents swapped ranks. An
 objective turns dM into dM', depending on the query's metric and that of its baselines. The kernels then walk the pairs
-(``native/swaps.c`` has the forms that they support). At alpha = 0 every objective is LambdaMART, except
+(``native/swaps.h`` has the forms that they support). At alpha = 0 every objective is LambdaMART, except
 `smooth`, which is not linear at any alpha, and `georisk` and `trisk`, which depend on Z and on the spread at any alpha.
 
 In the formulas x is the model's metric on query q, b the baseline's, d = x - b, c the number of queries.
