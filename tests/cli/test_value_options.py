@@ -32,6 +32,12 @@ def test_linear_values_have_no_fences(table: str, capsys: pytest.CaptureFixture[
     assert "--fences are for --value smooth or monotone" in capsys.readouterr().err
 
 
+def test_an_unknown_value_function(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "--scores", table, "--baseline", "old", "--value", "tabel:values.csv"]) == 2
+    said = "--value must be one of linear, smooth, monotone, table:FILE; got 'tabel:values.csv'"
+    assert said in capsys.readouterr().err
+
+
 def test_values_of_a_table(table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = tmp_path / "values.csv"
     values.write_text("difference,value\n-1,-1\n0,0\n1,1\n")

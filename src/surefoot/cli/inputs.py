@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from surefoot._names import csv_text, one_line
 from surefoot.cli.options import DEFAULT_MEASURE, NewFile
-from surefoot.errors import SurefootError
+from surefoot.errors import SurefootError, choose
 
 if TYPE_CHECKING:
     from surefoot._typing import Progress
@@ -42,15 +42,15 @@ def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 def value_function(arguments: argparse.Namespace) -> str | Family:
     """The value functions asked for, with the fences that were given."""
+    from surefoot.risk.values import FITTED, VALUES
+
     name, fences = str(arguments.value), arguments.fences
     if fences:
-        from surefoot.risk.values import FITTED
-
         if name not in FITTED:
             raise SurefootError(f"--fences are for --value {' or '.join(FITTED)}; linear values have none")
         return partial(FITTED[name], lower=fences[0], upper=fences[1])
     if not name.startswith(TABLE_OF_VALUES):
-        return name
+        return choose(name, (*VALUES, f"{TABLE_OF_VALUES}FILE"), "--value")
     from surefoot.io.containers import in_file
     from surefoot.io.small_files import read_points
     from surefoot.risk.values import Custom
