@@ -12,6 +12,7 @@ import pytest
 import surefoot_lab
 
 import surefoot
+from surefoot.cli import main
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "surefoot"
@@ -89,6 +90,22 @@ def test_names_of_groups_forward_with_a_warning() -> None:
         assert surefoot.normality is surefoot_lab.normality
     with pytest.warns(DeprecationWarning, match=r"surefoot\.learn\.Budget is now surefoot\.guard\.Budget"):
         import_module("surefoot.learn").Budget  # noqa: B018
+
+
+def test_errors_name_the_lab_where_it_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["nothing"], ["figure", "nothing"]):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert "surefoot-lab" not in capsys.readouterr().err
+    monkeypatch.setattr("surefoot._lazy.LAB", "surefoot_nowhere")
+    with pytest.raises(AttributeError, match="no attribute 'rbo'; those for papers need pip install surefoot-lab"):
+        surefoot.rbo  # noqa: B018
+    for words in (["nothing"], ["figure", "nothing"]):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert "; those for papers need pip install surefoot-lab; see" in capsys.readouterr().err
 
 
 def test_errors_import_nothing() -> None:

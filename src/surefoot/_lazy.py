@@ -129,17 +129,20 @@ def attach(
 
             warn(f"{package}.{name} is now {home}.{name}", DeprecationWarning, stacklevel=2)
             return getattr(optional(home), name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}{lab_hint() if moved else ''}")
 
     return load, names
 
 
+def lab_hint() -> str:
+    """How to install the lab, for errors about unknown names and commands; empty if it is installed."""
+    return "" if _is_installed(LAB) else "; those for papers need pip install surefoot-lab"
+
+
 def _moved_to(name: str) -> str | None:
     """The group of Surefoot that has a name, or the lab, if it is installed."""
-    from importlib.util import find_spec
-
     groups = [f"{home}.{group}" for group, home in _read_stub("surefoot").items() if home == "surefoot"]
-    homes = [*groups, *([LAB] if find_spec(LAB) else [])]
+    homes = [*groups, *([LAB] if _is_installed(LAB) else [])]
     return next((home for home in homes if name in dir(optional(home))), None)
 
 

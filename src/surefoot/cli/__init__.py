@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 import surefoot._process as _process
-from surefoot._lazy import install_hint, plugins
+from surefoot._lazy import install_hint, lab_hint, plugins
 from surefoot._names import inert, one_line
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, did_you_mean
@@ -261,8 +261,11 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
-            hint = did_you_mean(value, action.choices)
-            raise argparse.ArgumentError(action, f"{value!r} is unknown{hint}; choose from {', '.join(action.choices)}")
+            hint, more = did_you_mean(value, action.choices), ""
+            if isinstance(action, argparse._SubParsersAction):
+                more = lab_hint()
+            known = ", ".join(action.choices)
+            raise argparse.ArgumentError(action, f"{value!r} is unknown{hint}; choose from {known}{more}")
 
 
 class Program(Parser):
