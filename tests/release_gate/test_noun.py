@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from surefoot import Scores, compare, gate, read_scores
+from surefoot import Scores, SequentialGate, compare, gate, read_scores
 from surefoot.cli import main
 from surefoot.release_gate.verdict import with_noun
 
@@ -69,3 +69,9 @@ def test_names_with_the_word_are_kept():
     assert (
         with_noun("query lost on a query, query-loss", "items", {"query lost"}) == "query lost on an item, query-loss"
     )
+
+
+@pytest.mark.parametrize("noun", ["queries", "items"])
+def test_a_sequential_gate_counts_in_the_same_word(noun):
+    scores = Scores([[0.1, 0.2], [0.3, 0.4]], ["old", "new"], ["a", "b"], noun=noun)
+    assert f"2 new {noun}, 2 so far" in SequentialGate(None, "old", candidate="new").add(scores).notes

@@ -42,7 +42,7 @@ def test_batches_until_the_verdict_which_stays(system: str, verdict: Verdict, tm
     last = found[-1]
     assert last.evidence == "sequential"
     assert last.headline().endswith("(sequential)")
-    assert "50 new items, 400 so far" in last.notes
+    assert "50 new queries, 400 so far" in last.notes
     assert "evidence=sequential" in last.signature
     assert "arrived=" in last.signature
 
@@ -62,7 +62,7 @@ def test_the_order_within_a_batch_plays_no_role_and_items_count_once(tmp_path: P
         look(path, batch("good", 0, 60, order))
         look(path, batch("good", 30, 120, order))
         result = look(path, batch("good", 0, 120, order))
-        assert "0 new items, 120 so far" in result.notes
+        assert "0 new queries, 120 so far" in result.notes
     assert one.read_bytes() == other.read_bytes()
 
 
@@ -122,12 +122,12 @@ def test_a_changed_question_starts_again_and_keeps_what_was_seen(tmp_path: Path)
     result = look(path, batch("good", 50, 80), rules={"mean_tolerance": 0.05})
     note = next(note for note in result.notes if note.startswith("started again"))
     assert "mean_tolerance None → 0.05" in note
-    assert "50 items" in note
-    assert "30 new items, 30 so far" in result.notes
+    assert "50 queries" in note
+    assert "30 new queries, 30 so far" in result.notes
     found = json.loads(path.read_text())
     assert len(found["earlier"][0]["items"]) == 50
     again = look(path, batch("good", 80, 90), rules={"mean_tolerance": 0.05, "undecided": "fail"})
-    assert "10 new items, 40 so far" in again.notes
+    assert "10 new queries, 40 so far" in again.notes
 
 
 def test_single_queries(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_look_that_is_killed_leaves_the_file_and_blocks_nobody(tmp_path: Path)
         other.stdout.readline()
         os.kill(other.pid, signal.SIGKILL)
     assert path.read_bytes() == before
-    assert "20 new items, 40 so far" in look(path, batch("good", 20, 40)).notes
+    assert "20 new queries, 40 so far" in look(path, batch("good", 20, 40)).notes
 
 
 def test_judgments_feed_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -266,10 +266,10 @@ def test_judgments_feed_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
         Path(f"{day}.qrels").write_text("".join(lines))
     words = ["old.run", "new.run", "--candidate", "new", "--baseline", "old", "--sequential", "s.json"]
     assert main(["gate", "--qrels", "monday.qrels", *words]) == 0
-    assert "25 new items, 25 so far" in capsys.readouterr().out
+    assert "25 new queries, 25 so far" in capsys.readouterr().out
     assert main(["judge", "--qrels", "monday.qrels", "--merge", "tuesday.qrels", "-o", "all.qrels"]) == 0
     assert main(["gate", "--qrels", "all.qrels", *words]) == 0
-    assert "15 new items, 40 so far" in capsys.readouterr().out
+    assert "15 new queries, 40 so far" in capsys.readouterr().out
 
 
 def test_a_state_of_another_version_is_refused(tmp_path: Path) -> None:

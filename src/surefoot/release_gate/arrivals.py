@@ -67,7 +67,7 @@ class State:
             return replace(self, question=question), []
         differs = [name for name in question if question[name] != self.question.get(name)]
         changes = listed((f"{name} {self.question.get(name)} → {question[name]}" for name in differs), most=5)
-        many = counted(len(self.items), "item")
+        many = counted(len(self.items), "query")
         before = {"question": self.question, "items": self._rows()}
         note = f"started again, for the question changed ({changes}); the {many} seen before are kept, not counted"
         return State(question, earlier=(*self.earlier, before)), [note]
@@ -167,7 +167,7 @@ class SequentialGate:
             if self._path is not None and (state.items != before.items or notes):
                 state.write(self._path)
             self._state = state
-        look = f"{counted(added, 'new item')}, {total:,} so far"
+        look = f"{counted(added, 'new query')}, {total:,} so far"
         return replace(result, notes=(*(note for part in parts for note in part.notes), *notes, look, *result.notes))
 
     def _question(self, parts: Sequence[Scores]) -> dict[str, Any]:
