@@ -307,6 +307,7 @@ def test_the_held_out_queries_say_one_word(folder: Path, capsys: pytest.CaptureF
     assert (held["verdict"], held["loss"], held["low"]) == ("pass", None, None)
     assert "held out confirm it; it was their question number 1" in held["sentence"]
     assert found["changes"][0]["topics"] < 220  # type: ignore[index]
+    assert "|holdout=0.5|" in str(found["signature"])
     assert gate("--candidate", "old", *ratchet) == 0  # identical, so that those held out are not asked
     assert len(json.loads((folder / "accepted.json").read_text())["asked"]) == 1
 

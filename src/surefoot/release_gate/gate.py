@@ -213,6 +213,7 @@ def _signature(
         tries=question.number or None,
         accepted=question.accepted or None,
         anchors=anchors or None,
+        holdout=policy.holdout or None,
         arrived=arrival and arrival.digest[:8],
         acknowledged=policy.acknowledged and policy.acknowledged.digest,
         seed=policy.seed,
