@@ -144,3 +144,7 @@ def test_a_binary_file_is_no_csv(tmp_path: Path) -> None:
     (tmp_path / "segments.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SurefootError, match="this is not text"):
         read_segments(tmp_path / "segments.csv")
+
+
+def test_one_test_is_named_as_one() -> None:
+    assert "|tests=flip|" in evaluate_segments(SCORES, SEGMENTS, "base", tests="flip", n_resamples=20).signature

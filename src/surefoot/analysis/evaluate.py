@@ -152,7 +152,7 @@ def resampling_fields(
     is_drawn = bool(tests) or ci in ("studentised", "percentile", "bca")
     return {
         "interval": ci and f"{ci}({1 - level:g})",
-        "tests": tuple(tests) or None,
+        "tests": as_names(tests) or None,
         "n_resamples": n_resamples if is_drawn else None,
         "seed": seed if is_drawn else None,
         "correct": correct,
