@@ -395,7 +395,7 @@ def _locked(values: npt.ArrayLike) -> FloatArray:
     if isinstance(values, np.ndarray) and _is_locked(values):
         return values.view()
     try:
-        matrix = np.array(values, dtype=np.float64)
+        matrix = np.require(np.array(values, dtype=np.float64), requirements="O")
     except (TypeError, ValueError, OverflowError):
         raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
     matrix.flags.writeable = False

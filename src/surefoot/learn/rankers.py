@@ -259,7 +259,7 @@ class RiskRanker(BaseEstimator):  # type: ignore[misc]
         if sample_weight is None:
             return float(values.mean())
         data, order = validation.data, order_by_query(queries_of_rows(qid, None, X.shape[0]))
-        rows = _check_sample_weight(sample_weight, np.empty((order.size, 1)), ensure_non_negative=True)[order]
+        rows = _row_weights(sample_weight, np.empty((order.size, 1)))[order]
         weights = np.add.reduceat(rows, data.bounds[:-1]) / data.sizes
         return float(np.average(values, weights=weights[validation.metric.counted]))
 
@@ -367,4 +367,12 @@ def _weight(given: Any, X: Any, queries: int, order: npt.NDArray[np.intp]) -> An
     """Weights of queries unchanged; weights of rows validated by scikit-learn, in the order of the rows."""
     if given is None or np.asarray(given).shape == (queries,):
         return given
-    return _check_sample_weight(given, X, ensure_non_negative=True)[order]
+    return _row_weights(given, X)[order]
+
+
+def _row_weights(given: Any, X: Any) -> npt.NDArray[Any]:
+    """Weights of rows as scikit-learn validates them; before version 1.9 it takes zeros."""
+    weights: npt.NDArray[Any] = _check_sample_weight(given, X, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("Sample weights are all 0; give at least one above 0.")
+    return weights
