@@ -54,7 +54,9 @@ def test_bad_requests_are_refused(tmp_path):
     runs = read_random(tmp_path, seed=3)
     with pytest.raises(SurefootError, match="no run 'new'; there are r0, r1"):
         runs.pair("new", "r0").delta  # noqa: B018
-    with pytest.raises(SurefootError, match="MEAN is made of all runs; bounds and drawn grades are for two runs"):
+    with pytest.raises(
+        SurefootError, match="MEAN is made of all runs; bounds and drawn grades compare two runs: name one"
+    ):
         runs.pair("r0", "MEAN")
     with pytest.raises(SurefootError, match="Rprec is left to ir_measures; bounds and drawn grades are for"):
         read_random(tmp_path, seed=3, measure="Rprec").pair("r0", "r1")

@@ -20,7 +20,7 @@ from surefoot.risk import (
     tail_risk,
     unregister,
 )
-from surefoot.risk.measures import GMEAN, MEAN, added, compute_all, evaluated, monitored, usual
+from surefoot.risk.measures import MEAN, added, compute_all, evaluated, monitored, usual
 from surefoot.risk.moments import Correlation
 from surefoot.risk.values import Linear, Smooth, value_functions
 from surefoot.stats.bootstrap import bootstrap_weights
@@ -179,15 +179,6 @@ def test_weights_are_how_often_topics_are_drawn() -> None:
         direct = compute_all(measures, statistics, ALPHAS)
         for name, expected in direct.items():
             np.testing.assert_allclose(found[name][..., resample], expected, rtol=1e-9, atol=1e-12, err_msg=name)
-
-
-def test_any_function_of_scores_gets_an_interval() -> None:
-    def gmean(scores: Scores) -> np.ndarray:
-        return risk.gmean(scores.values)
-
-    slow, fast = (intervals(SCORES, measures=[one], n_resamples=100) for one in (gmean, GMEAN))
-    for column in ("estimate", "low", "high"):
-        np.testing.assert_allclose(slow[column], fast[column], rtol=1e-9)
 
 
 def test_scalars_come_back_as_scalars() -> None:
