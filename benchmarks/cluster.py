@@ -39,6 +39,7 @@ FEW, MANY, ROUNDS = 3, 13, 3
 WORKERS = (1, 2, 4)
 DRIVER_QUERIES = tuple(map(int, os.environ.get("SUREFOOT_BENCH_DRIVER", "100000,1000000,10000000").split(",")))
 OF_PARTITION = 250_000
+TWO_TREES = Settings(engine="xgboost", n_estimators=2, num_leaves=4)
 QUERIES = tuple(int(word) for word in os.environ.get("SUREFOOT_BENCH_QUERIES", "100,400").split(","))
 
 
@@ -176,56 +177,52 @@ def peak() -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
-SETTINGS = 'Settings(engine="xgboost", n_estimators=2, num_leaves=4)'
 DASK = """
 from functools import partial
 import dask.dataframe
 from distributed import Client, LocalCluster
-from benchmarks.cluster import OF_PARTITION, few_rows, peak
+from benchmarks.cluster import OF_PARTITION, TWO_TREES, few_rows, peak
 from surefoot.cluster import dask as on_dask
 from surefoot.cluster.shards import Columns
-from surefoot.learn.settings import Settings
 parts = range(-(-{queries} // OF_PARTITION))
 table = dask.dataframe.from_map(partial(few_rows, queries={queries}), parts)
 with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
     tasks = len(on_dask.shuffled(table, Columns.among(list(table.columns)), 2).optimize().__dask_graph__())
-    trained = on_dask.train(client, table, "feature:x", SETTINGS)
+    trained = on_dask.train(client, table, "feature:x", TWO_TREES)
     assert trained.model.card["data"]["queries"] == {queries}
     worker = max(client.run(peak).values())
 print(f"{{ {queries}:15,}} {{peak():10.0f}} {{worker:10.0f}} {{tasks:6}}")
-""".replace("SETTINGS", SETTINGS)
+"""
 SPARK = """
 import os, sys
 os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
 from pyspark.sql import SparkSession, functions
-from benchmarks.cluster import peak
+from benchmarks.cluster import TWO_TREES, peak
 from surefoot.cluster import spark as on_spark
-from surefoot.learn.settings import Settings
 builder = SparkSession.builder.master("local-cluster[2,1,2048]").config("spark.ui.enabled", "false")
 session = builder.config("spark.log.level", "OFF").getOrCreate()
 numbers = session.range(2 * {queries}).select((functions.col("id") / 2).cast("long").alias("qid"), "id")
 drawn = [(functions.rand(seed) * size).cast("int").alias(name) for seed, (name, size) in
          enumerate(dict(label=3, x=100, y=100).items())]
-trained = on_spark.train(numbers.select("qid", *drawn), "feature:x", SETTINGS, workers=2)
+trained = on_spark.train(numbers.select("qid", *drawn), "feature:x", TWO_TREES, workers=2)
 assert trained.model.card["data"]["queries"] == {queries}
 session._jvm.System.gc()
 java = session._jvm.Runtime.getRuntime()
 heap = (java.totalMemory() - java.freeMemory()) / 2**20
 session.stop()
 print(f"{{ {queries}:15,}} {{peak():10.0f}} {{heap:8.0f}}")
-""".replace("SETTINGS", SETTINGS)
+"""
 RAY = """
 import ray
-from benchmarks.cluster import OF_PARTITION, few_rows, peak
+from benchmarks.cluster import OF_PARTITION, TWO_TREES, few_rows, peak
 from surefoot.cluster import ray as on_ray
-from surefoot.learn.settings import Settings
 ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
 parts = ray.data.range(-(-{queries} // OF_PARTITION), override_num_blocks=-(-{queries} // OF_PARTITION))
 table = parts.map_batches(lambda part: few_rows(int(part["id"][0]), {queries}), batch_size=1)
-trained = on_ray.train(table, "feature:x", SETTINGS, workers=2)
+trained = on_ray.train(table, "feature:x", TWO_TREES, workers=2)
 assert trained.model.card["data"]["queries"] == {queries}
 print(f"{{ {queries}:15,}} {{peak():10.0f}}")
-""".replace("SETTINGS", SETTINGS)
+"""
 DRIVERS = {"distributed": ("worker MB  tasks", DASK), "pyspark": ("heap MB", SPARK), "ray": ("", RAY)}
 """The further columns and the program of each framework.
 
