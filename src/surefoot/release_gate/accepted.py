@@ -72,7 +72,7 @@ class Accepted:
     anchors, firsts
         The anchor and the first accepted candidate of each measure for which that is another candidate than this one.
     rules
-        The options of the rules of its gate.
+        The options of its gate, or only those of its rules.
     pinned
         All options of the gate that later ones are held to; empty if none is.
     depth, documents
@@ -337,7 +337,7 @@ _FIELDS: dict[str, tuple[str, Any]] = {
     "collection": ("text by name", {str: str}),
     "asked": ("a list of text", [str]),
     "accepted_by": ("a whole number", int),
-    "rules": ("the options of a gate", _rules),
+    "rules": ("the options of a gate", (_rules, _options)),
     "pinned": ("the options of a gate", ({}, _options)),
     "depth": ("a whole number", int),
     "figures": ("finite numbers by measure", {str: {str: float}}),

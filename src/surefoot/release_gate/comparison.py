@@ -53,7 +53,7 @@ class Policy:
     """What every gate decides by: the rules, which grades are in doubt, acknowledged losses, segments, and the seed.
 
     A ratchet also has ``missing``, which says what becomes of accepted topics without a score, and a ``holdout``: this
-    share of the queries only confirms what the others pass.
+    share of the queries only confirms what the others pass. Of these, ``shown`` are never held out.
     """
 
     rules: Rules
@@ -64,6 +64,7 @@ class Policy:
     segments: Mapping[Any, object] | None = None
     missing: Missing = "error"
     holdout: float = 0.0
+    shown: Sequence[str] = ()
 
     @classmethod
     def of(cls, rules: RulesLike | None, acknowledged: PathLike | Acknowledged | None, **fields: Any) -> Policy:
@@ -104,12 +105,13 @@ class Contract:
         """The findings of the rules that are on and have something to look at."""
         found = []
         loss = dict(zip(self.pair.topics, self.pair.loss.tolist(), strict=True))
-        if "protected" not in self.rules.off and self.rules.protected:
+        chosen = [topic for topic in self.rules.protected if topic in loss]
+        is_sequential = self.rules.evidence == "sequential"
+        if "protected" not in self.rules.off and (chosen or (is_sequential and self.rules.protected)):
             limit = self.rules.protected_tolerance
-            chosen = [topic for topic in self.rules.protected if topic in loss]
             finding = self._losses("protected", {topic: loss[topic] for topic in chosen}, limit, "protected query")
             absent = [topic for topic in self.rules.protected if topic not in loss]
-            if finding.verdict == "pass" and absent and self.rules.evidence == "sequential":
+            if finding.verdict == "pass" and absent and is_sequential:
                 said = f"{finding.sentence} {listed(absent)} {'has' if len(absent) == 1 else 'have'} not arrived yet."
                 finding = replace(finding, verdict="undecided", sentence=said)
             found.append(finding)

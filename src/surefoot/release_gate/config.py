@@ -17,6 +17,7 @@ from surefoot.release_gate.acknowledged import LOSSES
 from surefoot.release_gate.arrivals import SequentialGate
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.gate import gate
+from surefoot.release_gate.pinned import options_of
 from surefoot.release_gate.ratchet import accept as accept_candidate
 from surefoot.release_gate.ratchet import gate_ratchet, refuse_other_collection
 from surefoot.release_gate.rules import NUMBERS as RULE_NUMBERS
@@ -105,7 +106,10 @@ class GateOptions:
             result, account = gate_ratchet(parts, account, policy, candidate=candidate, pin=pin, loosen=loosen)
             accepted = accept and result.acceptable
             kept: Missing = account.pinned.get("missing", missing)
-            ratchet.accepted = accept_candidate(parts, result, account, kept) if accepted else account
+            if accepted:
+                used = account.pinned or options_of(policy, parts)
+                account = replace(accept_candidate(parts, result, account, kept), rules=used)
+            ratchet.accepted = account
         return Outcome(result, accepted)
 
     def candidate_of(self, scores: Scores) -> str:

@@ -58,6 +58,8 @@ def named_loosened(own: Mapping[str, Any], account: Accepted, pin: bool) -> tupl
     before = account.pinned or account.rules
     then = "pinned" if account.pinned else "before"
     names = looser_than(own, before) if before else []
+    if before.get("holdout") and not (account.pinned and not pin) and set(own["protected"]) - set(before["protected"]):
+        names.append("protected")  # these are never held out
     loosened = tuple(f"{_flag(name)} {_shown(name, own)} ({then}: {_shown(name, before)})" for name in names)
     if not account.pinned:
         return loosened, f"changed since {account.system} was accepted, and perhaps looser"
@@ -73,7 +75,8 @@ def held_to(policy: Policy, own: Mapping[str, Any], pinned: Mapping[str, Any]) -
         raise SurefootError(
             f"the ratchet file pins {'; '.join(given)}: give the same, or pin other ones by --pin --loosen"
         )
-    return replace(policy, rules=policy.rules.pinned_to(rules_of(pinned)), **{name: pinned[name] for name in HELD})
+    held = {name: pinned[name] for name in HELD}
+    return replace(policy, rules=policy.rules.pinned_to(rules_of(pinned)), shown=pinned["protected"], **held)
 
 
 def rules_of(options: Mapping[str, Any]) -> Rules:

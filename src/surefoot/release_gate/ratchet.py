@@ -27,7 +27,7 @@ from surefoot.release_gate.accepted import Accepted, Anchor, First, by_topic
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.doubt import ranked_documents
-from surefoot.release_gate.finding import HELD_OUT, Finding
+from surefoot.release_gate.finding import HELD_OUT, Finding, Question
 from surefoot.release_gate.gate import as_list, check_rules, gate_all
 from surefoot.release_gate.pinned import held_to, named_loosened, options_of
 from surefoot.release_gate.rules import Rules, RulesLike
@@ -173,6 +173,7 @@ def gate_ratchet(
     ``pin`` keeps the options in the account: later gates are held to them. To pin options that may be looser than
     pinned ones needs ``loosen``.
     """
+    policy = replace(policy, shown=policy.rules.protected)
     own = options_of(policy, scores)
     loosened, note = named_loosened(own, account, pin=pin)
     if account.pinned and not pin:
@@ -202,12 +203,12 @@ def _judged(scores: Sequence[Scores], account: Accepted, policy: Policy, candida
         result = ask(comparisons, anchors=anchors, question=question)
         changes = tuple(cumulative_change(scores, account, candidate, missing))
         return replace(result, cumulative=changes, notes=(*result.notes, *map(str, changes))), account
-    shown, held = split_comparisons(comparisons, policy.holdout, policy.rules.protected)
-    shown_anchors, held_anchors = split_comparisons(anchors, policy.holdout, policy.rules.protected)
+    shown, held = split_comparisons(comparisons, policy.holdout, policy.shown)
+    shown_anchors, held_anchors = split_comparisons(anchors, policy.holdout, policy.shown)
     result = ask(shown, anchors=shown_anchors)
     if result.verdict == "pass":
         account, question = account.ask(scores, candidate)
-        result = confirm(result, ask(held, anchors=held_anchors, question=question), question.number)
+        result = confirm(result, ask(held, anchors=held_anchors, question=question), question)
     return result, account
 
 
@@ -354,8 +355,11 @@ def split_comparisons(
     return [(shown, name) for (shown, _), name in parts], [(held, name) for (_, held), name in parts]
 
 
-def confirm(result: GateResult, held_out: GateResult, number: int) -> GateResult:
-    """A result that passed, with the word of the held-out queries, and nothing else of what they know."""
+def confirm(result: GateResult, held_out: GateResult, question: Question) -> GateResult:
+    """A result that passed, with the word of the held-out queries, and nothing else of what they know.
+
+    The signature of the open queries does not have the question, on which only the word depends.
+    """
     confirmed = held_out.verdict == "pass"
     change, topics = result.changes[0], counted(held_out.changes[0].topics, "query")
     word = "confirm it" if confirmed else "do not confirm it"
@@ -364,6 +368,8 @@ def confirm(result: GateResult, held_out: GateResult, number: int) -> GateResult
         change.measure,
         change.baseline,
         "pass" if confirmed else "undecided",
-        sentence=f"The {topics} held out {word}; it was their question number {number}.",
+        sentence=f"The {topics} held out {word}; it was their question number {question.number}.",
     )
-    return replace(result, findings=(*result.findings, finding))
+    own, marker, version = result.signature.rpartition("|surefoot=")
+    own += f"|tries={question.number}" + (f"|accepted={question.accepted}" if question.accepted else "")
+    return replace(result, signature=f"{own}{marker}{version}", findings=(*result.findings, finding))
