@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from surefoot import GateResult, Scores, SurefootError, read_scores, score_runs
+from surefoot.release_gate.arrivals import SequentialGate
 from surefoot.release_gate.finding import Finding
 from surefoot.release_gate.gate import gate
 from surefoot.release_gate.rules import RULES, Rules
@@ -267,3 +268,20 @@ def test_the_signature_has_draws_only_where_something_is_in_doubt() -> None:
 
 
 RUNS = {"old": 1.0, "new": -1.0}
+
+
+@pytest.mark.parametrize(("evidence", "limit"), [("seen", 0.29), ("strict", 0.4), ("sequential", 0.29)])
+def test_the_sentence_has_the_numbers_of_the_rule_that_decides(evidence: str, limit: float) -> None:
+    """Here the tail does; the mean rises."""
+    delta = np.full(400, 0.15)
+    delta[:29] = -0.6
+    delta = np.random.default_rng(1).permutation(delta)
+    scores = Scores([np.full(400, 0.7), 0.7 + delta], ["old", "new"], TOPICS, "RR")
+    if evidence == "sequential":
+        result = SequentialGate(None, "old", candidate="new", rules={"max_tail_loss": limit}).add(scores)
+    else:
+        result = gate(scores, "old", candidate="new", rules={"evidence": evidence, "max_tail_loss": limit})
+    assert (result.verdict, result.deciding.rule) == ("undecided", "tail")
+    reason = result.sentence().partition("the evidence is not enough to ship: ")[2]
+    assert reason.startswith(("the worst 10 % of the queries lost", "the 40 worst queries lost"))
+    assert reason[1:] == result.reason[1:]

@@ -103,14 +103,16 @@ class Resolution:
     smallest_loss: float | None = None
     needed: int | None = None
 
-    @property
-    def brief(self) -> str:
-        """What so many queries can show, as a clause."""
-        if self.smallest_loss is None and self.needed is not None:
-            return f"a candidate without effect passes after {self._needed} queries"
-        if self.smallest_loss is None or self.queries < self.fewest:
+    def brief(self, rule: str) -> str | None:
+        """Why so many queries leave a rule undecided, as a clause; None if another number must say it."""
+        if self.queries < self.fewest:
             return f"a pass needs at least {counted(self.fewest, 'query')}"
-        return f"{counted(self.queries, 'query')} can show losses of {self.smallest_loss:.2f} or more"
+        if rule != "mean":  # the other numbers are about the mean
+            return None
+        if self.smallest_loss is not None:
+            return f"{counted(self.queries, 'query')} can show losses of {self.smallest_loss:.2f} or more"
+        is_early = self.needed is not None and self.queries < self.needed
+        return f"a candidate without effect passes after {self._needed} queries" if is_early else None
 
     def __str__(self) -> str:
         if self.smallest_loss is None and self.needed is not None:

@@ -244,7 +244,7 @@ class GateResult(Result):
             return f"{counted(len(found.documents), 'unjudged document')} could change the verdict"
         if found.rule in ("identical", HELD_OUT) or self.resolution is None or change != self.changes[0]:
             return _clause(found.sentence)
-        return self.resolution.brief
+        return self.resolution.brief(found.rule) or _clause(found.sentence)
 
     @property
     def deciding(self) -> Finding:
