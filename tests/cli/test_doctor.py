@@ -93,3 +93,22 @@ def test_tables_name_their_measure(folder, capsys):
     (folder / "rr.csv").write_text("# measure: RR@10\r\ntopic,old\r\nq1,high\r\n")
     with pytest.raises(SurefootError, match=r"rr.csv:3: column 'old'"):
         read_scores("rr.csv")
+
+
+LETOR = "2 qid:1 1:0.5 2:7 #docid = a inc = 1\n0 qid:1 1:0.25 2:0 #docid = b inc = 0\n"
+
+
+@pytest.mark.parametrize("text", [LETOR, "# made by hand\n\n" + LETOR.replace("#docid = ", "# "), LETOR.split(" #")[0]])
+def test_lines_with_features_are_ranking_data_and_no_judgments(folder, capsys, text):
+    (folder / "train.txt").write_text(text)
+    code, said = doctor(capsys, "train.txt")
+    assert code == 0
+    assert said.startswith("train.txt: ranking data (LETOR)\n  1 query, ")
+    assert " 2 features\n" in said
+    assert "  surefoot train --train train.txt --baseline feature:1 -o model" in said
+
+
+def test_judgments_of_elasticsearch_have_no_features(folder, capsys):
+    (folder / "judged.txt").write_text("# qid:1: rambo\n4 qid:1 # 7555 Rambo\n0 qid:1 # 1370\n")
+    code, said = doctor(capsys, "judged.txt")
+    assert (code, said.startswith("judged.txt: judgments (judgment list of Elasticsearch LTR)\n")) == (0, True)

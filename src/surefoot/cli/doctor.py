@@ -11,8 +11,14 @@ from typing import Literal
 from surefoot.cli.options import DEFAULT_MEASURE, Command, option
 from surefoot.errors import SurefootError, counted, listed
 
-Kind = Literal["run", "qrels", "scores", "queries"]
-NOUNS: dict[Kind, str] = {"run": "run", "qrels": "judgments", "scores": "scores", "queries": "texts of queries"}
+Kind = Literal["letor", "run", "qrels", "scores", "queries"]
+NOUNS: dict[Kind, str] = {
+    "letor": "ranking data",
+    "run": "run",
+    "qrels": "judgments",
+    "scores": "scores",
+    "queries": "texts of queries",
+}
 SHORT = 10
 """A query with fewer documents is odd."""
 MOST_GRADES = 8
@@ -68,8 +74,23 @@ def diagnose(path: str) -> Finding:
     return Finding(path, odd=[f"as {NOUNS[kind]}: {reason}" for kind, reason in problems.items()])
 
 
-def _range(low: int, high: int) -> str:
-    return f"{low}" if low == high else f"{low} to {high}"
+def _range(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _read_letor(found: Finding) -> None:
+    from surefoot.io.files import read_bytes
+    from surefoot.io.search_engines import HAS_FEATURES
+
+    if not HAS_FEATURES.match(read_bytes(found.path)):
+        raise SurefootError("the first line is not label, qid:ID and features")
+    from surefoot.learn import read_letor
+
+    data = read_letor(found.path)
+    found.format, found.topics = "LETOR", frozenset(data.queries)
+    sizes = (counted(len(data.queries), "query"), counted(len(data.labels), "document"))
+    found.facts.append(f"{', '.join(sizes)}, {counted(data.features.shape[1], 'feature')}")
+    found.facts.append(f"labels {_range(data.labels.min(), data.labels.max())}")
 
 
 def _read_run(found: Finding) -> None:
@@ -163,6 +184,7 @@ def _read_queries(found: Finding) -> None:
 
 
 _READERS: dict[Kind, Callable[[Finding], None]] = {
+    "letor": _read_letor,
     "run": _read_run,
     "qrels": _read_qrels,
     "scores": _read_scores,
@@ -197,6 +219,9 @@ def _across(found: Sequence[Finding]) -> Iterator[str]:
 def _commands(found: Sequence[Finding]) -> Iterator[str]:
     """The commands that take these files, written out."""
     files = {kind: [one.path for one in found if one.kind == kind] for kind in NOUNS}
+    if files["letor"]:
+        yield "commands:"
+        yield "  " + join(["surefoot", "train", "--train", *files["letor"], "--baseline", "feature:1", "-o", "model"])
     texts = ["--queries", files["queries"][0]] if files["queries"] else []
     if files["run"] and files["qrels"]:
         systems = [name for one in found if one.kind == "run" for name in one.systems]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from surefoot.io.formats import Source
 
 LTR_LINE = re.compile(rb"^[ \t]*([^\s#]+)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:docid[ \t]*=[ \t]*)?(\S+)", re.MULTILINE)
+HAS_FEATURES = re.compile(rb"(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*[^\s#:]+[ \t]+qid:\S+[ \t]+\d+:")
+"""Begins a file whose first line that is no comment has features: such a file is for training."""
 
 Entry = tuple[Any, Any, Any]
 """A query, a document, and its score or grade."""
