@@ -145,6 +145,19 @@ def inert(line: str) -> str:
     return COMMAND.sub("\\1\u200b", line)
 
 
+def wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """The text in inert lines of at most this width; a number and its per cent sign stay together.
+
+    >>> wrapped("levels of 5 % or 10 %", 12), wrapped("one two", 6, rest="  ")
+    (['levels of', '5 % or 10 %'], ['one', '  two'])
+    """
+    import textwrap
+
+    joined = re.sub(r"(?<=\d) (?=%)", "\xa0", text)
+    lines = textwrap.wrap(joined, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return [inert(line.replace("\xa0%", " %")) for line in lines]
+
+
 def visible(text: str) -> str:
     r"""The text in its lines, without other control characters.
 

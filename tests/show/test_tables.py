@@ -276,3 +276,22 @@ def test_names_of_columns_are_inert_in_tables_and_spreadsheets():
     result = Result("x|y", {"system": ["a"], HOSTILE: [0.5], "=1+1": [1.0]})
     assert not set(render(result, "table")) & {"\x1b", "\x9b"}
     assert ",'=1+1," in render(result, "csv")
+
+
+@pytest.mark.parametrize("width", range(12, 60))
+def test_no_line_of_a_narrow_table_is_a_command_of_github(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    names = ["a model with ::error::x in it", "name-of-one-word::error::x", "日本::set-output name=a::b"]
+    result = Result(
+        SIGNATURE, {"system": names, "p": np.array([0.1, 0.2, 0.3])}, ("a note on ::warning::x and ::add-mask::y",)
+    )
+    lines = render(result, width=width).splitlines()
+    assert not [line for line in lines if line.strip().startswith("::")]
+
+
+@pytest.mark.parametrize("width", range(20, 50))
+def test_a_number_and_its_percent_sign_stay_on_one_line(width):
+    note = "intervals hold in 95 % of cases, a level of 5 % and 12.5 % of the queries"
+    lines = render(Result(SIGNATURE, {"system": ["a"]}, (note,)), width=width).splitlines()
+    assert not [line for line in lines if line.lstrip().startswith("%")]
+    assert " ".join("\n".join(lines[3:-1]).split()) == f"note: {note}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
+from surefoot._names import one_line, wrapped
 from surefoot.cli import inputs
 from surefoot.cli import options as opt
 from surefoot.cli.inputs import progress
@@ -42,7 +42,7 @@ def run_fit(arguments: argparse.Namespace) -> int:
     if fit.certificate is not None:
         sentences.append(fit.certificate.words)
     for sentence in sentences:
-        print(textwrap.fill(sentence, 100), file=stream)
+        print(*wrapped(one_line(sentence), 100), sep="\n", file=stream)
     return 0
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING
 
 from surefoot._lazy import LazyModule
-from surefoot._names import inert, json_text, markdown, one_line, xml
+from surefoot._names import json_text, markdown, one_line, wrapped, xml
 from surefoot.errors import choose
 from surefoot.release_gate.compare import Compared
 from surefoot.release_gate.finding import Finding
@@ -233,5 +233,4 @@ def _colored(text: str, verdict: str, color: bool) -> str:
 
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:
-    lines = textwrap.wrap(text, max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-    return [inert(line) for line in lines]
+    return wrapped(text, max(width, 40), indent, indent)

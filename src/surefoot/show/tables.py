@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TextIO
 
-from surefoot._names import csv_text, json_text, markdown, one_line, spreadsheet, visible
+from surefoot._names import csv_text, inert, json_text, markdown, one_line, spreadsheet, visible, wrapped
 from surefoot.errors import choose, counted
 
 if TYPE_CHECKING:
@@ -163,8 +162,7 @@ def _table(result: Result, width: int | None, color: bool) -> str:
     lines = [style(line) for line in _folded(heading, limit or NARROWEST)] if heading else []
     for index, panel in enumerate(panels):
         lines += [*[""] * bool(index), *_lines(panel, texts, best, text_cap, style)]
-    wrap = textwrap.TextWrapper(limit or 100, subsequent_indent="  ").wrap
-    notes = [line for note in notes_of(result) for line in wrap(f"note: {note}")]
+    notes = [line for note in notes_of(result) for line in wrapped(f"note: {note}", limit or 100, rest="  ")]
     caption = (*notes, one_line(result.signature))  # the signature is on one line, so that it can be copied
     return "\n".join([*lines, "", *(f"\x1b[2m{line}\x1b[0m" if color else line for line in caption)]) + "\n"
 
@@ -199,7 +197,7 @@ def _folded(text: str, width: int) -> list[str]:
     """The text in lines of at most this width; between words where it can be."""
     if _cell_width(text) <= width:
         return [text]
-    return [part for line in textwrap.wrap(text, width, break_on_hyphens=False) for part in _chopped(line, width)]
+    return [inert(part) for line in wrapped(text, width) for part in _chopped(line, width)]
 
 
 def _chopped(text: str, width: int) -> Iterator[str]:
