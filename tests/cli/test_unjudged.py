@@ -153,3 +153,12 @@ def test_what_makes_no_sense_gets_one_line(collection, capsys, tmp_path):
         error = capsys.readouterr().err
         assert told in error
         assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", [["--credible"], ["--assessors", "0.2"]])
+def test_a_report_on_doubts_asks_for_its_baseline(option, collection, tmp_path, capsys):
+    words = ["report", *collection[0], *option, "-o", str(tmp_path / "report.html")]
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert "doubts about judgments compare two runs: name the --baseline, one of r0, r1" in error
+    assert main([*words, "--baseline", "r0"]) == 0

@@ -12,7 +12,7 @@ from surefoot.cli import inputs
 from surefoot.cli import options as opt
 from surefoot.cli.inputs import progress
 from surefoot.cli.options import Command, names, number, option
-from surefoot.errors import SurefootError, counted
+from surefoot.errors import SurefootError, counted, listed
 
 if TYPE_CHECKING:
     from surefoot.analysis.explore import Exploration
@@ -164,6 +164,10 @@ def _credible(arguments: argparse.Namespace, scores: list[Scores]) -> list[Credi
     from surefoot.judgments.credibility import credibility
     from surefoot.show.report import opening
 
+    if arguments.baseline is None:
+        raise SurefootError(
+            f"doubts about judgments compare two runs: name the --baseline, one of {listed(scores[0].systems)}"
+        )
     system, baseline = opening(scores[0], arguments.baseline, arguments.candidate)
     judged = (inputs.judged_runs(one) for one in scores)
     return [credibility(runs, system, baseline, arguments.alpha, assessors=assessors) for runs in judged]
