@@ -3,8 +3,9 @@
 Protocol, committed before its first run:
 
 - Kinds: ``log-rank``, ``z``, ``threshold``, ``selector`` and ``coin``, each by the row of its kind in
-  `surefoot.guard.fitting`: five folds, and for each the weight or the switch is fitted on the other four, or no guard
-  is taken. All defaults, nDCG@10, the same folds for every kind.
+  `surefoot.guard.fitting`: five folds, and for each the weight or the threshold is fitted on the other four, or no
+  guard is taken. All defaults, nDCG@10, the same folds for every kind. ``selector`` and ``coin`` were removed after
+  the study, so they are no longer computed.
 - Pairs: the development pairs of ``guard``. Runs of DL 2019 over bm25base_p and every second run of TREC-COVID over
   bm25_baseline, in the order of their names, without the candidates of the 66 pairs; of the embedded collection and
   NFCorpus, every model over BM25 on the first 45 and on the first 400 queries of a permutation by each of three seeds.
@@ -32,7 +33,7 @@ from surefoot.guard.trial import LEFT_ALONE as NONE
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 
-KINDS = ("log-rank", "z", "threshold", "selector", "coin")
+KINDS = ("log-rank", "z", "threshold")
 BASELINES = {"DL 2019": ("bm25base_p", 1), "TREC-COVID": ("bm25_baseline", 2)}
 """The baseline of each collection of runs, and which share of the runs is taken: one in so many."""
 SIZES, SEEDS = (45, 400), (0, 1, 2)

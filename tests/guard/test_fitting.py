@@ -10,8 +10,7 @@ from surefoot.guard.fitting import fit_guard
 from surefoot.guard.guard import FEATURES, Guard, features_of, fit_second_stage
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import N_TREES, SEEDS, trees_of
-from surefoot.guard.switch import Switch
-from surefoot.guard.trial import PEAKS, PRIOR_GAIN, WEIGHTS, Trial, expected_gain, select
+from surefoot.guard.trial import PEAKS, PRIOR_GAIN, WEIGHTS, Trial, best_threshold, expected_gain, select
 from surefoot.lambdas.metrics import Metric
 
 SIZE = 20
@@ -180,24 +179,22 @@ def test_folds_are_even():
     assert np.bincount(trial.fold).tolist() == [5, 5, 5, 4, 4]
 
 
-def test_switches_are_fitted_without_the_queries_that_they_are_measured_on():
-    """The candidate is lost where the baseline's best score is high; a threshold finds that, a coin can't."""
+def test_a_threshold_is_fitted_without_the_queries_that_it_is_measured_on():
+    """The candidate is lost where the baseline's best score is high; a threshold finds that."""
     rng = np.random.default_rng(0)
     queries, is_sure = 300, np.tile([False, True, False], 100)
     truth = rng.normal(size=(queries, SIZE))
     b = truth + np.where(is_sure, 0.2, 1.5)[:, None] * rng.normal(size=truth.shape) + np.where(is_sure, 9, 0)[:, None]
     c = truth + np.where(is_sure, 2.0, 0.3)[:, None] * rng.normal(size=truth.shape)
     labels, bounds = np.searchsorted([0.8, 1.6], truth.ravel()), np.arange(0, truth.size + 1, SIZE)
-    fit = fit_guard(b.ravel(), c.ravel(), labels, bounds, kinds=["threshold", "selector", "coin"])
+    fit = fit_guard(b.ravel(), c.ravel(), labels, bounds, kinds=["threshold"])
     rows = {row["guard"]: row for row in fit.rows()}
     assert fit.guard.kind == "threshold"
-    assert fit.guard.switch.rankers == (1, 0)
-    assert 4 < fit.guard.switch.edges[0] < 10
+    assert 4 < fit.guard.threshold < 10
     assert rows["threshold"]["frisk"] < 0.2 * rows["none"]["frisk"]
     assert rows["threshold"]["mean"] > rows["none"]["mean"]
-    assert rows["coin"]["mean"] <= rows["threshold"]["mean"]
     assert Guard.from_json(json.loads(json.dumps(fit.guard.to_json()))) == fit.guard
-    number = int(fit.guard.ranker(Pair.of(b.ravel(), c.ravel(), bounds)).sum())
+    number = int(fit.guard.takes_candidate(Pair.of(b.ravel(), c.ravel(), bounds)).sum())
     assert 0 < number < 300
     assert fit.why.endswith(f"; it ranks {number} of 300 queries by the candidate")
 
@@ -209,7 +206,7 @@ def test_a_guard_that_never_uses_the_candidate_says_so():
     bounds = np.arange(0, truth.size + 1, SIZE)
     fit = fit_guard(b.ravel(), c.ravel(), truth.ravel() > 1, bounds, kinds=["threshold"], anyway=True)
     assert fit.guard.kind == "threshold"
-    assert not fit.guard.ranker(Pair.of(b.ravel(), c.ravel(), bounds)).any()
+    assert not fit.guard.takes_candidate(Pair.of(b.ravel(), c.ravel(), bounds)).any()
     assert fit.why.endswith("; it ranks none of 60 queries by the candidate, so serving it is serving the baseline")
 
 
@@ -217,6 +214,6 @@ def test_the_best_threshold_is_that_of_all():
     rng = np.random.default_rng(1)
     for _ in range(20):
         gains, numbers = rng.normal(size=12), rng.integers(0, 6, 12).astype(float)
-        found = Switch.threshold(gains, numbers)
-        reached = gains[found.pick(numbers) == 1].sum()
+        reached = gains[numbers < best_threshold(gains, numbers)].sum()
         assert reached == pytest.approx(max(gains[numbers < edge].sum() for edge in [*numbers, np.inf]))
+    assert best_threshold(np.ones(3), np.arange(3.0)) == np.inf

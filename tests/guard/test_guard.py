@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surefoot.errors import InputError, SurefootError
-from surefoot.guard.guard import FEATURES, KINDS, SECOND_STAGE, Guard, Scale, features_of
+from surefoot.guard.guard import FEATURES, KINDS, SECOND_STAGE, THRESHOLD, Guard, Scale, features_of
 from surefoot.guard.pairs import Pair
 from surefoot.guard.second_stage import Forest, Tree
-from surefoot.guard.switch import SWITCHES, Switch, coin
 from surefoot.io.atomic import digest_of
 
 STUMP = Tree((6,), (0.5,), (-1,), (-2,), (-1.0, 2.0))
@@ -23,8 +22,8 @@ SCORES = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
 
 
 def guard_of(kind, weight=0.4, **more):
-    switch = Switch((1.0,), (1, 0)) if kind in SWITCHES else None
-    return Guard(kind, weight, trees=(STUMP,) if kind == SECOND_STAGE else (), switch=switch, **more)
+    threshold = 1.0 if kind == THRESHOLD else 0.0
+    return Guard(kind, weight, trees=(STUMP,) if kind == SECOND_STAGE else (), threshold=threshold, **more)
 
 
 def two_queries(seed=0, sizes=(7, 4)):
@@ -47,7 +46,7 @@ def test_many_queries_at_once_rank_as_one_at_a_time(kind, seed, safety):
         ranked = scores[begin:end][order]
         returned = ranked > -np.inf
         assert ranked[returned].tolist() == list(range(end - begin, 0, -1))[: returned.sum()]
-        assert returned.all() or kind in ("none", "coin", *SWITCHES) or safety == 1
+        assert returned.all() or kind in ("none", THRESHOLD) or safety == 1
 
 
 @given(SCORES, st.randoms(use_true_random=False))
@@ -60,7 +59,7 @@ def test_ranks_are_those_of_a_count(values, random):
     assert abs(pair.candidate.z.sum()) < 1e-9
 
 
-@pytest.mark.parametrize("kind", ["z", "log-rank", "coin"])
+@pytest.mark.parametrize("kind", ["z", "log-rank"])
 def test_no_weight_leaves_the_candidate_alone_and_none_is_the_candidate(kind):
     (b, c), _ = two_queries(3)
     alone = Guard().rank(b, c)
@@ -118,48 +117,27 @@ def test_documents_that_a_ranker_did_not_return_come_below_those_it_did():
 
 
 def test_a_threshold_trusts_the_baseline_where_its_best_score_is_high():
-    guard = Guard("threshold", switch=Switch((5.0,), (1, 0)))
+    guard = Guard("threshold", threshold=5.0)
     assert guard.rank([4.9, 1.0, 2.0], [1.0, 2.0, 3.0]).tolist() == [2, 1, 0]
     assert guard.rank([5.0, 1.0, 2.0], [1.0, 2.0, 3.0]).tolist() == [0, 2, 1]
 
 
-def test_a_selector_picks_by_the_overlap_of_the_first_ten():
-    b, apart = np.arange(20.0), np.arange(20.0)[::-1]
-    guard = Guard("selector", switch=Switch((0.5,), (1, 0)))  # the baseline where more than half of the ten differ
-    assert guard.rank(b, apart).tolist() == np.argsort(-b).tolist()
-    assert guard.rank(b, b + 0.5).tolist() == np.argsort(-b).tolist()
-    other = Guard("selector", switch=Switch((0.5,), (0, 1)))
-    assert other.rank(b, apart).tolist() == np.argsort(-apart).tolist()
-
-
-def test_a_coin_gives_a_share_of_the_queries_to_the_baseline():
-    rng = np.random.default_rng(0)
-    b, c = rng.random((2, 20_000))
-    pair = Pair.of(b, c, np.arange(0, 20_001, 10))
-    drawn = coin(pair)
-    assert abs(drawn.mean() - 0.5) < 0.02
-    for weight in (0.0, 0.3, 1.0):
-        by_baseline = (Guard("coin", weight).scores(pair) == b).reshape(-1, 10).all(axis=1)
-        assert by_baseline.tolist() == (drawn < weight).tolist()
-        assert abs(by_baseline.mean() - weight) < 0.03
-
-
 @pytest.mark.parametrize(
-    ("switch", "message"),
+    ("threshold", "message"),
     [
-        (None, "a guard has a switch if"),
-        ({"edges": [1.0], "rankers": [1]}, "one ranker more"),
-        ({"edges": [2.0, 1.0], "rankers": [1, 0, 1]}, "must not fall"),
-        ({"edges": [1.0], "rankers": [1, 2]}, "are 0, the baseline, and 1"),
-        ({"edges": ["1"], "rankers": [1, 0]}, "the edges of a switch must be numbers"),
-        ({"edges": [1.0]}, "a switch has the fields edges, rankers"),
+        (None, "missing or unknown threshold"),
+        (float("inf"), "the threshold of a guard must be finite; got inf"),
+        ("1", "expected finite numbers for weight, safety and threshold"),
+        ([1.0], "expected finite numbers for weight, safety and threshold"),
     ],
 )
-def test_a_damaged_switch_is_refused(switch, message):
+def test_a_damaged_threshold_is_refused(threshold, message):
     content = guard_of("threshold").to_json()
-    content.pop("switch")
+    assert content.pop("threshold") == 1.0
     with pytest.raises(SurefootError, match=message):
-        Guard.from_json(content if switch is None else {**content, "switch": switch})
+        Guard.from_json(content if threshold is None else {**content, "threshold": threshold})
+    with pytest.raises(SurefootError, match="missing or unknown threshold"):
+        Guard.from_json({**guard_of("z").to_json(), "threshold": 1.0})
 
 
 def test_features_by_hand():

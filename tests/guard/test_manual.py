@@ -8,7 +8,6 @@ import pytest
 
 from surefoot.guard.guard import Guard, Scale, fit_second_stage
 from surefoot.guard.pairs import Pair
-from surefoot.guard.switch import Switch
 
 MANUAL = Path(__file__).parents[2] / "docs" / "research" / "guard-file.md"
 
@@ -22,16 +21,14 @@ def rank():
 
 
 @pytest.mark.parametrize("safety", [0.0, 0.35])
-@pytest.mark.parametrize("kind", ["none", "z", "log-rank", "coin", "threshold", "selector", "second-stage"])
+@pytest.mark.parametrize("kind", ["none", "z", "log-rank", "threshold", "second-stage"])
 def test_plain_code_ranks_as_the_guard(kind, safety, rank):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=40 * 30)
     b, c = truth + rng.normal(size=truth.size), truth + rng.normal(size=truth.size)
     pair = Pair.of(b, c, np.arange(0, truth.size + 1, 30))
-    edges = {"threshold": (2.8,), "selector": (0.4, 0.5, 0.6)}.get(kind, ())
-    switch = Switch(edges, (1, 0, 1, 0)[: len(edges) + 1]) if edges else None
     learned = fit_second_stage(pair, truth > 1).blended(0.5, 0.2) if kind == "second-stage" else None
-    guard = learned or Guard(kind, 0.4, Scale.of(pair), switch=switch)
+    guard = learned or Guard(kind, 0.4, Scale.of(pair), threshold=2.8 if kind == "threshold" else 0.0)
     guard = guard.towards_baseline(safety)
     for query in range(40):
         rows = slice(30 * query, 30 * query + 30)

@@ -55,7 +55,7 @@ def validate_program(model: Model, data: RankingData, file: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["lightgbm", "xgboost"])
-@pytest.mark.parametrize("kind", [None, "second-stage", "log-rank", "z", "threshold", "selector", "coin"])
+@pytest.mark.parametrize("kind", [None, "second-stage", "log-rank", "z", "threshold"])
 def test_the_program_of_the_manual_ranks_as_the_model(
     engine: Any, kind: str | None, data: RankingData, tmp_path: Path
 ) -> None:

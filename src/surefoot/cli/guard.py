@@ -86,7 +86,7 @@ KINDS = {
             option("--qrels", required=True, metavar="FILE", help="relevance judgments"),
             option("--measure", default=opt.DEFAULT_MEASURE, metavar="NAME", help=f"(default: {opt.DEFAULT_MEASURE})"),
             option("--kinds", "--kind", type=names, metavar="LIST",
-                   help="kinds to choose from: log-rank, z, second-stage (the default), threshold, selector, coin"),
+                   help="kinds to choose from: log-rank, z, second-stage (the default), threshold"),
             option("--alpha", type=number, metavar="A", help="weight of F_Risk against the mean (default: 0.5)"),
             option("--anyway", action="store_true", help="fit even if the candidate's mean is below the baseline's"),
             *grouped(

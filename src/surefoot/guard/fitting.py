@@ -102,7 +102,7 @@ def fit_guard(
         The name of the metric.
     kinds
         The kinds of guards to choose from; by default ``log-rank``, ``z`` and, from 400 queries on, ``second-stage``.
-        ``threshold``, ``selector`` and ``coin`` rank a whole query by one of the two rankers.
+        ``threshold`` ranks a whole query by one of the two rankers.
     alpha
         How many points of the mean a point of F_Risk is worth.
     budget

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray, IntArray, PathLike
+from surefoot._typing import BoolArray, FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError, choose
 from surefoot.guard.pairs import Pair, Scale, Scored, baseline_term, falling_in_queries, sorted_in_queries
 from surefoot.guard.second_stage import FEATURES, Forest, Tree, features_of, train_trees
-from surefoot.guard.switch import BASELINE, CANDIDATE, SWITCHES, Switch, coin, switched
 from surefoot.io.files import parse_json
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = "surefoot guard 1"
 
-Part = TypeVar("Part", Scale, Tree, Switch)
+Part = TypeVar("Part", Scale, Tree)
 
 
 def candidate_only(pair: Pair, weight: float, scale: Scale) -> FloatArray:
@@ -62,7 +61,10 @@ BLENDS: dict[str, Callable[[Pair, float, Scale], FloatArray]] = {
 SECOND_STAGE = "second-stage"
 """The guard that is learned."""
 
-KINDS = (*BLENDS, "coin", *SWITCHES, SECOND_STAGE)
+THRESHOLD = "threshold"
+"""The guard that ranks a whole query by one of the two rankers (Wang, Bennett and Collins-Thompson, SIGIR 2012)."""
+
+KINDS = (*BLENDS, THRESHOLD, SECOND_STAGE)
 
 RENAMED = {"lean": "interpolation", "trees": SECOND_STAGE}
 """Kinds in files of 0.2 by their present names."""
@@ -76,21 +78,21 @@ class Guard:
     Parameters
     ----------
     kind : str
-        ``none``, ``z``, ``log-rank``, ``second-stage``, ``threshold``, ``selector``, ``coin`` or ``interpolation``;
-        docs/guard.md has the formulas.
+        ``none``, ``z``, ``log-rank``, ``second-stage``, ``threshold`` or ``interpolation``; docs/guard.md has the
+        formulas.
     weight : float
         The weight of the baseline.
     scale : Scale
         The units of scores.
     trees : tuple of Tree
         The trees of the second stage.
-    switch : Switch, optional
-        Which ranker ranks which queries, for ``threshold`` and ``selector``.
     safety : float
         How far the result is moved towards the baseline's ranking, by interpolation of z scores: 0 not at all, 1
         gives the baseline's ranking. A certificate chooses it.
     card : mapping
         What it was fitted on and for, such as the measure; plain values, kept in the file.
+    threshold : float
+        For the kind ``threshold``: the candidate ranks the queries whose highest score by the baseline is below it.
 
     Examples
     --------
@@ -105,7 +107,7 @@ class Guard:
     trees: tuple[Tree, ...] = ()
     safety: float = 0.0
     card: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    switch: Switch | None = None
+    threshold: float = 0.0
 
     def __post_init__(self) -> None:
         choose(self.kind, KINDS, "the kind of a guard")
@@ -115,13 +117,11 @@ class Guard:
             raise SurefootError(f"the safety of a guard must lie from 0 to 1; got {self.safety:g}")
         if (self.kind == SECOND_STAGE) != bool(self.trees):
             raise SurefootError(f"a guard has trees if its kind is {SECOND_STAGE}, and only then")
-        if (self.kind in SWITCHES) != (self.switch is not None):
-            raise SurefootError(f"a guard has a switch if its kind is {' or '.join(SWITCHES)}, and only then")
-        if self.switch is not None and not set(self.switch.rankers) <= {BASELINE, CANDIDATE}:
-            raise SurefootError("the rankers of a guard's switch are 0, the baseline, and 1, the candidate")
+        if not -np.inf < self.threshold < np.inf:
+            raise SurefootError(f"the threshold of a guard must be finite; got {self.threshold:g}")
 
     def __str__(self) -> str:
-        is_plain = self.kind in ("none", *SWITCHES) or (self.kind == SECOND_STAGE and not self.weight)
+        is_plain = self.kind in ("none", THRESHOLD) or (self.kind == SECOND_STAGE and not self.weight)
         own = self.kind if is_plain else f"{self.kind} {self.weight:g}"
         return f"{own}, {self.safety:g} towards the baseline" if self.safety else own
 
@@ -194,22 +194,17 @@ class Guard:
 
     def _own_scores(self, pair: Pair) -> FloatArray:
         """The score by the kind; the second stage adds trees over `features_of` to an interpolation."""
-        if self.ranker is not None:
-            return switched(pair, self.ranker(pair))
+        if self.kind == THRESHOLD:
+            is_candidate = np.repeat(self.takes_candidate(pair), pair.candidate.sizes)
+            return np.where(is_candidate, pair.candidate.scores, pair.baseline.scores)
         if self.trees:
             corrections = self._forest(features_of(pair, self.scale))
             return np.asarray(interpolation(pair, self.weight, self.scale) + corrections)
         return BLENDS[self.kind](pair, self.weight, self.scale)
 
-    @property
-    def ranker(self) -> Callable[[Pair], IntArray] | None:
-        """From a pair to the ranker of each query (0: the baseline) by `coin` or a switch; None for other kinds."""
-        if self.kind == "coin":
-            return lambda pair: (coin(pair) >= self.weight).astype(np.int64)
-        if self.switch is None:
-            return None
-        number, switch = SWITCHES[self.kind][0], self.switch
-        return lambda pair: switch.pick(number(pair))
+    def takes_candidate(self, pair: Pair) -> BoolArray:
+        """Which queries the kind ``threshold`` ranks by the candidate."""
+        return np.asarray(pair.baseline.highest < self.threshold)
 
     @cached_property
     def _forest(self) -> Forest:
@@ -226,7 +221,7 @@ class Guard:
             "features": list(FEATURES) if self.trees else [],
             "trees": [asdict(tree) for tree in self.trees],
             "card": dict(self.card),
-            **({} if self.switch is None else {"switch": asdict(self.switch)}),
+            **({"threshold": self.threshold} if self.kind == THRESHOLD else {}),
         }
 
     @classmethod
@@ -236,14 +231,14 @@ class Guard:
             raise SurefootError(f'not a guard: expected "format": "{FORMAT}"')
         if found["format"] != FORMAT:
             raise SurefootError(f"its format is {found['format']!r}, this version reads {FORMAT!r}; fit it again")
-        expected = set(Guard().to_json())
-        different = ", ".join(sorted((set(found) - {"switch"}) ^ expected))
+        expected = {*Guard().to_json(), *(["threshold"] if found.get("kind") == THRESHOLD else [])}
+        different = ", ".join(sorted(set(found) ^ expected))
         if different:
             raise SurefootError(f"damaged guard: missing or unknown {different}")
         if not isinstance(found["trees"], list) or not isinstance(found["card"], Mapping):
             raise SurefootError("damaged guard: expected a list of trees, and a card")
-        if any(type(found[name]) not in (int, float) for name in ("weight", "safety")):
-            raise SurefootError("damaged guard: expected finite numbers for weight and safety")
+        if any(type(found.get(name, 0)) not in (int, float) for name in ("weight", "safety", "threshold")):
+            raise SurefootError("damaged guard: expected finite numbers for weight, safety and threshold")
         if found["trees"] and found["features"] != list(FEATURES):
             raise SurefootError("damaged guard: its trees are over other features")
         if found["kind"] in REMOVED:
@@ -255,7 +250,7 @@ class Guard:
             tuple(_part(Tree, tree) for tree in found["trees"]),
             found["safety"],
             dict(found["card"]),
-            _part(Switch, found["switch"]) if "switch" in found else None,
+            found.get("threshold", 0.0),
         )
 
     def save(self, path: PathLike) -> None:

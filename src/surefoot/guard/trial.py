@@ -18,9 +18,8 @@ from surefoot._process import generator
 from surefoot._typing import BoolArray, FloatArray, IntArray, Progress
 from surefoot.errors import choose, counted
 from surefoot.guard.certificate import Budget, Certificate, certify
-from surefoot.guard.guard import SECOND_STAGE, Guard, fit_second_stage
+from surefoot.guard.guard import SECOND_STAGE, THRESHOLD, Guard, fit_second_stage
 from surefoot.guard.pairs import Pair
-from surefoot.guard.switch import SWITCHES
 from surefoot.results import signature
 from surefoot.risk.values import Linear
 
@@ -53,13 +52,16 @@ PEAKS = {"log-rank": 0.35, "z": 0.3}
 PRIOR_GAIN, PRIOR_QUERIES = 0.3, 80
 """The prior: so large a gain of U_Risk at the peak, in units of the candidate's F_Risk, seen on so many queries."""
 
-LEARNED = (SECOND_STAGE, *SWITCHES)
+LEARNED = (SECOND_STAGE, THRESHOLD)
 """The kinds that are fitted to judged queries."""
 USUAL = (*PEAKS, SECOND_STAGE)
 """The kinds to choose from by default; the second stage from `SECOND_STAGE_PAYS` queries on."""
-CHOICES = (*PEAKS, "coin", *LEARNED)
+CHOICES = (*PEAKS, *LEARNED)
 SECOND_STAGE_PAYS = 400
 """The number of queries from which the second stage was better than the others."""
+
+LARGEST_THRESHOLD = float(np.finfo(np.float64).max)
+"""The threshold that gives every query to the candidate; JSON has no infinity."""
 
 LEFT_ALONE, CHOSEN = "none", "chosen"
 
@@ -169,9 +171,9 @@ class Trial:
         """The guard of this kind, fitted to these queries."""
         if kind == SECOND_STAGE:
             return self.fit_trees(self.queries[inside])
-        number, fit = SWITCHES[kind]
-        gains = Linear(self.alpha)(self.designed[0] - self.baseline)
-        return Guard(kind, switch=fit(gains[inside], number(self.judged.pair)[self.queries][inside]))
+        gains, highest = Linear(self.alpha)(self.designed[0] - self.baseline), self.judged.pair.baseline.highest
+        found = best_threshold(gains[inside], highest[self.queries][inside])
+        return Guard(kind, threshold=min(found, LARGEST_THRESHOLD))
 
     def priced(self) -> tuple[Guard, FloatArray]:
         """The strongest second stage whose cost in the mean is acceptable, and its metric on unseen queries.
@@ -239,13 +241,25 @@ class Trial:
         )
 
     def _use_of_the_candidate(self, guard: Guard) -> str:
-        """How many of the queries a guard that switches ranks by the candidate."""
-        if guard.ranker is None:
+        """How many of the queries a threshold gives to the candidate."""
+        if guard.kind != THRESHOLD:
             return ""
-        number, of = int(guard.ranker(self.judged.pair)[self.queries].sum()), counted(len(self), "query")
+        number, of = int(guard.takes_candidate(self.judged.pair)[self.queries].sum()), counted(len(self), "query")
         if not number:
             return f"; it ranks none of {of} by the candidate, so serving it is serving the baseline"
         return f"; it ranks {number:,} of {of} by the candidate"
+
+
+def best_threshold(gains: FloatArray, numbers: FloatArray) -> float:
+    """The threshold below which the gains have the largest sum, the first of equal ones; infinite if that is of all.
+
+    >>> best_threshold(gains=np.array([-0.2, 0.4, 0.0]), numbers=np.array([9.0, 3.0, 5.0]))
+    5.0
+    """
+    order = np.argsort(numbers, kind="stable")
+    edges, first = np.unique(numbers[order], return_index=True)
+    sums = np.concatenate([[0.0], np.cumsum(gains[order])])[np.append(first, numbers.size)]
+    return float(np.append(edges, np.inf)[np.argmax(sums)])
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ VIRTUAL_BASELINES = ("MEAN", "MEDIAN", "MAX")
 LARGEST_SEED = 2**31 - 1
 """The largest seed that engines take."""
 
-GUARDS = ("second-stage", "log-rank", "z", "threshold", "selector", "coin", "any")
+GUARDS = ("second-stage", "log-rank", "z", "threshold", "any")
 GUARD_ALIASES = {"none": None, "trees": "second-stage"}
 
 
@@ -150,8 +150,8 @@ class Settings(PairOptions):
         queries, of training and validation, and keeps the iteration that is best on them.
     guard : str, optional
         Fit a guard on the out-of-bag scores of several bags, which blends the model with its only baseline:
-        "second-stage", "log-rank", "z", "threshold", "selector", "coin", or "any": the best of the first three. It is
-        left out if it does not help; with fewer than 100 queries "second-stage" means "log-rank" or "z".
+        "second-stage", "log-rank", "z", "threshold", or "any": the best of the first three. It is left out if it does
+        not help; with fewer than 100 queries "second-stage" means "log-rank" or "z".
     max_loss : float, optional
         The largest F_Risk of the guard, with 90 % confidence; the guard is moved towards the baseline until it holds.
     params : mapping
@@ -219,7 +219,7 @@ class Settings(PairOptions):
     )
     guard: str | None = option(
         None,
-        "guard by the baseline: second-stage, log-rank, z, threshold, selector, coin, any or none; needs bags",
+        "guard by the baseline: second-stage, log-rank, z, threshold, any or none; needs bags",
         "--guard KIND",
     )
     max_loss: float | None = option(

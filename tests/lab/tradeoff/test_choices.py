@@ -8,6 +8,7 @@ from surefoot_lab.tradeoff.churn import disagreement, kendall_distance
 from surefoot_lab.tradeoff.plane import selective_curve
 from surefoot_lab.tradeoff.sweep import QueryScores, Sweep
 from surefoot_lab.tradeoff.tables import (
+    best_by_bin,
     churn_table,
     selector_table,
     threshold_table,
@@ -16,7 +17,7 @@ from surefoot_lab.tradeoff.tables import (
 
 from surefoot import risk
 from surefoot.errors import SurefootError
-from surefoot.guard.switch import Switch
+from surefoot.guard.trial import best_threshold
 from surefoot.learn.data import RankingData
 from surefoot.learn.models import load_model
 from surefoot.learn.queries import query_feature, with_query_feature
@@ -61,8 +62,8 @@ def test_the_selector_finds_where_risk_pays() -> None:
     found = sweep()
     assert found.valid is not None
     assert found.valid.disagreement is not None
-    selector = Switch.of_bins(found.valid.scores.values, found.valid.disagreement.values[0])
-    assert selector.rankers == (1, 1, 2, 2)
+    _, best = best_by_bin(found.valid.scores.values, found.valid.disagreement.values[0])
+    assert best.tolist() == [1, 1, 2, 2]
     table = selector_table([found, sweep(1)], FEW)
     single, picked, oracle = table["mean"]
     assert single < picked < oracle
@@ -80,8 +81,7 @@ def test_the_best_threshold_is_that_of_the_validation_queries() -> None:
     assert found.feature is not None
     x, b, feature = found.valid.scores["alpha=0"], found.valid.scores["old"], found.valid.feature.values[0]
     for alpha in (0.0, 5.0):
-        switch = Switch.threshold(risk.Linear(alpha)(x - b), feature)
-        threshold = (switch.edges or (np.inf,))[0]
+        threshold = best_threshold(risk.Linear(alpha)(x - b), feature)
         curve = selective_curve(x, b, feature)
         assert threshold in curve.thresholds
         worth = {at: float(risk.urisk(np.where(feature < at, x, b), b, alpha)) for at in [*feature, np.inf]}

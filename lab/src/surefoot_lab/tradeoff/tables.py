@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._typing import FloatArray
+from surefoot._typing import FloatArray, IntArray
 from surefoot.analysis.design import Design
 from surefoot.analysis.intervals import difference_intervals, interval_columns
 from surefoot.errors import SurefootError
-from surefoot.guard.switch import CANDIDATE, Switch
+from surefoot.guard.trial import best_threshold
 from surefoot.results import Column, Result, signature
 from surefoot.risk import compare, get_risk, urisk
 from surefoot.risk.values import Linear
@@ -208,9 +208,9 @@ def _selected(fold: Sweep, alpha: float) -> tuple[float, FloatArray, FloatArray]
     if valid is None or valid.feature is None or fold.feature is None:
         raise SurefootError("a threshold is chosen on validation queries by a selecting feature; give both")
     gains = Linear(alpha)(valid.scores.values[1] - valid.scores.values[0])
-    switch = Switch.threshold(gains, valid.feature.values[0])
-    below = switch.pick(fold.feature.values[0]) == CANDIDATE
-    return (switch.edges or (np.inf,))[0], below, np.where(below, fold.test.values[1], fold.test.values[0])
+    threshold = best_threshold(gains, valid.feature.values[0])
+    below = fold.feature.values[0] < threshold
+    return threshold, below, np.where(below, fold.test.values[1], fold.test.values[0])
 
 
 def _range(thresholds: Sequence[float]) -> str:
@@ -262,13 +262,27 @@ def selector_table(folds: Sequence[Sweep], bootstrap: BootstrapMethod | None = N
                   (_headroom(rows),))  # fmt: skip
 
 
+def best_by_bin(values: FloatArray, numbers: FloatArray, bins: int = 4) -> tuple[FloatArray, IntArray]:
+    """The inner edges of bins of as many queries, by a number of each, and the ranker (row) that is best in each bin.
+
+    >>> edges, best = best_by_bin(np.array([[0.9, 0.8, 0.1, 0.2], [0.5] * 4]), np.array([0.0, 0.1, 0.3, 0.4]), bins=2)
+    >>> edges, best
+    (array([0.2]), array([0, 1]))
+    """
+    edges = np.quantile(numbers, np.linspace(0, 1, bins + 1)[1:-1])
+    bin_of_query = np.searchsorted(edges, numbers, side="right")
+    inside = [bin_of_query == each for each in range(bins)]
+    means = [values[:, own if own.any() else slice(None)].mean(axis=1) for own in inside]
+    return edges, np.argmax(means, axis=1)
+
+
 def _chosen(fold: Sweep) -> FloatArray:
     """The test scores of the baseline, the single ranker, the selector's and the oracle's picks."""
     if fold.valid is None or fold.valid.disagreement is None or fold.disagreement is None:
         raise SurefootError("a selector is chosen on validation queries; give some")
     known, tested = fold.valid.scores.values, fold.test.values
-    selector = Switch.of_bins(known, fold.valid.disagreement.values[0])
-    picked = selector.pick(fold.disagreement.values[0])
+    edges, best = best_by_bin(known, fold.valid.disagreement.values[0])
+    picked = best[np.searchsorted(edges, fold.disagreement.values[0], side="right")]
     queries = np.arange(tested.shape[1])
     single = tested[np.argmax(known.mean(axis=1))]
     return np.stack([tested[0], single, tested[picked, queries], tested.max(axis=0)])
