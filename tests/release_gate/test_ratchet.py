@@ -435,6 +435,17 @@ def test_pinned_inputs_must_be_given_again(tmp_path: Path, monkeypatch: pytest.M
         run_ratchet("bad", loosen=True)
 
 
+def test_a_pinned_gate_on_judgments_takes_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("qrels.txt").write_text("q1 0 d1 1\n")
+    run_ratchet("old", accept=True, qrels="qrels.txt")
+    assert run_ratchet("new").verdict == "pass"
+    run_ratchet("new", pin=True, qrels="qrels.txt")
+    with pytest.raises(SurefootError, match="pins a gate on judgments, and a table may hold anything: give --qrels"):
+        run_ratchet("new")
+    assert run_ratchet("new", qrels="qrels.txt").verdict == "pass"
+
+
 def test_stricter_options_are_pinned_without_loosening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run_ratchet("old", accept=True, pin=True)

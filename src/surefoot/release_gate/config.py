@@ -132,7 +132,11 @@ class GateOptions:
             if may_be_first:
                 return Accepted("", "", {}, self._collection())
             raise SurefootError(f"{self.ratchet}: no such file; the first time, add --accept to remember the candidate")
-        refuse_other_collection(found, self._collection())
+        refuse_other_collection(found, own := self._collection())
+        if found.pinned and "qrels" in found.collection and "qrels" not in own:
+            raise SurefootError(
+                f"{self.ratchet}: pins a gate on judgments, and a table may hold anything: give --qrels"
+            )
         return found
 
     def _collection(self) -> dict[str, str]:
