@@ -2,6 +2,7 @@
 
 import pickle
 
+import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
@@ -105,6 +106,41 @@ def test_ties_of_trec_eval_go_through_every_analysis(tmp_path):
     assert JudgedRuns.of(again).rankings["one"].run.documents == ["d2", "d1"]
     with pytest.raises(SurefootError, match="ties must be one of exact, trec_eval; got 'float'"):
         score_runs([file], qrels, "RR", ties="float")
+
+
+@pytest.mark.parametrize(
+    ("near", "grades", "means"),
+    [
+        ({"d1": 1.00000001, "d2": 1.0}, {"d1": 1}, "one 0.5000"),
+        ({"d1": 1.00000001, "d2": 1.0}, {"d1": 1, "d2": 1}, None),  # the same mean in either order
+        ({"d2": 1.00000001, "d1": 1.0}, {"d1": 1}, None),  # the order of ids is that of the scores
+        ({"d1": 1.0, "d2": 1.0}, {"d1": 1}, None),
+        ({"d1": 1.001, "d2": 1.0}, {"d1": 1}, None),
+        ({"d1": 1e300, "d2": 1e299}, {"d1": 1}, "one 0.5000"),
+    ],
+)
+def test_means_that_trec_eval_prints_otherwise_are_noted(near, grades, means):
+    found = score_runs({"one": {"q1": near}, "two": {"q1": {"d1": 1.0}}}, {"q1": grades}, "RR")
+    notes = [note for note in found.notes if "trec_eval" in note]
+    said = f"trec_eval, which compares scores as float32, has other means (--ties trec_eval): {means}"
+    assert notes == ([] if means is None else [said])
+    theirs = score_runs({"one": {"q1": near}}, {"q1": grades}, "RR", ties="trec_eval")["one"].mean()
+    assert (means is None) == (theirs == found["one"].mean())
+
+
+def test_near_ties_below_the_cutoff_or_across_topics_do_not_matter():
+    deep = {f"d{rank}": 2.0 - rank for rank in range(5)} | {"d8": -7.00000001, "d9": -7.0}
+    runs = {"one": {"q1": deep, "q2": {"d1": -7.0000000001}}}
+    qrels = {"q1": {"d0": 1, "d8": 1}, "q2": {"d1": 1}}
+    assert not [note for note in score_runs(runs, qrels, "nDCG@5").notes if "trec_eval" in note]
+
+
+def test_compat_ranks_tied_documents_as_every_other_measure():
+    run, qrels = {"q1": {"d1": 1.0, "d2": 1.0, "d3": 1.0, "d4": 0.5}}, {"q1": {"d3": 2, "d1": 1, "d4": 0}}
+    untied = {"q1": {"d3": 4.0, "d2": 3.0, "d1": 2.0, "d4": 1.0}}
+    expected = ir_measures.calc_aggregate([ir_measures.Compat], qrels, untied)[ir_measures.Compat]
+    for order in (run, {"q1": dict(reversed(run["q1"].items()))}):
+        assert score_runs({"one": order}, qrels, "Compat")["one"] == pytest.approx(expected)
 
 
 def gdeval(grades, judged, k):

@@ -160,7 +160,10 @@ def score_runs_by(
 
     def score(source: Source) -> tuple[_Row, object]:
         run = source.load(names, duplicates, max(1, threads // len(sources)), ties)
-        return prepared.row(run), source.again(run, ties)
+        row = prepared.row(run)
+        if ties == "exact" and prepared.has_near_ties(run):
+            row = row._replace(rounded=prepared.values(run.with_ties("trec_eval")).mean(axis=1))
+        return row, source.again(run, ties)
 
     scored = in_threads(score, sources, threads=min(threads, len(sources)))
     for done, (row, again) in enumerate(scored, start=1):
@@ -186,7 +189,7 @@ def score_runs_by(
             groups,
             judged.topics,
             measure.name,
-            [*notes, *_notes_on(measure, judged), *choices],
+            [*notes, *_notes_on(measure, judged), *choices, *_notes_on_ties(rows, index)],
             None if judged.are_relevant_only else np.stack(seen),
             trials={name: own for name, own in trials.items() if len(own) > 1},
             source=ScoredRuns(kept, judged, measure.name, duplicates, unjudged == "skip", empty, models, ties),
@@ -206,7 +209,10 @@ def _are_small(sources: Sequence[Source]) -> bool:
 
 
 class _Row(NamedTuple):
-    """The scores of one run and its judged fractions (measures × topics), and the topics that it or the qrels lack."""
+    """The scores of one run and its judged fractions (measures × topics), and the topics that it or the qrels lack.
+
+    ``rounded`` has the mean of each measure by scores of documents in float32, where the order may differ.
+    """
 
     name: str
     values: FloatArray
@@ -214,6 +220,7 @@ class _Row(NamedTuple):
     not_retrieved: list[str]
     not_judged: list[str]
     notes: tuple[str, ...] = ()
+    rounded: FloatArray | None = None
 
 
 class RunScorer:
@@ -273,6 +280,15 @@ class RunScorer:
         """Measures × topics of the qrels; 0 where the run lacks a topic."""
         return self.score(run)[0]
 
+    def has_near_ties(self, run: Run) -> bool:
+        """Whether scores of neighbours differ that are equal as float32, at ranks that a measure looks at."""
+        with np.errstate(over="ignore"):
+            rounded = run.scores.astype(np.float32)
+        near = np.flatnonzero((rounded[1:] == rounded[:-1]) & (run.scores[1:] != run.scores[:-1]))
+        topic = np.searchsorted(run.bounds, near, "right") - 1
+        shares_topic = near + 1 < run.bounds[topic + 1]
+        return bool((shares_topic & (near - run.bounds[topic] < self._cutoffs.max())).any())
+
 
 def look_up(
     run: DocumentLists, qrels: Qrels, topic_of: IntArray, first: IntArray, depth: int, skip: bool, grades: FloatArray
@@ -331,6 +347,19 @@ def _notes_on_skipping(qrels: Qrels) -> list[str]:
     if qrels.are_relevant_only:
         notes.append(f"{PurePath(qrels.path).name} judges only relevant documents, so only these are left")
     return notes
+
+
+def _notes_on_ties(rows: Sequence[_Row], index: int) -> list[str]:
+    """A note on the runs whose mean of a measure is printed differently by scores in float32."""
+    means = {row.name: (row.values[index].mean(), row.rounded[index]) for row in rows if row.rounded is not None}
+    others = [
+        f"{name} {theirs:.4f}" for name, (own, theirs) in sorted(means.items()) if f"{own:.4f}" != f"{theirs:.4f}"
+    ]
+    if not others:
+        return []
+    return [
+        f"trec_eval, which compares scores as float32, has other means (--ties trec_eval): {listed(others, most=5)}"
+    ]
 
 
 def _notes_on(measure: Measure, qrels: Qrels) -> list[str]:
