@@ -190,6 +190,10 @@ def test_repr(scores):
             "topic '1' of system 'a' occurs more than once; names must differ",
         ),
         (
+            lambda s: Scores.from_dict({"a": {"1": [0.1, 0.2], "2": [0.3, 0.4]}}),
+            "system 'a' needs one number for each topic; Scores(trials=) takes several",
+        ),
+        (
             lambda s: Scores.from_dict({"a": {"1": 0.1}}, missing="fill"),
             "missing must be one of error, zero, drop; got 'fill'",
         ),

@@ -203,6 +203,9 @@ class Scores:
         """
         if not all(isinstance(row, Mapping) for row in scores.values()):
             raise SurefootError("expected {system: {topic: score}}; some system has no such dictionary")
+        for system, row in scores.items():
+            if np.array(next(iter(row.values()), 0), object).ndim:  # `align` would take topics × trials transposed
+                raise SurefootError(f"system {system!r} needs one number for each topic; Scores(trials=) takes several")
         rows = ((system, list(row), list(row.values())) for system, row in scores.items())
         return cls.align(rows, measure=measure, missing=missing)
 
