@@ -186,7 +186,7 @@ def _kept(path: Path, request: str) -> Iterator[tuple[str, list[tuple[str, float
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     for line in lines:
         if not line.endswith(b"\n"):
-            path.write_bytes(b"".join(lines[:-1]))
+            os.truncate(path, sum(map(len, lines[:-1])))
             return
         try:
             made, topic, documents = json.loads(line)
