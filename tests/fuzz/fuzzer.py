@@ -1,8 +1,9 @@
 """Damaged and random input for every reader: each is read rightly or refused in one line, never anything else.
 
-The tests run some hundred inputs of each kind; for more: ``python -m tests.fuzz.fuzzer 20000 [KIND ...]``.
+The tests run some hundred inputs of each kind; for more: ``python -m tests.fuzz.fuzzer 20000 [KIND ...] [--seed 1]``.
 """
 
+import argparse
 import json
 import os
 import random
@@ -123,13 +124,13 @@ def printed() -> Iterator[list[str]]:
         lines += file.read().decode(errors="replace").splitlines()
 
 
-def main(inputs: int, names: list[str]) -> int:
+def main(inputs: int, names: list[str], seed: int) -> int:
     total: Counter[str] = Counter()
     print("| input | number | refused | right | anything else |\n| --- | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         for name in names or SUBJECTS:
             found: Counter[str] = Counter()
-            for given, outcome in outcomes(name, inputs, Path(folder)):
+            for given, outcome in outcomes(name, inputs, Path(folder), seed):
                 kind = outcome if outcome in ("right", "refused") else "anything else"
                 found[kind] += 1
                 if kind == "anything else":
@@ -150,4 +151,9 @@ def _row(name: str, found: Counter[str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000, sys.argv[2:]))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("inputs", type=int, nargs="?", default=2000)
+    parser.add_argument("kinds", nargs="*", metavar="KIND")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    sys.exit(main(given.inputs, given.kinds, given.seed))
