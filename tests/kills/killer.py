@@ -19,8 +19,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote
+from zipfile import ZipFile, ZipInfo
 
 import numpy as np
 
@@ -32,16 +34,20 @@ VALID = "--valid valid.txt --resume"
 RUNS = "old.run new.run --qrels qrels.txt"
 GATE = f"gate {RUNS} --baseline old --candidate new"
 PAIR = "--baseline old.run --candidate new.run"
+PLOT = "--plot {output}/path.svg"
+SWEEP = f"tradeoff{TRAIN[5:]} --valid valid.txt --test test.txt --n-resamples 50 --trees 15"
 COMMANDS = {
     "train, LightGBM": f"{TRAIN} {VALID} --param bagging_fraction=0.5 --param bagging_freq=1",
     "train, XGBoost": f"{TRAIN} {VALID} --engine xgboost --param subsample=0.5",
     "train, bags and a guard": f"{TRAIN} --resume --bags 4 --early-stopping 20 --guard z",
-    "predict": "predict model test.txt -o {output}/out.run --force",
+    "predict": "predict model test.txt -o {output}/out.run --write-qrels {output}/out.qrels --force",
     "export": "export model -o {output}/model.json --force",
-    "guard fit": f"guard fit {PAIR} --qrels qrels.txt --anyway -o {{output}}/guard.json --force",
+    "guard fit": f"guard fit {PAIR} --qrels qrels.txt --anyway -o {{output}}/guard.json {PLOT} --force",
     "guard apply": f"guard apply guard.json {PAIR} -o {{output}}/safe.run --force",
-    "tradeoff": f"tradeoff{TRAIN[5:]} --valid valid.txt --test test.txt --alpha 1,5 --n-resamples 50 --trees 15",
+    "tradeoff": f"{SWEEP} --alpha 1,5",
+    "tradeoff, search": f"{SWEEP} --search 3",
     "experiment": "experiment plan.toml -o {output}",
+    "experiment, trade-off": "experiment sweep.toml -o {output}",
     "evaluate": f"evaluate {RUNS} --baseline old -o {{output}}/table.csv --force",
     "scores": f"scores {RUNS} -o {{output}}/scores.csv --force",
     "explore": f"explore {RUNS} --baseline old --candidate new -o {{output}}/topics.csv --force",
@@ -51,6 +57,7 @@ COMMANDS = {
     "gate, JUnit and Markdown": f"{GATE} --junit {{output}}/gate.xml --markdown {{output}}/gate.md --force",
     "collect": "collect --url {address}/search?q={{{{query}}}} --queries queries.tsv --rate 0 -o {output}/engine.run",
     "data get": "data get thing",
+    "demo": "demo -o {output}",
 }
 CHANGES = {
     "gate, ratchet": (
@@ -63,6 +70,10 @@ CHANGES = {
     "gate, sequential": (
         f"{GATE.replace('old.run new.run', 'first/old.run first/new.run')} --sequential {{output}}/state.json",
         f"{GATE} --sequential {{output}}/state.json",
+    ),
+    "judge, merge in place": tuple(
+        f"judge --merge {page} --qrels {known} -o {{output}}/judged.qrels --force"
+        for page, known in (("first.qrels", "qrels.txt"), ("second.qrels", "{output}/judged.qrels"))
     ),
 }
 """Commands that change a file: the one that makes it, and the one that is killed."""
@@ -77,7 +88,7 @@ folds = 3
 FINISHED = "is finished; train without --resume"
 """Said by a training that was killed after its last write."""
 PAUSE = 0.02
-LIMIT = 120
+LIMIT = 600
 """Seconds until a command counts as hung: a fork copies locks, but not the threads that hold them."""
 
 
@@ -130,7 +141,11 @@ def bench() -> Iterator[Bench]:
             (folder / f"{system}.run").write_text("".join(lines))
         grades = (f"{q} 0 d{d} {int(scores[2, q, d] > 0.5)}\n" for q in range(40) for d in range(10))
         (folder / "qrels.txt").write_text("".join(grades))
+        for number, page in enumerate(("first", "second")):
+            judged = (f"{q} 0 new{number} {q % 2}\n" for q in range(40))
+            (folder / f"{page}.qrels").write_text("".join(judged))
         (folder / "plan.toml").write_text(PLAN)
+        (folder / "sweep.toml").write_text(f"{PLAN}tradeoff = true\n")
         (folder / "first").mkdir()
         for system in ("old", "new"):  # the first half of the queries
             lines = (folder / f"{system}.run").read_text().splitlines(keepends=True)
@@ -140,12 +155,20 @@ def bench() -> Iterator[Bench]:
             hits = [{"_id": f"d{d}", "_score": 9.0 - d} for d in range(5)]
             site.files[f"/search?q={quote(f'word{q}')}"] = json.dumps({"hits": {"hits": hits}}).encode()
         site.pause = PAUSE
-        Shelf(folder / "collections.toml", site).add("thing", {"a.bin": rng.bytes(2 << 20), "b/c.bin": rng.bytes(9)})
+        Shelf(folder / "collections.toml", site).add("thing", _collection(rng))
         here = Bench(folder, folder / "collections.toml", site.address)
-        for command in (TRAIN.replace("{output}", "model"), COMMANDS["guard fit"].replace("{output}/", "")):
-            code, said, _ = here.run(command, folder / "made")
+        for command in (TRAIN, COMMANDS["guard fit"].replace(PLOT, "")):
+            code, said, _ = here.run(command.replace("{output}/", "").replace("{output}", "model"), folder / "made")
             assert code == 0, said
         yield here
+
+
+def _collection(rng: np.random.Generator) -> dict[str, bytes]:
+    archive = BytesIO()
+    with ZipFile(archive, "w") as file:
+        for name in ("d/e.txt", "f.txt"):
+            file.writestr(ZipInfo(name), rng.bytes(9).hex())
+    return {"a.bin": rng.bytes(2 << 20), "b/c.bin": rng.bytes(9), "packed.zip": archive.getvalue()}
 
 
 def _letor(query: int, rng: np.random.Generator) -> str:
