@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from surefoot.errors import SurefootError
-from surefoot.io.atomic import replacing, write_text
+from surefoot.io.atomic import make_folder, replacing, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -59,6 +59,13 @@ def test_the_draft_of_a_killed_process_is_removed_by_the_next_writer(tmp_path: P
         draft.write_text("first")
         write_text(target, "second")  # does not take the draft above, which is being written, for an abandoned one
     assert (target.read_text(), names(tmp_path)) == ("first", ["model.txt"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no locks that end with their process")
+def test_the_trial_file_of_a_killed_process_is_removed_with_the_next_one(tmp_path: Path) -> None:
+    (tmp_path / ".test.0123456789abcdef.part").touch()
+    make_folder(tmp_path)
+    assert names(tmp_path) == []
 
 
 def test_files_have_the_mode_that_the_user_wants(tmp_path: Path) -> None:

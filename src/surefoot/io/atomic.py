@@ -86,9 +86,8 @@ def replacing(target: Path) -> Iterator[Path]:
     """A file beside the target to write to, which replaces the target when the block ends without an error.
 
     Its name can't be guessed, and it is created exclusively, so that neither another writer nor a link that waits there
-    is written to. Drafts that a killed process left behind are removed.
+    is written to.
     """
-    _remove_abandoned(target)
     draft, lock = _create_draft(target)
     try:
         yield draft
@@ -110,7 +109,11 @@ def remove(path: Path) -> None:
 
 
 def _create_draft(target: Path) -> tuple[Path, int | None]:
-    """An empty file, locked for as long as this process lives; where there are no such locks, None."""
+    """An empty file, locked for as long as this process lives; where there are no such locks, None.
+
+    Drafts of the target that a killed process left behind are removed.
+    """
+    _remove_abandoned(target)
     while True:
         draft = target.with_name(f".{_beginning(target)}.{os.urandom(8).hex()}.part")
         lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
