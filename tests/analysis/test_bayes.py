@@ -51,6 +51,15 @@ def test_the_command_gives_the_same(scores: Scores, tmp_path: Path, capsys: pyte
     assert "leave out --tests" in capsys.readouterr().err
 
 
+def test_progress_counts_the_predicted_tables(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, int | None, object]] = []
+    whole = bayes(scores, "old", n_draws=400)
+    monkeypatch.setattr("surefoot.analysis.tests.CELLS", 150 * 200)  # two parts and a little of 400 tables of 150 cells
+    parts = bayes(scores, "old", n_draws=400, progress=lambda *report: seen.append(report))
+    assert parts.rows() == whole.rows()
+    assert seen == [(done, 400, f"predicted tables: {done} of 400") for done in (134, 267, 400)]
+
+
 def test_a_share_of_all_topics_is_refused(scores: Scores) -> None:
     with pytest.raises(SurefootError, match="from 0 to below 1"):
         bayes(scores, "old", loses_on=1)

@@ -32,17 +32,21 @@ def test_ranks_of_the_truth_are_uniform() -> None:
         assert np.square(counts - 30).sum() / 30 < 27.9  # chi-square of 9 df at 0.001
 
 
-def test_means_and_deviations_agree_with_integration_on_a_grid() -> None:
+@pytest.mark.parametrize("equal", [False, True])
+def test_means_and_deviations_agree_with_integration_on_a_grid(equal: bool) -> None:
     """Scores are jointly normal given the three deviations: integrate over those by brute force."""
     table = np.random.default_rng(5).normal(0.4, 0.2, (3, 4)) + np.array([[0.0], [0.2], [0.5]])
-    systems = np.repeat(np.eye(3), 4, axis=0)
-    topics = np.tile(np.eye(4), (3, 1))
+    if equal:  # two topics with the same mean: nothing is left of their effects but chance
+        table = np.stack([table[:, 0], table[:, 0].mean() * 2 - table[:, 0]], axis=1)
+    count = table.shape[1]
+    systems = np.repeat(np.eye(3), count, axis=0)
+    topics = np.tile(np.eye(count), (3, 1))
     seen = table.ravel() - CENTRE
     total, means, noise = 0.0, np.zeros(3), 0.0
     grid = np.geomspace(0.004, 12, 34)
     for topic_sd, system_sd, noise_sd in itertools.product(grid, repeat=3):
         covariance = SPREAD**2 + system_sd**2 * systems @ systems.T + topic_sd**2 * topics @ topics.T
-        covariance += noise_sd**2 * np.eye(12)
+        covariance += noise_sd**2 * np.eye(table.size)
         solved = np.linalg.solve(covariance, seen)
         density = np.exp(-0.5 * seen @ solved) / np.sqrt(np.linalg.det(covariance))
         for sd in (topic_sd, system_sd, noise_sd):

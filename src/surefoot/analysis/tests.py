@@ -20,7 +20,7 @@ from surefoot.risk.values import Family, Linear, normalise_alphas
 from surefoot.scores import Scores, ScoresLike
 from surefoot.stats.bayes import Posterior, posterior
 from surefoot.stats.bootstrap import bootstrap_test
-from surefoot.stats.inference import LEVEL, validate_level
+from surefoot.stats.inference import LEVEL, reported, validate_level
 from surefoot.stats.permutation import flip_centre, flip_test, swap_test, t_test
 from surefoot.stats.ranks import wilcoxon_test
 
@@ -173,6 +173,7 @@ def bayes(
     n_draws: int = 24_000,
     seed: int = 0,
     level: float = LEVEL,
+    progress: Progress | None = None,
 ) -> Result:
     """Is a system better than the baseline, given all systems? By the Gaussian model of Benham and others (SIGIR 2020).
 
@@ -192,6 +193,8 @@ def bayes(
         Of the Gibbs sampler.
     level
         One minus the mass of intervals.
+    progress
+        Called with how many tables are predicted, of how many, and a message.
 
     Returns
     -------
@@ -217,7 +220,7 @@ def bayes(
     shrunken = np.quantile(drawn.systems, ends, axis=0)
     thin = Posterior(*(part[:: max(1, n_draws // PREDICTED)] for part in (
         drawn.systems, drawn.topic_sd, drawn.system_sd, drawn.noise_sd)))  # fmt: skip
-    predicted, losing = _predicted(thin, row, len(own.topics), alphas, np.random.default_rng([seed, 1]))
+    predicted, losing = _predicted(thin, row, len(own.topics), alphas, np.random.default_rng([seed, 1]), progress)
     others = np.where(np.arange(len(own.systems)) == row, np.nan, 1.0)
     low, middle, high = np.quantile(predicted, [ends[0], 0.5, ends[1]], axis=1)
     table: Columns = {
@@ -242,15 +245,14 @@ def bayes(
 
 
 def _predicted(
-    drawn: Posterior, row: int, topics: int, alphas: FloatArray, rng: np.random.Generator
+    drawn: Posterior, row: int, topics: int, alphas: FloatArray, rng: np.random.Generator, progress: Progress | None
 ) -> tuple[FloatArray, FloatArray]:
     """U_Risk (alphas × draws × systems) and the share of lost topics (draws × systems), in bounded memory."""
     draws, systems = drawn.systems.shape
-    step = max(1, CELLS // (systems * topics))
+    parts = np.array_split(np.arange(draws), min(draws, 1 + draws * systems * topics // CELLS))
     found, losing = [], []
-    for begin in range(0, draws, step):
-        part = Posterior(*(values[begin : begin + step] for values in astuple(drawn)))
-        differences = part.differences(row, topics, rng)
+    for part in reported(parts, draws, progress, "predicted tables"):
+        differences = Posterior(*(values[part] for values in astuple(drawn))).differences(row, topics, rng)
         found.append(urisk(differences, np.zeros(topics), alphas))
         losing.append((differences < 0).mean(axis=2))
     return np.concatenate(found, axis=1), np.concatenate(losing)

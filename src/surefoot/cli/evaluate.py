@@ -122,7 +122,9 @@ def _bayes(arguments: argparse.Namespace) -> Result:
         "--bayes takes scores or runs, a system as the --baseline and linear values",
     )
     given = inputs.given(arguments, "baseline", "alpha", "systems", "seed", "level")
-    return bayes(inputs.load_one(arguments), loses_on=arguments.loses_on / 100, **given)
+    scores = inputs.load_one(arguments)
+    with progress("Predicting ...") as report:
+        return bayes(scores, loses_on=arguments.loses_on / 100, progress=report, **given)
 
 
 def _stream(arguments: argparse.Namespace) -> Result:

@@ -4,6 +4,7 @@ The mean is normal around 1/2 with a standard deviation of 1; the standard devia
 half-t with three degrees of freedom and scale 1, as inverse gammas of an inverse gamma (Makalic and Schmidt 2016). All
 conditionals are then conjugate. A table without gaps is balanced, so that mean, topics and systems are drawn exactly
 and at once given the three variances, from the means of its rows and columns: the chain moves in the variances only.
+The effects of topics enter it only by two sums of squares, which two numbers give, however many topics there are.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def posterior(scores: npt.ArrayLike, n_draws: int = 24_000, seed: int = 0) -> Po
     rng = generator(seed)
     grand = float(table.mean())
     sides = [table.mean(axis=1) - grand, table.mean(axis=0) - grand]  # systems, topics
-    sizes = np.array([len(side) for side in sides])
+    sizes, length = np.array(table.shape), sqrt(np.square(sides[1]).sum())
     left = float(np.square(table - grand - sides[0][:, None] - sides[1]).sum())
     variances, extras = np.full(3, 0.1), np.ones(3)
     draws, sds = np.empty((n_draws, sizes[0])), np.empty((n_draws, 3))
@@ -61,15 +62,18 @@ def posterior(scores: npt.ArrayLike, n_draws: int = 24_000, seed: int = 0) -> Po
         squares = [0.0, 0.0, left]
         mean, *levels = _levels(grand, sizes, variances, rng)
         squares[2] += table.size * (grand - mean - sum(levels)) ** 2
-        for side in (0, 1):
-            known = variances[2] / sizes[1 - side]
-            shrink = variances[side] / (variances[side] + known)
-            noise = rng.standard_normal(sizes[side])
-            own = shrink * sides[side] + sqrt(shrink * known) * (noise - noise.mean())
-            squares[side] = float(np.square(own + levels[side]).sum())
-            squares[2] += float(sizes[1 - side] * np.square(sides[side] - own).sum())
-            if side == 0:
-                systems = mean + levels[0] + own
+        known = variances[2] / sizes[::-1]
+        shrink = variances[:2] / (variances[:2] + known)
+        spread = np.sqrt(shrink * known)
+        noise = rng.standard_normal(sizes[0])
+        own = shrink[0] * sides[0] + spread[0] * (noise - noise.mean())
+        systems = mean + levels[0] + own
+        # The effects of topics: their length along the means of the columns, and the square of that across them.
+        along = shrink[1] * length + spread[1] * rng.standard_normal()
+        across = spread[1] ** 2 * 2 * rng.standard_gamma((sizes[1] - 2) / 2)
+        squares[0] = float(np.square(own + levels[0]).sum())
+        squares[1] = along**2 + across + sizes[1] * levels[1] ** 2
+        squares[2] += sizes[1] * float(np.square(sides[0] - own).sum()) + sizes[0] * ((length - along) ** 2 + across)
         counts = np.array([*sizes, table.size])
         variances = (np.array(squares) / 2 + DEGREES / extras) / rng.standard_gamma((counts + DEGREES) / 2)
         extras = (1 / SCALE**2 + DEGREES / variances) / rng.standard_gamma((DEGREES + 1) / 2, 3)
