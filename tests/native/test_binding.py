@@ -4,18 +4,16 @@ import copy
 import os
 import pickle
 import re
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from textwrap import indent
 
 import numpy as np
 import pytest
 
 from surefoot import native
-from surefoot.native import build, kernel
+from surefoot.native import kernel
 
 count_draws = kernel("count_draws")
 CALL = """
@@ -146,17 +144,6 @@ STRUCTS = {
 }
 
 
-def test_every_declared_kernel_is_in_the_library_at_every_level():
-    sources = "".join(path.read_text() for path in native.FOLDER.glob("*.c"))
-    names = re.findall(r"^(?:SF_KERNEL|SF_KERNEL_OF|ELEMENTWISE)\((?:\w+, )?(\w+)\)", sources, re.MULTILINE)
-    assert len(names) > 1
-    assert set(names) <= set(native._declarations()[0])
-    for name in names:
-        for level in build.levels(build.target([])):
-            assert kernel(name, level)._function is not None
-        assert kernel(name).layout.inputs
-
-
 def test_a_kernel_is_pickled_by_its_name():
     assert counted() == [2, 2, 0, 0]
     assert pickle.loads(pickle.dumps(count_draws)) is count_draws
@@ -173,56 +160,6 @@ def test_kernels_run_after_a_fork():
     code = f"{CALL}\nimport os\nif os.fork() == 0:\n{indent(CALL, ' ')}\nelse:\n os.wait()"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.splitlines() == ["[[2.0, 0.0]]"] * 2
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """A copy of the package's sources, without a library."""
-    package = tmp_path / "surefoot"
-    shutil.copytree(native.FOLDER, package / "native", ignore=shutil.ignore_patterns("*surefoot.so", ".build-*"))
-    shutil.copy(native.FOLDER.parent / "errors.py", package)
-    (package / "__init__.py").touch()
-    return package / "native"
-
-
-def call_in(tree: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", CALL],
-        env={**os.environ, "PYTHONPATH": str(tree.parents[1]), **environment},
-        capture_output=True,
-        text=True,
-    )
-
-
-def test_a_source_tree_compiles_the_library_when_a_source_is_newer(tree):
-    assert call_in(tree).stdout == "[[2.0, 0.0]]\n"
-    source = tree / "risk.c"
-    source.write_text(source.read_text().replace("+= 1.0", "+= 3.0"))
-    os.utime(tree / build.LIBRARY.name, (0, 0))
-    assert call_in(tree).stdout == "[[6.0, 0.0]]\n"
-    assert not list(tree.glob(".build-*"))
-
-
-def test_an_installed_library_is_not_compiled(tree):
-    (tree / "build.py").unlink()
-    found = call_in(tree)
-    assert "SurefootError: the native library can't be loaded" in found.stderr
-
-
-def test_no_compiler_is_one_line(tree):
-    found = call_in(tree, CC="no-such-compiler")
-    error = found.stderr.splitlines()[-1]
-    assert error.endswith("the native library can't be loaded: the C compiler no-such-compiler can't be run "
-                          "(No such file or directory)")  # fmt: skip
-
-
-def test_a_source_that_does_not_compile_keeps_the_old_library(tree):
-    assert call_in(tree).returncode == 0
-    before = (tree / build.LIBRARY.name).read_bytes()
-    (tree / "risk.c").write_text("int x = ;")
-    os.utime(tree / build.LIBRARY.name, (0, 0))
-    assert "error" in call_in(tree).stderr
-    assert (tree / build.LIBRARY.name).read_bytes() == before
 
 
 def test_an_array_of_structs_has_the_words_of_each():
