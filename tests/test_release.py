@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,20 @@ def test_one_version_everywhere() -> None:
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", heading[2])
         assert f"\nversion: {version}\n" in text("CITATION.cff")
         assert f'date-released: "{heading[2]}"' in text("CITATION.cff")
+
+
+def test_the_lab_needs_the_core_of_its_version_and_has_its_licence() -> None:
+    needed = tomllib.loads(text("lab/pyproject.toml"))["project"]["dependencies"]
+    minor = surefoot.__version__.rpartition(".")[0] if RELEASED else surefoot.__version__.rsplit(".", 2)[0]
+    assert [one.partition("==")[2] for one in needed if one.startswith("surefoot")] == [f"{minor}.*"]
+    assert text("lab/LICENSE") == text("LICENSE")
+
+
+def test_the_sdist_has_what_its_tests_need() -> None:
+    targets = tomllib.loads(text("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]
+    included = targets["sdist"]["include"]
+    assert all((ROOT / name.strip("/")).exists() for name in included)
+    assert {"/src", "/lab", "/hatch_build.py", "/tests", "/conftest.py", "/tools", "/.github"} <= set(included)
 
 
 @pytest.mark.parametrize("lock", ["run", "dev", "oldest"])
@@ -69,3 +84,20 @@ def test_files_that_are_named_exist(path: str) -> None:
     assert named
     for name in named:
         assert (ROOT / name).exists(), name
+
+
+def test_the_container_is_built_from_what_it_needs() -> None:
+    everything, *others = [line for line in text(".dockerignore").splitlines() if not line.startswith("#")]
+    assert everything == "*"
+    kept = {line[1:] for line in others if line.startswith("!")}
+    assert kept == {"LICENSE", "README.md", "hatch_build.py", "lab", "pyproject.toml", "requirements", "src"}
+
+
+@pytest.mark.parametrize(
+    "path", [*(ROOT / ".github/workflows").glob("*.yml"), ROOT / "action.yml"], ids=lambda path: path.stem
+)
+def test_actions_are_pinned_to_a_commit(path: Path) -> None:
+    used = re.findall(r"^ +(?:- )?uses: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert used
+    for one in used:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v[\d.]+", one), one
