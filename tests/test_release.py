@@ -72,7 +72,7 @@ def test_the_recipe_has_the_requirements_of_the_package() -> None:
     assert oldest is not None
     recipe = text("packaging/conda/recipe.yaml")
     assert f"- {needed[1].replace('>=', ' >=')}\n" in recipe
-    assert f'skip: match(python, "{oldest[1].replace(">=", "<")}")\n' in recipe
+    assert f'- match(python, "{oldest[1].replace(">=", "<")}")\n' in recipe
 
 
 @pytest.mark.parametrize(
