@@ -223,6 +223,24 @@ def test_a_file_that_was_edited_is_refused_in_one_line(change, message, tmp_path
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("value", [10**400, 2**64, -(2**64), True, [1], "1", None, {}])
+@pytest.mark.parametrize("keys", [("weight",), ("safety",), ("threshold",), ("scale", "spread"), ("scale", "floor")])
+def test_numbers_that_are_none_are_refused_whatever_the_digest(keys, value, tmp_path):
+    path = tmp_path / "guard.json"
+    Guard("threshold", threshold=0.5).save(path)
+    content = json.loads(path.read_text())
+    del content["digest"]
+    place = content
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    content["digest"] = digest_of(json.dumps(content, sort_keys=True), 8)
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"guard\.json: damaged guard: ") as error:
+        Guard.load(path)
+    assert str(error.value).count("\n") == 0
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"format": 3}', "\xff"])
 def test_what_is_no_guard_is_refused(text, tmp_path):
     path = tmp_path / "guard.json"

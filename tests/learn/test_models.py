@@ -161,6 +161,12 @@ def test_what_is_no_model_is_told(folder):
         lambda card: card["data"].update(features="five"),
         lambda card: card["engine"].update(name="../other"),
         lambda card: card.update(engine=None),
+        lambda card: card.update(settings="x"),
+        lambda card: card["data"].update(features=10**30),
+        lambda card: card["data"].update(features=True),
+        lambda card: card["data"].update(first_feature=-1),
+        lambda card: card["data"].update(feature_names="abc"),
+        lambda card: card["data"].update(feature_names=[1]),
     ],
 )
 def test_a_card_that_lacks_something_is_told_in_one_line(change, folder):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from surefoot.errors import InputError, SurefootError
+from surefoot.io.atomic import digest_of
 from surefoot.lambdas.metrics import Metric
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.objectives import OBJECTIVES, objective_of
@@ -182,6 +183,36 @@ def test_a_damaged_checkpoint_is_refused_in_one_line(damage, tmp_path):
     stopped(checkpoint, 3)
     checkpoint.write_text(damage(checkpoint.read_text()))
     with pytest.raises(InputError, match="is damaged, or no checkpoint of a training; remove it") as error:
+        trained("plain", checkpoint=checkpoint, resume=True)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda saved: saved.update(extra=1), "is damaged, or no checkpoint of a training; remove it"),
+        (lambda saved: saved.pop("state"), "is damaged, or no checkpoint"),
+        (lambda saved: saved.update(bags=1.5), "is damaged, or no checkpoint"),
+        (lambda saved: saved.update(bags=[{"model": ""}]), "is damaged, or no checkpoint"),
+        (lambda saved: saved.update(model=7), "is damaged, or no checkpoint"),
+        (lambda saved: saved["history"].append({"mean": 10**400}), "is damaged, or no checkpoint"),
+        (lambda saved: saved["history"].append({"mean": "0.5"}), "is damaged, or no checkpoint"),
+        (lambda saved: saved["history"].append({"mean": 0.5}), "has iterations without trees"),
+        (lambda saved: saved.update(model=""), "begins like a model of lightgbm but is not one, or is damaged"),
+        (
+            lambda saved: saved.update(model=saved["model"].replace("split_feature=", "split_feature=9", 1)),
+            "begins like a model of lightgbm but is not one, or is damaged",
+        ),
+    ],
+)
+def test_a_checkpoint_with_a_recomputed_digest_never_reaches_the_engine(change, message, tmp_path):
+    checkpoint = tmp_path / "checkpoint.json"
+    stopped(checkpoint, 3)
+    saved = json.loads(checkpoint.read_text().partition("\n")[2])
+    change(saved)
+    text = json.dumps(saved)
+    checkpoint.write_text(f"{digest_of(text)}\n{text}\n")
+    with pytest.raises(SurefootError, match=message) as error:
         trained("plain", checkpoint=checkpoint, resume=True)
     assert "\n" not in str(error.value)
 

@@ -237,7 +237,7 @@ class Guard:
             raise SurefootError(f"damaged guard: missing or unknown {different}")
         if not isinstance(found["trees"], list) or not isinstance(found["card"], Mapping):
             raise SurefootError("damaged guard: expected a list of trees, and a card")
-        if any(type(found.get(name, 0)) not in (int, float) for name in ("weight", "safety", "threshold")):
+        if not all(_is_number(found.get(name, 0)) for name in ("weight", "safety", "threshold")):
             raise SurefootError("damaged guard: expected finite numbers for weight, safety and threshold")
         if found["trees"] and found["features"] != list(FEATURES):
             raise SurefootError("damaged guard: its trees are over other features")
@@ -290,6 +290,10 @@ class Guard:
         return guard
 
 
+def _is_number(value: Any, allowed: tuple[type, ...] = (int, float)) -> bool:
+    return type(value) in allowed and (isinstance(value, float) or abs(value) < 1 << 31)
+
+
 def _part(kind: type[Part], found: Any) -> Part:
     """A part of a guard, whose fields are numbers or lists of numbers, from its JSON."""
     noun, types = kind.__name__.lower(), {one.name: str(one.type) for one in fields(kind)}
@@ -299,7 +303,7 @@ def _part(kind: type[Part], found: Any) -> Part:
     for name, value in found.items():
         numbers = value if "tuple" in types[name] else [value]
         allowed = (int,) if "int" in types[name] else (int, float)
-        if not isinstance(numbers, list) or any(type(number) not in allowed for number in numbers):
+        if not isinstance(numbers, list) or not all(_is_number(number, allowed) for number in numbers):
             raise SurefootError(f"damaged guard: the {name} of a {noun} must be numbers")
         given[name] = tuple(numbers) if "tuple" in types[name] else value
     return kind(**given)

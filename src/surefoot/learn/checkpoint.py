@@ -20,6 +20,7 @@ from surefoot._version import __version__
 from surefoot.errors import InputError
 from surefoot.io.atomic import digest_of, remove, write_text
 from surefoot.io.files import parse_json
+from surefoot.io.shapes import fits
 from surefoot.results import plain
 
 if TYPE_CHECKING:
@@ -95,6 +96,15 @@ class Stage:
     state: dict[str, float] = field(default_factory=dict)
 
 
+def _is_number(value: object) -> bool:
+    """Whether a value may be a measure of an iteration, which may be undefined or infinite."""
+    return isinstance(value, float) or (type(value) is int and fits(value, float))
+
+
+STAGE = {"model": str, "history": [{str: _is_number}], "state": {str: _is_number}}
+"""The shape of a stage in a file."""
+
+
 @dataclass
 class Checkpoint:
     """Saves a training in one file: its complete bags, and the state of the current one. Without a path, nothing.
@@ -142,10 +152,15 @@ class Checkpoint:
 
     def _load(self, path: Path) -> None:
         """Load the state that an earlier run saved; one with other data or settings is refused."""
+        from surefoot.learn.model_files import validate_text
+
         digest, _, text = path.read_text("utf-8", errors="replace").strip().partition("\n")
-        if digest != digest_of(text):
+        saved = parse_json(text) if digest == digest_of(text) else None
+        if not fits(saved, {"request": dict, "bags": [STAGE], **STAGE}):
             raise InputError(path, "is damaged, or no checkpoint of a training; remove it and train again")
-        saved = parse_json(text)
         refuse_other_request(path, saved.pop("request"), self.request, "give the same, or remove it and train again")
-        self.bags = [Stage(**bag) for bag in saved.pop("bags")]
-        self.current = Stage(**saved)
+        stages = [Stage(**bag) for bag in (*saved.pop("bags"), saved)]
+        for stage in stages:
+            if stage.history:  # the engine trusts the text
+                validate_text(self.request.get("engine", ""), stage.model, path)
+        *self.bags, self.current = stages

@@ -25,6 +25,7 @@ from surefoot._version import __version__
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.atomic import digest_of, write_text
 from surefoot.io.files import parse_json
+from surefoot.io.shapes import fits
 from surefoot.learn.baseline import baselines_of, form_scores, guard_scores
 from surefoot.learn.data import RankingData, as_matrix, widened
 from surefoot.learn.model_files import validate_text
@@ -296,12 +297,19 @@ def load_model(folder: str | os.PathLike[str]) -> Model:
     return Model(engine, text, card, Guard.load(path / GUARD))
 
 
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 1 << 31
+
+
+_DATA = {"features": _is_count, "first_feature": (None, _is_count), "feature_names": (None, [str])}
+"""What a card must say of the data."""
+
+
 def _read_card(path: Path) -> dict[str, Any]:
     """The card of a model; raises a KeyError, TypeError or ValueError if something is missing."""
     card: dict[str, Any] = parse_json(path.read_text("utf-8"))
-    _ = card["settings"], card["data"]["feature_names"]
     data = card["data"]
-    if not isinstance(data["features"], int) or not isinstance(data["first_feature"], int | None):
+    if not fits({"settings": card["settings"], **{name: data[name] for name in _DATA}}, {"settings": dict, **_DATA}):
         raise ValueError
     if "guard" in card and card["guard"]["form"] is not None and card["guard"]["column"] not in range(data["features"]):
         raise ValueError

@@ -246,6 +246,9 @@ class History:
 
     def resume(self, iterations: list[dict[str, float]], random: bool = False) -> None:
         """Go on after these iterations; in a random training, after the last at which the RNG was reseeded."""
+        needed = {"trees"} if self.stop_on is None else {"trees", self.stop_on}
+        if any(not needed <= measures.keys() for measures in iterations):
+            raise SurefootError(f"the checkpoint has iterations without {listed(sorted(needed))}; train again")
         self.iterations[:] = iterations
         self.finished = len(iterations) >= self.n_iterations or self._gave_up()
         if random and not self.finished:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import cycle
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -16,9 +15,10 @@ from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.atomic import digest_of, exclusive, write_text
 from surefoot.io.files import parse_json, read_bytes
+from surefoot.io.shapes import fits
 from surefoot.release_gate.finding import Question
 from surefoot.release_gate.rules import resolve_rules
-from surefoot.scores import LARGEST, Scores
+from surefoot.scores import Scores
 
 FORMAT = "surefoot ratchet 4"
 NEWER: dict[str, dict[str, Any]] = {
@@ -273,31 +273,6 @@ def open_ratchet(path: PathLike) -> Iterator[Ratchet]:
         yield ratchet
         if ratchet.accepted is not None and ratchet.accepted is not before:
             write_accepted(path, ratchet.accepted)
-
-
-def fits(value: object, shape: Any) -> bool:
-    """Whether a value of a JSON file has a shape.
-
-    A shape is a type (float: any finite number), a function that checks, a tuple of alternatives, ``[shape]``: a list
-    of such values, ``[shape, shape, ...]``: a row, ``{str: shape}``: a map, ``{"name": shape, ...}``: a record.
-
-    >>> fits({"q1": 0.5}, {str: float}), fits([["q1", 7]], [[str, float]]), fits(True, (None, float))
-    (True, True, False)
-    """
-    if shape is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
-    if isinstance(shape, type):
-        return type(value) is shape
-    if isinstance(shape, tuple):
-        return any(fits(value, one) for one in shape)
-    if callable(shape):
-        return bool(shape(value))
-    if isinstance(shape, list):
-        return isinstance(value, list) and len(shape) in (1, len(value)) and all(map(fits, value, cycle(shape)))
-    if not isinstance(shape, dict) or not isinstance(value, dict):
-        return bool(value == shape)
-    shapes = dict.fromkeys(value, shape[str]) if str in shape else shape
-    return value.keys() == shapes.keys() and all(fits(one, shapes[name]) for name, one in value.items())
 
 
 def _topics(value: object) -> bool:

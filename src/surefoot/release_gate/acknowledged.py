@@ -15,8 +15,8 @@ from surefoot._names import as_names, as_utf8, positions
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, did_you_mean, listed
 from surefoot.io.atomic import digest_of, exclusive, write_text
+from surefoot.io.shapes import fits
 from surefoot.io.small_files import TomlFile, read_toml
-from surefoot.release_gate.accepted import fits
 from surefoot.release_gate.doubt import lost_results
 from surefoot.scores import Scores
 

@@ -15,7 +15,8 @@ from surefoot._names import NO_SEGMENT
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, counted, listed
 from surefoot.io.atomic import digest_of, exclusive, write_text
-from surefoot.release_gate.accepted import fits, read_json
+from surefoot.io.shapes import fits
+from surefoot.release_gate.accepted import read_json
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.doubt import lost_results

@@ -11,8 +11,9 @@ from surefoot._typing import PathLike
 from surefoot.errors import SurefootError, listed
 from surefoot.io.atomic import digest_of
 from surefoot.io.files import IRDS, STDIN, read_bytes
+from surefoot.io.shapes import fits
 from surefoot.io.small_files import TomlFile, read_names, read_segments, read_toml
-from surefoot.release_gate.accepted import Accepted, fits, open_ratchet
+from surefoot.release_gate.accepted import Accepted, open_ratchet
 from surefoot.release_gate.acknowledged import LOSSES
 from surefoot.release_gate.arrivals import SequentialGate
 from surefoot.release_gate.comparison import Policy

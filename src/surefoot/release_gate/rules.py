@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from surefoot._alignment import LARGEST
 from surefoot._names import as_names
 from surefoot.errors import SurefootError, choose, did_you_mean, listed
 from surefoot.io.atomic import digest_of
@@ -147,7 +148,7 @@ class Rules:
     def _check_numbers(self) -> None:
         for name in NUMBERS:
             value = getattr(self, name)
-            is_number = isinstance(value, int | float) and 0 <= value < float("inf")
+            is_number = isinstance(value, int | float) and 0 <= value < LARGEST
             if not is_number and not (value is None and name in OPTIONAL):
                 raise SurefootError(f"{_flag(name)} must be a number of 0 or more; got {value}")
         for name in ("max_losses", "max_large_losses", "max_churn"):
