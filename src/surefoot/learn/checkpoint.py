@@ -155,7 +155,7 @@ class Checkpoint:
         from surefoot.learn.model_files import validate_text
 
         digest, _, text = path.read_text("utf-8", errors="replace").strip().partition("\n")
-        saved = parse_json(text) if digest == digest_of(text) else None
+        saved: Any = parse_json(text) if digest == digest_of(text) else None
         if not fits(saved, {"request": dict, "bags": [STAGE], **STAGE}):
             raise InputError(path, "is damaged, or no checkpoint of a training; remove it and train again")
         refuse_other_request(path, saved.pop("request"), self.request, "give the same, or remove it and train again")
