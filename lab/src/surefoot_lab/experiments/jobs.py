@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -31,8 +32,8 @@ from surefoot_lab.experiments.plan import Plan, TreeSettings
 JobResult = Mapping[str, FloatArray]
 """What a job computed: arrays by name."""
 
-REQUEST = "about"
-"""The array of a file that holds the request's text, for inspection."""
+REQUEST, DIGEST = "about", "digest"
+"""The arrays of a file that hold the request's text, and the digest of all others."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,28 @@ class JobStore:
         """Write the result of a job."""
         self.folder.mkdir(parents=True, exist_ok=True)
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **{REQUEST: np.array(request_text(request)), **result})
+        kept = {REQUEST: np.array(request_text(request)), **result}
+        np.savez_compressed(buffer, allow_pickle=False, **{DIGEST: np.array(_digest_of(kept)), **kept})
         write_bytes(self.path(request), buffer.getvalue())
 
     def load(self, request: Request) -> JobResult:
         """Read the result of a job."""
         path = self.path(request)
         try:
-            with np.load(path, allow_pickle=False) as arrays:
-                return {name: arrays[name] for name in arrays.files if name != REQUEST}
-        except (ValueError, zipfile.BadZipFile, EOFError, KeyError):
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+                found = {name: arrays[name] for name in arrays.files}
+            digest, about = str(found.pop(DIGEST)), str(found[REQUEST])
+            if digest != _digest_of(found) or about != request_text(request):
+                raise ValueError
+        except (ValueError, KeyError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error):
             raise InputError(path, "is not the result of a job; remove it, and it will be computed again") from None
+        return {name: array for name, array in found.items() if name != REQUEST}
+
+
+def _digest_of(arrays: Mapping[str, Any]) -> str:
+    """The hash of arrays by name, by which damage and another job's file are found."""
+    known = {name: np.asarray(array) for name, array in arrays.items()}
+    return request_key({name: [str(array.dtype), array.shape, array_key(array)] for name, array in known.items()})
 
 
 HISTORY, TREES_KEPT, SCORES = "validation", "trees", "scores"
