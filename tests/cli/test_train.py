@@ -296,8 +296,8 @@ def test_interrupted_training_keeps_a_checkpoint_and_resumes_to_the_same_model(f
         (["--baseline", "feature:1", "--train", "no.txt"], "no.txt: no such file"),
     ],
 )
-def test_mistakes_are_told_in_one_line(typed, message, folder, capsys):
-    assert message in told(capsys, *words("--trees", "3", *typed))
+def test_mistakes_are_told_in_one_line(typed, message, folder, capfd):
+    assert message in told(capfd, *words("--trees", "3", *typed))
     assert not (folder / "model" / "card.json").exists()
 
 

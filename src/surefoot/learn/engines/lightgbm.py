@@ -225,6 +225,11 @@ class _ScoredDataset(lgb.Dataset):
 
     scores: Any = None
 
+    def construct(self) -> lgb.Dataset:
+        """Copy the features; this is where LightGBM checks all parameters."""
+        with quiet_failures():
+            return super().construct()
+
     def keep(self, scores: Any, dataset: Any) -> list[Any]:
         """Take the scores, as a measure of the booster that was trained with this set."""
         self.scores = scores.copy()
