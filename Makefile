@@ -39,9 +39,11 @@ asan: $(VENV)/dev.done
 	CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -g1" PYTHONPATH=build/asan \
 	    $(BIN)/python -m surefoot.native.build
 	$(CHECKED) -m pytest -n auto --quiet tests/native
-	$(CHECKED) -m tests.fuzz.fuzzer 1000 run qrels LETOR
-CHECKED = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=build/asan:. \
-    $(BIN)/python
+	$(CHECKED) -m tests.fuzz.fuzzer 300 --seed 5
+# libstdc++ is loaded first, as LightGBM and XGBoost throw exceptions; the fuzzer reads standard error, so reports go to files.
+CHECKED = LD_PRELOAD="$$($${CC:-cc} -print-file-name=libasan.so) $$($${CC:-cc} -print-file-name=libstdc++.so)" \
+    ASAN_OPTIONS=detect_leaks=0:log_path=build/asan/report UBSAN_OPTIONS=log_path=build/asan/report \
+    PYTHONPATH=build/asan:. $(BIN)/python
 
 # Wheels for every platform, compiled by zig.
 wheels: $(VENV)/dev.done
