@@ -1,11 +1,11 @@
-"""TOML files: what is wrong is reported with its line."""
+"""Errors in TOML files and small tables name the line."""
 
 from pathlib import Path
 
 import pytest
 
 from surefoot.errors import InputError
-from surefoot.io.small_files import read_toml
+from surefoot.io.small_files import read_map, read_segments, read_toml
 from surefoot.release_gate.config import read_config
 
 
@@ -37,3 +37,13 @@ def test_other_encodings_are_refused(tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbfname = 'a'")
     assert read_toml(tmp_path / "a.toml").content == {"name": "a"}
+
+
+def test_a_header_of_one_column_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "map.csv"
+    file.write_text("system\nnew,old\n")
+    with pytest.raises(InputError, match=":1: expected system,baseline; found 1 column"):
+        read_map(file, "baseline")
+    file.write_text("topic\nq1,en\n")
+    with pytest.raises(InputError, match=":1: expected topic,segment; found 1 column"):
+        read_segments(file)

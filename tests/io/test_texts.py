@@ -98,10 +98,18 @@ def test_queries_without_ids_are_their_own(tmp_path: Path, header: str) -> None:
     assert read_queries(file) == {"q1": "query", "q2": "red shoes"}
 
 
+@pytest.mark.parametrize("head", [b"q1\t", b"qid,query\nq1,"])
+def test_a_carriage_return_within_a_text_is_white_space(tmp_path: Path, head: bytes) -> None:
+    file = tmp_path / "queries"
+    file.write_bytes(head + b"red\rshoes\r\n")
+    assert {name: text.split() for name, text in read_queries(file).items()} == {"q1": ["red", "shoes"]}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"query,docid\n,12\n", ":2: expected a query; found none"),
+        (b"qid,query\nq1," + b"x" * (1 << 18), ":2: can't be read as cells of a table: field larger"),
         (b"q1\tone\nq2 two\n", r":2: expected a topic, a tab and its text; found no tab"),
         (b"q1\tone\nq1\ttwo\n", r":2: topic 'q1' has a text already"),
         (b"\n \n", "holds no texts"),

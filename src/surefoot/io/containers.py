@@ -271,7 +271,7 @@ class Header(NamedTuple):
         stop = len(data) if stop < 0 else stop
         line, number = data[start:stop].decode("utf-8").strip("\r"), line_number(data, start)
         separator = next((mark for mark in "\t,;" if mark in line), ",")
-        cells = (cell.strip() for cell in _cells(path, line, separator, number))
+        cells = (cell.strip() for cell in cells_of(path, line, separator, number))
         return cls(tuple(cells), separator, number, min(stop + 1, len(data)))
 
 
@@ -288,7 +288,7 @@ def read_delimited(path: PathLike, data: bytes, header: Header | None = None) ->
     if problem == _BAD_ROW:
         begin = line_number(data, stopped)
         line = data[stopped : data.find(b"\n", stopped) if b"\n" in data[stopped:] else len(data)]
-        _refuse_other_width(path, _cells(path, line.decode().rstrip("\r"), header.separator, begin), header, begin)
+        _refuse_other_width(path, cells_of(path, line.decode().rstrip("\r"), header.separator, begin), header, begin)
         raise InputError(path, "can't be read as cells of a table", begin)
     if not count:
         raise InputError(path, "there is a header but no row of scores")
@@ -314,15 +314,15 @@ def _refuse_other_width(path: PathLike, cells: Collection[str], header: Header, 
 def records(path: PathLike, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """The cells of the lines that are not blank, including the header, each with its line's number."""
     for number, line in enumerate(io.StringIO(text, newline="\n"), 1):
-        cells = _cells(path, line.rstrip("\r\n"), separator, number)
+        cells = cells_of(path, line.rstrip("\r\n"), separator, number)
         if any(cell.strip() for cell in cells):
             yield number, cells
 
 
-def _cells(path: PathLike, line: str, separator: str, number: int) -> list[str]:
+def cells_of(path: PathLike, line: str, separator: str, number: int, strict: bool = True) -> list[str]:
     """The cells of one line. A stray quote must not swallow lines, so a cell ends with its line."""
     try:
-        return next(csv.reader([line], delimiter=separator, strict=True), [])
+        return next(csv.reader([line], delimiter=separator, strict=strict), [])
     except csv.Error as error:
         reason = "a quote is not closed" if "end of data" in str(error) else str(error)
         raise InputError(path, f"can't be read as cells of a table: {reason}", number) from None

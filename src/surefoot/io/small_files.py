@@ -150,7 +150,7 @@ def _table(path: PathLike, header: list[str]) -> tuple[list[str], list[tuple[int
     """The header of a CSV, the usual one unless it has its own, and its lines that hold anything with their numbers."""
     text = _text(path, f"a CSV of {','.join(header)}")
     lines = [(number, [cell.strip() for cell in cells]) for number, cells in records(path, text, ",")]
-    first = lines[0][1][0].lower() if lines else ""
+    first = lines[0][1][0].lower() if lines and len(lines[0][1]) > 1 else ""
     if first == header[0] or (header[0] == "topic" and first in NAMES["topic"]):
         return lines[0][1], lines[1:]
     return header, lines

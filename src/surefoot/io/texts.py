@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from html import unescape
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from surefoot._lazy import LazyModule
 from surefoot._process import uses_threads
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, counted, listed
+from surefoot.io.containers import cells_of
 from surefoot.io.files import BYTE_ORDER_MARK, IRDS, open_bytes, parse_json
 from surefoot.io.frames import PARQUET, reading
 from surefoot.io.roles import DOCUMENTS as DOCUMENT_IDS
@@ -189,15 +188,15 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
     head = next(lines, None)
     if head is None:
         return
-    if columns is QUERIES and (column := _query_column(head[1])) is not None:
+    if columns is QUERIES and (column := _query_column(path, *head)) is not None:
         yield from _named_by_text(path, lines, column, "\t" if "\t" in head[1] else ",")
         return
-    split = (
-        _cells
-        if "\t" not in head[1] and "," in head[1] and columns.find(_cells(head[1]))[0]
-        else partial(str.split, sep="\t")
-    )
-    names = [name.strip() for name in split(head[1])]
+    has_commas = "\t" not in head[1] and "," in head[1] and columns.find(_cells(path, *head))[0] is not None
+
+    def split(number: int, line: str) -> list[str]:
+        return _cells(path, number, line) if has_commas else line.split("\t")
+
+    names = [name.strip() for name in split(*head)]
     name, texts = columns.find(names)
     if name != names[0] or len(names) < 2:  # no header
         lines = chain([head], lines)
@@ -205,7 +204,7 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
     else:
         chosen = [names.index(text) for text in texts] or list(range(1, len(names)))
     for number, line in lines:
-        first, *cells = split(line)
+        first, *cells = split(number, line)
         if not cells or not first.strip():
             hint = "; begin a list of queries with the line query" if columns is QUERIES else ""
             raise InputError(path, f"expected a {columns.what}, a tab and its text; found no tab{hint}", number)
@@ -213,14 +212,14 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
         yield number, first.strip(), _joined(kept)
 
 
-def _cells(line: str, separator: str = ",") -> list[str]:
-    """The cells of a line of CSV; only files with a header are that."""
-    return next(csv.reader([line], delimiter=separator))
+def _cells(path: PathLike, number: int, line: str, separator: str = ",") -> list[str]:
+    """The cells of a line of CSV; only files with a header are that. A carriage return within a text is white space."""
+    return cells_of(path, line.replace("\r", " "), separator, number, strict=False)
 
 
-def _query_column(head: str) -> int | None:
+def _query_column(path: PathLike, number: int, head: str) -> int | None:
     """The column of queries in a header without a column of ids, such as Quepid's; with tabs only the first column."""
-    names = _cells(head, "\t" if "\t" in head else ",")
+    names = _cells(path, number, head, "\t" if "\t" in head else ",")
     column = find_column(names, ("query", "query_text")) if find_column(names, QUERIES.ids) is None else None
     return None if column and "\t" in head else column
 
@@ -229,7 +228,7 @@ def _named_by_text(path: PathLike, lines: Iterable[tuple[int, str]], column: int
     """The queries of a table without ids, each once: a query is its own id."""
     seen: set[str] = set()
     for number, line in lines:
-        text = (_cells(line, separator)[column:] or [""])[0].strip()
+        text = (_cells(path, number, line, separator)[column:] or [""])[0].strip()
         if not text:
             raise InputError(path, "expected a query; found none", number)
         if text not in seen:
