@@ -278,7 +278,7 @@ def test_a_ratchet_reads_judgments_again(folder: Path, capsys: pytest.CaptureFix
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", stdin)
         assert main(["gate", "new.run", "--qrels", "-", *ratchet]) == 2
-    assert "standard input can't be; name a file" in capsys.readouterr().err
+    assert "standard input can't be read twice, so name a file" in capsys.readouterr().err
 
 
 def test_the_ratchet_asks_for_more_with_every_try(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,8 @@ from surefoot.release_gate.rules import LIMITS, TWO_SIDED, Rules, resolve_rules
 
 
 def test_limits_are_those_given_or_those_of_the_tier() -> None:
-    for name, tiers in LIMITS.items():
-        for tier, limit in tiers.items():
+    for name, (seen, strict) in LIMITS.items():
+        for tier, limit in (("seen", seen), ("sequential", seen), ("strict", strict)):
             assert Rules(evidence=tier).limit(name) == limit
             assert Rules(evidence=tier, **{name: 0.123}).limit(name) == 0.123
     assert not Rules().is_given("max_losses")

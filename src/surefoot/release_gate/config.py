@@ -22,22 +22,20 @@ from surefoot.release_gate.pinned import options_of
 from surefoot.release_gate.ratchet import accept as accept_candidate
 from surefoot.release_gate.ratchet import gate_ratchet, refuse_other_collection
 from surefoot.release_gate.rules import NUMBERS as RULE_NUMBERS
-from surefoot.release_gate.rules import Rules
+from surefoot.release_gate.rules import Rules, flag
 from surefoot.release_gate.verdict import GateResult
 from surefoot.scores import Missing, Scores
 
 CONFIG = "surefoot.toml"
-TEXTS = ("candidate", "segment_by", "undecided", "evidence", "noun")
 PATHS = ("segments", "protected_file", "ratchet", "sequential", "qrels", "queries", "acknowledged")
 RULES = tuple(option.name for option in fields(Rules))
 NUMBERS = (*RULE_NUMBERS, "holdout", "seed")
 LISTS = ("protected", "off", "baseline", "measure", "assessors")
-KEYS = tuple(dict.fromkeys((*RULES, *NUMBERS, *LISTS, *TEXTS, *PATHS)))
 
 
 @dataclass(frozen=True)
 class GateOptions:
-    """What a gate compares, and by which rules; segments, ratchet, judgments and queries are files."""
+    """The options of a gate; segments, ratchet, judgments and queries are files."""
 
     rules: Rules
     candidate: str | None = None
@@ -76,9 +74,9 @@ class GateOptions:
     ) -> Outcome:
         """The verdict over all baselines, the accepted candidate and the anchor.
 
-        ``accept`` allows a ratchet file that does not exist yet, and keeps a candidate that passes. ``pin`` keeps the
-        options in the file, so that later gates can't be looser; ``loosen`` allows to pin looser ones than those that
-        are pinned. The file is locked while the gate runs.
+        ``accept`` creates the ratchet file if there is none, and keeps a candidate that passes. ``pin`` keeps the
+        options in the file, so that later gates can't be looser; ``loosen`` allows pinning options that are looser than
+        the pinned ones. The file is locked while the gate runs.
         """
         if loosen and not pin:
             raise SurefootError("--loosen goes together with --pin")
@@ -128,7 +126,7 @@ class GateOptions:
             raise SurefootError("nothing to compare with: name a --baseline, or give a --ratchet FILE")
 
     def _account(self, found: Accepted | None, may_be_first: bool) -> Accepted:
-        """What the ratchet file holds; nothing accepted and nothing asked where there is none yet."""
+        """The content of the ratchet file; an empty account where there is no file yet."""
         if found is None:
             if may_be_first:
                 return Accepted("", "", {}, self._collection())
@@ -141,16 +139,20 @@ class GateOptions:
         return found
 
     def _collection(self) -> dict[str, str]:
-        """Digests of the files that say what a score means, or of the name of a collection of ir_datasets."""
+        """Digests of the files of judgments and queries, or of the name of a collection of ir_datasets."""
         files = {"qrels": self.qrels, "queries": self.queries}
         if STDIN in files.values():
             raise SurefootError(
-                "a ratchet keeps a digest of judgments and queries, and reads them again for it, which standard input "
-                "can't be; name a file"
+                "a ratchet reads judgments and queries a second time, for their digest; standard input can't be read "
+                "twice, so name a file"
             )
         return {
             name: digest_of(path if path.startswith(IRDS) else read_bytes(path)) for name, path in files.items() if path
         }
+
+
+KEYS = (*RULES, *(option.name for option in fields(GateOptions) if option.name != "rules"), "protected_file")
+"""The keys of the configuration file."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,7 @@ def read_config(path: PathLike) -> dict[str, Any]:
 def _name_of(file: TomlFile, key: str) -> str:
     name = key.replace("-", "_")
     if name not in KEYS:
-        known = listed((known.replace("_", "-") for known in KEYS), most=len(KEYS))
+        known = listed(map(flag, KEYS), most=len(KEYS))
         raise file.error(key, f"unknown key {key!r} in [gate]; the known ones are {known}")
     return name
 

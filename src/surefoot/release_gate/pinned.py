@@ -13,12 +13,12 @@ from surefoot.judgments.assessors import parse_assessors
 from surefoot.release_gate.accepted import BESIDES, Accepted
 from surefoot.release_gate.comparison import Policy
 from surefoot.release_gate.doubt import assessors_name
-from surefoot.release_gate.rules import LIMITS, Rules, resolve_rules
+from surefoot.release_gate.rules import LIMITS, Rules, flag, resolve_rules
 from surefoot.scores import Scores
 
 HELD = ("assessors", "missing", "holdout", "seed")
-"""Options besides the rules that a pinned gate takes from the ratchet file. The other ones are inputs, which must be
-given again; of baselines and measures there may be more."""
+"""Options besides the rules that a pinned gate takes from the ratchet file. The others are inputs, which must be given
+again; further baselines and measures may be added."""
 
 
 def options_of(policy: Policy, scores: Sequence[Scores]) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def options_of(policy: Policy, scores: Sequence[Scores]) -> dict[str, Any]:
 
 
 def looser_than(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """The options by which a gate may be looser than another one, of which only the rules may be known."""
+    """The options by which a gate may be looser than another, whose options besides the rules may be unknown."""
     names = [name for name in BESIDES if name in other and _differs(name, own[name], other[name])]
     return [*rules_of(own).looser_than(rules_of(other)), *names]
 
@@ -60,7 +60,7 @@ def named_loosened(own: Mapping[str, Any], account: Accepted, pin: bool) -> tupl
     names = looser_than(own, before) if before else []
     if before.get("holdout") and not (account.pinned and not pin) and set(own["protected"]) - set(before["protected"]):
         names.append("protected")  # these are never held out
-    loosened = tuple(f"{_flag(name)} {_shown(name, own)} ({then}: {_shown(name, before)})" for name in names)
+    loosened = tuple(f"{flag(name)} {_shown(name, own)} ({then}: {_shown(name, before)})" for name in names)
     if not account.pinned:
         return loosened, f"changed since {account.system} was accepted, and perhaps looser"
     if pin:
@@ -71,7 +71,7 @@ def named_loosened(own: Mapping[str, Any], account: Accepted, pin: bool) -> tupl
 def held_to(policy: Policy, own: Mapping[str, Any], pinned: Mapping[str, Any]) -> Policy:
     """The policy with the pinned options wherever it may be looser; inputs that differ are an error."""
     looser = looser_than(own, pinned)
-    if given := [f"{_flag(name)} {_shown(name, pinned)}" for name in looser if name in BESIDES and name not in HELD]:
+    if given := [f"{flag(name)} {_shown(name, pinned)}" for name in looser if name in BESIDES and name not in HELD]:
         raise SurefootError(
             f"the ratchet file pins {'; '.join(given)}: give the same, or pin other ones by --pin --loosen"
         )
@@ -82,10 +82,6 @@ def held_to(policy: Policy, own: Mapping[str, Any], pinned: Mapping[str, Any]) -
 def rules_of(options: Mapping[str, Any]) -> Rules:
     """The rules among the options of a gate."""
     return resolve_rules({name: value for name, value in options.items() if name not in BESIDES})
-
-
-def _flag(name: str) -> str:
-    return name.replace("_", "-")
 
 
 def _shown(name: str, options: Mapping[str, Any]) -> str:

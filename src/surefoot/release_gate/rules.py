@@ -35,27 +35,18 @@ RULES = CONTRACT | SAMPLE
 TIERS = {"seen": "as far as seen", "strict": "strict", "sequential": "sequential"}
 """The tiers of evidence, and their names in a verdict."""
 
-LIMITS = {
-    "mean_tolerance": {"seen": 0.02, "strict": 0.01},
-    "risk_tolerance": {"seen": 0.02, "strict": 0.01},
-    "max_losses": {"seen": 0.8, "strict": 0.6},
-    "max_large_losses": {"seen": 0.33, "strict": 0.33},
-    "max_tail_loss": {"seen": 0.25, "strict": 0.25},
-    "segment_tolerance": {"seen": 0.05, "strict": 0.05},
-}
-"""The limits that a tier has where none is given; sequential evidence has those of ``seen``."""
-
 UNDECIDED = {"pass": 0, "warn": 0, "hold": 0, "fail": 1, "exit3": 3}
-"""What an undecided candidate counts as, and the exit code of the command; ``hold`` is 1 if it leans against."""
+"""How to treat an undecided candidate, and the exit code of the command; ``hold`` exits 1 if it leans against."""
 
 
 def _option(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
 
 
-def _limit(name: str, help: str) -> Any:
-    seen, strict = LIMITS[name].values()
-    return _option(None, f"{help} (default: {seen:g}{'' if strict == seen else f'; strict: {strict:g}'})")
+def _limit(help: str, seen: float, strict: float | None = None) -> Any:
+    """A limit with its default, and that of strict evidence if it is another."""
+    text = f"{help} (default: {seen:g}{'' if strict is None else f'; strict: {strict:g}'})"
+    return field(default=None, metadata={"help": text, "limits": (seen, seen if strict is None else strict)})
 
 
 @dataclass(frozen=True)
@@ -73,10 +64,10 @@ class Rules:
         limit with a probability of at most three times the level, its tail with one of at most 1.5 times. With strict
         and sequential evidence: how often the gate may be wrong, in each direction.
     decide
-        Decide what is undecided by this probability, between 0.5 and 1: pass if every limit holds with at least this
-        probability, fail if one is exceeded with it. None: leave it undecided.
+        Decide undecided rules at this probability, between 0.5 and 1: pass if every limit holds with at least this
+        probability, fail if one is exceeded with it. None: leave them undecided.
     undecided
-        What an undecided candidate counts as: ``"pass"``, ``"warn"`` (exit code 0 as well), ``"hold"`` (1 if it leans
+        How to treat an undecided candidate: ``"pass"``, ``"warn"`` (exit code 0 as well), ``"hold"`` (1 if it leans
         against the candidate, else 0), ``"fail"`` (1) or ``"exit3"`` (3).
     alpha
         Risk sensitivity: a loss weighs 1 + alpha in the rule ``risk``, which is on only where alpha is above 0.
@@ -85,14 +76,14 @@ class Rules:
     max_losses
         The share of the changed queries that may lose (strict: of all queries).
     max_large_losses
-        The share of queries that may lose more than 20 %. Without it their number is only reported (strict: judged).
+        The share of queries that may lose more than 20 %; None: their number is only reported (strict: 0.33).
     max_tail_loss, tail_share
-        What the worst queries may lose on average, more than the best ones win, and which share of the queries that
-        is. With strict evidence gains do not count.
+        What the worst queries may lose on average beyond what the best ones win, and the share of queries that counts
+        as worst and best. With strict evidence gains do not count.
     max_churn
         The share of queries whose score may change at all; None: any.
     protected, protected_tolerance
-        Queries that must not lose, and what each of them may lose all the same.
+        Queries that must not lose, and the loss that each may have nevertheless.
     max_query_loss
         What any single query may lose; None: any loss.
     loss_budget
@@ -114,17 +105,17 @@ class Rules:
     decide: float | None = _option(None, "decide undecided rules at this probability, such as 0.8")
     undecided: str = _option("warn", f"how to treat a candidate without enough evidence: {', '.join(UNDECIDED)}")
     alpha: float = _option(0.0, "turns on the rule risk, in which a loss weighs 1 + alpha")
-    mean_tolerance: float | None = _limit("mean_tolerance", "how far the mean may fall")
-    risk_tolerance: float | None = _limit("risk_tolerance", "how far U_Risk may lie below 0")
-    max_losses: float | None = _limit("max_losses", "share of the changed queries that may lose")
-    max_large_losses: float | None = _limit("max_large_losses", "share of queries that may lose more than 20 %")
-    max_tail_loss: float | None = _limit("max_tail_loss", "what the worst queries may lose, beyond what the best win")
+    mean_tolerance: float | None = _limit("how far the mean may fall", 0.02, strict=0.01)
+    risk_tolerance: float | None = _limit("how far U_Risk may lie below 0", 0.02, strict=0.01)
+    max_losses: float | None = _limit("share of the changed queries that may lose", 0.8, strict=0.6)
+    max_large_losses: float | None = _limit("share of queries that may lose more than 20 %", 0.33)
+    max_tail_loss: float | None = _limit("what the worst queries may lose, beyond what the best win", 0.25)
     tail_share: float = _option(0.1, "share of queries that are the worst ones")
     max_churn: float | None = _option(None, "share of queries that may change at all (default: any)")
     protected: tuple[str, ...] = _option((), "queries that must not lose, by comma")
     protected_tolerance: float = _option(0.05, "what a protected query may lose")
     max_query_loss: float | None = _option(None, "what any single query may lose (default: anything)")
-    segment_tolerance: float | None = _limit("segment_tolerance", "how far the mean of a segment may fall")
+    segment_tolerance: float | None = _limit("how far the mean of a segment may fall", 0.05)
     loss_budget: float | None = _option(
         None, "how far the mean may fall below the ratchet's best (default: twice the mean tolerance)"
     )
@@ -150,10 +141,10 @@ class Rules:
             value = getattr(self, name)
             is_number = isinstance(value, int | float) and 0 <= value < LARGEST
             if not is_number and not (value is None and name in OPTIONAL):
-                raise SurefootError(f"{_flag(name)} must be a number of 0 or more; got {value}")
+                raise SurefootError(f"{flag(name)} must be a number of 0 or more; got {value}")
         for name in ("max_losses", "max_large_losses", "max_churn"):
             if (getattr(self, name) or 0) > 1:
-                raise SurefootError(f"{_flag(name)} is a share of queries, from 0 to 1; got {getattr(self, name):g}")
+                raise SurefootError(f"{flag(name)} is a share of queries, from 0 to 1; got {getattr(self, name):g}")
         if not 0 < self.level < 0.5:
             raise SurefootError(f"level must lie between 0 and 0.5; got {self.level:g}")
         if self.decide is not None and not 0.5 <= self.decide < 1:
@@ -166,7 +157,7 @@ class Rules:
     def limit(self, name: str) -> float:
         """A limit: as given, or the default of the tier."""
         given = getattr(self, name)
-        return float(LIMITS[name]["strict" if self.evidence == "strict" else "seen"] if given is None else given)
+        return float(LIMITS[name][self.evidence == "strict"] if given is None else given)
 
     def is_given(self, name: str) -> bool:
         """Whether a limit was given."""
@@ -183,7 +174,7 @@ class Rules:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
     def looser_than(self, other: Rules) -> list[str]:
-        """The options by which this gate may be looser than another one: wider limits, and any other difference.
+        """The options by which this gate may be looser than another: wider limits, and differences of `TWO_SIDED`.
 
         >>> Rules(mean_tolerance=0.05, off=["tail"]).looser_than(Rules(max_query_loss=0.5))
         ['mean_tolerance', 'max_query_loss', 'off']
@@ -198,7 +189,7 @@ class Rules:
         return [option.name for option in fields(self) if option.name in found]
 
     def pinned_to(self, other: Rules) -> Rules:
-        """The same, with the options of another gate wherever this one may be looser."""
+        """These rules, with the options of another gate wherever these may be looser."""
         options = {name: getattr(other, name) for name in self.looser_than(other)}
         if "protected" in options:
             options["protected"] = (*self.protected, *other.protected)
@@ -210,7 +201,7 @@ class Rules:
         return 2 * self.limit("mean_tolerance") if self.loss_budget is None else self.loss_budget
 
     def sample_rules(self, has_segments: bool) -> list[str]:
-        """The rules on a sample that are on and have something to look at."""
+        """The rules on a sample that are on and have something to test."""
         idle = {"risk": not self.alpha, "segments": not has_segments, "churn": self.max_churn is None}
         if self.evidence == "strict":
             idle["churn"] = True
@@ -224,6 +215,11 @@ class Rules:
             changed["protected"] = f"{len(self.protected)}:{digest_of(repr(sorted(self.protected)), 4)}"
         return changed
 
+
+LIMITS: dict[str, tuple[float, float]] = {
+    option.name: option.metadata["limits"] for option in fields(Rules) if "limits" in option.metadata
+}
+"""The limits where none is given, and those of strict evidence."""
 
 STRICTNESS: dict[str, Callable[[Rules], float]] = {
     "undecided": lambda rules: ("pass", "warn", "hold", "exit3", "fail").index(rules.undecided),
@@ -243,7 +239,8 @@ NUMBERS = tuple(option.name for option in fields(Rules) if "float" in str(option
 OPTIONAL = tuple(option.name for option in fields(Rules) if option.default is None)
 
 
-def _flag(name: str) -> str:
+def flag(name: str) -> str:
+    """An option as the command line and the configuration file write it."""
     return name.replace("_", "-")
 
 
