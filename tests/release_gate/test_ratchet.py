@@ -503,9 +503,9 @@ def test_files_of_earlier_versions_are_read(tmp_path: Path) -> None:
     path = tmp_path / "accepted.json"
     write_accepted(path, accepted_of())
     found = json.loads(path.read_text())
-    for name in ("rules", "pinned", "depth", "documents", "trials"):
+    for name in ("rules", "pinned", "depth", "documents", "trials", "anchors", "firsts"):
         del found[name]
-    path.write_text(json.dumps(found | {"format": "surefoot ratchet 3"}))
+    path.write_text(json.dumps(found | {"format": "surefoot ratchet 2"}))
     accepted = read_accepted(path)
     assert accepted == replace(accepted_of(), rules={})
     assert not gate_accepted(SCORES, accepted, candidate="new", rules={"mean_tolerance": 0.5}).loosened

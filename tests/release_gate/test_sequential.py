@@ -92,7 +92,7 @@ def test_an_item_with_another_score_is_refused_and_nothing_is_lost(tmp_path: Pat
     [
         ("no json", "not a state file"),
         ("[]", "not a state file"),
-        ('{"format": "surefoot ratchet 3"}', "not a state file: expected"),
+        ('{"format": "surefoot ratchet 2"}', "not a state file: expected"),
         ('{"format": "surefoot sequential 1"}', "damaged state file"),
         (
             '{"format": "surefoot sequential 1", "question": {}, "earlier": [], "items": [["q", 1]]}',

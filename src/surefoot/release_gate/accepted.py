@@ -1,4 +1,4 @@
-"""The last accepted candidate, the best one (the anchor) and the count of tries, and the file that keeps them."""
+"""The last accepted candidate, the best one (the anchor), the count of tries, and the file that keeps them."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from surefoot.scores import Scores
 FORMAT = "surefoot ratchet 4"
 NEWER: dict[str, dict[str, Any]] = {
     FORMAT: {},
-    "surefoot ratchet 3": {"rules": {}, "pinned": {}, "depth": 0, "documents": {}, "trials": {}},
+    "surefoot ratchet 2": {key: {} for key in ("rules", "pinned", "documents", "trials", "anchors", "firsts")},
 }
-NEWER["surefoot ratchet 2"] = NEWER["surefoot ratchet 3"] | {"anchors": {}, "firsts": {}}
-"""The formats, and what each one lacks."""
+NEWER["surefoot ratchet 2"]["depth"] = 0
+"""The formats, and the keys that each one lacks."""
 
 
 @dataclass(frozen=True)
 class Anchor:
     """The accepted candidate with the highest mean of a measure, and its score by topic.
 
-    A topic that was added later counts with the score of the first accepted candidate that had one.
+    A topic that was added later has the score of the first accepted candidate that had one.
     """
 
     system: str
@@ -55,7 +55,7 @@ class First:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A candidate that was accepted, and what was asked since the collection is in use.
+    """A candidate that was accepted, and the candidates that were tested on the collection.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class Accepted:
     scores
         Its score by measure and topic.
     collection
-        Digests of the judgments and of the queries; other digests are another collection, which is not compared.
+        Digests of the judgments and of the queries; scores of a collection with other digests are not compared.
     asked
-        Digests of the candidates that these topics were asked about, in order, each with what was accepted then.
+        Digests of the candidates that were tested on these topics, in order, each with what was accepted then.
     accepted_by
-        How many had been asked about when it was accepted.
+        How many had been tested when it was accepted.
     anchors, firsts
         The anchor and the first accepted candidate of each measure for which that is another candidate than this one.
     rules
@@ -76,7 +76,7 @@ class Accepted:
     pinned
         All options of the gate that later ones are held to; empty if none is.
     depth, documents
-        Its first documents of each topic, so many; 0 if the run is not known.
+        The number of first documents kept for each topic (0 if the run is not known), and these documents.
     trials
         Its scores by measure and topic, one for each trial, if it was run several times.
     """
@@ -125,10 +125,10 @@ class Accepted:
         return self.firsts.get(measure) or First(self.system, fmean(self.scores_of(measure).values()))
 
     def ask(self, scores: Sequence[Scores], candidate: str) -> tuple[Accepted, Question]:
-        """The same with one more candidate asked about, and its question; asking again is the same question.
+        """The same with one more candidate tested, and its question; testing it again is the same question.
 
-        The accepted candidate itself is no question: it can't pass, since nothing changed. What was asked before the
-        last acceptance is asked again: its level belongs to the candidate that was accepted then.
+        The accepted candidate itself is not counted: it can't pass, since nothing changed. A candidate that was tested
+        before the last acceptance is counted again: its level belongs to the candidate that was accepted then.
         """
         rows = {part.measure: by_topic(part, candidate) for part in scores}
         if rows == self.scores:
@@ -173,7 +173,7 @@ def write_accepted(path: PathLike, accepted: Accepted) -> None:
 
 
 def _as_json(value: object, indent: str = " ") -> str:
-    """JSON in which maps, and the lists of the outermost one, stand line by line."""
+    """JSON with each item of a map, and of the lists in the outermost map, on a line of its own."""
     if isinstance(value, Mapping) and value:
         rows = [f"{json.dumps(name, ensure_ascii=False)}: {_as_json(own, f'{indent} ')}" for name, own in value.items()]
         start, end = "{", "}"
@@ -228,12 +228,12 @@ def read_json(path: PathLike, what: str, formats: Collection[str], remedy: str) 
 
 
 def _contradiction(accepted: Accepted, figures: Mapping[str, Mapping[str, float]]) -> str | None:
-    """The first part of a file that does not agree with the others."""
+    """What is inconsistent in a file; None if nothing is."""
     scores, anchors = accepted.scores, accepted.anchors
     if bool(accepted.system) != bool(scores) or figures.keys() != scores.keys():
-        return "system, figures and scores do not fit together"
+        return "system, figures and scores are not consistent"
     if not 0 <= accepted.accepted_by <= len(accepted.asked):
-        return "accepted_by is no number of those asked"
+        return "accepted_by is larger than the number of those asked, or below 0"
     if not accepted.firsts.keys() | accepted.trials.keys() <= scores.keys():
         return "firsts, trials and scores are of different measures"
     if not anchors.keys() <= scores.keys() or any(anchors[one].scores.keys() != scores[one].keys() for one in anchors):
@@ -247,7 +247,7 @@ def _contradiction(accepted: Accepted, figures: Mapping[str, Mapping[str, float]
 
 @dataclass
 class Ratchet:
-    """A ratchet file that is open: its content, None if there is no file yet, and to be set to what it should hold."""
+    """An open ratchet file: its content, None if there is no file yet; what is assigned to it is written."""
 
     accepted: Accepted | None
 
