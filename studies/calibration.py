@@ -245,7 +245,7 @@ def gate_rules(scores: FloatArray, random: np.random.Generator, size: int, count
     rules = Rules("strict", alpha=1.0, **limits)
     for x in _draws(scores[:2], random, size, count):
         pair = ScoredPair("s1", "s0", "", tuple(map(str, range(size))), x[1], x[0])
-        checker = StrictChecker(pair, rules, company=len(rules.sample_rules(has_segments=False)), advises=False)
+        checker = StrictChecker(pair, rules, n_tests=len(rules.sample_rules(has_segments=False)), advises=False)
         for one in checker.findings():
             if truth[one.rule] >= 0:
                 wrong.setdefault(f"gate, {one.rule}: fails", []).append(one.verdict == "fail")

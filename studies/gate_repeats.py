@@ -1,8 +1,8 @@
 """A system against itself, with and without repeats, and systems whose tasks break.
 
-The gate deals the trials of each query again to the two systems. The study deals by a table of all ways to choose half
-of a query's trials, which is the same distribution and fast enough for 2,000 gates; the last table compares it with
-the gate itself.
+The gate permutes the trials of each query between the two systems. The study draws from a table of all ways to choose
+half of a query's trials, which is the same distribution and fast enough for 2,000 gates; the last table compares it
+with the gate itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from surefoot.release_gate.seen import LOSSES_SHARE, SHARE, sign_test
 from surefoot.results import Column, Result, signature
 from surefoot.stats.repeats import split_trials
 
-GATES, BREAKS, CHECKS, DEALS = 2000, 500, 20, 299
+GATES, BREAKS, CHECKS, PERMUTATIONS = 2000, 500, 20, 299
 ITEMS, TRIALS = (50, 100, 200, 500), (1, 2, 3, 5)
 BROKEN = 0.1
 RULES = Rules()
@@ -56,7 +56,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     yield "Systems against themselves that fail, in percent (95 % interval)", _against_itself(GATES // less)
     yield "Broken tasks found, in percent (95 % interval)", _breaks(BREAKS // less)
     yield "One agent against itself: 50 tasks of tau-bench, 4 trials", _agent()
-    yield "The dealing of the study and the gate itself on the same trials", _check(CHECKS // min(less, 4))
+    yield "The permutations of the study and the gate itself on the same trials", _check(CHECKS // min(less, 4))
 
 
 def fails(base: FloatArray, own: FloatArray, random: np.random.Generator) -> bool:
@@ -68,12 +68,12 @@ def fails(base: FloatArray, own: FloatArray, random: np.random.Generator) -> boo
     if _refused(loss):
         return True
     if loss.mean() <= tolerance and worst <= limit:
-        return False  # no deal can make it fail
-    dealt = _deals(base, own, random)
-    tails = _tail(dealt, is_repeated)
+        return False  # no permutation can make it fail
+    permuted = _permuted(base, own, random)
+    tails = _tail(permuted, is_repeated)
     centre = tails.mean() if is_repeated else 0.0
-    mean_p = (1 + np.sum(dealt.mean(axis=1) >= loss.mean() - SLACK)) / (1 + DEALS)
-    tail_p = (1 + np.sum(tails >= worst - SLACK)) / (1 + DEALS)
+    mean_p = (1 + np.sum(permuted.mean(axis=1) >= loss.mean() - SLACK)) / (1 + PERMUTATIONS)
+    tail_p = (1 + np.sum(tails >= worst - SLACK)) / (1 + PERMUTATIONS)
     by_mean, by_tail = loss.mean() > tolerance, worst - centre > limit
     level = SHARE * RULES.level
     return bool((by_mean and mean_p <= level) or (by_tail and tail_p <= level))
@@ -97,13 +97,13 @@ def _refused(loss: FloatArray) -> bool:
     )
 
 
-def _deals(base: FloatArray, own: FloatArray, random: np.random.Generator) -> FloatArray:
-    """Losses under no effect, deals × items: each item's trials are dealt again, half to each system."""
+def _permuted(base: FloatArray, own: FloatArray, random: np.random.Generator) -> FloatArray:
+    """Losses under no effect, permutations × items: each item's trials are permuted, half to each system."""
     trials, items = base.shape
     pooled = np.concatenate([own, base])
     chosen = np.array([np.isin(range(2 * trials), one) for one in combinations(range(2 * trials), trials)])
     losses = (pooled.sum(axis=0) - 2 * (chosen @ pooled)) / trials
-    return np.asarray(losses[random.integers(len(chosen), size=(DEALS, items)), np.arange(items)])
+    return np.asarray(losses[random.integers(len(chosen), size=(PERMUTATIONS, items)), np.arange(items)])
 
 
 def _expected(random: np.random.Generator, items: int) -> FloatArray:

@@ -120,7 +120,7 @@ def strict_verdict(drawn: FloatArray) -> int:
     pair = ScoredPair("new", "old", "", tuple(map(str, range(base.size))), own, base)
     rules = Rules(evidence="strict", largest_change=max(1.0, float(np.abs(own - base).max())))
     tests = len(rules.sample_rules(has_segments=False))
-    findings = StrictChecker(pair, rules, company=tests, advises=False).findings()
+    findings = StrictChecker(pair, rules, n_tests=tests, advises=False).findings()
     return VERDICTS.index(worst_of(finding.verdict for finding in findings))
 
 

@@ -48,7 +48,7 @@ from surefoot.guard.fitting import GuardFit
 from surefoot.guard.guard import Guard, Scale
 from surefoot.guard.runs import RunPair, fit_guard_to_runs
 from surefoot.guard.trial import CHOSEN, FOLDS, LabelledPair, Trial
-from surefoot.guard.trial import LEFT_ALONE as NONE
+from surefoot.guard.trial import UNGUARDED as NONE
 from surefoot.io.trec_writer import qrels_lines
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear

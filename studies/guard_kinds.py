@@ -29,7 +29,7 @@ from studies.guard import MEASURE, Outcome, interval_of, kept_outcome, run_cases
 from surefoot.effectiveness.sources import load_qrels
 from surefoot.guard.fitting import GuardFit
 from surefoot.guard.runs import fit_guard_to_runs
-from surefoot.guard.trial import LEFT_ALONE as NONE
+from surefoot.guard.trial import UNGUARDED as NONE
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 

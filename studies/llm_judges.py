@@ -44,7 +44,7 @@ from surefoot.judgments.credibility import NO_CHANGE, draw_values
 from surefoot.judgments.judged_runs import JudgedRuns
 from surefoot.judgments.next_judgments import VERDICTS, verdicts_of
 from surefoot.judgments.unjudged import GradeModel
-from surefoot.release_gate.comparison import HELD
+from surefoot.release_gate.comparison import AGREEMENT
 from surefoot.results import Result, signature
 from surefoot.risk.values import Linear
 
@@ -249,7 +249,7 @@ def _verdicts(cases: list[Case]) -> dict[str, int]:
     for one in cases:
         drawn, (raw, truth) = verdicts_of(one.drawn).tolist(), verdicts_of(np.stack([one.raw, one.truth])).tolist()
         most = max(VERDICTS, key=drawn.count)
-        is_decided = most != "undecided" and drawn.count(most) >= HELD * len(drawn)
+        is_decided = most != "undecided" and drawn.count(most) >= AGREEMENT * len(drawn)
         found["decided"] += is_decided
         found["wrong"] += is_decided and most != truth
         found["raw decided"] += raw != "undecided"

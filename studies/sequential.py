@@ -258,7 +258,7 @@ def planned(loss: FloatArray) -> tuple[int, int]:
 def _strict_fewest() -> int:
     zeros = np.zeros(1)
     rules = Rules(evidence="strict", mean_tolerance=TOLERANCE, max_losses=LOSSES)
-    return StrictChecker(ScoredPair("new", "old", "", ("q",), zeros, zeros), rules, company=4).fewest_queries()
+    return StrictChecker(ScoredPair("new", "old", "", ("q",), zeros, zeros), rules, n_tests=4).fewest_queries()
 
 
 STRICT_FEWEST = _strict_fewest()

@@ -20,9 +20,9 @@ from surefoot.release_gate.seen import (
     Evidence,
     contrasts,
     mean_evidence,
+    one_sided_p,
     share_evidence,
     sign_test,
-    student_p_of,
     tail_evidence,
 )
 from tests.release_gate.pairs import pair_of, repeated
@@ -100,8 +100,8 @@ def test_many_changes_are_normal(topics: int, shift: float) -> None:
         assert contrast.p == pytest.approx((draws >= contrast.value).mean(), abs=0.07)
 
 
-def deals(own: np.ndarray, base: np.ndarray) -> list[list[tuple[float, int]]]:
-    """The losses that each topic can have when its trials are dealt again, each with its number of deals."""
+def permutations_of(own: np.ndarray, base: np.ndarray) -> list[list[tuple[float, int]]]:
+    """The losses that each topic can have when its trials are permuted, each with its number of permutations."""
     found = []
     for mine, others in zip(own.T.tolist(), base.T.tolist(), strict=True):
         kept = [one for one in mine if one == one]
@@ -116,19 +116,19 @@ def deals(own: np.ndarray, base: np.ndarray) -> list[list[tuple[float, int]]]:
 
 
 def slow_p(pair: ScoredPair, statistic: Callable[[list[float]], float]) -> float:
-    """The share of all deals whose statistic is as large as that of the pair."""
+    """The share of all permutations whose statistic is as large as that of the pair."""
     own, base = pair.trials
     value, reached, total = statistic(pair.loss.tolist()), 0, 0
-    for dealt in product(*deals(own, base)):
-        number = int(np.prod([count for _, count in dealt]))
+    for permuted in product(*permutations_of(own, base)):
+        number = int(np.prod([count for _, count in permuted]))
         total += number
-        reached += number * (statistic([loss for loss, _ in dealt]) >= value - 1e-9)
+        reached += number * (statistic([loss for loss, _ in permuted]) >= value - 1e-9)
     return reached / total
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["graded", "binary", "uneven", "missing"])
-def test_repeats_are_dealt_again_within_queries(kind: str, seed: int) -> None:
+def test_repeats_are_permuted_within_queries(kind: str, seed: int) -> None:
     random = np.random.default_rng(seed)
     own, base = random.random((3, 3)), random.random((2 if kind == "uneven" else 3, 3))
     if kind == "binary":
@@ -174,12 +174,12 @@ def test_no_spread_gives_certainty_without_an_error() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_students_p_of_a_mean_loss(seed: int) -> None:
     loss = np.random.default_rng(seed).normal(0.01, 0.1, 12)
-    assert student_p_of(loss) == pytest.approx(stats.ttest_1samp(loss, 0, alternative="greater").pvalue, abs=1e-9)
+    assert one_sided_p(loss) == pytest.approx(stats.ttest_1samp(loss, 0, alternative="greater").pvalue, abs=1e-9)
 
 
 def test_the_same_loss_on_every_query_is_no_chance() -> None:
-    assert student_p_of(np.full(40, 0.5)) == 0
-    assert student_p_of(np.full(40, -0.5)) == student_p_of(np.zeros(40)) == student_p_of(np.array([0.5])) == 1
+    assert one_sided_p(np.full(40, 0.5)) == 0
+    assert one_sided_p(np.full(40, -0.5)) == one_sided_p(np.zeros(40)) == one_sided_p(np.array([0.5])) == 1
 
 
 def test_the_tail_is_normal_with_the_spread_of_no_effect() -> None:

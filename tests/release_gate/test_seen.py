@@ -18,13 +18,13 @@ from tests.release_gate.pairs import pair_of, spread
 
 deltas = st.lists(st.floats(-0.5, 0.5, width=16), min_size=1, max_size=45)
 few = settings(max_examples=40)
-DEALS = 300
+PERMUTATIONS = 300
 
 
 def findings(
     delta: list[float] | FloatArray, groups: Groups | None = None, base: float = 0.5, **rules: object
 ) -> dict[str, Finding]:
-    checker = SeenChecker(pair_of(delta, base), Rules(**rules), groups, deals=DEALS)  # type: ignore[arg-type]
+    checker = SeenChecker(pair_of(delta, base), Rules(**rules), groups, n_permutations=PERMUTATIONS)  # type: ignore[arg-type]
     return {one.rule: one for one in checker.findings()}
 
 
@@ -130,14 +130,14 @@ def test_the_worst_segment_decides() -> None:
 
 
 def test_company_tightens_the_levels() -> None:
-    checker = SeenChecker(pair_of([0.1] * 30), Rules(level=0.04), company=4, question=Question(3))
+    checker = SeenChecker(pair_of([0.1] * 30), Rules(level=0.04), n_tests=4, question=Question(3))
     assert checker.fail_level() == pytest.approx(0.8 * 0.04 / 4)
     assert checker.pass_level() == pytest.approx(3 * 0.04 * Question(3).part)
     assert checker.pass_level(2) == pytest.approx(2 * 0.04 * Question(3).part)
     worse = spread(-0.05, 0.15, 40)
     pair = pair_of(worse)
     assert SeenChecker(pair, Rules()).findings()[0].verdict == "fail"
-    assert SeenChecker(pair, Rules(), company=20).findings()[0].verdict == "undecided"
+    assert SeenChecker(pair, Rules(), n_tests=20).findings()[0].verdict == "undecided"
     pair = pair_of(spread(0.01, 0.1, 60))
     assert SeenChecker(pair, Rules()).findings()[0].verdict == "pass"
     assert SeenChecker(pair, Rules(), question=Question(9)).findings()[0].verdict == "undecided"
@@ -270,6 +270,6 @@ def test_repeats_say_what_chance_explains() -> None:
     own, base = np.zeros((3, 40)), np.ones((3, 40))
     pair = replace(pair_of(np.full(40, -1.0), base=1.0), own_trials=own, base_trials=base)
     assert isinstance(pair, ScoredPair)
-    found = {one.rule: one for one in SeenChecker(pair, Rules(), deals=DEALS).findings()}
+    found = {one.rule: one for one in SeenChecker(pair, Rules(), n_permutations=PERMUTATIONS).findings()}
     assert found["mean"].verdict == "fail"
     assert "chance explains" in found["tail"].sentence

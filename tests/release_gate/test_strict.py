@@ -109,7 +109,7 @@ def test_the_tails_interval_covers_the_tail_of_the_population() -> None:
 def segmented(means: dict[str, float], size: float, topics: int = 400) -> Finding:
     pair = pair_of(np.concatenate([spread(mean, size, topics) for mean in means.values()]))
     groups = {name: pair.topics[topics * place : topics * (place + 1)] for place, name in enumerate(means)}
-    return StrictChecker(pair, Rules(), groups, company=len(groups)).finding("segments")
+    return StrictChecker(pair, Rules(), groups, n_tests=len(groups)).finding("segments")
 
 
 def test_segments() -> None:
@@ -127,7 +127,7 @@ def test_a_fail_is_corrected_for_all_tests_and_a_pass_for_all_tries() -> None:
     assert Levels.of(0.05, 1, Question(3)) == Levels(0.05, 0.05 / 2 / 12)
     pair = pair_of(spread(-0.016, 0.1, 3000))
     assert StrictChecker(pair, Rules()).finding("mean").verdict == "fail"
-    assert StrictChecker(pair, Rules(), company=100).finding("mean").verdict == "undecided"
+    assert StrictChecker(pair, Rules(), n_tests=100).finding("mean").verdict == "undecided"
     pair = pair_of(spread(0.0, 0.1, 800))
     assert StrictChecker(pair, Rules()).finding("mean").verdict == "pass"
     found = StrictChecker(pair, Rules(), question=Question(37)).finding("mean")

@@ -51,7 +51,7 @@ class Acknowledged:
     losses: Mapping[tuple[str, str], Loss] = field(default_factory=dict)
 
     def covers(self, query: str, measure: str, baseline_score: float, candidate_score: float) -> str | None:
-        """The reason for which a loss was acknowledged; None if it was not.
+        """The reason why a loss was acknowledged; None if it was not.
 
         The candidate must have the score that was acknowledged, and the loss must not be larger than it was then.
         """
@@ -69,7 +69,7 @@ class Acknowledged:
         )
 
     def expired(self, scores: Sequence[Scores], candidate: str) -> list[Loss]:
-        """The entries whose query has another score now; queries and measures that are not scored don't count."""
+        """The entries whose query has another score now; queries and measures without scores don't count."""
         now = {
             (topic, part.measure): score
             for part in scores
@@ -168,7 +168,7 @@ def _differ(one: float, other: float) -> bool:
 
 
 def _table(loss: Loss) -> str:
-    """An entry as TOML. JSON writes texts as TOML does, except that it leaves the character DEL as it is."""
+    """An entry as TOML. JSON writes strings as TOML does, except that it does not escape the character DEL."""
     lines = ["[[loss]]"]
     for name in _KEYS:
         value = getattr(loss, name)
@@ -191,7 +191,7 @@ def _trailing(text: str) -> str:
         try:
             if tomllib.loads("\n".join(lines[:end]) + "\n") == content:
                 return "\n".join(lines[end:])
-        except tomllib.TOMLDecodeError:  # in the middle of a text of several lines
+        except tomllib.TOMLDecodeError:  # in the middle of a multi-line string
             continue
     return ""
 
@@ -223,7 +223,7 @@ def _read(path: PathLike) -> tuple[str, list[tuple[str, Loss]]]:
 def _tables(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The text of each ``[[loss]]`` table with its content.
 
-    A line in a text of several lines may look like the start of a table. Up to there the table is no valid TOML.
+    A line of a multi-line string may look like the start of a table, but the text before it is not valid TOML.
     """
     starts = [found.start() for found in TABLE.finditer(text)] + [len(text)]
     begin = starts[0]

@@ -28,7 +28,7 @@ from surefoot.scores import VIRTUAL, Scores, ScoresLike
 
 FORMAT = "surefoot sequential 1"
 FREE = ("undecided", "protected", "protected_tolerance", "max_query_loss")
-"""Options of `Rules` that may change on the way: they are about exit codes and single queries, not about samples."""
+"""Options of `Rules` that may change between looks: they concern exit codes and single queries, not samples."""
 SHAPES = {"question": dict, "items": [[str, [[float]], (None, str), (None, [str])]], "earlier": list}
 """The shapes of the parts of a state file; see `fits`."""
 _REMEDY = "restore it, or name another file to start again"
@@ -48,7 +48,7 @@ class Item:
 
 @dataclass(frozen=True)
 class State:
-    """What was asked, the items by name in the order of arrival, and earlier questions with theirs."""
+    """The question, the items by name in the order of arrival, and earlier questions with their items."""
 
     question: Mapping[str, Any]
     items: Mapping[str, Item] = field(default_factory=dict)
@@ -56,25 +56,25 @@ class State:
 
     @property
     def digest(self) -> str:
-        """A digest of everything, by which a reader detects an edited file."""
+        """A digest of everything, to detect edited files."""
         return digest_of(json.dumps([self.question, self._rows(), self.earlier], sort_keys=True), 8)
 
     def _rows(self) -> list[list[Any]]:
         return [[name, item.scores, item.segment, item.emptied] for name, item in self.items.items()]
 
     def asked(self, question: Mapping[str, Any]) -> tuple[State, list[str]]:
-        """The same if the question is, else a new state that keeps this one as an earlier one; and a note of it."""
+        """Return the same state if the question is, else a new one that keeps this one as earlier, with a note."""
         if not self.items or question == self.question:
             return replace(self, question=question), []
         differs = [name for name in question if question[name] != self.question.get(name)]
         changes = listed((f"{name} {self.question.get(name)} → {question[name]}" for name in differs), most=5)
         many = counted(len(self.items), "query")
         before = {"question": self.question, "items": self._rows()}
-        note = f"started again, for the question changed ({changes}); the {many} seen before are kept, not counted"
+        note = f"started again, because the question changed ({changes}); the {many} seen before are kept, not counted"
         return State(question, earlier=(*self.earlier, before)), [note]
 
     def with_items(self, items: Mapping[str, Item]) -> State:
-        """The same with the new ones among the items; within a batch the order is that of a hash of the names."""
+        """The same with new items added; within a batch the order is that of a hash of the names."""
         for name, item in items.items():
             if name in self.items and self.items[name] != item:
                 raise SurefootError(
@@ -107,16 +107,16 @@ class State:
 
 
 class SequentialGate:
-    """A gate that may be looked at after every item: its errors stay below the level over the whole path.
+    """A gate that may be evaluated after every item: its error rates stay below the level over the whole path.
 
-    The items must be a random sample of those that the candidate is for, and their order must not depend on the scores.
+    The items must be a random sample of those that the candidate will serve, in an order independent of the scores.
 
     Parameters
     ----------
     path
         The state file, locked from reading to writing; None keeps the state in memory.
     baseline, candidate, rules, segments, acknowledged
-        As in `gate`. A changed question (other systems, measures, limits) starts again, and a note says so.
+        As in `gate`. With another question (other systems, measures or limits) the gate starts again, with a note.
 
     Examples
     --------
@@ -174,12 +174,8 @@ class SequentialGate:
     def _question(self, parts: Sequence[Scores]) -> dict[str, Any]:
         """Everything that must not change while items arrive."""
         rules = {name: value for name, value in asdict(self._policy.rules).items() if name not in FREE}
-        own = {
-            "candidate": self._candidate,
-            "baseline": self._baselines,
-            "measure": [part.measure for part in parts],
-        }
-        question: dict[str, Any] = json.loads(json.dumps({**own, "segments": self._segments is not None, **rules}))
+        systems = {"candidate": self._candidate, "baseline": self._baselines, "measure": [one.measure for one in parts]}
+        question: dict[str, Any] = json.loads(json.dumps({**systems, "segments": self._segments is not None, **rules}))
         return question
 
     def _items(self, parts: Sequence[Scores]) -> dict[str, Item]:

@@ -39,18 +39,18 @@ lose the mean tolerance on average."""
 
 @dataclass(frozen=True)
 class Statistic:
-    """A loss that a rule bounds by one of its options, and the beginning of its sentence.
+    """A loss that a rule bounds by one of its options; ``claim`` states it, as the beginning of a sentence.
 
-    The loss is the mean of the ``values`` of single queries, or that of their worst part (``"tail"``). Of a
-    ``"share"`` the values are 0 and 1, and ``won`` queries moved the other way. ``weight`` is the largest value that is
-    possible, in units of the largest change. ``can_fail``: whether the loss is large enough to fail by this rule, after
-    each of the values; None if it always is. ``parts`` is the number of statistics of its kind in a comparison.
+    The loss is the mean of the ``values`` of single queries, or the mean of their worst part (``"tail"``). For a
+    ``"share"`` the values are 0 and 1, and ``won`` queries moved the other way. ``weight`` is the largest possible
+    value, in units of the largest change. ``can_fail``: whether the loss is large enough to fail by this rule, after
+    each of the values; None if it always is. ``parts`` is the number of statistics of this rule in a comparison.
     """
 
     rule: str
     option: str
     values: FloatArray
-    said: str
+    claim: str
     kind: Literal["mean", "share", "tail"] = "mean"
     weight: float = 1.0
     won: int = 0
@@ -73,36 +73,40 @@ class Statistic:
 class Checker:
     """Checks one pair of systems by the rules on a sample.
 
-    ``company`` is the number of comparisons (with strict evidence: of tests) that share the level for failing, and
-    ``question`` gives the part of the level for passing, if several candidates were tried.
+    ``n_tests`` is the number of comparisons (with strict evidence: of tests) that share the level for failing;
+    ``question`` gives the part of the level for passing if several candidates were tried.
     """
 
     pair: ScoredPair
     rules: Rules
     groups: Groups | None = None
-    company: int = 1
+    n_tests: int = 1
     question: Question = UNCOUNTED
     seed: int = 0
 
     @abstractmethod
-    def judged(self, rule: str) -> list[Finding]:
-        """The findings of a rule: one, or one for each segment."""
+    def _finding(self, one: Statistic) -> Finding:
+        """What a statistic shows."""
 
     @abstractmethod
     def resolution(self) -> Resolution:
-        """What so many queries can show."""
+        """What this number of queries can show."""
 
     @property
     def rules_on(self) -> list[str]:
-        """The rules that are on and have something to test."""
+        """The sample rules that are on and have something to test."""
         return self.rules.sample_rules(self.groups is not None)
 
     def findings(self) -> list[Finding]:
-        """The findings of the rules that are on."""
+        """The finding of each rule that is on."""
         return [self.finding(rule) for rule in self.rules_on]
 
+    def judged(self, rule: str) -> list[Finding]:
+        """The findings of a rule: one, or one for each segment."""
+        return [self._finding(one) for one in self.statistics(rule)]
+
     def finding(self, rule: str) -> Finding:
-        """The finding of a rule; that of the worst segment stands for all."""
+        """The finding of a rule; for segments that of the worst one."""
         found = self.judged(rule)
         return self._worst_segment(found) if rule == "segments" else found[0]
 
@@ -113,8 +117,8 @@ class Checker:
             yield Statistic(rule, "mean_tolerance", pair.loss, moved("The mean", float(pair.loss.mean())))
         elif rule == "risk":
             weighed = -Linear(rules.alpha)(pair.delta)
-            said = f"U_Risk at alpha {rules.alpha:g} is {-weighed.mean():z.4f}"
-            yield Statistic(rule, "risk_tolerance", weighed, said, weight=1 + rules.alpha)
+            claim = f"U_Risk at alpha {rules.alpha:g} is {-weighed.mean():z.4f}"
+            yield Statistic(rule, "risk_tolerance", weighed, claim, weight=1 + rules.alpha)
         elif rule == "losses":
             yield self._losses()
         elif rule == "large-losses":
@@ -123,32 +127,32 @@ class Checker:
             yield Statistic(rule, "max_tail_loss", pair.loss, self.tail_words(), "tail")
         elif rule == "churn":
             changed = (pair.delta != 0).astype(np.float64)
-            said = f"{int(changed.sum()):,} of {counted(changed.size, 'query')} changed"
-            yield Statistic(rule, "max_churn", changed, said, "share")
+            claim = f"{int(changed.sum()):,} of {counted(changed.size, 'query')} changed"
+            yield Statistic(rule, "max_churn", changed, claim, "share")
         else:
             groups = self.groups or {}
             for name, topics in groups.items():
                 loss = pair.at(topics).loss
-                said = moved(f"The mean of {name}", float(loss.mean()))
-                yield Statistic(rule, "segment_tolerance", loss, said, where=name, parts=len(groups))
+                claim = moved(f"The mean of {name}", float(loss.mean()))
+                yield Statistic(rule, "segment_tolerance", loss, claim, where=name, parts=len(groups))
 
     def _losses(self) -> Statistic:
         loss = self.pair.loss
         changed, lost = np.abs(loss) > SLACK, loss > SLACK
         number, of = int(lost.sum()), int(changed.sum())
-        said = f"{number:,} of {counted(of, 'changed query')} lost ({100 * number / max(of, 1):.0f} %)"
+        claim = f"{number:,} of {counted(of, 'changed query')} lost ({100 * number / max(of, 1):.0f} %)"
         enough = np.cumsum(loss) >= self.rules.limit("mean_tolerance") * np.cumsum(changed) - SLACK
         can_fail = (enough & _net_losses(lost, changed & ~lost))[changed]
         values = lost[changed].astype(np.float64)
-        return Statistic("losses", "max_losses", values, said, "share", won=of - number, can_fail=can_fail)
+        return Statistic("losses", "max_losses", values, claim, "share", won=of - number, can_fail=can_fail)
 
     def _large_losses(self) -> Statistic:
         pair, given = self.pair, self.rules.is_given("max_large_losses")
         lost, gained = large_losses(pair.delta, pair.base), large_losses(-pair.delta, pair.own)
         won = int(gained.sum())
-        said = f"{int(lost.sum()):,} of {counted(lost.size, 'query')} lost more than 20 %, {won:,} won as much"
+        claim = f"{int(lost.sum()):,} of {counted(lost.size, 'query')} lost more than 20 %, {won:,} won as much"
         can_fail, values = _net_losses(lost, gained) & given, lost.astype(np.float64)
-        return Statistic("large-losses", "max_large_losses", values, said, "share", won=won, can_fail=can_fail)
+        return Statistic("large-losses", "max_large_losses", values, claim, "share", won=won, can_fail=can_fail)
 
     def tail_loss(self) -> float:
         """What the worst queries lost, more than the best ones won."""
@@ -162,7 +166,7 @@ class Checker:
         return f"The worst {share} of the queries lost {amount} {beyond}"
 
     def is_reported(self, one: Statistic) -> bool:
-        """Whether a rule passes what it does not fail: a share of queries whose limit was not given."""
+        """Whether a rule passes whatever it does not fail: a share of queries without a given limit."""
         return one.kind == "share" and not self.rules.is_given(one.option)
 
     def found(self, one: Statistic, verdict: Verdict, sentence: str, **fields: Any) -> Finding:
@@ -175,15 +179,15 @@ class Checker:
     def _worst_segment(self, found: Sequence[Finding]) -> Finding:
         verdict = worst_of(one.verdict for one in found)
         same = [one for one in found if one.verdict == verdict]
-        first, *others = sorted(same, key=lambda one: (-self.badness(one), one.where or ""))
+        first, *others = sorted(same, key=lambda one: (-self.severity(one), one.where or ""))
         if verdict == "pass":
             limit = self.rules.limit("segment_tolerance")
             return replace(first, sentence=f"No mean of {counted(len(found), 'segment')} fell by more than {limit:g}.")
         also = f" The same holds for {listed((str(one.where) for one in others), most=5)}." if others else ""
         return replace(first, sentence=first.sentence + also)
 
-    def badness(self, finding: Finding) -> float:
-        """By which the worst of several segments with the same verdict is found."""
+    def severity(self, finding: Finding) -> float:
+        """How bad a finding is, to find the worst of several segments with the same verdict."""
         return finding.loss or 0.0
 
 

@@ -1,4 +1,4 @@
-"""Two versions of a ranker: the answer in one sentence, eight numbers, and the queries that lost most."""
+"""Compare two versions of a ranker: one sentence, eight numbers, and the queries that lost most."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Compared(Result):
     Attributes
     ----------
     gate
-        The verdict and what it rests on, as `surefoot.gate` gives it.
+        The result of `surefoot.gate`.
     numbers
         Both means and their difference, ``p_mean`` of its t test, wins, losses, losses of more than 20 %, and U_Risk at
         alpha 1.
@@ -77,7 +77,7 @@ class Compared(Result):
 
     @property
     def next_command(self) -> str:
-        """The command to go on with: judge documents, look at the queries that lost, or keep the candidate."""
+        """The next command: judge documents, look at the queries that lost, or accept the candidate."""
         pair = ("--baseline", self.gate.baselines[0], "--candidate", self.gate.candidate)
         words = ["explore", "--top", "5", *(["--documents"] if "--qrels" in self.inputs else [])]
         if any(one.documents for one in self.gate.findings if one.verdict == "undecided"):
@@ -87,7 +87,7 @@ class Compared(Result):
         return shlex.join(["surefoot", words[0], *(self.inputs or ["..."]), *pair, *words[1:]])
 
     def headline(self) -> str:
-        """The sentence, above the table of a notebook."""
+        """The sentence; it stands above the table in a notebook."""
         return self.sentence
 
     def extra(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def compare(
     qrels
         The judgments, as in `score_runs`.
     measure
-        The effectiveness measure of the runs, or the one to take of logs that have several.
+        The effectiveness measure of the runs, or the one to use where logs have several.
     scores
         Scores of systems by query, instead of runs and judgments.
     queries

@@ -1,4 +1,4 @@
-"""One candidate against one baseline: the contract, the sample rules, and what the judgments leave in doubt."""
+"""One candidate against one baseline: the rules on single queries, those on a sample, and the doubt about judgments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from surefoot.release_gate.finding import (
     worst_of,
 )
 from surefoot.release_gate.rules import SAMPLE, Rules, RulesLike, resolve_rules
-from surefoot.release_gate.seen import FEW_DEALS, FEWEST_QUERIES, SeenChecker
+from surefoot.release_gate.seen import FEW_PERMUTATIONS, FEWEST_QUERIES, SeenChecker
 from surefoot.release_gate.sequential import SequentialChecker
 from surefoot.release_gate.strict import StrictChecker
 from surefoot.scores import Missing, Scores
@@ -40,11 +40,11 @@ from surefoot.stats.repeats import spread_of_trials
 CHECKERS: dict[str, type[Checker]] = {"seen": SeenChecker, "strict": StrictChecker, "sequential": SequentialChecker}
 """The checker of the sample rules of each tier of evidence."""
 
-HELD = 0.9
-"""The share of draws that must agree on a verdict where language models graded documents."""
+AGREEMENT = 0.9
+"""Where language models graded documents, a verdict stands if this share of the draws agrees on it."""
 
 FEWEST_DRAWS, RULE_DRAWS, CELLS = 20, 200, 200_000
-"""The number of draws that rules are tested on, at least and at most, and the number of differences in all."""
+"""The number of draws on which rules are tested, at least and at most, and the number of differences in all."""
 WOULD = {"pass": "pass", "undecided": "be undecided", "fail": "fail"}
 
 
@@ -52,8 +52,8 @@ WOULD = {"pass": "pass", "undecided": "be undecided", "fail": "fail"}
 class Policy:
     """What every gate decides by: the rules, which grades are in doubt, acknowledged losses, segments, and the seed.
 
-    A ratchet also has ``missing``, which says what becomes of accepted topics without a score, and a ``holdout``: this
-    share of the queries only confirms what the others pass. Of these, ``shown`` are never held out.
+    A ratchet also has ``missing``, which says how to treat accepted topics without a score, and ``holdout``, the share
+    of the queries that only confirms what the others pass; the queries ``shown`` are never held out.
     """
 
     rules: Rules
@@ -89,10 +89,10 @@ class Policy:
 
 @dataclass(frozen=True)
 class Contract:
-    """Checks the single queries of one pair.
+    """Checks the rules on single queries of one pair.
 
-    ``emptied`` are the topics that had results and have none now, None where only scores are known; ``doubt`` knows
-    what unjudged documents could change.
+    ``emptied`` are the topics that had results and have none now, None where only scores are known; ``doubt`` is what
+    unjudged documents could change.
     """
 
     pair: ScoredPair
@@ -152,10 +152,8 @@ class Contract:
         broken = [topic for topic in emptied if topic not in accepted]
         sentence = f"Every {'other ' if accepted else ''}query that had results still has some."
         if broken:
-            sentence = (
-                f"{counted(len(broken), 'query')} had results and now {'has' if len(broken) == 1 else 'have'} none: "
-            )
-            sentence += f"{listed(broken, most=5)}."
+            has = "has" if len(broken) == 1 else "have"
+            sentence = f"{counted(len(broken), 'query')} had results and now {has} none: {listed(broken, most=5)}."
         if accepted:
             sentence += f" Acknowledged: {listed(accepted, most=5)}."
         verdict: Verdict = "fail" if broken else "pass"
@@ -168,25 +166,23 @@ class Contract:
     def _reason(self, topic: str) -> str | None:
         if self.acknowledged is None:
             return None
-        place = self.pair.places[topic]
-        return self.acknowledged.covers(
-            topic, self.pair.measure, float(self.pair.base[place]), float(self.pair.own[place])
-        )
+        pair, row = self.pair, self.pair.row_of[topic]
+        return self.acknowledged.covers(topic, pair.measure, float(pair.base[row]), float(pair.own[row]))
 
     def _may_be_undone(self, topic: str, limit: float) -> bool:
-        return self.doubt is not None and bool(self.doubt.highest[self.pair.places[topic]] >= -limit - SLACK)
+        return self.doubt is not None and bool(self.doubt.highest[self.pair.row_of[topic]] >= -limit - SLACK)
 
     def _unjudged(self, topics: list[str]) -> tuple[tuple[str, str], ...]:
         if self.doubt is None:
             return ()
-        return tuple(one for topic in topics for one in self.doubt.unjudged[self.pair.places[topic]])
+        return tuple(one for topic in topics for one in self.doubt.unjudged[self.pair.row_of[topic]])
 
 
 @dataclass(frozen=True)
 class Comparison:
     """One candidate against one baseline, as one of several comparisons of a gate.
 
-    ``is_anchor``: only the loss budget is tested. ``company`` is that of `Checker`. With strict evidence ``has_moved``
+    ``is_anchor``: only the loss budget is tested. ``n_tests`` is that of `Checker`. With strict evidence ``has_moved``
     is set where another measure changed: equal scores are tested then. With sequential evidence ``arrival`` is set,
     and the topics stand in the order of arrival.
     """
@@ -195,7 +191,7 @@ class Comparison:
     candidate: str
     baseline: str
     policy: Policy
-    company: int = 1
+    n_tests: int = 1
     question: Question = UNCOUNTED
     is_anchor: bool = False
     has_moved: bool = False
@@ -226,16 +222,16 @@ class Comparison:
     def checker(self) -> Checker:
         """The checker of the sample rules."""
         make = CHECKERS[self.rules.evidence]
-        return make(self.pair, self.rules, self.groups, self.company, self.question, self.policy.seed)
+        return make(self.pair, self.rules, self.groups, self.n_tests, self.question, self.policy.seed)
 
     @property
     def tests(self) -> int:
-        """How many tests the sample rules make: one a rule, one a segment."""
+        """The number of tests of the sample rules: one for each rule, for segments one each."""
         return sum(len(self.groups or ()) if rule == "segments" else 1 for rule in self.checker.rules_on)
 
     @cached_property
     def doubt(self) -> Doubt | None:
-        """What the judgments leave open; None where nothing is in doubt or nothing is known of them."""
+        """The doubt about the judgments; None where nothing is in doubt or the judgments are not known."""
         if self.is_anchor or self.policy.doubted == "off":
             return None
         return doubt(self.scores, self.candidate, self.baseline, self.policy.doubted, seed=self.policy.seed)
@@ -262,7 +258,7 @@ class Comparison:
         return [self._settled(one) for one in (*contract.findings(), *self._sampled())]
 
     def _sampled(self) -> list[Finding]:
-        """The findings of the sample rules, as judged; where that rests on unjudged documents, they are undecided."""
+        """The findings of the sample rules; those that unjudged documents could change are undecided."""
         checker, doubt = self.checker, self.doubt
         if doubt is None or not isinstance(checker, SeenChecker):
             return checker.findings()
@@ -277,18 +273,18 @@ class Comparison:
         return [_doubted(one, other, doubt) for one, other in zip(measured, expected, strict=True)]
 
     def _draws(self, doubt: Doubt) -> FloatArray:
-        """The draws that rules are tested on."""
+        """The draws on which rules are tested."""
         return doubt.deltas[: max(FEWEST_DRAWS, min(RULE_DRAWS, CELLS // len(self.pair.topics)))]
 
     def _by_draws(self, checker: SeenChecker, doubt: Doubt) -> list[Finding]:
-        """The findings with the expected grades; one stands if `HELD` of the draws agree, else it is undecided.
+        """The findings with the expected grades; one stands if `AGREEMENT` of the draws agree, else it is undecided.
 
-        A draw is what judgments of all documents by people may be. So language models decide only where their
+        A draw is a possible outcome of people judging all documents. So language models decide only where their
         calibration leaves hardly any doubt that people would decide alike.
         """
         expected = replace(checker, pair=self.expected_pair).findings()
         drawn = [
-            replace(checker, pair=self.pair.with_delta(row, doubt.base), deals=FEW_DEALS).findings()
+            replace(checker, pair=self.pair.with_delta(row, doubt.base), n_permutations=FEW_PERMUTATIONS).findings()
             for row in self._draws(doubt)
         ]
         return [
@@ -296,7 +292,7 @@ class Comparison:
         ]
 
     def _llm_note(self, llm: FloatArray, expected: float) -> str:
-        """What the gate would say by the grades of language models only."""
+        """The change and the verdict by the grades of language models only."""
         delta = llm.mean(axis=0)
         verdict = worst_of(one.verdict for one in replace(self.checker, pair=self.pair.with_delta(delta)).findings())
         return (
@@ -305,7 +301,7 @@ class Comparison:
         )
 
     def _settled(self, finding: Finding) -> Finding:
-        """Decide an undecided finding by its probability, if `Rules.decide` asks for it; noise does not fail."""
+        """Decide an undecided finding by its probability, if `Rules.decide` is set; noise does not fail."""
         decide = self.rules.decide
         if decide is None or finding.verdict != "undecided" or finding.probability is None or finding.documents:
             return finding
@@ -337,7 +333,7 @@ class Comparison:
 
     @cached_property
     def noise(self) -> tuple[str, float] | None:
-        """The system that differs most from itself on a query, and how far, where systems were repeated."""
+        """Of the systems that were repeated, the one that differs most from itself on a query, and by how much."""
         names = (self.candidate, self.baseline)
         repeated = [(name, own) for name, own in zip(names, self.pair.trials, strict=True) if len(own) > 1]
         found = [(name, spread_of_trials(own).noise_floor) for name, own in repeated]
@@ -350,11 +346,11 @@ class Comparison:
         return is_table and self.pair.is_binary and not self.pair.has_repeats
 
     def resolution(self) -> Resolution | None:
-        """What so many queries can show; None where nothing changed, so that the spread is not known."""
+        """What this number of queries can show; None where nothing changed, because the spread is then unknown."""
         return self.checker.resolution() if np.any(self.pair.delta) else None
 
     def notes(self) -> list[str]:
-        """What a reader must know about doubt and noise."""
+        """Notes on doubt and noise."""
         notes = []
         if self.noise is not None:
             system, noise = self.noise
@@ -385,11 +381,11 @@ def _doubted(measured: Finding, expected: Finding, doubt: Doubt) -> Finding:
 
 
 def _by_most(finding: Finding, drawn: Sequence[Verdict], doubt: Doubt) -> Finding:
-    """The verdict of `HELD` of the draws, or an undecided one."""
+    """The verdict of `AGREEMENT` of the draws, or an undecided one."""
     verdict = max(VERDICTS, key=drawn.count)
     share = drawn.count(verdict) / len(drawn)
     draws = f"in {100 * share:.0f} % of the draws"
     sentence = f"{finding.sentence} If people judged all documents, it would {WOULD[verdict]} {draws}."
-    if share >= HELD:
+    if share >= AGREEMENT:
         return replace(finding, verdict=verdict, sentence=sentence)
     return replace(finding, verdict="undecided", sentence=sentence, documents=doubt.documents)

@@ -22,7 +22,7 @@ from surefoot.scores import Scores
 
 @dataclass(frozen=True, eq=False)
 class Doubt:
-    """Differences, candidate minus baseline, under other grades; topics are those of the scores.
+    """Differences, candidate minus baseline, under other grades, on the topics of the scores.
 
     ``deltas`` are joint draws, draws × topics. ``highest`` is the largest difference over all grades of the unjudged
     documents. ``unjudged`` lists for each topic, as (topic, document), the unjudged documents that may change
@@ -99,7 +99,7 @@ def doubt(
     n_draws: int | None = None,
     seed: int = 0,
 ) -> Doubt | None:
-    """Draw the grades that are in doubt, and the differences that they give.
+    """Draw the grades that are in doubt, and compute the differences that they give.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def doubt(
     Returns
     -------
     Doubt
-        None if nothing can be doubted; `why_no_doubt` gives the reason.
+        None if no grade can be in doubt; `why_no_doubt` gives the reason.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def doubt(
 
 
 def _is_judged(scores: Scores, candidate: str, baseline: str, given: object) -> bool:
-    """Whether no grade is in doubt, as far as the judged fractions show."""
+    """Whether every document that counts is judged, by the judged fractions."""
     if given != "none" or scores.judged is None or (scores.source is not None and scores.source.llm_qrels):
         return False
     judged = scores.judged[[scores.row(candidate), scores.row(baseline)]]

@@ -24,13 +24,13 @@ SLACK = 1e-9
 """Slack for rounding errors, so that a loss of exactly the limit is within it."""
 
 SHOWN = 5e-5
-"""Smaller changes are written as none."""
+"""Smaller changes are reported as no change."""
 
 HELD_OUT = "held-out"
 """The rule of the finding on held-out queries."""
 
 MOST_QUERIES = 100_000
-"""The gate does not ask for more queries than that."""
+"""The largest number of further queries that the gate asks for."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ class Finding:
 
     @property
     def leans(self) -> Literal["for", "against"] | None:
-        """Which verdict an undecided finding is nearer to; a loss that only unjudged documents could undo is a loss."""
+        """The verdict that an undecided finding is nearer to; against, if only unjudged documents could undo a loss."""
         if self.verdict != "undecided" or (self.probability is None and not self.documents):
             return None
         return "for" if (self.probability or 0.0) >= 0.5 else "against"
 
     @property
     def may_end_in_a_fail(self) -> bool:
-        """Whether more queries like these would rather fail an undecided finding than pass it."""
+        """Whether more queries like these would fail an undecided finding rather than pass it."""
         if self.probability is None and self.loss is not None and self.limit is not None:
             return self.verdict == "undecided" and self.loss > self.limit + SLACK
         return self.leans == "against"
@@ -169,9 +169,9 @@ class ScoredPair:
         return self.base - self.own
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """The place of each topic."""
-        return {topic: place for place, topic in enumerate(self.topics)}
+    def row_of(self) -> dict[str, int]:
+        """The index of each topic."""
+        return {topic: row for row, topic in enumerate(self.topics)}
 
     @property
     def has_repeats(self) -> bool:
@@ -186,13 +186,13 @@ class ScoredPair:
 
     def at(self, topics: Iterable[str]) -> ScoredPair:
         """The same pair on some of the topics."""
-        rows = [self.places[topic] for topic in topics]
+        rows = [self.row_of[topic] for topic in topics]
         cut = [None if one is None else one[:, rows] for one in (self.own_trials, self.base_trials)]
         names = tuple(self.topics[row] for row in rows)
         return ScoredPair(self.candidate, self.baseline, self.measure, names, self.own[rows], self.base[rows], *cut)
 
     def with_delta(self, delta: FloatArray, base: FloatArray | None = None) -> ScoredPair:
-        """The same baseline, or one with other scores, with other differences, as other judgments would give them."""
+        """The pair with other differences, and perhaps other baseline scores, as other judgments would give them."""
         base = self.base if base is None else base
         return ScoredPair(self.candidate, self.baseline, self.measure, self.topics, base + delta, base)
 
@@ -203,11 +203,11 @@ class ScoredPair:
 
 
 class Question(NamedTuple):
-    """How many candidates the topics were asked about, this one included, and which of them is the accepted one.
+    """How many candidates were tested on these topics, this one included, and which of them was accepted last.
 
-    The k-th candidate, asked about when the i-th was the last to be accepted, gets the part 1 / ((i + 1) (i + 2)) times
+    The k-th candidate, tested when the i-th was the last to be accepted, gets the part 1 / ((i + 1) (i + 2)) times
     1 / (g (g + 1)) of the level, where g = k - i. Over all i and g these parts add up to 1: whichever candidates are
-    accepted on the way, all pairs of a candidate and the accepted one it may meet share one level.
+    accepted on the way, all pairs of a candidate and the accepted one that it may meet share one level.
     """
 
     number: int = 0
@@ -215,7 +215,7 @@ class Question(NamedTuple):
 
     @property
     def part(self) -> float:
-        """The part of the level; all of it if nobody counts.
+        """The part of the level; all of it if tries are not counted.
 
         >>> Question(3).part == 1 / 2 / 12, Question(3, accepted=2).part == 1 / 12 / 2
         (True, True)
@@ -230,9 +230,9 @@ UNCOUNTED = Question()
 
 
 class Arrival(NamedTuple):
-    """What a sequential gate knows of its items: a digest of them in order, and those that lost all results.
+    """The items of a sequential gate: a digest of them in order of arrival, and the topics that lost all results.
 
-    The latter are topics by baseline, without an entry where only scores are known.
+    These are listed by baseline, without an entry where only scores are known.
     """
 
     digest: str

@@ -16,14 +16,7 @@ from surefoot.io.document_lists import digests_of
 from surefoot.release_gate.acknowledged import Acknowledged
 from surefoot.release_gate.comparison import Comparison, Policy
 from surefoot.release_gate.doubt import assessors_name
-from surefoot.release_gate.finding import (
-    SLACK,
-    UNCOUNTED,
-    Arrival,
-    Groups,
-    Question,
-    ScoredPair,
-)
+from surefoot.release_gate.finding import SLACK, UNCOUNTED, Arrival, Groups, Question, ScoredPair
 from surefoot.release_gate.rules import Rules, RulesLike
 from surefoot.release_gate.verdict import Change, GateResult, WorseQuery
 from surefoot.results import signature
@@ -68,9 +61,9 @@ def gate(
         a share of grades that another assessor would change, or qrels of other assessors. None: ``"none"``, or
         ``"off"`` with strict evidence.
     acknowledged
-        Losses of single queries that somebody accepted: the file that ``surefoot gate --acknowledge`` writes.
+        Accepted losses of single queries: the file that ``surefoot gate --acknowledge`` writes.
     tries
-        How many candidates these topics were asked about, this one included; 0 if nobody counts.
+        How many candidates were tested on these topics, this one included; 0 if tries are not counted.
     seed
         The seed of all random draws.
 
@@ -134,7 +127,7 @@ def gate_all(
     ]
     if rules.evidence == "strict":
         tests, moved = sum(one.tests for one in found), {one.baseline for one in found if np.any(one.pair.delta)}
-        found = [replace(one, company=tests, has_moved=one.baseline in moved) for one in found]
+        found = [replace(one, n_tests=tests, has_moved=one.baseline in moved) for one in found]
     findings = tuple(finding for one in found for finding in one.findings())
     if not findings:
         raise SurefootError("all rules are off, or have nothing to test; leave one on")
@@ -226,17 +219,8 @@ def _worst(pair: ScoredPair) -> list[WorseQuery]:
     loss, count = pair.loss, min(WORST, len(pair.topics))
     threshold = max(float(np.partition(loss, -count)[-count]), SLACK)
     rows = sorted(np.flatnonzero(loss >= threshold).tolist(), key=lambda row: (-loss[row], pair.topics[row]))
-    return [
-        WorseQuery(
-            pair.topics[row],
-            pair.measure,
-            pair.baseline,
-            float(pair.base[row]),
-            float(pair.own[row]),
-            float(-loss[row]),
-        )
-        for row in rows[:WORST]
-    ]
+    scores = np.transpose([pair.base, pair.own, -loss]).tolist()
+    return [WorseQuery(pair.topics[row], pair.measure, pair.baseline, *scores[row]) for row in rows[:WORST]]
 
 
 def _notes(groups: Groups | None, scores: Sequence[Scores], candidate: str, policy: Policy) -> list[str]:

@@ -1,11 +1,12 @@
 """The ratchet: a candidate is gated against the last accepted one, and accepted in its place if it passes.
 
-A person who sees how a candidate fares on each query can fit the next one to these queries, and no count of tries
-corrects for that. Held-out queries give one bit: confirmed or not, and the ratchet counts how often they were asked. Up
-to the second yes, the open queries and the time of the first yes determine which candidate is asked about next, and the
-levels of `Question` add up over these times: that is enough, whatever is tried (as in Blum and Hardt's Ladder, 2015,
-and the reusable holdout of Dwork and others, 2015). Afterwards they cover candidates that depend on the answers only by
-what is accepted now; those made from the whole record of yes and no are not covered, as docs/gate.md says.
+A person who sees how a candidate does on each query can fit the next one to these queries, and no count of tries
+corrects for that. Held-out queries give one bit: confirmed or not, and the ratchet counts how often they were used. Up
+to the second yes, the open queries and the time of the first yes determine which candidate is tested next, and the
+levels of `Question` add up over these times. So the error stays below the level, whatever is tried (as in Blum and
+Hardt's Ladder, 2015, and the reusable holdout of Dwork and others, 2015). After that, the levels cover candidates that
+depend on the answers only through the accepted candidate; those made from the whole record of yes and no are not
+covered, as docs/gate.md says.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from surefoot.results import signature
 from surefoot.scores import Missing, Scores
 
 DEEPEST = 100
-"""So many documents of a topic are kept at most."""
+"""The largest number of documents kept for a topic."""
 
 
 def accept(
@@ -51,7 +52,7 @@ def accept(
     result
         The result of the gate.
     before
-        What was accepted before. Its topics that have no score now are kept, and so are the count of tries, the first
+        What was accepted before. Its topics without a score now are kept, and so are the count of tries, the first
         accepted candidate, and the anchor unless the mean is higher now.
     missing
         ``"zero"`` keeps such topics with a score of 0; otherwise they keep their old score.
@@ -101,7 +102,7 @@ def _trials(scores: Scores, system: str) -> dict[str, list[float]]:
 
 
 def first_result(scores: Sequence[Scores], *, candidate: str, rules: Rules | None = None) -> GateResult:
-    """The result of a candidate that there is nothing to compare with yet: it passes, and a note says why."""
+    """The result of the first candidate, which is compared with nothing: it passes, and a note says why."""
     first, measures = scores[0], tuple(part.measure for part in scores)
     first.row(candidate)
     note = f"nothing was accepted before: {candidate} is the first, and was compared with nothing"
@@ -125,8 +126,8 @@ def gate_accepted(
 ) -> GateResult:
     """Gate a candidate against the candidate that was accepted last, and against the anchor.
 
-    A new topic has nothing to lose and is left out; a note names such topics. The candidate counts as one more try if
-    it was not asked about before: the level for passing is corrected for that.
+    New topics have nothing to lose and are left out; a note names them. The candidate counts as one more try if it was
+    not tested before, and the level for passing is corrected for the number of tries.
 
     Parameters
     ----------
@@ -215,7 +216,7 @@ def _judged(scores: Sequence[Scores], account: Accepted, policy: Policy, candida
 def accepted_comparisons(
     scores: Sequence[Scores], accepted: Accepted, candidate: str, missing: Missing
 ) -> list[tuple[Scores, str]]:
-    """The candidate beside what was accepted (if anything was), on the topics that were accepted, for each measure."""
+    """The candidate and the accepted scores, if there are any, on the accepted topics, for each measure."""
     if not accepted.scores:
         return []
     return [(_beside_accepted(part, accepted, candidate, missing), accepted.name) for part in scores]
@@ -224,7 +225,7 @@ def accepted_comparisons(
 def anchor_comparisons(
     scores: Sequence[Scores], accepted: Accepted, candidate: str, missing: Missing
 ) -> list[tuple[Scores, str]]:
-    """The candidate beside the anchor, for each measure whose anchor is not the candidate that was accepted last."""
+    """The candidate and the anchor, for each measure whose anchor is not the candidate that was accepted last."""
     anchors = [(part, accepted.anchors[part.measure]) for part in scores if part.measure in accepted.anchors]
     return [(_beside(part, anchor.scores, anchor.name, candidate, missing), anchor.name) for part, anchor in anchors]
 
@@ -247,7 +248,7 @@ def cumulative_change(
 
 
 def refuse_other_collection(accepted: Accepted, collection: Mapping[str, str]) -> None:
-    """Refuse to compare with scores that come of other judgments or queries."""
+    """Refuse to compare with scores that come from other judgments or queries."""
     for name, digest in collection.items():
         before = accepted.collection.get(name)
         if before is not None and before != digest:
@@ -259,7 +260,7 @@ def refuse_other_collection(accepted: Accepted, collection: Mapping[str, str]) -
 
 
 def _carried(scores: Scores, candidate: str, before: Accepted, missing: Missing) -> dict[str, float]:
-    """The candidate's score by topic; accepted topics that have none now count 0, or keep their accepted score."""
+    """The candidate's score by topic; accepted topics without a score now count 0, or keep their accepted score."""
     old = before.scores.get(scores.measure, {})
     own = by_topic(scores, candidate)
     return own | {topic: 0.0 if missing == "zero" else score for topic, score in old.items() if topic not in own}
@@ -298,7 +299,7 @@ def _beside(scores: Scores, old: Mapping[str, float], name: str, candidate: str,
 
 
 def _beside_accepted(scores: Scores, accepted: Accepted, candidate: str, missing: Missing) -> Scores:
-    """The candidate beside what was accepted, with what is known of the runs and trials of both."""
+    """The candidate and the accepted scores, with the runs and trials of both as far as they are known."""
     beside = _beside(scores, accepted.scores_of(scores.measure), accepted.name, candidate, missing)
     trials = {}
     if own := accepted.trials.get(scores.measure):

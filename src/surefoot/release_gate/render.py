@@ -182,35 +182,35 @@ def _markdown_table(alignment: list[str], header: list[str], rows: list[list[str
 def _markdown_worst(result: GateResult, change: Change) -> str:
     worst = _worst_of(result, change)
     if not worst:
-        return f"{result.said('No query got worse.')}\n"
+        return f"{result.worded('No query got worse.')}\n"
     rows = [
         [markdown(_named(one)), f"{one.baseline_score:.4f}", f"{one.candidate_score:.4f}", f"{one.delta:.4f}"]
         for one in worst
     ]
-    header = [result.said("query"), markdown(change.baseline), markdown(result.candidate), "change"]
+    header = [result.worded("query"), markdown(change.baseline), markdown(result.candidate), "change"]
     table = _markdown_table([":---", "---:", "---:", "---:"], header, rows)
-    return f"{result.said(_worst_title(worst, change))}\n\n{table}"
+    return f"{result.worded(_worst_title(worst, change))}\n\n{table}"
 
 
 def _worst_lines(result: GateResult, change: Change, width: int) -> list[str]:
     worst = _worst_of(result, change)
     if not worst:
-        return [f"  {result.said('No query got worse.')}"]
+        return [f"  {result.worded('No query got worse.')}"]
     most = max(width - 34, 10)
     topics = [textwrap.shorten(one_line(_named(one)), most, placeholder="…") for one in worst]
-    head = result.said("query")
+    head = result.worded("query")
     room = max(len(topic) for topic in (*topics, head))
     rows = [
         f"  {topic:{room}}  {one.baseline_score:8.4f}  {one.candidate_score:9.4f}  {one.delta:8.4f}"
         for topic, one in zip(topics, worst, strict=True)
     ]
-    title = result.said(_worst_title(worst, change))
+    title = result.worded(_worst_title(worst, change))
     return [title, f"  {head:{room}}  {'baseline':>8}  candidate  {'change':>8}", *rows]
 
 
 def _answers(result: GateResult) -> tuple[str, str, str]:
     """The reason of the verdict, what to do, and what so many queries can show."""
-    return result.reason, result.next_step, result.said(str(result.resolution or ""))
+    return result.reason, result.next_step, result.worded(str(result.resolution or ""))
 
 
 def _worst_of(result: GateResult, change: Change) -> list[WorseQuery]:

@@ -5,9 +5,9 @@ A rule *fails* if the loss that was seen is beyond its limit, and a change witho
 and segments) or 1 - 1.5 x level (tail). Between the two it is undecided. docs/studies/gate.md measures how often that
 is wrong.
 
-Without an effect, candidate and baseline are exchangeable: the trials of a query can be dealt again to the two systems.
-With one trial each, a deal keeps or flips the sign of the query's difference. A statistic is compared with its
-distribution over many deals; no assumption about the distribution of scores is needed.
+Without an effect, candidate and baseline are exchangeable: the trials of a query can be permuted between the systems.
+With one trial each, a permutation keeps or flips the sign of the query's difference. A statistic is compared with its
+distribution over many permutations; no assumption about the distribution of scores is needed.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from surefoot.risk.moments import Moments, tail_count
 from surefoot.stats.inference import POWER
 
 FEWEST_QUERIES = 20
-"""Below that nothing passes: the worst tenth would be one query."""
+"""With fewer queries nothing passes: the worst tenth would be one query."""
 MEAN_FACTOR, TAIL_FACTOR = 3, 1.5
-"""How many times the level a loss may be beyond its limit where a rule passes."""
+"""A rule passes if the probability that the loss is beyond its limit is at most so many times the level."""
 SHARE, LOSSES_SHARE = 0.8, 0.2
-"""The parts of the level at which mean and tail fail, and shares of losses do; together they keep the level."""
-FEW_DEALS = 400
-"""Deals for each of many draws of grades."""
-DEALS, FEWEST, CELLS = 4000, 200, 20_000_000
-"""The number of deals, at most and at least, and the number of scores dealt in all."""
+"""The parts of the level for failing by mean and tail, and by shares of losses; together they keep the level."""
+FEW_PERMUTATIONS = 400
+"""Permutations for each of many draws of grades."""
+PERMUTATIONS, FEWEST, CELLS = 4000, 200, 20_000_000
+"""The number of permutations, at most and at least, and the number of scores permuted in all."""
 MANY = 5000
 """With more changed queries, sums over random signs are approximated by a normal distribution."""
 PRIOR = 3
@@ -60,30 +60,30 @@ class Contrasts:
     tail: Contrast
 
 
-def contrasts(pair: ScoredPair, tail_share: float, deals: int = DEALS, seed: int = 0) -> Contrasts:
+def contrasts(pair: ScoredPair, tail_share: float, n_permutations: int = PERMUTATIONS, seed: int = 0) -> Contrasts:
     """The mean loss and the tail of a pair against their distributions under no effect; no tail if its share is 0."""
     count = int(tail_count(len(pair.topics), tail_share))
     if pair.has_repeats:
-        return _by_deals(pair, count, deals, seed)
+        return _by_permutation(pair, count, n_permutations, seed)
     size = np.sort(np.abs(pair.delta))[::-1]
     size = size[size > 0]
     mean, tail = float(pair.loss.mean()), tail_of(pair.loss, count)
     if len(size) > MANY:
         return Contrasts(_normal(mean, size / len(pair.topics)), _normal(tail, _tail_weights(size, count)))
-    means, tails = _flipped(size, len(pair.topics), count, deals, seed)
+    means, tails = _flipped(size, len(pair.topics), count, n_permutations, seed)
     is_complete = len(means) == 2 ** len(size)
     return Contrasts(_contrast(mean, means, 0.0, is_complete), _contrast(tail, tails, 0.0, is_complete))
 
 
-def _flipped(size: FloatArray, topics: int, count: int, deals: int, seed: int) -> tuple[FloatArray, FloatArray]:
-    """Mean loss and tail under random signs, or under all signs if these are few.
+def _flipped(size: FloatArray, topics: int, count: int, most: int, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Mean loss and tail under random signs, or under all combinations of signs if these are few.
 
     The sizes are sorted, so that the order of topics plays no role.
     """
-    if 2 ** len(size) <= deals:
+    if 2 ** len(size) <= most:
         lost = (np.arange(2 ** len(size))[:, None] >> np.arange(len(size))) & 1 == 1
     else:
-        lost = generator(seed).integers(0, 2, (max(FEWEST, min(deals, CELLS // len(size))), len(size)), np.int8) == 1
+        lost = generator(seed).integers(0, 2, (max(FEWEST, min(most, CELLS // len(size))), len(size)), np.int8) == 1
     means = np.where(lost, size, -size).sum(axis=1) / topics
     if not count:
         return means, np.zeros(len(means))
@@ -106,7 +106,7 @@ def _normal(value: float, weights: FloatArray) -> Contrast:
 
 
 def _contrast(value: float, null: FloatArray, centre: float = 0.0, is_complete: bool = False) -> Contrast:
-    """The contrast with the values of the deals; a p too small for their number is that of a normal variable."""
+    """The contrast with the values under permutations; a p too small for their number is that of a normal variable."""
     spread = float(np.sqrt(np.mean((null - centre) ** 2)))
     larger = int(np.sum(null >= value - SLACK))
     p = larger / len(null) if is_complete else (1 + larger) / (1 + len(null))
@@ -115,16 +115,16 @@ def _contrast(value: float, null: FloatArray, centre: float = 0.0, is_complete: 
     return Contrast(value - centre, spread, p)
 
 
-def _by_deals(pair: ScoredPair, count: int, deals: int, seed: int) -> Contrasts:
-    """With repeats the worst loss is compared with its own deals: the noise is known, so gains need not mirror it."""
-    found = [(float(loss.mean()), worst_loss(loss, count)) for loss in _dealt(pair, deals, seed)]
+def _by_permutation(pair: ScoredPair, count: int, most: int, seed: int) -> Contrasts:
+    """With repeats the worst loss itself is permuted: the noise is known, so that gains need not mirror it."""
+    found = [(float(loss.mean()), worst_loss(loss, count)) for loss in _permuted(pair, most, seed)]
     means, worst = np.array(found).T
     tail = _contrast(worst_loss(pair.loss, count), worst, float(worst.mean()))
     return Contrasts(_contrast(float(pair.loss.mean()), means), tail)
 
 
-def _dealt(pair: ScoredPair, deals: int, seed: int) -> Iterator[FloatArray]:
-    """The loss of each topic, the trials dealt again; topics are ordered by their scores, not by name."""
+def _permuted(pair: ScoredPair, most: int, seed: int) -> Iterator[FloatArray]:
+    """The loss of each topic with its trials permuted; topics are ordered by their scores, not by name."""
     own, base = pair.trials
     pooled = np.sort(np.concatenate([own, base]), axis=0)
     counts = np.array([np.sum(~np.isnan(one), axis=0) for one in (own, base)])
@@ -132,18 +132,18 @@ def _dealt(pair: ScoredPair, deals: int, seed: int) -> Iterator[FloatArray]:
     pooled, (of_own, of_base) = pooled[:, order], counts[:, order]
     place = np.arange(len(pooled))[:, None]
     random = generator(seed)
-    for _ in range(max(FEWEST, min(deals, CELLS // pooled.size))):
+    for _ in range(max(FEWEST, min(most, CELLS // pooled.size))):
         keys = np.where(np.isnan(pooled), np.inf, random.random(pooled.shape))
-        dealt = np.nan_to_num(np.take_along_axis(pooled, np.argsort(keys, axis=0), axis=0))
-        to_own = np.where(place < of_own, dealt, 0.0).sum(axis=0)
-        yield (dealt.sum(axis=0) - to_own) / of_base - to_own / of_own
+        permuted = np.nan_to_num(np.take_along_axis(pooled, np.argsort(keys, axis=0), axis=0))
+        to_own = np.where(place < of_own, permuted, 0.0).sum(axis=0)
+        yield (permuted.sum(axis=0) - to_own) / of_base - to_own / of_own
 
 
 @dataclass(frozen=True)
 class Evidence:
     """The evidence on one loss: the estimate and its standard error.
 
-    ``probability`` is that of a loss within the limit, ``p`` that of a loss as large if there were no effect.
+    ``probability`` is that of a loss within the limit, ``p`` that of so large a loss if there were no effect.
     """
 
     loss: float
@@ -159,23 +159,23 @@ class Evidence:
         return cls(float(loss.mean()), total, float(probability.mean()), float(p.mean()))
 
     def bound(self, level: float, side: int) -> float:
-        """The end of an interval, which is wrong in one direction at most at the level."""
+        """A one-sided bound of the loss at a level: lower for side -1, upper for side 1."""
         return self.loss + side * normal_quantile(1 - level) * self.error
 
 
 def mean_evidence(loss: FloatArray, limit: float, p: float) -> Evidence:
-    """The evidence on a mean loss: Student's, made careful by two imaginary queries, and shrunk a little.
+    """The evidence on a mean loss: Student's t with two pseudo-observations and a little shrinkage.
 
-    The imaginary queries lose and win as much as any query did, so that a sample without a large loss does not rule
-    one out. The shrinkage is that of a normal prior of `PRIOR` limits.
+    The pseudo-observations lose and win as much as any query did, so that a sample without a large loss does not rule
+    one out. The shrinkage is that of a normal prior with a standard deviation of `PRIOR` limits.
     """
     n, largest = len(loss), float(np.abs(loss).max())
     mean = float(loss.sum()) / (n + 2)
     squares = float(loss @ loss) + 2 * largest**2 - (n + 2) * mean**2
     variance = max(squares / (n + 1) / (n + 2), SLACK**2)
-    kept = (PRIOR * limit) ** 2 / ((PRIOR * limit) ** 2 + variance) if limit else 1.0
-    error = sqrt(variance * kept)
-    return Evidence(float(loss.mean()), error, _student_cdf((limit - mean * kept) / error, n + 1), p)
+    shrinkage = (PRIOR * limit) ** 2 / ((PRIOR * limit) ** 2 + variance) if limit else 1.0
+    error = sqrt(variance * shrinkage)
+    return Evidence(float(loss.mean()), error, _student_cdf((limit - mean * shrinkage) / error, n + 1), p)
 
 
 def tail_evidence(limit: float, contrast: Contrast) -> Evidence:
@@ -191,7 +191,7 @@ def share_evidence(lost: int, of: int, limit: float, p: float) -> Evidence:
     return Evidence(lost / of if of else 0.0, error, float(normal_cdf((limit - share) / error)), p)
 
 
-def student_p_of(loss: FloatArray) -> float:
+def one_sided_p(loss: FloatArray) -> float:
     """The one-sided p of Student's test of a mean loss of 0."""
     moments = Moments.of(loss)
     if np.isnan(moments.t):
@@ -216,35 +216,35 @@ def sign_test(lost: int, won: int) -> float:
 class SeenChecker(Checker):
     """Checks one pair by the rules on a sample; with ``draws`` of the differences, by the average over these.
 
-    A gate fails if any of its comparisons does, so that each gets its part of the level for failing; a candidate among
-    several that were tried gets its part of the level for passing.
+    A gate fails if any of its comparisons does, so each has its part of the level for failing. A candidate among
+    several that were tried has its part of the level for passing.
     """
 
-    deals: int = DEALS
+    n_permutations: int = PERMUTATIONS
     draws: FloatArray | None = None
 
     def judged(self, rule: str) -> list[Finding]:
-        """The findings of a rule: one, or one for each segment."""
-        found = list(self.statistics(rule))
-        if rule == "churn":
-            return [self._churn(one) for one in found]
-        evidence = [self.evidence(one) for one in found]
-        if self.draws is not None:
-            drawn = [[checker.evidence(one) for one in checker.statistics(rule)] for checker in self._drawn]
-            evidence = [Evidence.average(own) for own in zip(*drawn, strict=True)]
-            found = [_as_drawn(one, own.loss) for one, own in zip(found, evidence, strict=True)]
-        return [self._finding(one, own) for one, own in zip(found, evidence, strict=True)]
+        """The findings of a rule: one, or one for each segment; with draws, by the average evidence over these."""
+        if self.draws is None or rule == "churn":
+            return super().judged(rule)
+        drawn = [[checker.evidence(one) for one in checker.statistics(rule)] for checker in self._drawn]
+        averages = [Evidence.average(own) for own in zip(*drawn, strict=True)]
+        return [
+            self._by(own, _as_drawn(one, own.loss)) for one, own in zip(self.statistics(rule), averages, strict=True)
+        ]
 
     @cached_property
     def _drawn(self) -> list[SeenChecker]:
         rows = np.empty((0, 0)) if self.draws is None else self.draws
-        return [replace(self, pair=self.pair.with_delta(row), deals=FEW_DEALS, draws=None) for row in rows]
+        return [
+            replace(self, pair=self.pair.with_delta(row), n_permutations=FEW_PERMUTATIONS, draws=None) for row in rows
+        ]
 
     @cached_property
     def noise(self) -> Contrasts:
         """Mean loss and tail against their distributions under no effect."""
         share = self.rules.tail_share if "tail" in self.rules_on else 0.0
-        return contrasts(self.pair, share, self.deals, self.seed)
+        return contrasts(self.pair, share, self.n_permutations, self.seed)
 
     def tail_loss(self) -> float:
         """What the worst queries lost, more than the best ones won, or with repeats more than chance explains."""
@@ -259,23 +259,23 @@ class SeenChecker(Checker):
             lost = int(one.values.sum())
             return share_evidence(lost, one.values.size, limit, sign_test(lost, one.won))
         if one.rule == "risk":
-            return mean_evidence(one.values, limit, student_p_of(one.values))
+            return mean_evidence(one.values, limit, one_sided_p(one.values))
         noise = self.noise
         if one.where is not None:
-            noise = contrasts(self.pair.at((self.groups or {})[one.where]), 0.0, self.deals, self.seed)
+            noise = contrasts(self.pair.at((self.groups or {})[one.where]), 0.0, self.n_permutations, self.seed)
         return mean_evidence(one.values, limit, noise.mean.p)
 
     def _churn(self, one: Statistic) -> Finding:
         """Churn is a fact about these queries, within the limit or not."""
         limit = self.rules.max_churn or 0.0
         verdict: Verdict = "fail" if one.mean > limit + SLACK else "pass"
-        return self.found(one, verdict, f"{one.said}; the limit is {100 * limit:g} %.", loss=one.mean)
+        return self.found(one, verdict, f"{one.claim}; the limit is {100 * limit:g} %.", loss=one.mean)
 
     def fail_level(self, one: Statistic | None = None) -> float:
         """How often a rule (by default the mean) may fail a candidate whose change has no effect."""
         share = LOSSES_SHARE if one is not None and one.kind == "share" else SHARE
         families = 1 + sum(rule in self.rules_on for rule in ("risk", "segments"))
-        return share * self.rules.level / self.company / families / (1 if one is None else one.parts)
+        return share * self.rules.level / self.n_tests / families / (1 if one is None else one.parts)
 
     def pass_level(self, factor: float = MEAN_FACTOR) -> float:
         """How probable a loss beyond the limit may be where a rule passes."""
@@ -284,8 +284,11 @@ class SeenChecker(Checker):
     def _pass_level_of(self, one: Statistic) -> float:
         return self.pass_level(TAIL_FACTOR if one.kind == "tail" else MEAN_FACTOR)
 
-    def _finding(self, one: Statistic, evidence: Evidence) -> Finding:
-        """The verdict on a loss: beyond its limit and no noise, within it with enough probability, or neither."""
+    def _finding(self, one: Statistic) -> Finding:
+        return self._churn(one) if one.rule == "churn" else self._by(self.evidence(one), one)
+
+    def _by(self, evidence: Evidence, one: Statistic) -> Finding:
+        """The verdict on a loss: beyond its limit and more than noise, probably within it, or neither."""
         limit, level = self.rules.limit(one.option), self._pass_level_of(one)
         verdict = self._decide(one, evidence)
         ending = {
@@ -294,7 +297,7 @@ class SeenChecker(Checker):
             "fail": f", beyond the limit of {limit:g}{'' if one.rule == 'risk' else ' and not by chance'}",
         }
         return self.found(
-            one, verdict, f"{one.said}{ending[verdict]}.", loss=evidence.loss, low=evidence.bound(level, -1),
+            one, verdict, f"{one.claim}{ending[verdict]}.", loss=evidence.loss, low=evidence.bound(level, -1),
             high=evidence.bound(level, 1), probability=evidence.probability, p=evidence.p,
             more_queries=self._more_queries(one, evidence) if verdict == "undecided" else None,
         )  # fmt: skip
@@ -331,8 +334,7 @@ class SeenChecker(Checker):
             low, high = (low, middle) if decided(middle) >= POWER else (middle, high)
         return int(float(f"{max(high - n, FEWEST_QUERIES - n, 1):.2g}"))
 
-    def badness(self, finding: Finding) -> float:
-        """By which the worst of several segments with the same verdict is found."""
+    def severity(self, finding: Finding) -> float:
         return -(finding.probability or 0.0)
 
     def resolution(self) -> Resolution:
@@ -347,9 +349,9 @@ class SeenChecker(Checker):
 
 
 def _as_drawn(one: Statistic, loss: float) -> Statistic:
-    """A statistic whose sentence also has the loss over the drawn grades, which the verdict rests on."""
+    """A statistic whose sentence also has the mean loss over the drawn grades, which the verdict rests on."""
     shown = f"{100 * loss:.0f} %" if one.kind == "share" else f"a loss of {loss:z.4f}"
-    return replace(one, said=f"{one.said} as judged, {shown} on average over the drawn grades")
+    return replace(one, claim=f"{one.claim} as judged, {shown} on average over the drawn grades")
 
 
 def resolution_of(n: int, spread: float, limit: float, fail_level: float, pass_level: float) -> tuple[float, int]:
@@ -365,7 +367,7 @@ def resolution_of(n: int, spread: float, limit: float, fail_level: float, pass_l
 
 
 def _within(one: Statistic, limit: float) -> str:
-    """The clause that a statistic keeps to its limit."""
+    """The clause that says that a statistic is within its limit."""
     if one.kind == "share":
         return f"at most {100 * limit:g} % do so among queries like these"
     if one.kind == "tail":

@@ -67,10 +67,6 @@ class SequentialChecker(Checker):
     whole level for passing (the intersection-union test, Berger 1982).
     """
 
-    def judged(self, rule: str) -> list[Finding]:
-        """The findings of a rule: one, or one for each segment."""
-        return [self._finding(one) for one in self.statistics(rule)]
-
     def bet(self, one: Statistic) -> Bet:
         """The bet on a statistic."""
         most, limit = self.rules.largest_change, self.rules.limit(one.option)
@@ -82,7 +78,7 @@ class SequentialChecker(Checker):
     def fail_level(self, one: Statistic) -> float:
         """The part of the level at which a rule fails."""
         share = PARTS.get(one.rule, 1) / sum(PARTS.get(rule, 1) for rule in self.rules_on)
-        return share * self.rules.level / self.company / one.parts
+        return share * self.rules.level / self.n_tests / one.parts
 
     def _finding(self, one: Statistic) -> Finding:
         limit, bet = self.rules.limit(one.option), self.bet(one)
@@ -104,7 +100,7 @@ class SequentialChecker(Checker):
         }[verdict]
         after = f" (shown after {counted(shown, _noun(one))})" if shown else ""
         more = self._more(bet, (wanted[0], wanted[1] if one.may_fail else np.inf)) if verdict == "undecided" else None
-        return self.found(one, verdict, f"{one.said}{ending}{after}.", loss=loss, more_queries=more)
+        return self.found(one, verdict, f"{one.claim}{ending}{after}.", loss=loss, more_queries=more)
 
     def _more(self, bet: Bet, wanted: tuple[float, float]) -> int | None:
         """About how many more queries decide if they are like these; None if too many or if there are no values."""

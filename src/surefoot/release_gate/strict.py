@@ -105,10 +105,6 @@ class StrictChecker(Checker):
 
     advises: bool = True
 
-    def judged(self, rule: str) -> list[Finding]:
-        """The findings of a rule: one, or one for each segment."""
-        return [self._finding(one) for one in self.statistics(rule)]
-
     def _losses(self) -> Statistic:
         lost = (self.pair.loss > 0).astype(np.float64)
         said = f"{int(lost.sum()):,} of {counted(lost.size, 'query')} lost"
@@ -132,14 +128,14 @@ class StrictChecker(Checker):
 
     def _finding(self, one: Statistic) -> Finding:
         limit, level = self.rules.limit(one.option), self.rules.level
-        levels = Levels.of(level, self.company, self.question)
+        levels = Levels.of(level, self.n_tests, self.question)
         interval = self.interval(one, levels, one.values)
         verdict, more = interval.decide(limit), None
         ending = {"pass": f"within the limit of {limit:g}", "fail": f"beyond the limit of {limit:g}"}
         if verdict == "undecided":
             more = self._more_queries(one, levels) if self.advises else None
             ending["undecided"] = f"the limit of {limit:g} lies between"
-            uncounted = self.interval(one, Levels.of(level, self.company), one.values)
+            uncounted = self.interval(one, Levels.of(level, self.n_tests), one.values)
             if self.question.number > 1 and uncounted.decide(limit) == "pass":
                 ending["undecided"] = (
                     f"within the limit of {limit:g}, but not for the best of {self.question.number} tries"
@@ -148,7 +144,7 @@ class StrictChecker(Checker):
         bounds = f"the loss is {low:z.4f} to {high:z.4f}"
         if one.kind == "share":
             bounds = f"{100 * low:z.0f} to {100 * high:z.0f} % of queries like these"
-        sentence = f"{one.said} ({bounds}): {ending[verdict]}."
+        sentence = f"{one.claim} ({bounds}): {ending[verdict]}."
         estimate = float(interval.values.mean())
         return self.found(one, verdict, sentence, loss=estimate, low=low, high=high, more_queries=more)
 
@@ -168,8 +164,7 @@ class StrictChecker(Checker):
         total = _smallest(decides, n + 1, n + MOST_QUERIES)
         return None if total is None else int(float(f"{total - n:.2g}"))
 
-    def badness(self, finding: Finding) -> float:
-        """By which the worst of several segments with the same verdict is found."""
+    def severity(self, finding: Finding) -> float:
         return finding.high or 0.0
 
     def resolution(self) -> Resolution:

@@ -34,7 +34,7 @@ WORDS = {"pass": "ship", "undecided": "not enough evidence", "fail": "don't ship
 
 @dataclass(frozen=True)
 class Change:
-    """What changed between a baseline and the candidate, over all topics; ``p`` is that of the means' t test."""
+    """What changed from a baseline to the candidate, over all topics; ``p`` is that of the paired t test."""
 
     measure: str
     baseline: str
@@ -50,7 +50,7 @@ class Change:
 
     @classmethod
     def of(cls, pair: ScoredPair, noise: float | None) -> Change:
-        """What changed in a pair; ``noise`` is how far a system differs from itself, where it was repeated."""
+        """What changed in a pair; ``noise`` is how much a system differs from itself, where it was repeated."""
         compared = Comparison.of(pair.own, pair.base)
         wins, losses = int(compared.wins), int(compared.losses.n)
         means = (float(pair.base.mean()), float(pair.own.mean()))
@@ -62,7 +62,7 @@ class Change:
         )  # fmt: skip
 
     def words(self, noise: bool = False) -> str:
-        """What became of the average and of single queries, to follow the candidate's name.
+        """The change of the average and of single queries, as a clause that follows the candidate's name.
 
         ``noise``: whether the change of the mean may be noise.
         """
@@ -117,7 +117,7 @@ class WorseQuery:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GateResult(Result):
-    """The verdict over all baselines, measures and rules, and what it is based on; one row for each finding.
+    """The verdict over all baselines, measures and rules, and its reasons; one row for each finding.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class GateResult(Result):
     cumulative
         The changes since the ratchet's anchor and its first accepted candidate, one for each measure.
     resolution
-        What so many queries can show.
+        What this number of queries can show.
     needs_repeats
         Whether the scores may be single trials of a random system, whose noise is not known.
     noun
@@ -158,11 +158,11 @@ class GateResult(Result):
 
     def __post_init__(self) -> None:
         if self.noun != "queries":  # the only sentences that are not made when they are read
-            findings = tuple(replace(one, sentence=self.said(one.sentence)) for one in self.findings)
-            self.__dict__.update(findings=findings, notes=tuple(map(self.said, self.notes)))
+            findings = tuple(replace(one, sentence=self.worded(one.sentence)) for one in self.findings)
+            self.__dict__.update(findings=findings, notes=tuple(map(self.worded, self.notes)))
         self.__dict__["columns"] = {name: [getattr(one, name) for one in self.findings] for name in COLUMNS}
 
-    def said(self, text: str) -> str:
+    def worded(self, text: str) -> str:
         """A sentence with the noun in place of queries."""
         if self.noun == "queries":
             return text
@@ -189,7 +189,7 @@ class GateResult(Result):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of a command: 0 pass, 1 fail; what is undecided counts as `Rules` says."""
+        """The exit code of the command: 0 for a pass, 1 for a fail; otherwise `Rules.undecided` decides."""
         if self.verdict == "undecided" and self.rules.undecided == "hold":
             return int(self.leans == "against")
         return {"pass": 0, "undecided": UNDECIDED[self.rules.undecided], "fail": 1}[self.verdict]
@@ -214,13 +214,13 @@ class GateResult(Result):
     def sentence(self, change: Change | None = None) -> str:
         """The answer in one sentence: the average, the queries that got worse, and whether the evidence is enough.
 
-        It is about one comparison, unless another is given the one that decides. Every command and page that judges a
-        pair of systems takes its words from here.
+        It is about one comparison: the given one, or else the one that decides. Every command and page that judges a
+        pair of systems uses this sentence.
         """
         change = change or self._deciding_change
         failed = any(one.rule == "mean" and one.verdict == "fail" for one in self.against(change))
         noise = not failed and (change.p or 0.0) >= LEVEL
-        return self.said(f"{self.candidate} {change.words(noise)}; {self._decision(change)}.")
+        return self.worded(f"{self.candidate} {change.words(noise)}; {self._decision(change)}.")
 
     @property
     def _deciding_change(self) -> Change:
@@ -248,7 +248,7 @@ class GateResult(Result):
 
     @property
     def deciding(self) -> Finding:
-        """The finding that the verdict rests on: the first that fails, or the undecided one that is least probable."""
+        """The finding that decides the verdict: see `deciding`."""
         return deciding(self.findings)
 
     @property
@@ -267,7 +267,7 @@ class GateResult(Result):
     @property
     def next_step(self) -> str:
         """What to do now."""
-        return self.said(self._next_step())
+        return self.worded(self._next_step())
 
     def _next_step(self) -> str:
         if self.verdict == "pass":
@@ -282,7 +282,7 @@ class GateResult(Result):
         return "Look at the queries that lost most: surefoot explore, with the same inputs."
 
     def _more_evidence(self) -> str:
-        """The evidence that would decide."""
+        """How to get the evidence that would decide."""
         open_ = [one for one in self.findings if one.verdict == "undecided"]
         if documents := [one for finding in open_ for one in finding.documents]:
             several = counted(len(dict.fromkeys(documents)), "unjudged document")
@@ -311,7 +311,7 @@ class GateResult(Result):
         return tuple(one for one in self.findings if (one.measure, one.baseline) == (change.measure, change.baseline))
 
     def with_texts(self, texts: Mapping[str, str]) -> GateResult:
-        """The same with the text of each query that lost."""
+        """The same, with the text of each query that lost."""
         return replace(self, worst=tuple(replace(one, text=texts.get(one.topic)) for one in self.worst))
 
     def __str__(self) -> str:
@@ -333,7 +333,7 @@ def singular(noun: str) -> str:
 
 
 def with_noun(text: str, noun: str, names: Collection[str] = ()) -> str:
-    """A sentence about queries with another noun in their place, but not within these names.
+    """Replace "query" and "queries" in a sentence by another noun, but not within these names.
 
     >>> with_noun("A query lost: query 7. See --queries.", "items", {"query 7"})
     'An item lost: query 7. See --queries.'
@@ -353,7 +353,7 @@ def with_noun(text: str, noun: str, names: Collection[str] = ()) -> str:
 
 
 def deciding(findings: Sequence[Finding]) -> Finding:
-    """The finding that a verdict rests on: the first that fails, or the undecided one that is least probable."""
+    """The finding that decides a verdict: the first that fails, or the undecided one with the lowest probability."""
     verdict = worst_of(finding.verdict for finding in findings)
     same = [one for one in findings if one.verdict == verdict]
     if verdict == "undecided":
