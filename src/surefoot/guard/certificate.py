@@ -1,4 +1,4 @@
-"""A promise about new queries: a guard is learned on some queries, and its strength is tested on others.
+"""Certificates: a guard is learned on some queries, and a promise about new queries is tested on others.
 
 The path leads from the baseline's own ranking, which loses nothing, to the guard as it was fitted. Its steps are tested
 in this order, each at the same error, until one fails. So a step that breaks the budget is certified with at most that
@@ -53,7 +53,7 @@ THRESHOLDS = 8
 
 @dataclass(frozen=True)
 class Budget:
-    """How much may be lost against the baseline, and with which confidence.
+    """The loss against the baseline that is allowed, and the confidence.
 
     ``of`` is ``frisk`` (the mean loss), ``loss20`` (the fraction of queries that lose more than 20 %) or ``tail`` (the
     mean loss of the worst tenth of queries). If it is ``approximate``, no query is assumed to lose more than the
@@ -81,7 +81,7 @@ class Budget:
         return 1 - self.confidence
 
     def largest_loss(self, steps: FloatArray, baseline: FloatArray) -> float:
-        """The largest loss that a query can have: 1, or if this is approximate the largest of these steps (rows)."""
+        """The largest possible loss of a query: 1, or for an approximate budget the largest of these steps (rows)."""
         loss = np.maximum(baseline - steps, 0.0)
         seen = self.approximate and np.count_nonzero(loss.max(axis=0, initial=0.0)) >= ENOUGH_LOSSES
         return float(loss.max()) if seen else 1.0
@@ -103,14 +103,14 @@ class Budget:
 
     def measured(self, x: FloatArray, baseline: FloatArray) -> float:
         """The loss on these queries."""
-        if self.of == "tail":  # of losses: gains are no part of it
+        if self.of == "tail":  # of losses only, gains count 0
             return -float(Tail.of(np.minimum(x, baseline), baseline, fraction=TAIL).value)
         compared = Comparison.of(x, baseline)
         return float(compared.frisk if self.of == "frisk" else compared.loss20 / compared.topics)
 
     @cached_property
     def fewest_queries(self) -> int:
-        """The smallest number of queries that allows the promise if none of them loses."""
+        """The smallest number of queries that can support the promise, if none of them loses."""
         high = 1
         while not self._is_enough(high):
             high *= 2
@@ -166,9 +166,9 @@ def certify(
     baseline
         The baseline's metric of each query.
     budget
-        How much may be lost.
+        The loss that is allowed.
     seed
-        Random seed of the order in which the queries are bet on.
+        Random seed of the order of the bets.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def certify(
 
 
 def queries_needed(x: FloatArray, baseline: FloatArray, budget: Budget, largest: float = 1.0) -> int | None:
-    """About how many queries like these would be enough; None if these break the budget.
+    """About how many queries like these would support the promise; None if these break the budget.
 
     The test is repeated on more and more copies of the queries, up to `MOST_QUERIES`.
     """

@@ -1,4 +1,4 @@
-"""Fitting a guard: all guards, and the choice between them, are measured on queries that they did not see."""
+"""Fit a guard; all guards, and the choice between them, are measured out of sample."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from surefoot.errors import SurefootError, counted
 from surefoot.guard.certificate import PATH, Budget, Certificate
 from surefoot.guard.guard import Guard
 from surefoot.guard.pairs import Pair
-from surefoot.guard.trial import ALPHA, LEFT_ALONE, LabelledPair, PerQuery, choose_guard
+from surefoot.guard.trial import ALPHA, UNGUARDED, LabelledPair, PerQuery, choose_guard
 from surefoot.lambdas.metrics import Metric
 from surefoot.results import Column, Result
 from surefoot.risk.statistics import Comparison
@@ -31,16 +31,16 @@ RESAMPLES = 2_000
 
 @dataclass(frozen=True, eq=False)
 class GuardFit(Result):
-    """A guard, and a table of the kinds to choose from on queries that they did not see.
+    """A guard, and the out-of-sample results of the kinds to choose from.
 
     The first rows are the baseline and the candidate without a guard (``none``). Each other row is a kind of guard
-    whose weight was chosen without the queries that it is measured on; the row ``chosen`` is the whole procedure, with
-    the choice of the kind. Changes are against the candidate without a guard.
+    whose weight was chosen without the queries on which it is measured; the row ``chosen`` is the whole procedure,
+    including the choice of the kind. Changes are relative to the candidate without a guard.
 
     ``guard`` was chosen on all queries, for the reason ``why``. ``outcomes`` holds the metric of each query for the
-    baseline, the candidate (``none``), each kind and ``chosen``. With a budget all of this is about the queries that
-    chose the guard, and ``certificate`` about the others. ``path`` has mean and F_Risk of each step from the baseline
-    by way of the guard to the candidate: on the queries of the certificate, or on all if there is none.
+    baseline, the candidate (``none``), each kind and ``chosen``. With a budget all of this is measured on the queries
+    on which the guard was chosen, and ``certificate`` on the others. ``path`` has mean and F_Risk of each step from the
+    baseline to the guard, and of the candidate: on the queries of the certificate, or on all if there is none.
     """
 
     guard: Guard = field(default_factory=Guard)
@@ -50,7 +50,7 @@ class GuardFit(Result):
     path: Mapping[str, Column] = field(default_factory=dict)
 
     def with_notes(self, notes: Sequence[str], **card: object) -> GuardFit:
-        """The same fit with notes, and more on the guard's card."""
+        """The same fit with further notes, and further entries of the guard's card."""
         guard = replace(self.guard, card={**self.guard.card, **card})
         return replace(self, notes=(*self.notes, *notes), guard=guard)
 
@@ -95,7 +95,7 @@ def fit_guard(
     labels
         The relevance of each document, 0 or more.
     offsets
-        Where each query's rows begin, and the number of rows.
+        The first row of each query, and the number of rows.
     metric
         From a score of each row to the metric of each query; by default NDCG@10 with gains 2^label - 1.
     measure
@@ -104,9 +104,9 @@ def fit_guard(
         The kinds of guards to choose from; by default ``log-rank``, ``z`` and, from 400 queries on, ``second-stage``.
         ``threshold`` ranks a whole query by one of the two rankers.
     alpha
-        How many points of the mean a point of F_Risk is worth.
+        The exchange rate: a point of F_Risk is worth so many points of the mean.
     budget
-        How much may be lost. The guard is then chosen on a part of the queries, and its strength is tested on the
+        The loss that is allowed. The guard is then chosen on a part of the queries, and its strength is tested on the
         others.
     anyway
         Fit a guard even if the candidate's mean is below the baseline's, which is an error otherwise.
@@ -192,11 +192,9 @@ def table_of(outcomes: Mapping[str, FloatArray], measure: str) -> dict[str, Colu
 
 def _changes(scores: Scores, name: str) -> FloatArray:
     """The changes of the mean and of F_Risk against the candidate, each with its interval."""
-    if np.array_equal(scores[name], scores[LEFT_ALONE]) or len(scores.topics) < 2:
+    if np.array_equal(scores[name], scores[UNGUARDED]) or len(scores.topics) < 2:
         return np.zeros(6)
-    found = difference_intervals(
-        scores, name, LEFT_ALONE, "baseline", measures=["mean", "frisk"], n_resamples=RESAMPLES
-    )
+    found = difference_intervals(scores, name, UNGUARDED, "baseline", measures=["mean", "frisk"], n_resamples=RESAMPLES)
     return np.column_stack([found[column] for column in ("estimate", "low", "high")]).ravel()
 
 

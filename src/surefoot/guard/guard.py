@@ -1,7 +1,7 @@
-"""A guard blends a candidate's ranking with its baseline's. It is a value: kept as JSON, applied with numpy only.
+"""A guard blends a candidate's ranking with its baseline's. It is a value, saved as JSON and applied with numpy only.
 
-The blends are pure functions of two score arrays. ``weight`` is the weight of the baseline. Each function returns a
-score for each document to rank by. `Scale` has the units of scores, estimated from many queries without labels.
+The blends are pure functions of two score arrays that return a score for each document to rank by. ``weight`` is the
+weight of the baseline. `Scale` has the units of scores, estimated from many queries without labels.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def log_ranks(pair: Pair, weight: float, scale: Scale) -> FloatArray:
 
 
 def interpolation(pair: Pair, weight: float, scale: Scale) -> FloatArray:
-    """The candidate's score plus a term of the baseline's score over its rank; served for files of 0.1 and 0.2."""
+    """The candidate's score plus a term of the baseline's score over its rank; kept for files of 0.1 and 0.2."""
     own = pair.candidate.filled / scale.spread
     return own + weight * baseline_term(pair, scale) if weight else own
 
@@ -56,7 +56,7 @@ BLENDS: dict[str, Callable[[Pair, float, Scale], FloatArray]] = {
     "log-rank": log_ranks,
     "interpolation": interpolation,
 }
-"""The guards that a weight determines, by their names in files."""
+"""The guards with a weight and nothing to learn, by their names in files."""
 
 SECOND_STAGE = "second-stage"
 """The guard that is learned."""
@@ -90,7 +90,7 @@ class Guard:
         How far the result is moved towards the baseline's ranking, by interpolation of z scores: 0 not at all, 1
         gives the baseline's ranking. A certificate chooses it.
     card : mapping
-        What it was fitted on and for, such as the measure; plain values, kept in the file.
+        How it was fitted, such as the measure; plain values, kept in the file.
     threshold : float
         For the kind ``threshold``: the candidate ranks the queries whose highest score by the baseline is below it.
 
@@ -146,7 +146,7 @@ class Guard:
         return order[(-self.scores(pair)[order]).argsort(kind="stable")]
 
     def blend(self, baseline: npt.ArrayLike, candidate: npt.ArrayLike, bounds: npt.ArrayLike) -> FloatArray:
-        """Two scores of each document in, one out; the documents of query q are rows bounds[q] to bounds[q + 1]."""
+        """`ranking_scores` of both rankers' scores; the documents of query q are rows bounds[q] to bounds[q + 1]."""
         return self.ranking_scores(Pair.of(baseline, candidate, bounds))
 
     def scores(self, pair: Pair) -> FloatArray:
@@ -185,7 +185,7 @@ class Guard:
         return apply_guard(self, baseline, candidate)[0]
 
     def towards_baseline(self, safety: float) -> Guard:
-        """The same guard, moved so far towards the baseline's ranking."""
+        """The same guard with this safety."""
         return replace(self, safety=safety)
 
     def blended(self, strength: float, weight: float = 0.0) -> Guard:

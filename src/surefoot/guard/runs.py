@@ -39,7 +39,7 @@ class RunPair:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that both runs have, or some of them."""
+        """The topics of the pair."""
         return self.documents.topics
 
     @classmethod
@@ -64,23 +64,23 @@ class RunPair:
         found = _rows_in(baseline, candidate)
         theirs = np.full(len(candidate), -np.inf)
         theirs[found[found >= 0]] = baseline.scores[found >= 0]
-        alone = found[b_row] < 0
-        topic = np.concatenate([c_topic, b_topic[alone]])
+        is_extra = found[b_row] < 0  # documents that only the baseline has
+        topic = np.concatenate([c_topic, b_topic[is_extra]])
         order = np.argsort(topic, kind="stable")
 
         def joined(of_candidate: Any, of_baseline: Any) -> Any:
             return np.concatenate([of_candidate, of_baseline])[order]
 
         bounds = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(topics)))])
-        left = b_row[alone]
+        extra = b_row[is_extra]
         pair = Pair(
-            Scored(joined(theirs[c_row], baseline.scores[left]), bounds),
-            Scored(joined(candidate.scores[c_row], np.full(left.size, -np.inf)), bounds),
+            Scored(joined(theirs[c_row], baseline.scores[extra]), bounds),
+            Scored(joined(candidate.scores[c_row], np.full(extra.size, -np.inf)), bounds),
             bounds,
         )
-        start = joined(candidate.start[c_row], baseline.start[left] + len(candidate.text) + 1)
-        length = joined(candidate.length[c_row], baseline.length[left])
-        codes = joined(candidate.codes[c_row], baseline.codes[left])
+        start = joined(candidate.start[c_row], baseline.start[extra] + len(candidate.text) + 1)
+        length = joined(candidate.length[c_row], baseline.length[extra])
+        codes = joined(candidate.codes[c_row], baseline.codes[extra])
         text = candidate.text + b"\n" + baseline.text
         documents = DocumentLists("", text, topics, bounds, start, length, codes, np.zeros(codes.size))
         return cls(baseline, candidate, documents, pair)
@@ -93,7 +93,7 @@ class RunPair:
         return self.run_of(Scored(scores, self.pair.bounds).order, scores, name)
 
     def run_of(self, ranked: IntArray, scores: FloatArray, name: str) -> Run:
-        """The run of these rows, each topic's best first, without those with a score of minus infinity."""
+        """The run of these rows, the best of each topic first, without those of minus infinity."""
         order = ranked[scores[ranked] > -np.inf]
         topic = np.searchsorted(self.pair.bounds, order, side="right") - 1
         bounds = np.concatenate([[0], np.cumsum(np.bincount(topic, minlength=len(self.topics)))])

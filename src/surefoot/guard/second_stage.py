@@ -1,8 +1,8 @@
 """The second stage: small trees that correct a candidate, over features of the two rankings.
 
-U-CRO weighs queries that lose against the baseline. While a ranker is trained, hardly any do, because the ranker fits
-its training queries well; many new queries lose. So the trees are trained on the candidate's scores of new queries,
-and start from these scores. Trees are kept as plain numbers and evaluated by numpy; only training needs LightGBM.
+U-CRO gives more weight to queries that lose against the baseline. Hardly any training query does, because the ranker
+fits them well; many new queries do. So the trees are trained on the candidate's scores of new queries, and start from
+these scores. Trees are kept as plain numbers and evaluated by numpy; only training needs LightGBM.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PARAMS = {
     "bagging_freq": 1, "deterministic": True, "force_col_wise": True, "num_threads": 1, "verbosity": -1,
 }  # fmt: skip
 FEWEST_QUERIES = 100
-"""With fewer queries, guards of one parameter do better."""
+"""With fewer queries, guards with one parameter are better."""
 
 FEATURES = (
     "score", "gap", "z", "candidate_rank", "baseline_rank", "rank_difference", "baseline_min_max", "lean", "spread",

@@ -1,8 +1,8 @@
-"""All guards tried on queries that they did not see, and the choice between them: nested cross-validation.
+"""Out-of-sample results of all guards, and the choice between them, by nested cross-validation.
 
 Guards are compared by U_Risk. With few queries the largest U_Risk is mostly chance, so the gain of each guard is shrunk
 towards the gain that its kind and weight had on average over other pairs of rankers. If no guard has a gain, the
-candidate is left as it is.
+candidate stays as it is.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ FOLDS = 5
 FITS = FOLDS * (FOLDS + 1) // 2
 """Fits of the second stage: without each fold, and without each pair of folds."""
 FEWEST = 10
-"""With fewer queries no guard is chosen."""
+"""The smallest number of queries on which a guard is chosen."""
 
 WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7)
-"""The weights tried of each guard that has one."""
+"""The weights that are tried."""
 
 PEAKS = {"log-rank": 0.35, "z": 0.3}
-"""The kinds that have a weight, and the weight that gained most over the development pairs of docs/studies/guard.md."""
+"""The kinds with a weight, and the weight that gained most over the development pairs of docs/studies/guard.md."""
 
 PRIOR_GAIN, PRIOR_QUERIES = 0.3, 80
-"""The prior: so large a gain of U_Risk at the peak, in units of the candidate's F_Risk, seen on so many queries."""
+"""The prior gain of U_Risk at the peak, in units of the candidate's F_Risk, and how many queries it counts as."""
 
 LEARNED = (SECOND_STAGE, THRESHOLD)
 """The kinds that are fitted to judged queries."""
@@ -63,7 +63,7 @@ SECOND_STAGE_PAYS = 400
 LARGEST_THRESHOLD = float(np.finfo(np.float64).max)
 """The threshold that gives every query to the candidate; JSON has no infinity."""
 
-LEFT_ALONE, CHOSEN = "none", "chosen"
+UNGUARDED, CHOSEN = "none", "chosen"
 
 
 @dataclass(eq=False)
@@ -90,10 +90,10 @@ class LabelledPair:
 
 @dataclass(eq=False)
 class Trial:
-    """All guards on some queries, cut into folds.
+    """All guards on some queries, in folds.
 
-    Some kinds are learned. For each query they are fitted without that query's fold, and for a choice that leaves out
-    another fold also without that one. The other guards do not depend on labels.
+    Learned kinds are fitted for each query without that query's fold, and for a choice that leaves out another fold
+    also without that one. The other guards do not depend on labels.
     """
 
     judged: LabelledPair
@@ -208,14 +208,14 @@ class Trial:
         return fit_second_stage(pair.select(queries), labels[pair.rows(queries)], seed=self.seed)
 
     def choose(self, values: FloatArray, queries: BoolArray | slice, rows: IntArray) -> tuple[int, Selection]:
-        """The row, of these, that is taken on these queries."""
+        """The row that is selected among these on these queries."""
         found = select(values[rows][:, queries], self.baseline[queries], self.prior[rows], self.alpha)
         return int(rows[found.index]), found
 
     def nested(self) -> Iterator[tuple[str, FloatArray]]:
-        """Each kind, and the choice of a kind, with its metric on queries that had no part in the choice."""
+        """The out-of-sample metric of each kind, and of the choice between all kinds."""
         kinds = dict.fromkeys(self.names[1:].tolist())
-        groups = {kind: np.flatnonzero((self.names == kind) | (self.names == LEFT_ALONE)) for kind in kinds}
+        groups = {kind: np.flatnonzero((self.names == kind) | (self.names == UNGUARDED)) for kind in kinds}
         groups[CHOSEN] = np.arange(self.names.size)
         outer = self.values()
         found = {kind: outer[0].copy() for kind in groups}
@@ -223,7 +223,7 @@ class Trial:
             inner, inside = self.values(fold), self.fold == fold
             for kind, rows in groups.items():
                 found[kind][inside] = outer[self.choose(inner, ~inside, rows)[0], inside]
-        yield LEFT_ALONE, outer[0]
+        yield UNGUARDED, outer[0]
         yield from found.items()
 
     def chosen(self) -> tuple[Guard, str]:
@@ -241,7 +241,7 @@ class Trial:
         )
 
     def _use_of_the_candidate(self, guard: Guard) -> str:
-        """How many of the queries a threshold gives to the candidate."""
+        """How many queries a threshold ranks by the candidate, as a clause; empty for other kinds."""
         if guard.kind != THRESHOLD:
             return ""
         number, of = int(guard.takes_candidate(self.judged.pair)[self.queries].sum()), counted(len(self), "query")
@@ -264,7 +264,7 @@ def best_threshold(gains: FloatArray, numbers: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Selection:
-    """The row of the guard that was taken, and its gain in U_Risk over the candidate with its standard error."""
+    """The row of the selected guard, and its gain in U_Risk over the candidate with its standard error."""
 
     index: int
     gain: float
@@ -349,7 +349,7 @@ def _split(queries: int, budget: Budget | None, seed: int) -> tuple[IntArray, In
 
 
 def _with_promise(why: str, safety: float) -> str:
-    """The reason for the choice, and how far a promise moves the guard."""
+    """The reason for the choice, and how far the certificate moves the guard."""
     if safety == 1:
         return "nothing can be promised, so the baseline's own ranking is kept"
     moved = f"it is moved {safety:g} of the way towards the baseline" if safety else "nothing more is needed"

@@ -1,4 +1,4 @@
-"""How assessors differ: the grade that another one would give, given the grade of the first."""
+"""Models of how assessors differ: the grade of another assessor, given that of the first."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ WORDS = ("none", "off", SHIPPED)
 
 
 class Spreads(NamedTuple):
-    """Standard deviations of what differs from assessor to assessor.
+    """Standard deviations of the traits in which assessors differ.
 
-    On each topic: how lenient he is, how far he trusts the votes, and his taste, a weight of each run in a
-    document's profile, so that he differs alike on documents that the same runs found. On all topics alike: ``bias``,
-    the same as taste.
+    Three vary from topic to topic: leniency, trust in the votes, and taste, a weight of each run in a document's
+    profile, so that an assessor differs in the same way on documents that the same runs found. ``bias`` is a taste that
+    is the same on all topics.
     """
 
     leniency: float = 0.0
@@ -40,11 +40,11 @@ class Spreads(NamedTuple):
 class Disagreement:
     """A confusion matrix of grades, tilted by the votes for a document and by the assessor's traits.
 
-    ``log_odds[i, g - 1]`` are the log odds that another assessor gives at least grade g where the first gave i. To them
-    is added leniency + ease · f + (votes + trust) · e + (taste + bias) · profile. e is the document's excess: how much
-    more likely relevant, in log odds, the runs' votes make it than documents of grade i are. f is the same of the
-    topic, as the first assessor judged it. The other terms are normal around 0; see `Spreads`. ``covariance`` is the
-    doubt about the log odds, votes and ease, which holds for all topics alike.
+    ``log_odds[i, g - 1]`` are the log odds that another assessor gives at least grade g where the first gave i. The sum
+    leniency + ease · f + (votes + trust) · e + (taste + bias) · profile is added to them. e is the excess of the
+    document: its log odds of being relevant by the runs' votes, less those of documents of grade i. f is the effect of
+    the topic in the grades of the first assessor. The other terms are normal with mean 0; see `Spreads`. ``covariance``
+    is the uncertainty of the log odds, votes and ease, which all topics share.
 
     >>> Disagreement.of_rate(0.2, [3, 1]).matrix.round(2)
     array([[0.8, 0.2],
@@ -65,7 +65,7 @@ class Disagreement:
 
     @classmethod
     def of_rate(cls, rate: float, grades: Sequence[int] | IntArray) -> Disagreement:
-        """Another grade with the probability ``rate``, the others in proportion to how often each was given.
+        """Another grade with the probability ``rate``, each in proportion to how often it was given.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Disagreement:
         Returns
         -------
         Disagreement
-            The most likely one.
+            The fitted one.
         """
         votes = GradeModel.of(runs) if model is None else model
         parts = [part for other in others for part in _double_judgments(runs, load_qrels(other), votes)]
@@ -133,7 +133,7 @@ class Disagreement:
 
     @classmethod
     def _of(cls, odds: MixedOdds, voters: int, source: str) -> Disagreement:
-        """From thresholds, and coefficients of profiles, of the first grade being at least 1, 2, ..., votes, ease."""
+        """From the thresholds, and the coefficients of profiles, of first grades of at least 1, 2, ..., votes, ease."""
         cuts, estimated = odds.cuts, odds.thresholds.size
         levels, shared = cuts.size + 1, estimated + odds.coefficients.size
         cells = np.zeros((levels, levels - 1, shared))
@@ -152,8 +152,8 @@ class Disagreement:
     def shipped(cls, levels: int) -> Disagreement:
         """The one of TREC Deep Learning 2019, where two further assessors judged again (Parry et al., SIGIR 2025).
 
-        It was fitted on passages with the grades 0 to 3. With two grades 2 and 3 are relevant, as in that track; with
-        three they are one; grades above 3 are confused as 3 is.
+        It was fitted on passages with the grades 0 to 3. On a scale of two grades, 2 and 3 are relevant, as in that
+        track; on one of three they are merged. Grades above 3 are confused as 3 is.
         """
         from importlib.resources import files
 
@@ -165,7 +165,7 @@ class Disagreement:
         return cls(log_odds, stored["votes"], stored["ease"], Spreads(*stored["spreads"]), covariance, SHIPPED)
 
     def draw(self, random: np.random.Generator, n: int, runs: int) -> DrawnAssessors:
-        """Other assessors, as far as they are alike on all topics, with so many runs."""
+        """Draw n assessors: the traits that they have on all topics, ``bias`` for so many runs."""
         shifts = draw_student(self.covariance, random, n)
         log_odds = self.log_odds + shifts[:, :-2].reshape(n, *self.log_odds.shape)
         bias = self.spreads.bias * random.standard_normal((n, runs))
@@ -179,7 +179,7 @@ class Disagreement:
 
 
 def _rescaled(log_odds: FloatArray, shares: FloatArray, levels: int) -> tuple[FloatArray, FloatArray]:
-    """Log odds for grades 0 to 3 on another scale, and how they move with the former: an axis more."""
+    """Log odds for grades 0 to 3 on another scale, and their derivatives by the former, along a last axis."""
     rows = {2: [[0, 1], [2, 3]], 3: [[0], [1], [2, 3]]}.get(levels, [[min(grade, 3)] for grade in range(levels)])
     found, moves = np.full((levels, levels - 1), -np.inf), np.zeros((levels, levels - 1, *log_odds.shape))
     for grade, merged in enumerate(rows):
@@ -236,7 +236,7 @@ class Traits(NamedTuple):
     taste: FloatArray
 
     def tilt(self, excess: FloatArray, profiles: FloatArray) -> FloatArray:
-        """How far each assessor leans to higher grades of documents, n × documents."""
+        """The shift of each assessor to higher grades of documents, in log odds, n × documents."""
         return np.asarray(self.leniency + self.trust * excess + self.taste @ profiles.T)
 
 
@@ -244,7 +244,7 @@ def parse_assessors(given: object) -> str | float | Disagreement | list[object]:
     """How assessors differ: a word, a share, a `Disagreement`, or qrels in a list.
 
     Words are "none" (only unjudged documents are in doubt), "off" (nothing is) and "dl2019". None means "none". An
-    empty list, which a bare option gives, means "dl2019". Other texts are numbers or files.
+    empty list, from an option without a value, means "dl2019". Other strings are numbers or files.
 
     >>> parse_assessors("0.2"), parse_assessors(["none"]), parse_assessors([]), parse_assessors("second.qrels")
     (0.2, 'none', 'dl2019', ['second.qrels'])
@@ -262,14 +262,11 @@ def parse_assessors(given: object) -> str | float | Disagreement | list[object]:
 
 
 def replicate(qrels: Qrels, other: object) -> Qrels:
-    """The judgments with the grades of another assessor wherever he judged the same documents."""
-    again = {topic: dict(zip(own, grades.tolist(), strict=True)) for topic, own, grades in load_qrels(other).by_topic()}
-    return load_qrels(
-        {
-            topic: {document: again.get(topic, {}).get(document, grade) for document, grade in own.items()}
-            for topic, own in ((topic, qrels.of_topic(topic)) for topic in qrels.topics)
-        }
-    )
+    """The judgments, with the grades of another assessor for documents that both judged."""
+    again, grades = load_qrels(other), {topic: qrels.of_topic(topic) for topic in qrels.topics}
+    for topic, own in grades.items():
+        own |= {document: grade for document, grade in again.of_topic(topic).items() if document in own}
+    return load_qrels(grades)
 
 
 class DoubleJudgments(NamedTuple):
@@ -283,7 +280,7 @@ class DoubleJudgments(NamedTuple):
 
 
 def _double_judgments(runs: JudgedRuns, other: Qrels, model: GradeModel) -> Iterator[DoubleJudgments]:
-    """Those of each topic of the other assessor, as far as the runs retrieved the documents."""
+    """The double judgments of each topic, of documents that the runs retrieved."""
     index = {topic: number for number, topic in enumerate(runs.topics)}
     for number, topic in enumerate(other.topics):
         if topic not in index:

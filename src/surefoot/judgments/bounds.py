@@ -1,4 +1,4 @@
-"""What unjudged documents could change: bounds of the differences, and the values that are expected of people."""
+"""Bounds of differences over the grades of unjudged documents, and the values expected if people judged them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from surefoot.analysis.evaluate import Evaluation
 
 MOST = 20_000
-"""Assignments of grades that are tried; beyond that bounds are outer ones."""
+"""The largest number of assignments of grades that are tried; otherwise the bounds only enclose the difference."""
 ROUNDING = 1e-12
-"""Changes of a difference that are only rounding."""
+"""Smaller changes of a difference are rounding."""
 EXPECTED = ("mean", "delta", "urisk", "frisk", "trisk", "losses")
 """What `with_expected` shows with its interval, of `Credibility.summary`."""
 
@@ -49,8 +49,8 @@ def delta_bounds(pair: JudgedPair) -> DeltaBounds:
     r"""The least and largest difference of each topic over all grades of the unjudged documents of both rankings.
 
     Unjudged documents of neither ranking are not relevant. For nDCG, P, R and RBP the bounds are exact: a value is
-    linear in the gains, and what it is divided by depends only on how many documents have each grade, so that for given
-    numbers the highest grades go where they count most. For ERR, AP and RR all combinations of the lowest and the
+    linear in the gains, and its denominator depends only on how many documents have each grade. So for given numbers
+    the highest grades go where they count most. For ERR, AP and RR all combinations of the lowest and the
     highest grade are tried, which is exact as well: ERR is linear in the gain of each single document. Where there are
     too many to try, the candidate's largest value minus the baseline's least encloses the difference.
 
@@ -107,7 +107,7 @@ def with_urisk_bounds(result: Evaluation, runs: Mapping[str, JudgedRuns]) -> Eva
 
 
 def with_expected(result: Evaluation, runs: Mapping[str, JudgedRuns], seed: int = 0) -> Evaluation:
-    """An evaluation with what is expected of each row, by hand judgments and the calibrated grades of language models.
+    """An evaluation with the expected values of each row, by people's judgments and calibrated language models.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def _topic_bounds(pair: JudgedPair, own: TopicPair) -> tuple[float, float, bool]
 
 
 def _assignments(pair: JudgedPair, own: TopicPair) -> IntArray | None:
-    """Grades among which the extremes are, assignments × documents; None if there are too many."""
+    """The grades that can give the extremes, assignments × documents; None if there are too many."""
     measure, free = pair.runs.measure, np.flatnonzero(matters(pair, own))
     # Where the numerator is linear in the gains, more than the lowest and the highest grade may matter.
     is_graded = measure.form == "sum" and measure.gain != "binary"
@@ -200,7 +200,7 @@ def _assignments(pair: JudgedPair, own: TopicPair) -> IntArray | None:
 
 
 def matters(pair: JudgedPair, own: TopicPair) -> BoolArray:
-    """Which unjudged documents may change the difference; the others cannot, whatever the grades of all of them.
+    """Which unjudged documents may change the difference; the others cannot, whatever the grades.
 
     No document can if the rankings are the same. For P and RBP a document cannot if it counts alike in both rankings,
     for RR if it is behind a judged relevant document wherever it is ranked.
@@ -220,7 +220,7 @@ def matters(pair: JudgedPair, own: TopicPair) -> BoolArray:
 
 
 def _sorted_grades(values: IntArray, size: int) -> IntArray:
-    """All ways to give grades to documents that are alike, each in ascending order."""
+    """All multisets of grades of a size, each in ascending order."""
     ends = np.array(list(combinations(range(size + len(values) - 1), len(values) - 1)), np.int64)
     ends = ends.reshape(-1, len(values) - 1) - np.arange(len(values) - 1)
     return np.asarray(values[(np.arange(size)[np.newaxis, :, np.newaxis] >= ends[:, np.newaxis]).sum(axis=2)])
@@ -236,7 +236,7 @@ def weights_of(pair: JudgedPair, own: TopicPair) -> FloatArray:
 
 
 def _outer(pair: JudgedPair, own: TopicPair) -> tuple[float, float, bool]:
-    """Bounds of each ranking by itself: the best over what is judged, the worst over all that could be relevant."""
+    """Enclosing bounds: each ranking at its best (few relevant documents elsewhere) less the other at its worst."""
     lowest, highest = own.zero_filled, np.where(own.unjudged, pair.runs.levels - 1, own.zero_filled)
     fewest, most = (_descending(grades, own.rest) for grades in (lowest, highest))
 

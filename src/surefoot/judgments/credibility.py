@@ -1,4 +1,4 @@
-"""Is the loss real? Each topic's difference under grades that were not, or might have been, given."""
+"""Is a loss real? The difference of each topic under grades that are missing or that another assessor would give."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ LLM_NOTE = (
     "({frisk_low:.4f} to {frisk_high:.4f}), {losses_low:.0f} to {losses_high:.0f} losses; by the language models' "
     "grades only U_Risk {urisk_llm:.4f}, F_Risk {frisk_llm:.4f}"
 )
-"""What is expected, beside the values by the language models' grades only."""
+"""The note on expected values, and on those by the grades of language models only."""
 NO_CHANGE = 1e-9
-"""Differences that are 0 but for rounding."""
+"""Smaller differences are rounding."""
 
 
 def draws_for(topics: int) -> int:
@@ -105,7 +105,7 @@ class Credibility(Result):
 
 
 def _trisk(values: FloatArray) -> FloatArray:
-    """T_Risk of each draw; NaN if the values of a draw are all alike."""
+    """T_Risk of each draw; NaN if all values of a draw are equal."""
     moments = Moments.of(values)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(moments.mean / moments.se)
@@ -122,9 +122,9 @@ def credibility(
     n_draws: int | None = None,
     seed: int = 0,
 ) -> Credibility:
-    r"""How likely is each topic's loss a loss for another assessor too, with every document judged?
+    r"""The probability that each topic's loss is one for another assessor too, with every document judged.
 
-    Unjudged documents get a grade by `GradeModel`, then all grades are replaced by those of another assessor.
+    Unjudged documents get a grade by `GradeModel`; then all grades are replaced by those of another assessor.
 
     Parameters
     ----------
@@ -168,11 +168,8 @@ def credibility(
     """
     alpha = validate_alpha(alpha)
     validate_level(level)
-    pair, assessors, n_draws = (
-        runs.pair(system, baseline),
-        parse_assessors(assessors),
-        n_draws or draws_for(len(runs.topics)),
-    )
+    pair, assessors = runs.pair(system, baseline), parse_assessors(assessors)
+    n_draws = n_draws or draws_for(len(runs.topics))
     model = GradeModel.of(runs, pair)
     disagreement = resolve_assessors(assessors, runs, model)
     values = draw_values(pair, model, disagreement, n_draws, seed)
@@ -264,7 +261,7 @@ def judge_again(
     others: DrawnAssessors,
     random: np.random.Generator,
 ) -> tuple[IntArray, IntArray]:
-    """What another assessor would give: grades (n × documents), and counts of the grades of the rest (n × levels)."""
+    """The grades of another assessor (n × documents), and counts of those of the rest (n × levels)."""
     n, levels = len(grades), max(others.levels, own.rest.size)
     traits = others.on_topic(float(model.effects[topic]), random)
     tilt = traits.tilt(model.excess(topic, own.codes, grades, shared), model.profiles(topic, own.codes))
@@ -279,7 +276,7 @@ def judge_again(
 
 
 def real_losses(delta: FloatArray, draws: FloatArray, level: float = LEVEL / 2) -> int:
-    """The number of losses as judged that stay losses together in all but ``level`` of the joint draws.
+    """The number of measured losses that are losses together in all but ``level`` of the joint draws.
 
     >>> real_losses(np.array([-0.1, -0.2, 0.3]), np.array([[-0.1, 0.1, -0.1]] * 10 + [[-0.1, -0.2, 0.3]] * 90))
     1

@@ -21,12 +21,12 @@ from surefoot.stats.inference import LEVEL
 from surefoot.stats.ranks import kendall
 
 LARGE = 0.1
-"""Losses above that are counted by themselves."""
+"""Losses above this are large."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JudgeAgreement(Result):
-    """A row for each statistic and measure; ``confusion`` has a row for each grade of the first judge."""
+    """A row for each statistic and measure; ``confusion`` counts documents, a row for each grade of the first judge."""
 
     confusion: IntArray
 
@@ -52,7 +52,7 @@ def judge_agreement(
     first, second
         Qrels; the first is taken as the truth.
     runs, names
-        Two or more runs, as in `surefoot.score_runs`; each two of them are compared, in both directions.
+        Two or more runs, as in `surefoot.score_runs`; all pairs are compared, in both directions.
     measures
         Effectiveness measures.
     n_resamples, seed

@@ -1,4 +1,4 @@
-"""Two rankings and what was judged of them, topic by topic."""
+"""Runs with their judgments, and pairs of rankings, topic by topic."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from surefoot.scores import VIRTUAL, Scores
 measure_both, measure_ranking = kernel("measure_both"), kernel("measure_ranking")
 
 DEEPEST = 1000
-"""How many documents of a ranking are looked at where the measure has no cutoff."""
+"""The depth of rankings where the measure has no cutoff."""
 POOL = 100
-"""How many documents of each run are looked at for votes."""
+"""The depth of rankings for votes."""
 
 VOTERS = 10
 """With fewer runs, votes predict grades less well, so intervals are widened."""
 FEWEST, ENOUGH = 50, 100
-"""Documents that a person and a language model both graded: fewer than the first are refused, than the second noted."""
+"""The fewest documents graded by both people and a language model; with fewer than the second number, a note."""
 
 Codes = npt.NDArray[np.uint64]
 
@@ -97,7 +97,7 @@ class TopicPair:
 
 @dataclass(frozen=True, eq=False)
 class JudgedRuns:
-    r"""Runs on the topics of qrels, looked at down to the depth of a measure.
+    r"""Runs on the topics of qrels, down to the depth of a measure.
 
     >>> import pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -173,7 +173,7 @@ class JudgedRuns:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Language models whose grades few judgments calibrate; or, without any, that few runs vote."""
+        """Notes on language models that few judgments calibrate or, without any, on few runs that vote."""
         if not self.llm_qrels and len(self.rankings) < VOTERS:
             few = len(self.rankings)
             return (f"only {few} runs predict unjudged grades, so intervals are wide; with {VOTERS} they are narrower",)

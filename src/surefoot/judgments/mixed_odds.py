@@ -1,4 +1,4 @@
-"""A proportional odds model of grades with effects of topics, and the doubt that is left about it."""
+"""A proportional odds model of grades with random effects of topics, and its uncertainty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from surefoot.risk.distributions import logistic
 MOST_STEPS = 30
 """Newton steps; the variances are estimated again after each."""
 DEGREES = 4
-"""Degrees of freedom of what all topics share: its variances are estimates, and its form is an assumption."""
+"""Degrees of freedom of drawn shared parameters: variances are estimates, and the form is an assumption."""
 WEAK = 0.1
 """The precision of the prior of coefficients that have no variance of their own."""
 FIXED = 1e9
@@ -22,7 +22,7 @@ FIXED = 1e9
 
 
 class Prior(NamedTuple):
-    """A variance that is expected of a group of coefficients, and how many observations this counts as."""
+    """The expected variance of a group of coefficients, and the number of observations that it counts as."""
 
     variance: float = 1.0
     weight: float = 0.0
@@ -77,7 +77,7 @@ class MixedOdds:
 
     @classmethod
     def fit(cls, documents: GradedDocuments) -> MixedOdds:
-        """By Newton's method; variances by expectation maximisation, doubt by Laplace's approximation.
+        """By Newton's method, with variances by expectation maximisation, and Laplace's approximation of uncertainty.
 
         A grade that nobody gave has the threshold of the next higher one that somebody gave: it is never drawn.
         """
@@ -151,7 +151,7 @@ class _Newton:
         self._fixed_variances, self._random_variances = self._fixed_priors[:, 0], self._random_priors[:, 0]
 
     def solve(self, cuts: IntArray) -> MixedOdds:
-        """The parameters, the shared ones with the doubt that topics have that are less alike than assumed."""
+        """The parameters; the covariance of the shared ones allows for topics that vary more than assumed."""
         for _ in range(MOST_STEPS):
             curvature = self._curvature()
             if max(self._step(curvature) / 1e-3, self._estimate_variances(curvature) / 0.02) < 1:

@@ -1,4 +1,4 @@
-"""What to judge next: the unjudged documents whose grades leave most in doubt about a candidate."""
+"""What to judge next: the unjudged documents whose grades cause most of the uncertainty about a candidate."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def next_judgments(
     alpha
         The additional weight of losses; 0 for the difference of the means.
     budget
-        How many documents to name at most.
+        The largest number of documents to list.
     level
         The significance level of the verdict.
     enough
-        No document is named if the verdict is at least so probable.
+        No document is listed if the verdict has at least this probability.
     n_draws, seed
         How many times grades are drawn (by default as in `surefoot.credibility`), and the seed.
 
@@ -148,7 +148,7 @@ def verdicts_of(x: FloatArray, level: float = LEVEL) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """What the grades of unjudged documents leave open.
+    """The uncertainty that the grades of unjudged documents cause.
 
     ``documents`` are pairs of a topic and an index in its pair, ``priorities`` the standard deviation that the grade of
     each gives U_Risk, to first order; without language models, that of the discounted gains, as the best ranking is
@@ -161,7 +161,7 @@ class Uncertainty:
 
     @classmethod
     def draw(cls, pair: JudgedPair, model: GradeModel, alpha: float, n: int, seed: int = 0) -> Uncertainty:
-        """By n draws of all unjudged grades.
+        """Estimate it by n draws of all unjudged grades.
 
         A change of the difference of a topic changes U_Risk by 1 + alpha times as much where the topic loses.
         """
@@ -186,7 +186,7 @@ class Uncertainty:
         return cls(documents, np.array(priorities), Linear(alpha)(np.stack(drawn, axis=1)))
 
     def order(self) -> list[int]:
-        """The documents, the highest priority first."""
+        """The indices of the documents, the highest priority first."""
         return [int(index) for index in np.argsort(-self.priorities.round(12), kind="stable")]
 
     def chances(self, level: float = LEVEL) -> dict[str, float]:
@@ -196,7 +196,7 @@ class Uncertainty:
 
 
 def _reason(pair: JudgedPair, topic: int, document: int) -> str:
-    """Where the two rankings have a document."""
+    """The ranks of a document in the two rankings."""
     own: TopicPair = pair.topics[topic]
     places = [
         f"rank {int(np.flatnonzero(ranked == document)[0]) + 1} of {name}"

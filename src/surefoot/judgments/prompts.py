@@ -26,11 +26,11 @@ GRADES = range(4)
 """The grades that the prompt asks for."""
 _NUMBER = r"\W{0,6}(?<!\s-)(\d+)\b(?!\.\d)"
 GRADE, SCORE = (re.compile(word + _NUMBER, re.IGNORECASE) for word in ("grade", "(?:score|relevance)"))
-"""A grade in an answer; the last one counts, and a score counts only where no grade is."""
+"""A grade in an answer; the last one counts, and a score counts only where there is no grade."""
 
 
 def ungraded(runs: JudgedRuns) -> list[tuple[str, str]]:
-    """The documents that a run has down to the cutoff and some language model did not grade, as topic and document."""
+    """The documents down to the cutoff of any run that some language model did not grade, as topic and document."""
     found = {}
     for index, topic in enumerate(runs.topics):
         ids: dict[int, str] = {}

@@ -22,14 +22,14 @@ from surefoot.judgments.mixed_odds import FIXED, GradedDocuments, MixedOdds, Pri
 GROUPS = 4
 """Groups of documents of one grade that are in neither ranking."""
 HEAD = 10
-"""The depth at which a document counts as found by only one run."""
+"""The depth down to which a document counts as found by only one run."""
 EXCLUSIVE, COMMON = 0.75, 0.4
-"""How far a document is on the side of one of two runs: only that run has it, or it ranks it higher."""
+"""How far a document is on the side of one of two runs: if only that run has it, and if it ranks it higher."""
 PAIR_SPREAD = 0.6
-"""How much candidates differ, in log odds of documents on their side, beyond what votes show."""
+"""The standard deviation between candidates, in log odds of documents on their side, beyond votes."""
 CONSTANT = Prior(1.2**2, 4)
 SLOPE, SIDES = Prior(0.7**2, 4), Prior(0.6**2, 4)
-"""What is expected of topics that a language model grades: constants, trust in the model, effects of the two runs."""
+"""Priors of topics that a language model graded: constant, trust in the model, effects of the two runs."""
 DEVIATIONS = Prior(0.7**2, FIXED)
 
 
@@ -79,7 +79,7 @@ class Pool:
 
 
 def sides(own: TopicPair | None, codes: Codes) -> FloatArray:
-    """Of each document: whether only one of the two rankings has it, and how far it is on the candidate's side."""
+    """For each document: whether only one of the two rankings has it, and how far it is on the candidate's side."""
     found = np.zeros((codes.size, 2))
     if own is None or not own.codes.size:
         return found
@@ -114,12 +114,12 @@ class Layout:
     spread: float = PAIR_SPREAD
 
     def fixed(self, features: FloatArray, pair: FloatArray) -> list[Block]:
-        """What all topics weigh alike."""
+        """The columns whose coefficients all topics share."""
         side = Block(pair[:, 1:], Prior(self.spread**2, FIXED))
         return [*(self._of_models(features, pair) if self.scales else self._of_votes(features)), side]
 
     def varying(self, features: FloatArray, pair: FloatArray) -> list[Block]:
-        """What each topic weighs itself."""
+        """The columns with coefficients of each topic."""
         ones, side = np.ones((len(features), 1)), Block(pair[:, 1:], SIDES)
         if not self.scales:
             return [Block(ones, Prior()), Block(profile(features), Prior()), side]
@@ -127,24 +127,24 @@ class Layout:
         return [Block(ones, CONSTANT), Block(mean[:, np.newaxis], SLOPE), Block(pair[:, :1] - 0.5, SIDES), side]
 
     def _of_votes(self, features: FloatArray) -> list[Block]:
-        """The profile, who alone has it first, votes, their mean and highest, and whether one run alone has it first.
+        """The profile; which run has a document exclusively; votes, their mean and maximum; whether any run has it so.
 
-        What only one run finds is relevant more or less often than its votes show, and how much this differs from run
-        to run is seen in those whose own documents are judged.
+        A run has a document exclusively if no other run has it in its head. Such documents are relevant more or less
+        often than the votes show; the runs whose exclusive documents are judged show how much this varies.
         """
         first = features > 1 - np.log(HEAD + 0.5) / np.log(POOL)
-        alone = first.sum(axis=1, keepdims=True) == 1
+        exclusive = first.sum(axis=1, keepdims=True) == 1
         both = np.stack([features.mean(axis=1), features.max(axis=1)], axis=1)
         return [
             Block(profile(features), Prior(), is_vote=True),
-            Block((first & alone).astype(np.float64), Prior()),
+            Block((first & exclusive).astype(np.float64), Prior()),
             Block(features, Prior(), is_vote=True),
             Block(both, None, is_vote=True),
-            Block(alone.astype(np.float64), None),
+            Block(exclusive.astype(np.float64), None),
         ]
 
     def _of_models(self, features: FloatArray, pair: FloatArray) -> list[Block]:
-        """Of each model its grade and a deviation at each grade; mean and highest vote; whether one run has it."""
+        """Each model's grade and a deviation at each grade; mean and highest vote; whether only one run has it."""
         grades = list(self._grades(features))
         votes = features[:, : self.runs]
         means, highest = 4 * (votes.mean(axis=1, keepdims=True) - 0.2), votes.max(axis=1, keepdims=True) - 0.5
@@ -163,7 +163,7 @@ class Layout:
             yield np.where(given < 0, 0.0, 3 * given / scale - 1.5), levels.astype(np.float64)
 
     def spread_by(self, features: FloatArray, grades: IntArray) -> Layout:
-        """With a smaller spread between candidates, the closer the models' grades are to those of people."""
+        """The layout with a spread between candidates that falls as models and people agree more."""
         if not self.scales:
             return self
         mean = np.mean([own for own, _ in self._grades(features)], axis=0)
@@ -173,7 +173,7 @@ class Layout:
 
 
 def profile(votes: FloatArray) -> FloatArray:
-    """Which runs found documents, in which proportion: votes scaled to length 1."""
+    """The share of each run in the votes for a document: votes scaled to length 1."""
     return np.asarray(votes / np.maximum(np.linalg.norm(votes, axis=1, keepdims=True), 1e-9))
 
 
@@ -260,7 +260,7 @@ class GradeModel:
 
     @property
     def effects(self) -> FloatArray:
-        """How much more likely relevant the documents of each topic are, in log odds."""
+        """The effect of each topic on the log odds of relevance."""
         return self.odds.effects[:, 0]
 
     def votes(self, topic: int, codes: Codes) -> FloatArray:
@@ -268,13 +268,13 @@ class GradeModel:
         return np.asarray(self._columns(topic, codes)[0] @ self._vote_weights(self.odds.coefficients))
 
     def profiles(self, topic: int, codes: Codes) -> FloatArray:
-        """Which runs found documents of a topic, in which proportion: documents × runs."""
+        """The profiles of documents of a topic: documents × runs."""
         return profile(self.pools[topic].of_documents(codes, len(self.layout.scales))[:, : self.runs])
 
     def excess(self, topic: int, codes: Codes, grades: IntArray, shared: FloatArray | None = None) -> FloatArray:
-        """How much higher the votes of documents are than those of documents of their grades on average.
+        """The weighted votes of documents, less the average of documents with the same grade.
 
-        Weighted by the estimates, or in each row of grades by shared parameters that were drawn.
+        The weights are the estimates, or for each row of grades those of the drawn shared parameters.
         """
         drawn = self.odds.coefficients if shared is None else self.odds.drawn_coefficients(shared)
         weights = self._vote_weights(drawn)
@@ -285,11 +285,11 @@ class GradeModel:
         return np.asarray(votes.T - np.take_along_axis(centres.T, known, axis=1))
 
     def _vote_weights(self, coefficients: FloatArray) -> FloatArray:
-        """The coefficients of votes; that nobody else found a document is none."""
+        """The coefficients of the columns that are votes, 0 for the others."""
         return np.where(self.is_vote, coefficients, 0.0)
 
     def draw_shared(self, random: np.random.Generator, n: int) -> FloatArray:
-        """How far thresholds and coefficients, which all topics share, may be from their estimates: n × parameters."""
+        """Draws of the errors of thresholds and coefficients, which all topics share: n × parameters."""
         return draw_student(self.odds.covariance, random, n)
 
     def draw(self, topic: int, codes: Codes, shared: FloatArray, random: np.random.Generator) -> IntArray:
@@ -324,7 +324,7 @@ class GradeModel:
         return grades
 
     def _columns(self, topic: int, codes: Codes) -> tuple[FloatArray, FloatArray]:
-        """What all topics weigh alike of documents, and what each weighs itself."""
+        """The columns of documents with shared coefficients, and those with coefficients of the topic."""
         features = self.pools[topic].of_documents(codes, len(self.layout.scales))
         on_sides = sides(self.pair.topics[topic] if self.pair else None, codes)
         return matrix_of(self.layout.fixed(features, on_sides)), matrix_of(self.layout.varying(features, on_sides))
@@ -334,14 +334,11 @@ class GradeModel:
         pool = self.pools[topic]
         others = pool.judged[~np.isin(pool.codes[pool.judged], own.codes)]
         grades, votes = np.maximum(pool.grades[others], 0), self.votes(topic, pool.codes[others])
+        weights = self._vote_weights(self.odds.coefficients)
         for grade, number in enumerate(own.rest.tolist()):
             ordered = np.sort(np.append(votes[grades == grade], np.zeros(number))[:number])
             for group in np.array_split(ordered, min(GROUPS, number)) if number else ():
-                yield (
-                    grade,
-                    group.size,
-                    float(group.mean() - self.centres[grade] @ self._vote_weights(self.odds.coefficients)),
-                )
+                yield grade, group.size, float(group.mean() - self.centres[grade] @ weights)
 
 
 _FITTED: WeakKeyDictionary[JudgedRuns, dict[tuple[str, str] | None, GradeModel]] = WeakKeyDictionary()
