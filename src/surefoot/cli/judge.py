@@ -135,7 +135,7 @@ def run_power(arguments: argparse.Namespace) -> int:
     given = inputs.given(arguments, "level", "n_simulations", "seed")
     result = power(simulator, system, baseline, arguments.alpha, arguments.topics or TOPICS, **given)
     result = _with_items(result, simulator, arguments.seed)
-    inputs.show(result if arguments.format in ("csv", "json") else result.drawn(), arguments)
+    inputs.show(result if arguments.format in ("csv", "json") else result.with_bars(), arguments)
     return 0
 
 

@@ -1,8 +1,8 @@
 """Risk measures as values, and the registry of them.
 
-A measure says once what the rest of the package must know of it: its name, its label, what it needs, whether more is
-better, and how it follows from a statistic. Columns of `evaluate`, intervals, tests, highlights, plots, streaming and
-early stopping all read the registry, so that adding a measure is one line::
+A measure declares what the rest of the package must know about it: its name, its label, what it needs, whether higher
+is better, and how it is computed from a statistic. Columns of `evaluate`, intervals, tests, highlights, plots,
+streaming and early stopping all read the registry, so adding a measure is one line::
 
     register(Risk("lost", needs="baseline", higher_is_better=False, compute=lambda c, alpha: c.losses.n / c.topics))
 """
@@ -40,7 +40,7 @@ class Risk:
     name
         The name of its column and in ``measures=``, ``stop_on=`` and the like.
     label
-        How tables and plots call it; ``X_Word`` is printed with an index. The name, if empty.
+        Its name in tables and plots; ``X_Word`` is printed with a subscript. The name, if empty.
     needs
         ``"baseline"``: it compares a system with its baseline, by a `Comparison`. ``"population"``: it compares a
         system with all others, by an `Expectation`. None: the system's own scores are enough, by a `Mean`.
@@ -50,15 +50,15 @@ class Risk:
         The value from the statistic and an array of alphas. The axis of alphas leads, then the axes of the statistic;
         a measure that does not depend on alpha may leave its axis out.
     statistic
-        Makes another statistic than the usual one from the same arguments.
+        Makes a statistic other than the usual one from the same arguments.
     uses_alpha
         Whether the value depends on alpha.
     reference
-        The value that means no change, drawn as a line in plots.
+        The value without a change, drawn as a line in plots.
     is_count
         Whether the value is a number of topics.
     in_evaluate
-        Whether `surefoot.evaluate` shows it unasked.
+        Whether `surefoot.evaluate` shows it by default.
     has_interval
         Whether ``evaluate(..., ci=...)`` adds its interval.
     usual
@@ -107,7 +107,7 @@ class Risk:
 
     @property
     def source(self) -> Callable[..., Statistic]:
-        """What makes its statistic."""
+        """The function that makes its statistic."""
         return _STATISTICS[self.needs] if self.statistic is None else self.statistic
 
     @property
@@ -117,14 +117,14 @@ class Risk:
 
 
 def sources(measures: Iterable[Risk]) -> dict[Callable[..., Statistic], Risk]:
-    """The distinct statistics that measures are made of, each with a measure that needs it."""
+    """The distinct statistics that measures need, each with a measure that needs it."""
     return {measure.source: measure for measure in measures}
 
 
 def compute_all(
     measures: Iterable[Risk], statistics: Mapping[Callable[..., Statistic], Statistic | None], alphas: FloatArray
 ) -> Columns:
-    """The measures by name, from the statistics that they are made of; NaN where a statistic is None."""
+    """The values of measures by name, from their statistics; NaN where a statistic is None."""
     return {
         measure.name: np.array(np.nan)
         if (statistic := statistics[measure.source]) is None
@@ -197,7 +197,7 @@ GEOMINUS_PUBLISHED = _of_population(
 
 
 def _negative(name: str, measure: Risk) -> Risk:
-    """The form of ECIR 2020 in which less is better."""
+    """The form of ECIR 2020, in which lower is better."""
 
     def compute(statistic: Any, alpha: FloatArray) -> FloatArray:
         return -measure.compute(statistic, alpha)
@@ -236,7 +236,7 @@ def tail_risk(fraction: float) -> Risk:
 
 
 def validate_fraction(fraction: float) -> float:
-    """The fraction of topics of a tail."""
+    """Return the fraction of topics in a tail if it is valid, else raise."""
     if not 0 < fraction <= 1:
         raise SurefootError(f"the tail's fraction must lie above 0 and be at most 1; got {fraction:g}")
     return fraction

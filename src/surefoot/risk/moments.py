@@ -1,4 +1,4 @@
-"""Statistics of a sample of topics, as they are or weighted by how often each was drawn: moments, tail, correlation."""
+"""Statistics of a sample of topics, perhaps weighted by how often each was drawn: moments, tail, correlation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 CHUNK = 1 << 21
 """How many numbers are drawn at once: bounds the memory."""
 PIECE = 1 << 17
-"""How many numbers are processed at once: what a processor's own cache holds, several arrays of it."""
+"""How many numbers are processed at once, so that several such arrays fit into a processor's cache."""
 
 
 def chunks(topics: int, rows: int) -> Iterator[slice]:

@@ -33,9 +33,9 @@ Values = Mapping[float, Value]
 LINEAR: Values = {}
 """No branches: linear values have closed forms in alpha."""
 LARGE_LOSS = 0.2 + 1e-9
-"""A loss of more than 20 % of the baseline's score; the margin keeps rounding from counting one of exactly 20 %."""
+"""The share of the baseline's score above which a loss is large; the margin excludes 20 % plus rounding."""
 ROUNDING = 1e-13
-"""Differences of scores may be wrong by this fraction of the largest one."""
+"""The rounding error of score differences, as a fraction of the largest score."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Comparison(Statistic):
 
 @dataclass(frozen=True)
 class Expectation(Statistic):
-    """Systems against what their own totals and those of the topics make one expect: sums of z above and below 0.
+    """Systems against the scores that their totals and those of the topics make one expect: sums of z by sign.
 
     z = (x - e) / sqrt(e) with e_ij = S_i T_j / N, S_i the total of system i, T_j of topic j, N of all.
 
@@ -227,7 +227,7 @@ class Expectation(Statistic):
 
 
 def paired(system: npt.ArrayLike, baseline: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """The scores as arrays, if both are of the same topics."""
+    """The scores as arrays; both must be on the same topics."""
     s, b = np.asarray(system, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
     if s.ndim == 0 or s.shape[-1] == 0 or b.shape[-1:] != s.shape[-1:]:
         raise SurefootError(f"system and baseline need scores on the same topics; got shapes {s.shape} and {b.shape}")

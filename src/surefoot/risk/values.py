@@ -1,4 +1,4 @@
-"""Alpha, the weight of losses, and value functions: what a score difference is worth.
+"""Alpha, the weight of losses, and value functions, which map a score difference to its value.
 
 A value function v maps a difference d in [-1, 1] to its value; v(0) = 0 and v is strictly increasing, so that a
 measure built on it never penalises an improvement. Measures take a *family*: a callable that makes the value function
@@ -19,7 +19,7 @@ from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError
 
 LARGEST_ALPHA = 1e6
-"""Beyond it the gains vanish beside the losses."""
+"""The largest alpha; beyond it the gains are negligible."""
 
 
 def validate_alphas(alpha: npt.ArrayLike) -> FloatArray:
@@ -45,7 +45,7 @@ def normalise_alphas(alpha: npt.ArrayLike) -> FloatArray:
 
 
 def validate_alpha(alpha: float) -> float:
-    """The alpha of an analysis that takes only one."""
+    """Return the alpha of an analysis that takes only one."""
     sweep = validate_alphas(alpha)
     if sweep.ndim:
         raise SurefootError(f"one alpha is needed here; got {sweep.size}")
@@ -53,7 +53,7 @@ def validate_alpha(alpha: float) -> float:
 
 
 class Value(Protocol):
-    """What a score difference is worth."""
+    """Maps score differences to their values."""
 
     def __call__(self, d: FloatArray) -> FloatArray: ...
 
@@ -162,7 +162,7 @@ class Smooth(Fenced):
 
     @property
     def _increases_everywhere(self) -> bool:
-        """Then it also serves a little beyond [-1, 1]: what Z_Risk expects of an easy topic may pass 1."""
+        """Whether it is valid beyond [-1, 1] too: the score that Z_Risk expects on an easy topic may exceed 1."""
         cubic, square, linear = self.coefficients
         return square**2 < 3 * cubic * linear
 
@@ -179,7 +179,7 @@ class Smooth(Fenced):
 
 @dataclass(frozen=True)
 class Monotone(Fenced):
-    """The smooth idea for any alpha and any fences: a monotone piecewise cubic *through* the five points of `Smooth`.
+    """A monotone piecewise cubic *through* the five points of `Smooth`, for any alpha and any fences.
 
     The cubic of ECIR 2020 passes near its five points and increases only for small alpha and some fences. Five points
     that increase have a once differentiable interpolant that increases as they do: cubic Hermite pieces whose slopes
@@ -232,9 +232,9 @@ class Monotone(Fenced):
 
 @dataclass(frozen=True, repr=False)
 class Custom:
-    """A family made of any value function, such as an elicited one: alpha weighs its losses by 1 + alpha.
+    """A family made from any value function, such as an elicited one; its losses are weighted by 1 + alpha.
 
-    So alpha = 0 takes the function as it is. A function with v(0) other than 0, or that does not increase on
+    So alpha = 0 gives the function itself. A function with v(0) other than 0, or that does not increase on
     [-1, 1], is refused.
 
     Parameters
@@ -267,7 +267,7 @@ class Custom:
 
     @classmethod
     def table(cls, differences: npt.ArrayLike, values: npt.ArrayLike, name: str = "") -> Custom:
-        """Straight lines through points that increase; beyond the first and the last they go on.
+        """Straight lines through increasing points, extended beyond the first and the last.
 
         >>> Custom.table([-1, 0, 1], [-3, 0, 1])(alpha=0)(np.array([-0.5, 0.5]))
         array([-1.5,  0.5])

@@ -1,10 +1,10 @@
-"""Bootstrap and jackknife intervals of replicates that are known, and the weights of resamples.
+"""Bootstrap and jackknife intervals from given replicates, and the weights of resamples.
 
 The bootstrap draws as many topics as there are, with replacement, and computes each measure again (Efron and Tibshirani
 1993). ``percentile`` takes quantiles of these replicates; ``bca`` corrects them for bias and skewness (Efron 1987), the
 skewness found by the jackknife; ``jackknife`` is the estimate plus and minus t times the jackknife's standard error.
 The jackknife leaves out each topic in turn, or groups of topics where there are many (`jackknife_groups`).
-``studentised`` replaces Student's t by the distribution that t has among the resamples (bootstrap-t); it needs a
+``studentised`` replaces Student's t by the distribution of t over the resamples (bootstrap-t); it needs a
 standard error in each of them, which U_Risk and tail risk have. Other measures get BCa intervals.
 """
 
@@ -38,12 +38,12 @@ ROUNDING = 1e-12
 """Replicates whose relative difference to the estimate is smaller are taken to equal it."""
 
 MOST_GROUPS = 5000
-"""Up to so many topics the jackknife leaves out one at a time."""
+"""With more topics the jackknife leaves out groups instead of single topics."""
 
 
 @dataclass(frozen=True)
 class BootstrapMethod:
-    """How intervals are made.
+    """The method of intervals and its settings.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class BootstrapMethod:
         validate_level(self.level)
 
     def signature_fields(self) -> dict[str, object]:
-        """What a signature says of it."""
+        """Its part of a signature."""
         drawn = {} if self.method == "jackknife" else {"n_resamples": self.n_resamples, "seed": self.seed}
         return {"interval": self.method, "level": self.level, **drawn}
 
@@ -133,8 +133,8 @@ def bootstrap_weights(topics: int, n_resamples: int, seed: int) -> Iterator[Floa
 def jackknife_groups(topics: int) -> IntArray:
     """The topics that the jackknife leaves out together, groups × topics: single topics, up to `MOST_GROUPS` of them.
 
-    To leave out each of many takes time that grows with the square of their number. So beyond that groups are left out,
-    drawn by chance and all of one size d, at least 2,500 of them (the delete-d jackknife). Spread and skewness are the
+    The time to leave out single topics grows with the square of their number. So beyond that limit random groups of one
+    size d are left out, at least 2,500 of them (the delete-d jackknife). Spread and skewness are the
     same but for noise: about 1 to 2 % of the standard error, and 0.0002 in the acceleration of BCa, which moves a bound
     by a thousandth of the standard error. Fewer than d topics may be left over, which stay in all samples.
 

@@ -20,10 +20,10 @@ LEVEL = 0.05
 """The significance level used throughout, two-sided."""
 
 POWER = 0.8
-"""The power that is usually asked for."""
+"""The power that is asked for throughout."""
 
 ALTERNATIVES = ("two-sided", "worse")
-"""What tests look for: a system that differs, or one that is worse."""
+"""The alternative hypotheses of tests: the system differs, or it is worse."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ Chunk = TypeVar("Chunk", bound=Sized)
 
 
 def reported(chunks: Iterable[Chunk], total: int, progress: Progress | None, what: str) -> Iterator[Chunk]:
-    """Yield the chunks unchanged; report after each how many of ``what`` are done.
+    """Yield the chunks unchanged, and report after each how many of ``what`` are done.
 
     >>> for chunk in reported([[1, 2], [3]], 3, lambda done, total, message: print(message), "flips"):
     ...     pass

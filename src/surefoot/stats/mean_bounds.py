@@ -7,8 +7,8 @@ topics it tends to Student's. That it holds for every distribution is a conjectu
 
 A gambler who believes that the mean of values in 0..1 is below ``m`` bets on every next value being below it. If the
 mean is ``m`` or more the expected capital never grows, so by Ville's inequality it exceeds 1 / error at any time with
-probability at most ``error``. What the gambler stakes may depend on the values before: the smaller their variance, the
-larger the stake, which makes the test adapt to it where Hoeffding's bound can't. Waudby-Smith and Ramdas, *Estimating
+probability at most ``error``. The stake may depend on the values before: the smaller their variance, the larger the
+stake. So the test adapts to the variance, which Hoeffding's bound does not. Waudby-Smith and Ramdas, *Estimating
 means of bounded random variables by betting*, JRSS B 2024.
 """
 
@@ -26,11 +26,11 @@ from surefoot.risk.distributions import normal_quantile
 from surefoot.stats.inference import LEVEL
 
 LARGEST_STAKE = 0.95
-"""Of what could be lost at most; all of it would end the game at the first value of 1."""
+"""The largest stake, as a share of the possible loss; all of it would end the game at the first value of 1."""
 ITERATIONS = 50
 PRECISION = 1e-9
 GAPS = (1.0, 2.0, 4.0)
-"""What the gamblers of `betting_capital` expect, in units of the gap."""
+"""The gains that the gamblers of `betting_capital` expect, in units of the gap."""
 CELLS = 48
 """How finely `tail_capital` searches the threshold above which gains count as the best."""
 SMALLEST = 1e-9
@@ -242,7 +242,7 @@ def _running_threshold(loss: FloatArray, share: float) -> FloatArray:
 
 
 def _validate_unit(values: npt.ArrayLike) -> FloatArray:
-    """Values as an array, if all lie in 0..1 and there are any."""
+    """Values as an array; they must be a list of one or more numbers in 0..1."""
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != 1 or not x.size or not ((x >= 0) & (x <= 1)).all():
         raise SurefootError("bets are made on a list of one or more values from 0 to 1")

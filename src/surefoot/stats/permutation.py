@@ -1,8 +1,8 @@
 """Is there a system effect, or one of a group of queries? Permutation tests, and Student's t test of risk.
 
-The null hypothesis of the permutation tests: on each topic, the two scores could as well have come the other way round.
-Exchanging them flips the sign of the difference d, so what U_Risk would be without a system effect is known, at any
-alpha: below 0, since losses weigh more. T_Risk in contrast is compared with 0. Tests take ``alternative``: "two-sided",
+The null hypothesis of the permutation tests: on each topic, the two scores are exchangeable. To exchange them flips the
+sign of the difference d, so U_Risk without a system effect is known at any alpha: it is below 0, because losses weigh
+more. T_Risk in contrast is compared with 0. Tests take ``alternative``: "two-sided",
 or "worse" for a one-sided test that the system is worse.
 """
 
@@ -25,9 +25,9 @@ from surefoot.stats.inference import ALTERNATIVES, differences, reported, t_infe
 ROUNDING = 1e-12
 """Statistics that differ by less than this are taken to be equal."""
 GROUP_ROUNDING = 1e-9
-"""The same of Welch's t, whose variances are differences of sums."""
+"""The same for Welch's t, whose variances are differences of sums."""
 GROUP_CHUNK = 4_000_000
-"""Values that are dealt out at once."""
+"""The number of values that are permuted at once."""
 
 
 def t_test(
@@ -67,7 +67,7 @@ def t_test(
 
 @dataclass(frozen=True)
 class FlipTest:
-    """U_Risk, what it would be on average without a system effect, p, and p adjusted for all systems tested."""
+    """U_Risk, its mean without a system effect (``centre``), p, and p adjusted for all systems tested."""
 
     urisk: FloatArray
     centre: FloatArray
@@ -87,7 +87,7 @@ def flip_test(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> FlipTest:
-    """The sign-flip permutation test: U_Risk against all that it could be if d were as likely -d on each topic.
+    """The sign-flip permutation test: U_Risk against its distribution if d and -d were equally likely on each topic.
 
     Of v(d) only the odd part o(d) = (v(d) - v(-d)) / 2 changes its sign with d; the even part stays and is the
     ``centre``, the mean of U_Risk over all flips. So p counts the flips with |sum ±o| at least |sum o| ("worse": with
@@ -142,7 +142,7 @@ def flip_test(
 def flip_centre(
     system: npt.ArrayLike, baseline: npt.ArrayLike, alpha: npt.ArrayLike = 1.0, value: Family = Linear
 ) -> FloatArray:
-    """What U_Risk would be without a system effect: its mean over all flips of `flip_test`.
+    """U_Risk without a system effect: its mean over all flips of `flip_test`.
 
     >>> float(flip_centre([0.2, 0.5, 0.3, 0.7], [0.4, 0.1, 0.2, 0.4], alpha=5).round(6))
     -0.625
@@ -152,7 +152,7 @@ def flip_centre(
 
 
 def _odd_and_even(d: FloatArray, alphas: FloatArray, value: Family) -> tuple[FloatArray, FloatArray]:
-    """The parts of v(d) that change their sign with d, and that don't; the axes of alpha lead."""
+    """The odd and the even part of v(d); the axes of alpha lead."""
     families = [value(float(alpha)) for alpha in alphas.ravel()]
     there, back = np.stack([v(d) for v in families]), np.stack([v(-d) for v in families])
     shape = alphas.shape + d.shape
@@ -172,7 +172,7 @@ def _flipped(
     single, largest, drawn = np.zeros(len(odd)), np.zeros(len(odd)), 0
     for flips in _patterns(unit.shape[1], n, seed, len(odd), progress):
         extremity = _extremity((1.0 - 2.0 * flips) @ unit.T, alternative)
-        extremity[:, length == 0] = -np.inf  # without a test there is no rival
+        extremity[:, length == 0] = -np.inf  # systems without a test do not count
         most = extremity.reshape(-1, alphas, systems).max(axis=2).repeat(systems, axis=1)
         single += (extremity >= observed).sum(axis=0)
         largest += (most >= observed).sum(axis=0)
@@ -266,7 +266,7 @@ def swap_test(
 
 
 def _extremity(statistic: FloatArray, alternative: str) -> FloatArray:
-    """How much a statistic speaks against the null."""
+    """The evidence of a statistic against the null hypothesis."""
     return np.abs(statistic) if alternative == "two-sided" else -statistic
 
 
@@ -277,9 +277,9 @@ def _enumerable(topics: int, n_resamples: int) -> bool:
 def _patterns(
     topics: int, n_resamples: int, seed: int, width: int, progress: Progress | None
 ) -> Iterator[npt.NDArray[np.bool_]]:
-    """Which topics to exchange: all patterns if they are no more than ``n_resamples``, else so many by chance.
+    """Which topics to exchange: all patterns if there are at most ``n_resamples``, else so many random ones.
 
-    They come in chunks, bounded for work that needs ``width`` numbers a pattern.
+    They come in chunks whose size is bounded for work with ``width`` numbers for each pattern.
     """
     if n_resamples < 1:
         raise SurefootError(f"n_resamples must be at least 1; got {n_resamples}")
@@ -341,7 +341,7 @@ def _variance_of_mean(total: FloatArray, squares: FloatArray, size: FloatArray) 
 
 
 def group_test(values: FloatArray, groups: BoolArray, n_resamples: int = 10_000, seed: int = 0) -> FloatArray:
-    """One-sided p of each group: how often would values dealt out at random give a t as high?
+    """One-sided p of each group: how often do randomly permuted values give so high a t?
 
     Exact if the values of a group are exchangeable with those of the others. As t is studentised, it also holds for
     large groups with the same mean and another spread (Chung and Romano, Annals of Statistics 41(2), 2013).

@@ -1,4 +1,4 @@
-"""How many topics are needed to see a risk of this size? T_Risk on many simulated collections."""
+"""How many topics are needed to detect a risk of this size? T_Risk on many simulated collections."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ BAR = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Power(Result):
-    """A row for each alpha and number of topics; ``needed`` is the number of topics that is enough, by alpha."""
+    """A row for each alpha and number of topics; ``needed`` is the number of topics that is enough for each alpha."""
 
     needed: dict[float, float | None]
     sequential: dict[str, float] | None = None
 
     def extra(self) -> dict[str, object]:
-        """How many topics give the power wanted, by alpha, for JSON; null where the largest number is too few.
+        """The number of topics with enough power for each alpha, for JSON; null where the largest number is too small.
 
-        ``sequential`` says what a sequential gate needs, where that was computed.
+        ``sequential`` has the items that a sequential gate needs, where that was computed.
         """
         needed = {f"{alpha:g}": topics for alpha, topics in self.needed.items()}
         return {"needed": needed, "wanted": POWER, "sequential": self.sequential}
 
-    def drawn(self) -> Power:
-        """The same with the power as bars, for readers."""
+    def with_bars(self) -> Power:
+        """The same with the power drawn as bars."""
         bars = [bar(float(power)) for power in self.columns["power"]]
         return replace(self, columns={**self.columns, "curve": bars})
 
@@ -59,7 +59,7 @@ def power(
     n_simulations: int = 2000,
     seed: int = 0,
 ) -> Power:
-    """How often T_Risk finds the risk of a system that is known, on collections of so many topics.
+    """How often T_Risk detects a known risk, on collections of so many topics.
 
     The null hypothesis of T_Risk is E[v(d)] = 0.
 
@@ -204,14 +204,14 @@ def planted_pair(loss: float, fraction: float = 1.0, scores: Scores | None = Non
 
 
 class _Pair:
-    """Simulated differences of a system from a baseline."""
+    """Simulated score differences of a system and its baseline."""
 
     def __init__(self, simulator: Simulator, system: str, baseline: str) -> None:
         self._simulator = simulator
         self._rows = [simulator.systems.index(system), simulator.systems.index(baseline)]
 
     def moments(self, alphas: npt.ArrayLike, topics: int, collections: int, seed: int) -> Moments | WeightedMoments:
-        """Of the values on each collection, alphas × collections."""
+        """The moments of the values on each collection, alphas × collections."""
         drawn = self._simulator.values(topics * collections, seed)[self._rows]
         system, baseline = drawn.reshape(2, collections, topics)
         return Comparison.of(system, baseline).at(np.asarray(alphas, dtype=np.float64))
@@ -226,9 +226,9 @@ class _Pair:
         return np.concatenate(parts, axis=-1)
 
     def effect_errors(self, alphas: FloatArray, topics: int, seed: int) -> FloatArray:
-        """The standard error of mean over spread of the values, measured on so many topics, alphas × 1.
+        """The standard error of the ratio of mean to spread of the values on so many topics, alphas × 1.
 
-        By its influence function: z - d (z² - 1) / 2, where d is the ratio and z a standardised value.
+        It follows from the influence function z - d (z² - 1) / 2, d the ratio and z a standardised value.
         """
         own, base = self._simulator.values(ERROR_TOPICS, seed)[self._rows]
         errors = []
@@ -253,37 +253,37 @@ def _beyond(t: FloatArray, truth: FloatArray, topics: int, level: float) -> Floa
     return np.asarray(np.mean(side * t > critical_value(topics, level), axis=-1))
 
 
-def binomial_interval(count: npt.ArrayLike, n: int, level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
-    """The rates that a count out of n does not rule out (Clopper and Pearson 1934).
+def binomial_interval(count: npt.ArrayLike, n: int) -> tuple[FloatArray, FloatArray]:
+    """The 95 % interval of a rate by a count out of n (Clopper and Pearson 1934).
 
     >>> low, high = binomial_interval(0, 10)
     >>> float(low), round(float(high), 3)
     (0.0, 0.308)
     """
     k = np.asarray(count, dtype=np.float64)
-    low = np.where(k > 0, beta_quantile(level / 2, np.maximum(k, 1), n - k + 1), 0.0)
-    high = np.where(k < n, beta_quantile(1 - level / 2, k + 1, np.maximum(n - k, 1)), 1.0)
+    low = np.where(k > 0, beta_quantile(LEVEL / 2, np.maximum(k, 1), n - k + 1), 0.0)
+    high = np.where(k < n, beta_quantile(1 - LEVEL / 2, k + 1, np.maximum(n - k, 1)), 1.0)
     return low, high
 
 
-def topics_needed(topics: Sequence[int], rates: npt.ArrayLike, wanted: float = POWER) -> float | None:
-    """The number of topics at which the power reaches what is wanted; None if the largest does not.
+def topics_needed(topics: Sequence[int], rates: npt.ArrayLike) -> float | None:
+    """The number of topics at which the power reaches `POWER`; None if the largest does not.
 
-    Between two numbers of topics the power's normal quantile is taken to grow in proportion to the square root of the
-    number, as it does for a normal mean. If the smallest is enough already, the answer is the smallest.
+    Between two numbers of topics the normal quantile of the power is interpolated linearly in the square root of the
+    number, as for a normal mean. If the smallest is enough, it is the answer.
 
     >>> topics_needed([50, 100, 200], [0.4, 0.7, 0.9])
     138.0
     """
     power = np.maximum.accumulate(np.asarray(rates, dtype=np.float64))
-    enough = np.flatnonzero(power >= wanted)
+    enough = np.flatnonzero(power >= POWER)
     if not enough.size:
         return None
     first = int(enough[0])
     if first == 0:
         return float(topics[0])
     quantile = probit(np.clip(power[[first - 1, first]], 1e-4, 1 - 1e-4))
-    root = np.interp(normal_quantile(wanted), quantile, np.sqrt([topics[first - 1], topics[first]]))
+    root = np.interp(normal_quantile(POWER), quantile, np.sqrt([topics[first - 1], topics[first]]))
     return float(np.ceil(root**2 - 1e-9))
 
 
@@ -309,17 +309,19 @@ def _validate(topics: Sequence[int], n_simulations: int) -> list[int]:
 def _sentences(
     truth: FloatArray, sizes: Sequence[int], needed: dict[float, float | None], none: FloatArray, level: float
 ) -> list[str]:
-    """What the table says."""
-    said = ["the null hypothesis of T_Risk is that v(d) is 0 on average: the gains pay for 1 + alpha times the losses"]
+    """The table in sentences."""
+    sentences = [
+        "the null hypothesis of T_Risk is that v(d) is 0 on average: the gains pay for 1 + alpha times the losses"
+    ]
     for (alpha, enough), urisk, chance in zip(needed.items(), truth, none, strict=True):
         seen = f"alpha {alpha:g}: a U_Risk of {urisk:.4f} is seen with power {POWER:g}"
         if enough is None:
-            said.append(f"{seen} only on more than {sizes[-1]} topics")
+            sentences.append(f"{seen} only on more than {sizes[-1]} topics")
         else:
-            said.append(f"{seen} on {enough:.0f} topics{' or fewer' if enough == sizes[0] else ''}")
+            sentences.append(f"{seen} on {enough:.0f} topics{' or fewer' if enough == sizes[0] else ''}")
         if chance.max() > 2 * level:
-            said.append(
+            sentences.append(
                 f"alpha {alpha:g}: two exchangeable systems would give as significant a T_Risk on up to "
                 f"{100 * chance.max():.0f} % of the collections; power_mean is how often the means differ significantly"
             )
-    return said
+    return sentences

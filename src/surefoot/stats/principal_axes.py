@@ -1,4 +1,4 @@
-"""Principal axes of systems × topics: which systems are alike, and which topics set them apart."""
+"""Principal axes of systems × topics: which systems are similar, and which topics separate them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from surefoot.results import Column, Result, signature
 from surefoot.scores import VIRTUAL, Scores, ScoresLike
 
 LONG = 4
-"""Columns for each row from which on the product of the rows is decomposed."""
+"""With so many columns for each row or more, the product of the rows is decomposed."""
 
 LEAST = 1e-3
 """The least singular value as a fraction of the largest, so that the product of the rows keeps ten digits of it."""

@@ -16,7 +16,7 @@ from surefoot.errors import SurefootError, counted, listed
 from surefoot.scores import Scores
 
 MOST_NOTES = 5
-"""Systems with repeats that notes describe one by one."""
+"""The number of systems with repeats that notes describe one by one."""
 
 
 @dataclass(frozen=True)

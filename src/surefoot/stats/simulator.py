@@ -131,7 +131,7 @@ class Simulator:
 
     @classmethod
     def fit(cls, scores: Scores) -> Simulator:
-        """The simulator of these systems: their own margins, and the correlation of their normal scores, shrunk."""
+        """The simulator of these systems: their own margins, and the shrunk correlation of their normal scores."""
         values = scores.values
         return cls(
             scores.systems,
@@ -187,7 +187,7 @@ class Simulator:
         return Scores(self.values(topics, seed), self.systems, names, self.measure, [note])
 
     def values(self, topics: int, seed: int = 0) -> FloatArray:
-        """The bare scores of a draw, systems × topics. Topics are independent: any part of them is a collection too."""
+        """The scores of a draw, systems × topics. Topics are independent, so any part of them is a collection too."""
         if topics < 1:
             raise SurefootError(f"a collection needs one topic or more; got {topics}")
         random = generator(seed)
