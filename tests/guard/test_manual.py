@@ -14,10 +14,10 @@ MANUAL = Path(__file__).parents[2] / "docs" / "research" / "guard-file.md"
 
 @pytest.fixture(scope="module")
 def rank():
-    (code,) = (block for block in re.findall(r"```python\n(.*?)```", MANUAL.read_text(), re.S) if "def rank(" in block)
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", MANUAL.read_text(), re.S) if "def leaf(" in block)
     names = {}
     exec(code, names)
-    return names["rank"]
+    return names["rank_by_guard"]
 
 
 @pytest.mark.parametrize("safety", [0.0, 0.35])

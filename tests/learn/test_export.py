@@ -22,7 +22,7 @@ from surefoot.learn.models import Model
 from surefoot.learn.settings import SAFE, Settings
 from surefoot.learn.training import train
 
-PAGE = Path(__file__).parents[2] / "docs" / "serving.md"
+PAGE = Path(__file__).parents[2] / "docs" / "research" / "guard-file.md"
 QUERIES, SIZE = 110, 9
 QUICK = replace(SAFE, n_estimators=8, min_child_samples=5, n_bags=2, n_jobs=1)
 

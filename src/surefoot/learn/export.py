@@ -68,7 +68,7 @@ def export_model(model: Model, path: str | os.PathLike[str], to: str = "json") -
 
 
 def to_json(model: Model) -> dict[str, Any]:
-    """The whole model as plain values: docs/serving.md has the code that ranks by it."""
+    """The whole model as plain values: docs/research/guard-file.md has the code that ranks by it."""
     data, kept = model.card["data"], model.card.get("guard")
     trees = lightgbm_trees(model.text) if model.engine == "lightgbm" else xgboost_trees(json.loads(model.text))
     return {
