@@ -124,8 +124,8 @@ class Resolution:
             return f"{fewest}."
         return (
             f"With {counted(self.queries, 'query')} and this spread of differences, the gate finds a loss of "
-            f"{self.smallest_loss:.3f} in 80 % of cases. A candidate without effect passes as often (tolerance "
-            f"{self.tolerance:g}) from {self._needed} queries on. {fewest}."
+            f"{self.smallest_loss:.3f} in 80 % of cases. From {self._needed} queries on, a candidate without effect "
+            f"passes in 80 % of cases (tolerance {self.tolerance:g}). {fewest}."
         )
 
     @property
