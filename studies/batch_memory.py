@@ -20,7 +20,7 @@ from surefoot.lambdas.gradients import PairWeights, change_weights
 from surefoot.learn.baseline import baselines_of
 from surefoot.learn.boosting import BatchObjective
 from surefoot.learn.settings import PairOptions
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.scores import FloatArray
 from surefoot.torch import RiskLoss
 
@@ -48,10 +48,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
         for error in [np.concatenate(parts)]
     ]
     stated = signature("batch-memory", data="mq2008", fold=1, alpha=ALPHA, batch=BATCH, epochs=EPOCHS, seed=SEED)
-    yield (
-        "Weights with a memory against weights with all queries",
-        Result(stated, {name: [row[name] for row in rows] for name in rows[0]}),
-    )
+    yield "Weights with a memory against weights with all queries", Result(stated, by_column(rows))
 
 
 def errors(epochs: int) -> Errors:

@@ -23,7 +23,7 @@ from studies.guard import labelled, written
 from surefoot._typing import FloatArray, IntArray
 from surefoot.guard.certificate import PATH, PROMISES, Budget, certify
 from surefoot.guard.guard import Guard
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.stats.simulator import Simulator
 
 DRAWS, SEED = 200, 0
@@ -38,7 +38,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
         rows = [row(population, of, share, queries, DRAWS // less) for of in PROMISES for share in SHARES
                 for queries in SIZES]  # fmt: skip
         stated = signature("certificates", population=name, draws=DRAWS // less, confidence=0.9, seed=SEED)
-        yield f"{name}: promises at 90 %", Result(stated, {key: [one[key] for one in rows] for key in rows[0]})
+        yield f"{name}: promises at 90 %", Result(stated, by_column(rows))
 
 
 def populations() -> Iterator[tuple[str, Population]]:

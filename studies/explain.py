@@ -35,7 +35,7 @@ from surefoot.analysis.query_features import Condition, conditions_of, ranking_f
 from surefoot.effectiveness import score_runs
 from surefoot.io.texts import read_queries
 from surefoot.io.trec import read_run
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.stats.permutation import group_test, welch_t
 from surefoot.stats.simulator import Simulator, ZeroInflatedBeta
 
@@ -125,7 +125,7 @@ def false_alarms(count: int) -> Result:
                 rows.append((name, "rarer, larger losses" if rarer else "none", size, rate, f"at most {high:.3f}",
                              "above" if rate > high else "within", naive / count))  # fmt: skip
     names = ("margins", "difference", "queries", "false", "bounds", "verdict", "without confirmation")
-    return _table("explain-null", names, rows, collections=count)
+    return Result(signature("explain-null", collections=count), by_column(rows, names))
 
 
 def planted(count: int) -> Result:
@@ -136,7 +136,10 @@ def planted(count: int) -> Result:
                 for size in SIZES[1:4]:
                     found, false, _ = plant(simulator, {group: amount}, size, count)
                     rows.append((name, group, amount, size, found[0], false))
-    return _table("explain-planted", ("margins", "group", "loss", "queries", "found", "false"), rows, collections=count)
+    return Result(
+        signature("explain-planted", collections=count),
+        by_column(rows, ("margins", "group", "loss", "queries", "found", "false")),
+    )
 
 
 def planted_pairs(count: int) -> Result:
@@ -146,7 +149,7 @@ def planted_pairs(count: int) -> Result:
             found, false, both = plant(simulator, {NUMBER: 0.3, LONG: 0.2}, size, count)
             rows.append((name, size, *found, both, false))
     names = ("margins", "queries", "number, 0.3", "long, 0.2", "both", "false")
-    return _table("explain-pairs", names, rows, collections=count)
+    return Result(signature("explain-pairs", collections=count), by_column(rows, names))
 
 
 def plant(simulator: Simulator, amounts: dict[str, float], size: int, count: int) -> tuple[list[float], float, float]:
@@ -187,7 +190,9 @@ def replication(name: str, splits: int) -> Result:
         print(f"{name}: {system}", flush=True)
     names = ("candidate", "groups", "confirmed", "again more loss", "p < 0.05", "% of queries", "% of loss",
              "highest t: again more", "highest t: p < 0.05")  # fmt: skip
-    return _table("explain-replication", names, rows, measure=MEASURE, queries=len(texts), splits=splits)
+    return Result(
+        signature("explain-replication", measure=MEASURE, queries=len(texts), splits=splits), by_column(rows, names)
+    )
 
 
 def confirmed_on(half: BoolArray, loss: FloatArray, conditions: Sequence[Condition], seed: int) -> list[Condition]:
@@ -216,7 +221,3 @@ def _summary(checked: Sequence[tuple[float, float, float]]) -> tuple[object, ...
     queries, loss, p = np.array(checked).T
     means = (f"{100 * queries.mean():.0f}", f"{100 * loss.mean():.0f}")
     return len(checked), int((loss > queries).sum()), int((p < 0.05).sum()), *means
-
-
-def _table(kind: str, names: Sequence[str], rows: Sequence[Sequence[object]], **fields: object) -> Result:
-    return Result(signature(kind, **fields), dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))

@@ -15,7 +15,7 @@ from studies import gate_cases, gate_probability, gate_ratchet, gate_repeats
 from studies.gate_samples import FAIL, KINDS, PASS, SAMPLES, UNDECIDED, Sampled, interval, sampled
 from studies.version_pairs import DEVELOPMENT, HEAVY, HELD_BACK, WORSE
 from surefoot._typing import FloatArray
-from surefoot.results import Column, Result, signature
+from surefoot.results import Result, by_column, signature
 
 GATES = {
     "default": "default, as far as seen",
@@ -123,7 +123,7 @@ def _verdicts(found: Found) -> Result:
             for word, (low, high) in wrong
         ),
     )
-    return Result(signature("gate", sets=len(real)), _columns(rows), notes)
+    return Result(signature("gate", sets=len(real)), by_column(rows), notes)
 
 
 def _by_truth(found: Found) -> Result:
@@ -133,7 +133,7 @@ def _by_truth(found: Found) -> Result:
             real, planted, _ = (found[size, kind] for kind in KINDS)
             kinds = {kind: _three(real, name, kind) for kind in ("harmless", "better", "worse")}
             rows.append({"gate": title, "queries": size, **kinds, "planted heavy": _three(planted, name)})
-    return Result(signature("gate-truth"), _columns(rows))
+    return Result(signature("gate-truth"), by_column(rows))
 
 
 def _by_measure(found: Found) -> Result:
@@ -143,7 +143,7 @@ def _by_measure(found: Found) -> Result:
             own = [one for one in found[size, "real"] if MEASURES.get(one.name.split(" ")[1], "graded") == kind]
             if own:
                 rows.append({"measure": kind, "sets": len(own), "queries": size, **_default(own)})
-    return Result(signature("gate-measures"), _columns(rows))
+    return Result(signature("gate-measures"), by_column(rows))
 
 
 def _by_set(found: Sequence[Sampled]) -> Result:
@@ -157,7 +157,7 @@ def _by_set(found: Sequence[Sampled]) -> Result:
         }
         for one in found
     ]
-    return Result(signature("gate-sets", queries=50), _columns(rows))
+    return Result(signature("gate-sets", queries=50), by_column(rows))
 
 
 def _default(found: Sequence[Sampled]) -> dict[str, object]:
@@ -183,7 +183,7 @@ def _by_loss(found: Found) -> Result:
         shares = [f"{100 * np.mean(own == one):.0f}" for one in (PASS, UNDECIDED, FAIL)]
         rows.append({"true loss / 0.02": f"{low:g} to {high:g}", "gates": own.size,
                      "pass · undecided · fail": " · ".join(shares)})  # fmt: skip
-    return Result(signature("gate-losses", queries=50), _columns(rows))
+    return Result(signature("gate-losses", queries=50), by_column(rows))
 
 
 def _leaning(found: Found) -> Result:
@@ -201,7 +201,7 @@ def _leaning(found: Found) -> Result:
                     shares.append(np.mean(hit[chosen]) if chosen.any() else np.nan)
                 row[f"{truth}: leans {word}"] = _percent(np.array(shares))
         rows.append(row)
-    return Result(signature("gate-leaning"), _columns(rows))
+    return Result(signature("gate-leaning"), by_column(rows))
 
 
 def _growth(found: Found) -> Result:
@@ -226,8 +226,4 @@ def _growth(found: Found) -> Result:
                 "standard error": f"{100 * (high - low) / 3.92:.1f}",
             }
         )
-    return Result(signature("gate-growth"), _columns(rows))
-
-
-def _columns(rows: Sequence[dict[str, object]]) -> dict[str, Column]:
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    return Result(signature("gate-growth"), by_column(rows))

@@ -13,7 +13,7 @@ from studies.version_pairs import RUNS
 from surefoot import gate, score_runs
 from surefoot._typing import FloatArray
 from surefoot.release_gate.finding import VERDICTS
-from surefoot.results import Column, Result, signature
+from surefoot.results import Column, Result, by_column, signature
 from surefoot.risk.distributions import student_p
 
 LOSSES = (0.047, 0.118)
@@ -61,4 +61,4 @@ def _single() -> Result:
     }
     rows = [(name, (result := gate_of(np.stack(pair))).verdict, result.reason) for name, pair in cases.items()]
     names = ("candidate", "verdict", "reason")
-    return Result(signature("single"), dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    return Result(signature("single"), by_column(rows, names))

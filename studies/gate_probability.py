@@ -13,7 +13,7 @@ from studies.version_pairs import DEVELOPMENT, HEAVY, WORSE, seed_of, sets, trut
 from surefoot import Rules
 from surefoot._typing import FloatArray
 from surefoot.release_gate.finding import VERDICTS, Finding
-from surefoot.results import Column, Result, signature
+from surefoot.results import Column, Result, by_column, signature
 
 EDGES = (0, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.85, 0.9, 0.95, 1)
 DECIDE = (0.8, 0.7, 0.5)
@@ -71,8 +71,7 @@ def _decided(default: Sequence[Sampled], less: int) -> Result:
         errors = (f"{100 * np.mean(one):.1f} ({100 * np.max(one):.0f})" for one in wrong)
         rows.append((decide, f"{100 * np.mean(decided):.1f}", *errors))
     names_of = ("decide", "decided", "wrong passes (worst set)", "wrong fails (worst set)")
-    columns: dict[str, Column] = dict(zip(names_of, map(list, zip(*rows, strict=True)), strict=True))
-    return Result(signature("decide", queries=SIZE), columns)
+    return Result(signature("decide", queries=SIZE), by_column(rows, names_of))
 
 
 def _settle_set(names: tuple[str, str], less: int) -> Arrays:
@@ -115,8 +114,7 @@ def _advice(less: int) -> Result:
             )
         )
     titles = ("undecided", "gates", f"N up to {MOST_QUERIES:,}", "N, quartiles", "decided by N more, mean of sets")
-    columns: dict[str, Column] = dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
-    return Result(signature("advice", queries=SIZE), columns)
+    return Result(signature("advice", queries=SIZE), by_column(rows, titles))
 
 
 def _advise_set(names: tuple[str, str], less: int) -> Arrays:

@@ -13,7 +13,7 @@ from surefoot.release_gate.accepted import Accepted, by_topic
 from surefoot.release_gate.finding import UNCOUNTED, Question
 from surefoot.release_gate.ratchet import accept, gate_accepted
 from surefoot.release_gate.seen import MEAN_FACTOR, mean_evidence
-from surefoot.results import Column, Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.risk.distributions import normal_quantile
 
 RULES = Rules()
@@ -48,8 +48,7 @@ def _chains(count: int) -> Result:
                 "mean lost until then, at most": round(max(lost), 4),
             }
         )
-    columns: dict[str, Column] = {name: [row[name] for row in rows] for name in rows[0]}
-    return Result(signature("chain", n=count, topics=TOPICS), columns)
+    return Result(signature("chain", n=count, topics=TOPICS), by_column(rows))
 
 
 def _chain(random: np.random.Generator, noise: float, rules: Rules) -> tuple[int, str, float]:
@@ -87,8 +86,7 @@ def _adversaries(less: int) -> Result:
         names = ("single try", "not counted", "counted", "ratcheted, counted")
         means = dict(zip(names, found.mean(axis=0), strict=True))
         rows.append({"variants": variants, "adversaries": count, **{n: f"{100 * m:.1f}" for n, m in means.items()}})
-    columns: dict[str, Column] = {name: [row[name] for row in rows] for name in rows[0]}
-    return Result(signature("adversaries", level=RULES.level, queries=QUERIES), columns)
+    return Result(signature("adversaries", level=RULES.level, queries=QUERIES), by_column(rows))
 
 
 def _adversary(random: np.random.Generator, variants: int) -> list[bool]:

@@ -23,7 +23,7 @@ from surefoot._typing import FloatArray
 from surefoot.release_gate.checker import NET_SHARE
 from surefoot.release_gate.finding import SLACK
 from surefoot.release_gate.seen import LOSSES_SHARE, SHARE, sign_test
-from surefoot.results import Column, Result, signature
+from surefoot.results import Column, Result, by_column, signature
 from surefoot.stats.repeats import split_trials
 
 GATES, BREAKS, CHECKS, PERMUTATIONS = 2000, 500, 20, 299
@@ -198,5 +198,4 @@ def _check(count: int) -> Result:
         study, own_gate = np.array(both).T
         rows.append((trials, count, int(own_gate.sum()), int(study.sum()), int(np.sum(study == own_gate))))
     names = ("trials", "gates", "gate fails", "study fails", "the same verdict")
-    columns: dict[str, Column] = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-    return Result(signature("dealing", n=count), columns)
+    return Result(signature("dealing", n=count), by_column(rows, names))

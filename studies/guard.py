@@ -50,7 +50,7 @@ from surefoot.guard.runs import RunPair, fit_guard_to_runs
 from surefoot.guard.trial import CHOSEN, FOLDS, LabelledPair, Trial
 from surefoot.guard.trial import UNGUARDED as NONE
 from surefoot.io.trec_writer import qrels_lines
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.risk.values import Linear
 
 MEASURE = "nDCG@10"
@@ -239,7 +239,7 @@ def _nfcorpus() -> Collection:
 
 def pairs_table(found: Sequence[Outcome]) -> Result:
     rows = [row_of(one) for one in found]
-    return Result(signature("guard-study", measure=MEASURE), {name: [row[name] for row in rows] for name in rows[0]})
+    return Result(signature("guard-study", measure=MEASURE), by_column(rows))
 
 
 def row_of(one: Outcome) -> dict[str, object]:
@@ -291,7 +291,7 @@ def average_table(found: Sequence[Outcome]) -> Result:
     stated = signature("guard-study-average", measure=MEASURE)
     lower = {rule: sum(one.is_lower(rule) for one in found) for rule in (CHOSEN, BEFORE)}
     note = f"of all {len(found)} pairs the mean is lower by more than noise in {lower[CHOSEN]}, 0.2: {lower[BEFORE]}"
-    return Result(stated, {name: [row[name] for row in rows] for name in rows[0]}, (note,))
+    return Result(stated, by_column(rows), (note,))
 
 
 def paired_table(found: Sequence[Outcome]) -> Result:
@@ -308,7 +308,7 @@ def paired_table(found: Sequence[Outcome]) -> Result:
                  for one in own]  # fmt: skip
         rows.append({**row, "urisk at 0.5, thousandths": interval_of([1000 * value for value in worth])})
     stated = signature("guard-study-paired", measure=MEASURE, n_resamples=RESAMPLES)
-    return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
+    return Result(stated, by_column(rows))
 
 
 def interval_of(values: Sequence[float]) -> str:

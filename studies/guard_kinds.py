@@ -30,7 +30,7 @@ from surefoot.effectiveness.sources import load_qrels
 from surefoot.guard.fitting import GuardFit
 from surefoot.guard.runs import fit_guard_to_runs
 from surefoot.guard.trial import UNGUARDED as NONE
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.risk.values import Linear
 
 KINDS = ("log-rank", "z", "threshold")
@@ -103,7 +103,7 @@ def kinds_table(found: dict[str, list[Outcome]]) -> Result:
                 "over z": "" if kind == "z" else interval_of(gains["z"]),
             })  # fmt: skip
     stated = signature("guard-kinds", measure=MEASURE, alpha=0.5)
-    return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
+    return Result(stated, by_column(rows))
 
 
 def _gains(own: Sequence[Outcome], kind: str, rule: str) -> list[float]:

@@ -12,7 +12,7 @@ from surefoot.learn.baseline import baselines_of
 from surefoot.learn.objectives import SARO, QueryMetrics
 from surefoot.learn.settings import PairOptions, Settings
 from surefoot.learn.training import train
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.scores import FloatArray
 
 ALPHAS = (1.0, 2.0, 5.0, 10.0, 20.0)
@@ -31,10 +31,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     parts = list(splits(name))[: max(1, 5 // less)]
     rows = [row for alpha in ALPHAS for row in compared(parts, alpha)]
     stated = signature("jforests", data=name, folds=len(parts), trees=TREES, seed=SEED)
-    yield (
-        f"SARO and FARO on {name}, {len(parts)} test fold(s)",
-        Result(stated, {column: [row[column] for row in rows] for column in rows[0]}),
-    )
+    yield f"SARO and FARO on {name}, {len(parts)} test fold(s)", Result(stated, by_column(rows))
 
 
 def compared(parts: list[Split], alpha: float) -> Iterator[dict[str, object]]:

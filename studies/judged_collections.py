@@ -15,7 +15,7 @@ from surefoot.effectiveness.sources import load_qrels
 from surefoot.io.document_lists import Qrels, Run
 from surefoot.io.memory import run_in_memory
 from surefoot.io.trec import read_run
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 
 DEPTH = 100
 Grades = dict[str, dict[str, int]]
@@ -94,7 +94,7 @@ class Calibration:
             rows.append((f"{number / 10:.1f} to {(number + 1) / 10:.1f}", n, mean, rate, *_against(n, mean, rate)))
         names = ("p_loss", "n", "predicted", "observed", "bounds", "verdict")
         brier = float(np.mean((predicted - observed) ** 2))
-        columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        columns = by_column(rows, names)
         return Result(signature(kind, n=len(predicted)), columns, (note, f"Brier score {brier:.4f}"))
 
 
@@ -105,7 +105,7 @@ def coverage_table(kind: str, inside: Mapping[str, Sequence[bool]]) -> Result:
         rate = float(np.mean(held))
         rows.append((name, len(held), int(np.sum(held)), rate, *_against(len(held), 0.9, rate)))
     names = ("interval", "n", "held", "rate", "bounds", "verdict")
-    return Result(signature(kind, level=0.1), dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    return Result(signature(kind, level=0.1), by_column(rows, names))
 
 
 def _against(n: int, nominal: float, rate: float) -> tuple[str, str]:

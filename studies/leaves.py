@@ -9,7 +9,7 @@ import numpy as np
 from studies.splits import names, splits
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import train
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.scores import FloatArray
 
 ASKED = (6, 20, 50, 100)
@@ -36,10 +36,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
                 }
             )  # fmt: skip
     stated = signature("leaves", data=name, documents=split.train.labels.size, trees=TREES, seed=SEED)
-    yield (
-        f"Documents in the leaves of {TREES} trees on {name}",
-        Result(stated, {column: [row[column] for row in rows] for column in rows[0]}),
-    )
+    yield f"Documents in the leaves of {TREES} trees on {name}", Result(stated, by_column(rows))
 
 
 def leaf_sizes(booster: object, features: object) -> FloatArray:

@@ -12,7 +12,7 @@ from surefoot.learn.baseline import baselines_of
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.risk import compare
 from surefoot.scores import FloatArray
 
@@ -53,10 +53,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
             }
         )  # fmt: skip
     stated = signature("linear", data=name, folds=len(parts), alpha=ALPHA, topics=x.size, seed=SEED)
-    yield (
-        f"Linear rankers on {name}: {len(parts)} test fold(s)",
-        Result(stated, {column: [row[column] for row in rows] for column in rows[0]}),
-    )
+    yield f"Linear rankers on {name}: {len(parts)} test fold(s)", Result(stated, by_column(rows))
 
 
 def tested(split: Split, learner: str, objective: str, params: dict[str, object]) -> FloatArray:

@@ -39,7 +39,7 @@ from studies.splits import Split, splits
 from surefoot.learn.data import RankingData
 from surefoot.learn.settings import Settings
 from surefoot.learn.training import train
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.scores import FloatArray
 from surefoot.torch import DropoutRiskLoss, RiskLoss
 
@@ -223,4 +223,4 @@ def table(found: dict[tuple[str, str], Row], data: str) -> Result:
         rows.append(of_row)
     size = next(iter(found.values()))["x"].shape
     stated = signature("neural", data=data, seeds=size[0], queries=size[1], n_resamples=RESAMPLES, seed=SEED)
-    return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
+    return Result(stated, by_column(rows))

@@ -12,7 +12,7 @@ from surefoot.learn.baseline import baselines_of
 from surefoot.learn.settings import PairOptions, Settings
 from surefoot.learn.training import train
 from surefoot.learn.validation import Validation
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.risk import compare
 from surefoot.scores import FloatArray
 
@@ -95,7 +95,7 @@ def table(found: dict[tuple[str, float], list[tuple[int, FloatArray, FloatArray]
             }
         )
     stated = signature("objectives", trees=TREES, queries=plain.size, n_resamples=RESAMPLES, seed=SEED)
-    return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
+    return Result(stated, by_column(rows))
 
 
 def interval(differences: FloatArray) -> str:

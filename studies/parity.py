@@ -12,7 +12,7 @@ from studies.splits import Split, names, splits
 from surefoot.lambdas.metrics import Metric
 from surefoot.learn.boosting import RiskObjective
 from surefoot.learn.engines.lightgbm import DETERMINISTIC
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.scores import FloatArray
 
 SEEDS, TREES = 5, 100
@@ -27,7 +27,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
             for objective in ("lambdarank", None)
         )
         rows.append((name, own.size, f"{own.mean():.4f}", f"{ours.mean():.4f}", interval(ours - own)))
-    columns = dict(zip(("data", "queries", "LightGBM's", "ours", "difference"), zip(*rows, strict=True), strict=True))
+    columns = by_column(rows, ("data", "queries", "LightGBM's", "ours", "difference"))
     yield "NDCG@10 of LightGBM's lambdarank and of ours at alpha = 0", Result(signature("parity", seeds=SEEDS), columns)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from studies.real_runs import real_scores
 from studies.stability import joined
 from surefoot import risk
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.scores import FloatArray
 from surefoot.stats import kendall
 
@@ -43,7 +43,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     for name, scores in real_scores(("nDCG@10",)):
         if name in ("TREC Web 2012", "TREC DL 2019") and scores.measure != "NDCG@20":
             rows = [row for word in MEASURES for row in _rows(word, scores.values, less)]
-            columns = {column: [row[column] for row in rows] for column in rows[0]}
+            columns = by_column(rows)
             title = f"What each measure has and lacks: {name}, {scores.measure}"
             yield title, Result(signature("properties", n=CASES // less, seed=0), columns)
 

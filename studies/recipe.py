@@ -62,7 +62,7 @@ from surefoot.learn.bagging import SEED_GAP
 from surefoot.learn.data import RankingData, concat
 from surefoot.learn.settings import SAFE
 from surefoot.learn.training import resolve_run
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.scores import FloatArray
 
 BASELINES = {
@@ -248,7 +248,7 @@ def averaged(cases: Sequence[Arrays], way: str) -> dict[str, str]:
 
 def table(rows: Sequence[dict[str, str]]) -> Result:
     stated = signature("recipe", n_bags=SAFE.n_bags, n_resamples=RESAMPLES, seed=SEED)
-    return Result(stated, {key: [row[key] for row in rows] for key in rows[0]})
+    return Result(stated, by_column(rows))
 
 
 def interval(differences: FloatArray) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from studies.guard import MEASURE, labelled, written
 from surefoot.guard.guard import FEATURES, Guard, fit_second_stage
 from surefoot.guard.runs import RunPair
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.scores import FloatArray
 
 GROUPS = {"all eleven": (), "without the candidate's": FEATURES[:4], "without the baseline's": FEATURES[4:8],
@@ -28,7 +28,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
     names = ("embedded", "NFCorpus") if "SUREFOOT_DATA" in os.environ else ("embedded",)
     rows = [row for name in names for candidate in CANDIDATES[: 1 + (less == 1)] for row in ablate(name, candidate)]
     stated = signature("second-stage", measure=MEASURE, folds=FOLDS, seed=SEED)
-    yield "Features of the second stage", Result(stated, {key: [row[key] for row in rows] for key in rows[0]})
+    yield "Features of the second stage", Result(stated, by_column(rows))
 
 
 def ablate(name: str, candidate: str) -> Iterator[dict[str, str]]:

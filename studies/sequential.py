@@ -25,7 +25,7 @@ from surefoot.release_gate.finding import SLACK, VERDICTS, ScoredPair
 from surefoot.release_gate.seen import SeenChecker
 from surefoot.release_gate.sequential import PARTS, SHARE_GAP
 from surefoot.release_gate.strict import Levels, StrictChecker, mean_interval
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.risk.distributions import normal_quantile
 from surefoot.stats.inference import POWER
 from surefoot.stats.mean_bounds import betting_capital, tail_capital
@@ -377,7 +377,7 @@ def _table(name: str, rows: Mapping[str, Callable[[], Row]], streams: int) -> Re
     kept = [kept_row(_file_name(f"{name} {row} {streams}"), compute) for row, compute in rows.items()]
     return Result(
         signature(f"sequential-{name.split()[0]}", streams=streams),
-        {column: [row[column] for row in kept] for column in kept[0]},
+        by_column(kept),
     )
 
 

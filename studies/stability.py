@@ -15,7 +15,7 @@ from scipy.special import ndtr
 
 from studies.real_runs import real_scores
 from surefoot import Scores
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.scores import FloatArray
 from surefoot.stats import kendall
 from surefoot.stats.ranks import correlation
@@ -36,7 +36,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
 
 
 def _table(kind: str, rows: Sequence[dict[str, Any]]) -> Result:
-    return Result(signature(f"stability-{kind}", seed=0), {name: [row[name] for row in rows] for name in rows[0]})
+    return Result(signature(f"stability-{kind}", seed=0), by_column(rows))
 
 
 def joined(values: FloatArray, population: FloatArray, alpha: float) -> tuple[FloatArray, FloatArray]:

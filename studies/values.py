@@ -15,7 +15,7 @@ from surefoot_lab.agreement.rankings import value_agreement
 
 from studies.real_runs import real_scores
 from surefoot import Scores, SurefootError
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.risk import Monotone, Smooth
 from surefoot.risk.values import fences
 
@@ -35,7 +35,7 @@ def tables(less: int = 1) -> Iterator[tuple[str, Result]]:
 
 def _table(kind: str, rows: Any) -> Result:
     listed = list(rows)
-    return Result(signature(f"values-{kind}"), {name: [row[name] for row in listed] for name in listed[0]})
+    return Result(signature(f"values-{kind}"), by_column(listed))
 
 
 def _of(name: str, scores: Scores) -> dict[str, Any]:

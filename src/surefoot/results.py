@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,6 +177,16 @@ def _text(value: object) -> str:
     if isinstance(value, Iterable) and not isinstance(value, str):
         return ",".join(_text(item) for item in value)
     return str(value)
+
+
+def by_column(rows: Iterable[Mapping[str, Any] | Sequence[Any]], names: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """The columns of rows that have names; for rows without, give the names. What a row lacks is None.
+
+    >>> by_column([{"system": "a", "p": 0.5}, {"system": "b"}]), by_column([("a", 0.5)], ["system", "p"])
+    ({'system': ['a', 'b'], 'p': [0.5, None]}, {'system': ['a'], 'p': [0.5]})
+    """
+    found = [row if isinstance(row, Mapping) else dict(zip(names, row, strict=True)) for row in rows]
+    return {name: [row.get(name) for row in found] for name in names or dict.fromkeys(chain.from_iterable(found))}
 
 
 def plain(value: Any) -> Any:

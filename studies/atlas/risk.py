@@ -11,7 +11,7 @@ from studies.atlas.collections import FAMILIES, MEASURE, AtlasCollection
 from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.analysis.evaluate import evaluate
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.risk import Comparison
 from surefoot.stats.bootstrap import bootstrap_weights, percentile_interval
 from surefoot.stats.ranks import kendall
@@ -24,8 +24,7 @@ FEWEST_RUNS = 5
 def table_of(kind: str, rows: Sequence[Mapping[str, Any]], atlas: Iterable[AtlasCollection], *notes: str) -> Result:
     """A table of the atlas; its signature has the hash of the data of each collection."""
     data = [f"{one.name}:{one.digest}" for one in atlas]
-    columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
-    return Result(signature(f"atlas-{kind}", measure=MEASURE, data=data), columns, notes)
+    return Result(signature(f"atlas-{kind}", measure=MEASURE, data=data), by_column(rows), notes)
 
 
 def official_means(atlas: Sequence[AtlasCollection]) -> Result:

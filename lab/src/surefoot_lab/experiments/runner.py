@@ -21,7 +21,7 @@ from surefoot.io.atomic import sole_writer
 from surefoot.learn.checkpoint import request_key
 from surefoot.learn.settings import engine_of
 from surefoot.learn.validation import Progress as Iteration
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot_lab.experiments.data import Dataset, split
 from surefoot_lab.experiments.jobs import (
     CURVE,
@@ -117,7 +117,7 @@ def _validation_table(context: Context, by_learner: Mapping[str, Sequence[JobRes
             curve = results[number].get(CURVE, results[number][HISTORY])
             rows += [(number + 1, name, trees, value) for trees, value in enumerate([start, *curve])]
     stated = signature("validation", data=context.dataset.name, measure=str(metric))
-    return Result(stated, dict(zip(("fold", "learner", "trees", "mean"), zip(*rows, strict=True), strict=True)))
+    return Result(stated, by_column(rows, ("fold", "learner", "trees", "mean")))
 
 
 def _context(plan: Plan, dataset: Dataset) -> Context:

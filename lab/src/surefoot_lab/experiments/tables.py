@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot._typing import BoolArray, FloatArray
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.risk.statistics import large_losses
 from surefoot.scores import Scores
 from surefoot.stats.bootstrap import bca_interval, bootstrap_weights, percentile_interval
@@ -153,16 +153,12 @@ def main_table(learners: LearnerScores) -> Table:
             **{metric: float(scores[learner].mean()) for metric, scores in _by_cutoff(learners).items()},
             **{measure: float(value) for measure, value in measures.items()},
         })  # fmt: skip
-    return _columns(rows)
+    return by_column(rows)
 
 
 def _by_cutoff(learners: LearnerScores) -> dict[str, Scores]:
     """The scores by cutoff, NDCG@1 before NDCG@10."""
     return dict(sorted(learners.scores.items(), key=lambda item: (len(item[0]), item[0])))
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> Table:
-    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def significance_marks(learners: LearnerScores, table: Table, tests: Result) -> Marks:
@@ -240,7 +236,7 @@ def intervals_table(learners: LearnerScores) -> Result:
                 "estimate": float(estimate), "low": low, "high": high,
             })  # fmt: skip
     stated = learners.signature("experiment-intervals", level=LEVEL, n_resamples=RESAMPLES)
-    return Result(stated, _columns(rows))
+    return Result(stated, by_column(rows))
 
 
 COLUMNS = {
@@ -281,8 +277,7 @@ def compare_published(table: Result, learners: LearnerScores) -> Result | None:
         })  # fmt: skip
     if not rows:
         return None
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    return Result(signature("experiment-published", plan=learners.plan.name), columns)
+    return Result(signature("experiment-published", plan=learners.plan.name), by_column(rows))
 
 
 def _published_cells(plan: Plan) -> Iterator[_PublishedCell]:

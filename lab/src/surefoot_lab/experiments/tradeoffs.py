@@ -14,7 +14,7 @@ from surefoot._typing import BoolArray, FloatArray, IntArray
 from surefoot.io.atomic import write_text
 from surefoot.learn.data import RankingData
 from surefoot.learn.queries import query_feature
-from surefoot.results import Result, signature
+from surefoot.results import Result, by_column, signature
 from surefoot.scores import Scores
 from surefoot.stats.bootstrap import BootstrapMethod
 from surefoot_lab.experiments.jobs import CURVE, TEST_SCORES, TRAIN_VALUES, TREES_KEPT, VALID_SCORES
@@ -58,7 +58,7 @@ def claims_table(sweep: Sweep, curves: Mapping[float, Sequence[FloatArray]], dat
             note = f"some fold never reaches {TARGET}; {note}".removesuffix("; ")
         rows.append({"claim": claim, "published": float(line["value"]), "ours": known, "note": note})
     stated = signature("sigir2012-claims", data=data, topics=len(sweep.test.topics), alpha=sweep.alphas.tolist())
-    return Result(stated, {name: [row[name] for row in rows] for name in rows[0]})
+    return Result(stated, by_column(rows))
 
 
 def _mean_iterations(curves: Sequence[FloatArray]) -> float | None:

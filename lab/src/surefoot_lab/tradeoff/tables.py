@@ -13,7 +13,7 @@ from surefoot.analysis.design import Design
 from surefoot.analysis.intervals import difference_intervals, interval_columns
 from surefoot.errors import SurefootError
 from surefoot.guard.trial import best_threshold
-from surefoot.results import Column, Result, signature
+from surefoot.results import Column, Result, by_column, signature
 from surefoot.risk import compare, get_risk, urisk
 from surefoot.risk.values import Linear
 from surefoot.scores import Scores
@@ -177,7 +177,7 @@ def threshold_table(folds: Sequence[Sweep], bootstrap: BootstrapMethod | None = 
         **bootstrap.signature_fields(),
     )  # fmt: skip
     note = "difference: U_Risk at this alpha, the model's minus that of selective re-ranking"
-    return Result(stated, {name: [row[name] for row in rows] for name in rows[0]}, (note,))
+    return Result(stated, by_column(rows), (note,))
 
 
 def _row(folds: Sequence[Sweep], alpha: float, model: str, bootstrap: BootstrapMethod) -> dict[str, object]:
@@ -258,7 +258,7 @@ def selector_table(folds: Sequence[Sweep], bootstrap: BootstrapMethod | None = N
             low, high = found["low"], found["high"]
         rows.append(row | {"low": float(low[0]), "high": float(high[0]), "frisk_low": float(low[1]),
                            "frisk_high": float(high[1])})  # fmt: skip
-    return Result(_signature("selector", folds, bootstrap), {name: [row[name] for row in rows] for name in rows[0]},
+    return Result(_signature("selector", folds, bootstrap), by_column(rows),
                   (_headroom(rows),))  # fmt: skip
 
 
