@@ -17,11 +17,9 @@ LEARNERS = {learner.__name__: learner for learner in (AdaRank, AFS, CoordinateAs
 
 def main() -> None:
     data = generated(QUERIES)
-    few = data.select(np.arange(10))
     queries = QueryNDCG(data, k=10, n_jobs=None)
     print(f"{QUERIES:,} × {DOCUMENTS} × {FEATURES}, default parameters")
     for name, learner in LEARNERS.items():
-        learner().fit(few.features, few.labels, qid=few.query_of_row)  # compiles
         begin, begin_cpu = time.perf_counter(), time.process_time()
         model = learner().fit(data.features, data.labels, qid=data.query_of_row)
         seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu

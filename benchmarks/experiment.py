@@ -80,7 +80,6 @@ def _alone(name: str, queries: int, trees: int, threads: int) -> Cost:
 
 def measure(name: str, queries: int, trees: int, threads: int) -> Cost:
     context = _context(queries)
-    _warm(name, threads)
     settings = replace(PLAN.grid(context.dataset.data.labels.size)[0], n_estimators=trees)
     if name in PLAN.learned:
         before, tree = _baseline_cost(context, name, settings, threads)
@@ -119,16 +118,6 @@ def _context(queries: int) -> Context:
     context = Context(PLAN, Dataset("generated", data), split(queries, FOLDS, PLAN.held_out), "feature:1")
     context.learned = {name: data.column(index).astype(np.float64) for index, name in enumerate(PLAN.learned, 1)}
     return context
-
-
-def _warm(name: str, threads: int) -> None:
-    """Compile on a few queries."""
-    few = _context(30)
-    settings = TreeSettings(1, 5, 0.1, 1, early_stopping=True)
-    if name in PLAN.learned:
-        run_baseline_job(few, name, settings, threads)
-    else:
-        run_job(few, _job(name, settings), threads)
 
 
 def _arguments() -> Any:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import surefoot
 from benchmarks.runs import TOPICS, write_qrels, write_run
-from benchmarks.timing import BEFORE, TREC_EVAL, Times, timed_process
+from benchmarks.timing import BEFORE, TREC_EVAL, Times, medians, timed_process
 
 Commands = list[list[str]]
 """What clears the way for a command, and the command."""
@@ -41,12 +41,12 @@ def main() -> None:
         small |= ours(
             folder, "train, 5 trees", ["train", "--train", letor, "--baseline", "feature:1", "--n-estimators", "5"]
         )
-        show("Commands from the shell, two runs of 50 topics × 200", medians(small))
+        show("Commands from the shell, two runs of 50 topics × 200", small)
         runs, qrels = large_task(folder)
         large = peers(folder, runs, qrels)
         large["limit: reading the files (cat)"] = [["true"], ["cat", qrels, *runs]]
         large |= ours(folder, "evaluate, two runs", ["evaluate", *runs, "--qrels", qrels, "--baseline", "system0"])
-        show("Two runs of 250 topics × 1,000, 27 MB", medians(large))
+        show("Two runs of 250 topics × 1,000, 27 MB", large)
 
 
 def peers(folder: Path, runs: list[str], qrels: str) -> dict[str, Commands]:
@@ -87,20 +87,15 @@ def process(folder: Path, *words: str, source: str | None = None, first: bool = 
     return [clear, ["env", *environment, sys.executable, *words, *output]]
 
 
-def medians(contestants: Mapping[str, Commands]) -> dict[str, Times]:
-    """The median times of each command over rounds in turn, after one that does not count."""
-    taken: dict[str, list[Times]] = {name: [] for name in contestants}
-    for turn in range(ROUNDS + 1):
-        for name, (clear, command) in contestants.items():
-            subprocess.run(clear, check=True)
-            times = timed_process(command)
-            if turn:
-                taken[name].append(times)
-    return {name: Times(*map(statistics.median, zip(*times, strict=True))) for name, times in taken.items()}
+def timed_command(clear: list[str], command: list[str]) -> Times:
+    subprocess.run(clear, check=True)
+    return timed_process(command)
 
 
-def show(title: str, times: Mapping[str, Times]) -> None:
+def show(title: str, contestants: Mapping[str, Commands]) -> None:
+    """Print the median times of each command over rounds in turn."""
     print(f"\n{title:<60} {'clock':>9} {'processor':>11}")
+    times = medians({name: partial(timed_command, *commands) for name, commands in contestants.items()}, ROUNDS)
     for name, (wall, processor) in times.items():
         print(f"  {name:<58} {wall:8.3f} s {processor:8.3f} s", flush=True)
 

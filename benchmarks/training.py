@@ -31,8 +31,6 @@ from surefoot.learn.settings import PairOptions
 QUERIES, DOCUMENTS, FEATURES = 500, 120, 136
 ITERATIONS = 9
 STEPS, ROUNDS = 3, 9
-WARM_UP = 40
-"""Calls of an objective after which its kernels have been translated with care."""
 BUILT_IN, LIMIT = "LightGBM's lambdarank", "limit: gradients for nothing"
 TREES = {"num_leaves": 31, "learning_rate": 0.1, "verbosity": -1, "num_threads": 1}
 MQ2008, NFCORPUS = "MQ2008, 784 queries × 19", "NFCorpus, 554 queries × 70"
@@ -69,8 +67,6 @@ def compare(features: Any, labels: Any, groups: Any, leaves: int, truncation: in
     contestants = {BUILT_IN: stepper({**params, **own}, dataset)}
     for name in OBJECTIVES:
         objective = RiskObjective(name, alpha=1, baseline=features[:, 1], pairs=PairOptions(truncation=truncation))
-        for _ in range(WARM_UP):
-            objective(np.zeros(len(labels)), dataset)
         contestants[name] = stepper({**DETERMINISTIC, **params, "objective": "none"}, dataset, objective)
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for iteration in range(ITERATIONS + 1):
@@ -118,8 +114,6 @@ def training(title: str, name: str) -> Callable[[], object]:
     objective: Any = RiskObjective(
         "lambdamart" if name == LIMIT else name, alpha=1, baseline=features[:, 1], pairs=PairOptions(truncation=30)
     )
-    for _ in range(WARM_UP):
-        objective(np.zeros(len(labels)), dataset)
     params = {**DETERMINISTIC, **TREES, "objective": "none"}
     if name == LIMIT:
         objective = recorded(params, dataset, objective)
