@@ -26,10 +26,10 @@ from surefoot.effectiveness.measures import NATIVE, UNJUDGED, Form, Measure, par
 from surefoot.effectiveness.scoring import refuse_high_grades
 from surefoot.errors import SurefootError
 from surefoot.io.document_lists import Qrels
-from surefoot.native import kernel, records
+from surefoot.native import kernel
 
 Grades = IntArray | FloatArray
-measure_ranking, measure_topics = kernel("measure_ranking"), kernel("measure_topics")
+measure_ranking = kernel("measure_ranking")
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,10 @@ class Decomposition:
         return self.measure.form
 
     def discounts(self, ranks: IntArray) -> FloatArray:
-        """What a document is worth at each rank, relative to the first."""
-        distinct, index = np.unique(np.append(ranks, 1), return_inverse=True)
-        topics, deepest = np.arange(distinct.size), int(distinct[-1])
-        ranking = np.full(deepest, UNJUDGED, np.float64)
-        ranking[-1] = self.measure.unit_grade  # the only relevant document of rankings that begin at any rank
-        judged, values = np.full(topics.size, ranking[-1]), np.empty((1, topics.size))
-        ranked = topics, deepest - distinct, distinct, ranking
-        formulas = records("measure", [self.measure.formula])
-        measure_topics(ranked, formulas, np.arange(topics.size + 1), judged, values)
-        relative: FloatArray = values[0, index] / values[0, index[-1]]
-        return relative[:-1]
+        """What a document is worth at each rank, relative to the first; 0 at rank 0 and below the cutoff."""
+        deepest = min(int(ranks.max(initial=1)), self.measure.cutoff)
+        counts = (ranks > 0) & (ranks <= deepest)
+        return np.append(self.measure.discounts(deepest), 0.0)[np.where(counts, ranks - 1, -1)]
 
     def gains(self, grades: Grades, judged: Grades) -> FloatArray:
         """What a document of each grade is worth at the first rank; ``judged`` are all grades, highest first."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from surefoot._lazy import optional
 from surefoot._typing import FloatArray
@@ -92,11 +93,6 @@ class Measure:
             return math.inf
         return math.log2(self.scale or 1.0) if self.form == "cascade" else LARGEST_EXPONENT
 
-    @property
-    def unit_grade(self) -> float:
-        """The grade whose gain is 1, before an exponential gain is scaled."""
-        return self.scale or 1.0 if self.gain == "linear" else self.rel
-
     def over(self, highest: float) -> Measure:
         """The measure with its scale, where that is the highest grade of the qrels.
 
@@ -121,11 +117,11 @@ class Measure:
             return np.asarray(self.persistence ** (rank - 1))
         return np.asarray(1.0 / self.divisors(rank))
 
-    def divisors(self, rank: Any, log2: Callable[[Any], Any] = np.log2) -> Any:
-        """The reciprocal of the discount at these ranks: an array, or a tensor with its own ``log2``."""
+    def divisors(self, rank: npt.NDArray[np.floating[Any]]) -> FloatArray:
+        """The reciprocal of the discount at these ranks."""
         if self.discount == "geometric":
-            return self.persistence ** (1 - rank)
-        return {"none": rank**0, "log2": log2(rank + 1), "reciprocal": rank}[self.discount]
+            return np.asarray(self.persistence ** (1 - rank))
+        return {"none": rank**0, "log2": np.log2(rank + 1), "reciprocal": rank}[self.discount]
 
 
 MEASURES = (
