@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from surefoot._names import as_texts, natural_order, positions, refuse_doubles
-from surefoot._typing import FloatArray
+from surefoot._typing import BoolArray, FloatArray
 from surefoot.errors import SurefootError, choose, counted, listed
 
 LARGEST = 1e100
@@ -23,6 +23,32 @@ LARGEST = 1e100
 Trials = Mapping[str, FloatArray]
 """The trials of each system that has repeats."""
 NONE: Trials = MappingProxyType({})
+
+
+def locked(values: npt.ArrayLike) -> FloatArray:
+    """The values as a read-only matrix; a copy unless they are read-only already."""
+    if isinstance(values, np.ndarray) and _is_locked(values):
+        return values.view()
+    try:
+        matrix = np.require(np.array(values, dtype=np.float64), requirements="O")
+    except (TypeError, ValueError, OverflowError):
+        raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
+    matrix.flags.writeable = False
+    return matrix.view()
+
+
+def locked_rows(values: FloatArray, rows: list[int]) -> FloatArray:
+    """A read-only copy of some rows of a matrix."""
+    chosen = values[rows]
+    chosen.flags.writeable = False
+    return chosen.view()
+
+
+def _is_locked(array: npt.NDArray[Any]) -> bool:
+    """Whether an array is plain float64 and read-only, and so is the owner of its memory."""
+    owner = array if array.base is None else array.base
+    plain = type(array) is np.ndarray and array.dtype == np.float64 and isinstance(owner, np.ndarray)
+    return plain and owner.flags.owndata and not array.flags.writeable and not owner.flags.writeable
 
 
 def mean_over_trials(trials: FloatArray) -> FloatArray:
@@ -145,21 +171,23 @@ def _resolve_missing(
         f"{systems[row]} on {listed((topics[column] for column in np.flatnonzero(absent[row]).tolist()), most=5)}"
         for row in np.flatnonzero(absent.any(axis=1)).tolist()
     ]
-    cells = int(absent.sum())
-    if missing == "error":
-        raise SurefootError(
-            f"{counted(cells, 'score')} missing: {listed(cells_by_system, most=5)}; "
-            "count them 0 (missing: zero) or leave those topics out (missing: drop)"
-        )
-    if missing == "zero":
-        return (
-            np.where(absent, 0.0, matrix),
-            topics,
-            (f"{counted(cells, 'missing score')} filled with 0: {listed(cells_by_system, most=5)}",),
-        )
-    kept = ~np.any(absent, axis=0, keepdims=True)[0]
+    kept: BoolArray = ~absent.any(axis=0)
     dropped = [topic for topic, keep in zip(topics, kept, strict=True) if not keep]
-    note = f"{counted(len(dropped), 'topic')} dropped, missing from some system: {listed(dropped)}"
+    note = missing_note(missing, int(absent.sum()), listed(cells_by_system, most=5), len(dropped), listed(dropped))
+    if missing == "zero":
+        return np.where(absent, 0.0, matrix), topics, (note,)
     if not kept.any():
         raise SurefootError(f"no topic is left: {note}")
     return matrix[:, kept], tuple(t for t, keep in zip(topics, kept, strict=True) if keep), (note,)
+
+
+def missing_note(missing: Missing, scores: int, which: str, topics: int, dropped: str) -> str:
+    """The note on missing scores, or on the topics dropped for them; raise if none may be missing."""
+    if missing == "error":
+        raise SurefootError(
+            f"{counted(scores, 'score')} missing: {which}; "
+            "count them 0 (missing: zero) or leave those topics out (missing: drop)"
+        )
+    if missing == "zero":
+        return f"{counted(scores, 'missing score')} filled with 0: {which}"
+    return f"{counted(topics, 'topic')} dropped, missing from some system: {dropped}"

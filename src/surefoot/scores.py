@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._alignment import LARGEST as LARGEST
-from surefoot._alignment import NONE, Trials, aligned, locked_trials
+from surefoot._alignment import NONE, Trials, aligned, locked, locked_rows, locked_trials
 from surefoot._alignment import Missing as Missing
 from surefoot._lazy import optional
 from surefoot._names import as_names, as_texts, positions, refuse_doubles
@@ -97,11 +97,11 @@ class Scores:
         source: ScoredRuns | None = None,
         noun: str = "queries",
     ) -> None:
-        self.__dict__.update(values=_locked(values), measure=measure, notes=tuple(notes), source=source, noun=noun)
+        self.__dict__.update(values=locked(values), measure=measure, notes=tuple(notes), source=source, noun=noun)
         self.__dict__.update(systems=as_texts("system", systems), topics=as_texts("topic", topics))
-        self.__dict__["judged"] = None if judged is None else _locked(judged)
+        self.__dict__["judged"] = None if judged is None else locked(judged)
         self._check()
-        own = {name: _locked(trial) for name, trial in trials.items()}
+        own = {name: locked(trial) for name, trial in trials.items()}
         self.__dict__["trials"] = locked_trials(own, self.systems, self.values) if own else NONE
 
     def _check(self) -> None:
@@ -293,9 +293,9 @@ class Scores:
         if names == self.systems:
             return self
         rows = positions("system", self.systems, names)
-        moved = {"values": _locked_rows(self.values, rows), "systems": names}
+        moved = {"values": locked_rows(self.values, rows), "systems": names}
         if self.judged is not None:
-            moved["judged"] = _locked_rows(self.judged, rows)
+            moved["judged"] = locked_rows(self.judged, rows)
         found = object.__new__(Scores)  # the same scores, so that there is nothing to check
         found.__dict__.update(self.__dict__ | moved)
         return found
@@ -391,29 +391,3 @@ class Scores:
             raise SurefootError(f"the baseline {name} needs at least one system to be made of")
         members = self if over is None else self.select(over)
         return VIRTUAL[name](members.by_name().values)
-
-
-def _locked(values: npt.ArrayLike) -> FloatArray:
-    """The values as a read-only matrix; a copy unless they are read-only already."""
-    if isinstance(values, np.ndarray) and _is_locked(values):
-        return values.view()
-    try:
-        matrix = np.require(np.array(values, dtype=np.float64), requirements="O")
-    except (TypeError, ValueError, OverflowError):
-        raise SurefootError("scores must be numbers, as many in each row as there are topics") from None
-    matrix.flags.writeable = False
-    return matrix.view()
-
-
-def _locked_rows(values: FloatArray, rows: list[int]) -> FloatArray:
-    """These rows of a matrix, in memory of their own."""
-    chosen = values[rows]
-    chosen.flags.writeable = False
-    return chosen.view()
-
-
-def _is_locked(array: npt.NDArray[Any]) -> bool:
-    """Whether an array is plain float64 and read-only, and so is the owner of its memory."""
-    owner = array if array.base is None else array.base
-    plain = type(array) is np.ndarray and array.dtype == np.float64 and isinstance(owner, np.ndarray)
-    return plain and owner.flags.owndata and not array.flags.writeable and not owner.flags.writeable

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._alignment import missing_note
 from surefoot._lazy import LazyModule
 from surefoot._process import in_threads
 from surefoot._typing import FloatArray, PathLike
 from surefoot.analysis.design import caveats, measure_columns
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.analysis.streaming.files import Batch, Dataset, Header, find_files
-from surefoot.errors import InputError, SurefootError, choose, counted, listed
+from surefoot.errors import InputError, SurefootError, choose, listed
 from surefoot.results import signature
 from surefoot.risk.measures import evaluated
 from surefoot.risk.statistics import Comparison, Expectation, Mean
@@ -256,14 +257,7 @@ def _missing_notes(dataset: Dataset, seen: FirstPass) -> tuple[str, ...]:
         return ()
     more = "" if seen.gaps <= EXAMPLES else f" and {seen.gaps - EXAMPLES:,} more"
     which = f"{', '.join(seen.examples)}{more}"
-    if dataset.missing == "error":
-        raise SurefootError(
-            f"{counted(seen.gaps, 'score')} missing: {which}; "
-            "count them 0 (missing: zero) or leave those topics out (missing: drop)"
-        )
-    if dataset.missing == "zero":
-        return (f"{counted(seen.gaps, 'missing score')} filled with 0: {which}",)
-    return (f"{counted(seen.incomplete, 'topic')} dropped, missing from some system: {which}",)
+    return (missing_note(dataset.missing, seen.gaps, which, seen.incomplete, which),)
 
 
 def _reading_notes(header: Header, dataset: Dataset, measure: str | None) -> Iterator[str]:
