@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import unescape
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
@@ -188,19 +189,15 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
     head = next(lines, None)
     if head is None:
         return
-    if columns is QUERIES and (column := _query_column(path, *head)) is not None:
-        yield from _named_by_text(path, lines, column, "\t" if "\t" in head[1] else ",")
-        return
-    has_commas = "\t" not in head[1] and "," in head[1] and columns.find(_cells(path, *head))[0] is not None
-
-    def split(number: int, line: str) -> list[str]:
-        return _cells(path, number, line) if has_commas else line.split("\t")
-
+    split = _by_tabs if "\t" in head[1] else partial(_cells, path)
     names = [name.strip() for name in split(*head)]
     name, texts = columns.find(names)
+    query = find_column(names, ("query", "query_text")) if columns is QUERIES and name is None else None
+    if query == 0 or (query and split is not _by_tabs):
+        yield from _named_by_text(path, ((number, split(number, line)[query:]) for number, line in lines))
+        return
     if name != names[0] or len(names) < 2:  # no header
-        lines = chain([head], lines)
-        chosen = None
+        lines, split, chosen = chain([head], lines), _by_tabs, None
     else:
         chosen = [names.index(text) for text in texts] or list(range(1, len(names)))
     for number, line in lines:
@@ -212,23 +209,24 @@ def _tab_separated(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterat
         yield number, first.strip(), _joined(kept)
 
 
-def _cells(path: PathLike, number: int, line: str, separator: str = ",") -> list[str]:
-    """The cells of a line of CSV; only files with a header are that. A carriage return within a text is white space."""
-    return cells_of(path, line.replace("\r", " "), separator, number, strict=False)
+def _by_tabs(_: int, line: str) -> list[str]:
+    """The cells of a line that are separated by tabs; quotes are text."""
+    return line.split("\t")
 
 
-def _query_column(path: PathLike, number: int, head: str) -> int | None:
-    """The column of queries in a header without a column of ids, such as Quepid's; with tabs only the first column."""
-    names = _cells(path, number, head, "\t" if "\t" in head else ",")
-    column = find_column(names, ("query", "query_text")) if find_column(names, QUERIES.ids) is None else None
-    return None if column and "\t" in head else column
+def _cells(path: PathLike, number: int, line: str) -> list[str]:
+    """The cells of a line of CSV. A carriage return within a text is white space."""
+    return cells_of(path, line.replace("\r", " "), ",", number, strict=False)
 
 
-def _named_by_text(path: PathLike, lines: Iterable[tuple[int, str]], column: int, separator: str) -> Iterator[Line]:
-    """The queries of a table without ids, each once: a query is its own id."""
+def _named_by_text(path: PathLike, lines: Iterable[tuple[int, list[str]]]) -> Iterator[Line]:
+    """The queries of a table without ids, such as a case of Quepid, each once: a query is its own id.
+
+    The lines have their cells from the query on.
+    """
     seen: set[str] = set()
-    for number, line in lines:
-        text = (_cells(path, number, line, separator)[column:] or [""])[0].strip()
+    for number, cells in lines:
+        text = cells[0].strip() if cells else ""
         if not text:
             raise InputError(path, "expected a query; found none", number)
         if text not in seen:
