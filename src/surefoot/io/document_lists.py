@@ -93,6 +93,10 @@ class Documents(NamedTuple):
     codes: Array
     numbers: Array
 
+    def take(self, rows: Array) -> Documents:
+        """The documents of these rows, or of this slice."""
+        return Documents(*(column[rows] for column in self))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DocumentLists:
@@ -308,7 +312,7 @@ def _by_number(bounds: IntArray, documents: Documents) -> Documents:
     order = np.arange(numbers.size)
     for first, end in zip(bounds[topics].tolist(), bounds[topics + 1].tolist(), strict=True):
         order[first:end] = first + np.argsort(-numbers[first:end])
-    return Documents(*(column[order] for column in documents))
+    return documents.take(order)
 
 
 def as_run(lists: DocumentLists, name: str, duplicates: Duplicates) -> Run:
@@ -327,8 +331,7 @@ def as_run(lists: DocumentLists, name: str, duplicates: Duplicates) -> Run:
             kept = np.delete(np.arange(len(lists)), rows[occurs_again])
         dropped = counted(len(lists) - kept.size, "repeated document")
         bounds = np.searchsorted(kept, lists.bounds)
-        columns = Documents(*(column[kept] for column in _documents(lists)))
-        lists = replace(lists, bounds=bounds, **columns._asdict())
+        lists = replace(lists, bounds=bounds, **_documents(lists).take(kept)._asdict())
         notes = (f"{name}: {dropped} left out, the {duplicates} of each kept",)
     return Run(**vars(lists), name=name, notes=notes)
 
@@ -350,8 +353,7 @@ def _in_natural_order(lists: DocumentLists) -> DocumentLists:
         return lists
     rows, topic_of = lists.rows(topics)
     bounds = np.concatenate([[0], np.cumsum(np.bincount(topic_of, minlength=len(topics)))])
-    columns = Documents(*(column[rows] for column in _documents(lists)))
-    return replace(lists, topics=topics, bounds=bounds, **columns._asdict())
+    return replace(lists, topics=topics, bounds=bounds, **_documents(lists).take(rows)._asdict())
 
 
 def _repeats(lists: DocumentLists, numbers: npt.NDArray[np.int32]) -> tuple[IntArray, npt.NDArray[np.bool_]]:

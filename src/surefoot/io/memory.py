@@ -188,7 +188,7 @@ def _lists(table: Table, name: str, numbers: Sequence[str], rows: IntArray | Non
     entries = Documents(ids.start, ids.length, ids.codes, values)
     if (np.diff(topics.codes) < 0).any():
         order = np.argsort(topics.codes, kind="stable")
-        entries = Documents(*(column[order] for column in entries))
+        entries = entries.take(order)
     sizes = np.bincount(topics.codes, minlength=len(topics.names))
     present = tuple(topic for topic, size in zip(topics.names, sizes.tolist(), strict=True) if size)
     bounds = np.concatenate([[0], np.cumsum(sizes[sizes > 0])])

@@ -206,14 +206,14 @@ def _parse_text(path: PathLike, text: bytes, line_format: LineFormat, workers: i
     room = [*line_ends[:-1], line_ends[-1] + 1]
     documents = Documents(*(np.empty(sum(room), dtype) for dtype in _DTYPES))
     begins = [0, *accumulate(room)]
-    own = [Documents(*(column[slice(*pair)] for column in documents)) for pair in pairwise(begins)]
+    own = [documents.take(slice(*pair)) for pair in pairwise(begins)]
     parts = list(run(partial(_parse, data, line_format), pieces, own))
     documents, blocks, bad = _joined(text, documents, begins, parts)
     _validate(path, text, documents, bad, line_format)
     topics, bounds, order = _group(text, data, documents.start.size, blocks)
     del blocks  # scattered topics make as many blocks as lines
     if order is not None:
-        documents = Documents(*(column[order] for column in documents))
+        documents = documents.take(order)
     return ranked_lists(str(path), text, topics, bounds, documents, is_trec=True)
 
 
@@ -275,7 +275,7 @@ def _joined(text: bytes, documents: Documents, begins: list[int], parts: list[_P
         lines += part.lines
         last = _topic(text, part.blocks, -1) if part.lines else last
     whole = blocks[0] if len(blocks) == 1 else _Blocks(*map(np.concatenate, zip(*blocks, strict=True)))
-    return Documents(*(column[:lines] for column in documents)), whole, parts[wrong].bad
+    return documents.take(slice(lines)), whole, parts[wrong].bad
 
 
 def _topic(text: bytes, blocks: _Blocks, index: int) -> bytes:
