@@ -83,9 +83,9 @@ def add_options(parser: argparse.ArgumentParser, options: Sequence[Option]) -> N
             group.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
-def option(*flags: str, group: str = "", **settings: Any) -> Option:
+def option(*flags: str, **settings: Any) -> Option:
     """An option, declared as for `argparse`."""
-    return Option(flags, settings, group)
+    return Option(flags, settings)
 
 
 def field_option(field: Field[Any], choices: Sequence[str] = (), **settings: Any) -> Option:

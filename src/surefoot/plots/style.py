@@ -247,11 +247,11 @@ def critical_lines(
     axes.annotate(words, (1, critical), fontsize=6, **place)
 
 
-def to_name(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] | None, each: int = 2) -> list[str]:
-    """The names to show: the wanted ones; else all if they are few, else those of the largest and smallest values.
+def to_name(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] | None) -> list[str]:
+    """The names to show: the wanted ones; else all if they are few, else two each of the largest and smallest values.
 
-    >>> to_name("abcdefg", [3, 1, 2, 7, 6, 5, 4], None, each=1)
-    ['d', 'b']
+    >>> to_name("abcdefg", [3, 1, 2, 7, 6, 5, 4], None)
+    ['d', 'e', 'c', 'b']
     """
     if wanted is not None:
         absent = [name for name in as_names(wanted) if name not in names]
@@ -260,7 +260,7 @@ def to_name(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] |
         return list(dict.fromkeys(as_names(wanted)))
     order = np.argsort(-np.asarray(values, dtype=np.float64), kind="stable")
     ordered = [names[index] for index in order if np.isfinite(np.asarray(values)[index])]
-    return ordered if len(ordered) <= max(FEW, 2 * each) else ordered[:each] + ordered[-each:]
+    return ordered if len(ordered) <= FEW else ordered[:2] + ordered[-2:]
 
 
 def validate_rows(count: int) -> None:

@@ -219,12 +219,9 @@ def _measures() -> list[str]:
 def _over_alpha(
     scores: Scores, baseline: str | None, of: str, alpha: Sequence[float], systems: Sequence[str] | None
 ) -> Evaluation:
-    choose(of, _measures(), "of")
     if baseline is None and get_risk(of).needs == "baseline":
         raise SurefootError(f"{of} needs a baseline; name one")
-    if np.size(alpha) < 2 or min(alpha) == max(alpha):
-        raise SurefootError("a curve over alpha needs a range: give two alphas or more, such as 0,10")
-    return evaluate(scores, baseline, np.linspace(min(alpha), max(alpha), STEPS), systems=systems)
+    return evaluate(scores, baseline, np.linspace(np.min(alpha), np.max(alpha), STEPS), systems=systems)
 
 
 def _curves(found: Result, of: str) -> tuple[FloatArray, dict[str, FloatArray]]:
@@ -235,7 +232,7 @@ def _curves(found: Result, of: str) -> tuple[FloatArray, dict[str, FloatArray]]:
     grid = np.unique(found["alpha"])
     names = dict.fromkeys(found["system"].tolist())
     if grid.size < 2:
-        raise SurefootError("a curve over alpha needs an evaluation at two alphas or more")
+        raise SurefootError("a curve over alpha needs a range: give two alphas or more, such as 0,10")
     curves = {}
     for name in names:
         rows = np.flatnonzero(found["system"] == name)
