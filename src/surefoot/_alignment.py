@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._names import as_texts, natural_order, positions, refuse_doubles
-from surefoot._typing import BoolArray, FloatArray
+from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted, listed
 
 LARGEST = 1e100
@@ -171,7 +171,7 @@ def _resolve_missing(
         f"{systems[row]} on {listed((topics[column] for column in np.flatnonzero(absent[row]).tolist()), most=5)}"
         for row in np.flatnonzero(absent.any(axis=1)).tolist()
     ]
-    kept: BoolArray = ~absent.any(axis=0)
+    kept = ~np.any(absent, axis=0, keepdims=True)[0]
     dropped = [topic for topic, keep in zip(topics, kept, strict=True) if not keep]
     note = missing_note(missing, int(absent.sum()), listed(cells_by_system, most=5), len(dropped), listed(dropped))
     if missing == "zero":

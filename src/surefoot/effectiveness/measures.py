@@ -120,8 +120,8 @@ class Measure:
     def divisors(self, rank: npt.NDArray[np.floating[Any]]) -> FloatArray:
         """The reciprocal of the discount at these ranks."""
         if self.discount == "geometric":
-            return np.asarray(self.persistence ** (1 - rank))
-        return {"none": rank**0, "log2": np.log2(rank + 1), "reciprocal": rank}[self.discount]
+            return np.asarray(self.persistence ** (1 - rank), np.float64)
+        return np.asarray({"none": rank**0, "log2": np.log2(rank + 1), "reciprocal": rank}[self.discount], np.float64)
 
 
 MEASURES = (
