@@ -62,7 +62,7 @@ def test_evaluate_json_is_one_object(table: str, capsys: pytest.CaptureFixture[s
     found = json.loads(capsys.readouterr().out)
     assert found["signature"].startswith("evaluate|measure=nDCG@10|baseline=MEAN|alpha=1|")
     assert list(found["rows"][0]) == COLUMNS
-    assert found["notes"] == ["scores does not name its measure; it was taken to be nDCG@10, as was said"]
+    assert found["notes"] == ["scores does not name its measure; it is taken to be nDCG@10, as requested"]
 
 
 @pytest.mark.parametrize("layout", ["table", "md", "latex"])

@@ -126,7 +126,7 @@ def test_a_damaged_log_is_refused_in_one_line(tmp_path, name):
         read_scores(path, "m")
     assert "\n" not in str(error.value)
     path.write_text(json.dumps({"eval": 1, "samples": 2, "scores": 3, "promptIdx": 0, "testIdx": 0}))
-    with pytest.raises(InputError, match="not the known form"):
+    with pytest.raises(InputError, match="does not have its form"):
         read_scores(path, "m")
 
 

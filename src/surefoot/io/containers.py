@@ -188,7 +188,7 @@ class DelimitedTable(Table):
 
 
 def parse_number(cell: Any) -> float:
-    """The number that a cell stands for, NaN if it is missing; ValueError, TypeError or OverflowError if it is none.
+    """The number in a cell, NaN if it is missing; other cells raise ValueError, TypeError or OverflowError.
 
     >>> parse_number(" 0.5 "), parse_number("N/A"), parse_number("pass")
     (0.5, nan, 1.0)
@@ -244,7 +244,7 @@ def validate_text(path: PathLike, data: bytes) -> bytes:
             raise InputError(path, "not UTF-8 text; save it with that encoding", line) from None
         if BYTE_ORDER_MARK in data:
             line = line_number(data, data.index(BYTE_ORDER_MARK))
-            raise InputError(path, "a byte order mark, as where files were joined; remove it", line)
+            raise InputError(path, "a byte order mark inside the file, perhaps from joining files; remove it", line)
     if b"\n" not in data:
         return data.replace(b"\r", b"\n")
     stray = re.search(rb"\r(?!\n)", data) if b"\r" in data else None

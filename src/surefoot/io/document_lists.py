@@ -70,7 +70,7 @@ class Tokens(NamedTuple):
     def number_within(
         self, bounds: IntArray, tables: IntArray, slots: npt.NDArray[np.int32]
     ) -> tuple[npt.NDArray[np.int32], IntArray]:
-        """The same for the ids within each pair of bounds, of which hash tables are filled.
+        """The same for the ids within each pair of bounds; fills a hash table for each.
 
         ``tables`` has the first slot and the size of each; a slot holds the index of an id.
         """
@@ -222,9 +222,9 @@ class Run(DocumentLists):
         )
 
     def with_ties(self, ties: Ties) -> Run:
-        """The run with the scores that are compared: as they are, or as trec_eval has them, rounded to float32.
+        """The run ranked by its exact scores, or by scores rounded to float32 as in trec_eval.
 
-        So trec_eval ties documents whose scores differ only after some seven digits, and ranks them by their ids.
+        Rounding ties documents whose scores differ only after some seven digits; their ids then rank them.
         """
         if choose(ties, TIES, "ties") == "exact":
             return self

@@ -62,7 +62,7 @@ def table_of(path: PathLike, scores: Iterable[Score]) -> tuple[Table, str | None
 
 
 def _number(value: Any) -> float | None:
-    """A score as a number; None if it is none."""
+    """A score as a number; None if it is not a number."""
     if value is None or isinstance(value, list | Mapping):
         return None
     if isinstance(value, str) and value in _GRADES:

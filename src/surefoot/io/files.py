@@ -94,7 +94,7 @@ def _raw(path: PathLike) -> bytes:
 
 
 def _kind(start: bytes) -> str | None:
-    """How data that start so are compressed."""
+    """The compression of data that begin with these bytes; None without compression."""
     return next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None)
 
 
@@ -105,7 +105,7 @@ def _damaged(path: PathLike, kind: str, error: BaseException) -> InputError:
 def _unpack(kind: str, data: bytes) -> bytes:
     """Decompress consecutive frames; the libraries' own functions miss a second frame or a truncated one."""
     if kind == "gzip":
-        with suppress(Exception):  # ISA-L is faster than zlib, but not installed, or zlib decides about the archive
+        with suppress(Exception):  # ISA-L is faster than zlib; where it is missing or fails, zlib decides
             unpacked: bytes = import_module("isal.igzip").decompress(data)
             return unpacked
     start, wrong = _decompressor(kind)
@@ -123,7 +123,7 @@ def _unpack(kind: str, data: bytes) -> bytes:
 
 
 def _decompressor(kind: str) -> tuple[Callable[[], Any], type[Exception]]:
-    """What decompresses one frame, and its own error."""
+    """A function that makes a decompressor of one frame, and the error that this raises."""
     if kind == "gzip":
         zlib = import_module("zlib")
         return partial(zlib.decompressobj, 31), zlib.error
@@ -169,7 +169,7 @@ _MODULES = {"gzip": "gzip", "bzip2": "bz2", "xz": "lzma"}
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """The errors of the decompressors."""
+    """The errors that decompressors raise on damaged data."""
     import lzma
     import struct
     import zipfile

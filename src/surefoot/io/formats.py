@@ -148,7 +148,7 @@ def read_content(source: Source, holds: Holds) -> Content | None:
             return Content(*eval_logs.table_of(source.path, content), noun="items")
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0][:80]
-        message = f"begins like {found.name}, but has not the known form ({reason})"
+        message = f"begins like {found.name}, but does not have its form ({reason})"
         raise InputError(source.path, message) from None
     return content if isinstance(content, Content) else Content(content)
 

@@ -26,17 +26,17 @@ else:
 
 PARQUET = b"PAR1"
 SAMPLE = 1024
-"""Rows by which a column is found to repeat each text many times."""
+"""The number of first rows that show whether a column repeats its texts."""
 _INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 
 
 def is_frame(thing: object) -> bool:
-    """Whether `table_of` takes it."""
+    """Whether `table_of` accepts an object."""
     return library_of(thing) in _TABLES and hasattr(type(thing), "columns")
 
 
 def library_of(thing: object) -> str:
-    """The package that an object is of."""
+    """The package that defines the type of an object."""
     return type(thing).__module__.partition(".")[0]
 
 

@@ -1,4 +1,4 @@
-"""HTTP requests whose timeout bounds the whole head of a response, not only each byte of it."""
+"""HTTP requests whose timeout bounds the whole head of a response, not each read from the socket."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Opene
 class _BoundedHead:
     """Abort a request whose connection and headers are not complete within its timeout.
 
-    A socket's own timeout starts again with every byte, so that a server could send headers for ever.
+    A socket's own timeout starts again with every byte, so a server could send headers forever.
     """
 
     def do_open(self, http_class: Any, req: Request, **options: Any) -> Any:

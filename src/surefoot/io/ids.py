@@ -1,4 +1,4 @@
-"""Lists of texts in the bytes of one text."""
+"""Lists of texts, stored as ranges of bytes in one text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from surefoot.native import kernel
 
 _trim_tokens = kernel("trim_tokens")
 
-SPACE, MOST = 32, 255
+SPACE, LARGEST_BYTE = 32, 255
 
 
 class Texts:
@@ -46,7 +46,7 @@ class Texts:
 
     def trimmed(self) -> Texts:
         """The texts without white space around them."""
-        if self.text.isascii() and self.data.min(initial=MOST) > SPACE:
+        if self.text.isascii() and self.data.min(initial=LARGEST_BYTE) > SPACE:
             return self
         start, length = self.start.copy(), self.length.copy()
         _trim_tokens(self.data, start, length)

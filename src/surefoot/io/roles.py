@@ -40,7 +40,7 @@ TOPIC_IDS = _QUERIES + ITEMS
 DOCUMENTS = ("document", "docno", "doc_id", "corpus_id", "document_id", "docid", "did", "pid", "passage_id", "_id")
 RETRIEVED = ("score", "similarity", "value")
 RANKS = ("rank", "position", "doc_position")
-# Columns that give the rows of a table of rankings to several systems; "name" and "tag" may be those of documents.
+# Columns that name the system of each row in a table of rankings; "name" and "tag" may describe documents.
 SYSTEMS = _RUNS + _MODELS
 GRADES = ("grade", "relevance", "rel", "label", "rating", "judgment", "judgement", "score", "value")
 KNOWN = frozenset(
@@ -50,7 +50,7 @@ KNOWN = frozenset(
 )
 """Measures that evaluation tools print."""
 MOST_MARGINS = 8
-"""Rows named like summaries; which of them are some is found by trying all sets of them."""
+"""The most rows that may be named like summaries: all subsets of them are tried."""
 
 SUMMARIES = frozenset({"mean", "amean", "average", "avg", "total", "sum", "all"})
 PRINTED_ROUNDING = 1e-3
@@ -361,7 +361,7 @@ def _without_margins(matrix: ScoreMatrix) -> ScoreMatrix:
 
 
 def _margin(values: FloatArray, marginal: npt.NDArray[np.bool_]) -> dict[int, str]:
-    """The largest set of the rows so named that are the mean or the total of all rows outside the set."""
+    """The largest subset of the marginal rows that are each the mean or the total of all rows outside the subset."""
     candidates = np.flatnonzero(marginal).tolist()
     if len(candidates) > MOST_MARGINS:
         raise SurefootError(

@@ -147,7 +147,7 @@ def _mapping(
 
 
 def _table(path: PathLike, header: list[str]) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header of a CSV, the usual one unless it has its own, and its lines that hold anything with their numbers."""
+    """The header of a CSV, or the default one if it has none, and its lines that are not blank, with their numbers."""
     text = _text(path, f"a CSV of {','.join(header)}")
     lines = [(number, [cell.strip() for cell in cells]) for number, cells in records(path, text, ",")]
     first = lines[0][1][0].lower() if lines and len(lines[0][1]) > 1 else ""

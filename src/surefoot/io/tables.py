@@ -78,7 +78,7 @@ class ScoreFile:
         """A note if neither the table nor the name of its file confirms the measure."""
         wanted, name = (re.sub(r"[^a-z0-9]", "", canonical(text)) for text in (measure or "", self.name))
         if self.nameless and wanted not in name:
-            yield f"{self.name} does not name its measure; it was taken to be {measure}, as was said"
+            yield f"{self.name} does not name its measure; it is taken to be {measure}, as requested"
 
     def matrix(self, measure: str | None) -> ScoreMatrix:
         """The scores of one measure."""

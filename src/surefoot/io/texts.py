@@ -174,7 +174,7 @@ def _topics(path: PathLike, file: IO[bytes]) -> Iterator[Line]:
 
 
 def _numbered(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[tuple[int, str]]:
-    """The lines that hold anything, with their numbers."""
+    """The lines that are not blank, with their numbers."""
     for number, line in enumerate(file, start=1):
         try:
             text = (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).decode("utf-8").rstrip("\r\n")

@@ -218,7 +218,7 @@ def _parse_text(path: PathLike, text: bytes, line_format: LineFormat, workers: i
 
 
 def _pieces(text: bytes, count: int) -> list[slice]:
-    """So many pieces of whole lines, about equally long; fewer where lines are that long."""
+    """Pieces of whole lines, about equally long, as many as asked for if there are enough lines."""
     begin, size = text_begin(text), len(text)
     cuts = [text.find(b"\n", begin + (size - begin) * piece // count) + 1 or size for piece in range(1, count)]
     bounds = sorted({begin, *cuts, size}) if size > begin else [begin, size]
@@ -242,7 +242,7 @@ class _Blocks(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A piece as it is parsed: its number of lines, its blocks, and the offset of its first malformed line or -1."""
+    """A parsed piece: its number of lines, its blocks, and the offset of its first malformed line, or -1."""
 
     lines: int
     blocks: _Blocks
@@ -285,7 +285,7 @@ def _topic(text: bytes, blocks: _Blocks, index: int) -> bytes:
 
 
 def _validate(path: PathLike, text: bytes, documents: Documents, bad: int, line_format: LineFormat) -> None:
-    """Parse what the kernel left open, and refuse what can't be read."""
+    """Parse the numbers that the kernel left open; raise if a line or a number is malformed."""
     _parse_open_numbers(path, text, documents, line_format)
     if bad >= 0:
         raise _malformed(path, text, bad, line_format)

@@ -236,7 +236,7 @@ def test_what_was_assumed_is_noted(tmp_path) -> None:
     long(SCORES).with_columns(user=polars.lit("me")).write_parquet(tmp_path / "a.parquet")
     found = evaluate_parquet(tmp_path, "base", 5, measure="nDCG@10")
     assert found.notes[0] == "columns left unread: user"
-    assert found.notes[1] == "the files do not name their measure; it was taken to be nDCG@10, as was said"
+    assert found.notes[1] == "the files do not name their measure; it is taken to be nDCG@10, as requested"
     assert "measure=nDCG@10|baseline=base|alpha=5" in found.signature
 
 

@@ -49,7 +49,7 @@ EXAMPLES = 5
 
 @dataclass(frozen=True)
 class FirstPass:
-    """The scores of some topics: their sums, the comparison with the baseline, which topics, and which scores lack.
+    """Statistics of some topics: sums, the comparison with the baseline, the topics, and the missing scores.
 
     Topics are sorted hashes of 8 bytes each. ``incomplete`` counts those that lack a score, ``gaps`` the scores.
     """
@@ -183,7 +183,7 @@ def evaluate_parquet(
     missing
         Missing scores are an ``"error"``, count 0 (``"zero"``), or their topics are left out (``"drop"``).
     fold
-        Where the work is done: on this machine, or on a cluster (`surefoot.cluster`).
+        Applies a function to all files and adds up the results, here or on a cluster (`surefoot.cluster`).
 
     Returns
     -------
@@ -264,4 +264,4 @@ def _reading_notes(header: Header, dataset: Dataset, measure: str | None) -> Ite
     if header.unread:
         yield f"columns left unread: {', '.join(header.unread)}"
     if measure is not None and dataset.measure is None:
-        yield f"the files do not name their measure; it was taken to be {measure}, as was said"
+        yield f"the files do not name their measure; it is taken to be {measure}, as requested"

@@ -36,7 +36,7 @@ CELLS = 1 << 22
 """How many values are read at once."""
 
 HIDDEN = (".", "_")
-"""Files whose names begin so hold no scores; Spark and others write them beside the data."""
+"""Prefixes of the names of files without scores, which Spark and others write beside the data."""
 
 
 @dataclass(frozen=True)
