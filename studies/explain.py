@@ -30,7 +30,7 @@ from scipy.special import stdtr
 from studies.collections import nominal_bounds
 from studies.guard import MEASURE, written
 from surefoot._typing import BoolArray, FloatArray
-from surefoot.analysis.explanation import LEVEL, adding, explain, search
+from surefoot.analysis.explanation import LEVEL, explain, search, without_redundant
 from surefoot.analysis.query_features import Condition, conditions_of, ranking_features, text_features
 from surefoot.effectiveness import score_runs
 from surefoot.io.texts import read_queries
@@ -199,7 +199,7 @@ def confirmed_on(half: BoolArray, loss: FloatArray, conditions: Sequence[Conditi
     own = [Condition(one.words, one.members[half]) for one in conditions]
     by_words = {one.words: one for one in conditions}
     found = search(loss[half], [one for one in own if one.is_usable], PERMUTATIONS, seed)
-    kept = adding([one for one in found if one.p_adjusted <= LEVEL], loss[half])
+    kept = without_redundant([one for one in found if one.p_adjusted <= LEVEL], loss[half])
     return [by_words[one.condition.words] for one in kept]
 
 

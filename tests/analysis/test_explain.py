@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import Scores, SurefootError, explain, gate
 from surefoot.analysis import evaluate_segments
-from surefoot.analysis.explanation import adding, confirmations, proposed_by, search
+from surefoot.analysis.explanation import confirmations, proposed_by, search, without_redundant
 from surefoot.analysis.query_features import (
     Condition,
     Feature,
@@ -214,4 +214,4 @@ def test_what_adds_nothing_is_left_out() -> None:
     same[np.flatnonzero(~group)[np.argsort(loss[~group])[:10]]] = True  # the group and ten queries that lose least
     tested = search(loss, [Condition("group", group)], QUICK, 0)
     again = search(loss, [Condition("same", same)], QUICK, 0)
-    assert [one.condition.words for one in adding([*tested, *again], loss)] == ["group"]
+    assert [one.condition.words for one in without_redundant([*tested, *again], loss)] == ["group"]

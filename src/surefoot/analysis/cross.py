@@ -166,7 +166,7 @@ def baseline_choice(
 
     For each two baselines the other systems are ranked under the one and under the other. Kendall's tau says how far
     the two orders agree. Topics are then drawn with replacement and all is ranked again: a rank difference that has the
-    same sign in nearly all resamples is the baseline's doing, not the sample's. Its p is twice the fraction of
+    same sign in nearly all resamples is due to the baseline, not to the sample. Its p is twice the fraction of
     resamples in which the sign is another, or there is no difference; all are corrected together (Benjamini and
     Hochberg).
 
@@ -183,7 +183,7 @@ def baseline_choice(
     value
         As in `cross`.
     n_resamples, seed
-        Of the bootstrap.
+        The number of resamples of the bootstrap, and the random seed.
 
     Returns
     -------

@@ -102,7 +102,7 @@ class Design:
         """The populations of Z_Risk: a matrix, the rows of it that are shown, and their indices among the systems.
 
         Members are in the order of their names; of a pair, the system comes first.
-        None where a score is below 0: Z_Risk is undefined then.
+        There are none if a score is below 0, as Z_Risk is undefined then.
         """
         if self.scores.lowest < 0:
             return
@@ -279,12 +279,12 @@ def is_extra(name: str) -> bool:
 
 
 def behind(names: Sequence[str]) -> Iterator[Risk]:
-    """The measures that columns are made of."""
+    """The measures behind columns."""
     return (get_risk(name.removeprefix(RANK).removeprefix(JACKKNIFE)) for name in names)
 
 
 def derived(names: Sequence[str], design: Design, alphas: FloatArray, table: Columns) -> Columns:
-    """The columns that no measure has by itself, each broadcast to alphas × systems."""
+    """The columns derived from measures, ranks and jackknife errors, alphas × systems."""
     own = np.array([name == base for name, base in zip(design.systems, design.baseline_names, strict=True)])
     found: Columns = {}
     for name in names:

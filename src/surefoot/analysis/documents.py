@@ -19,12 +19,12 @@ from surefoot.results import Result, signature
 Change = Literal["rose", "fell", "in", "out", "same"]
 
 DEPTH = 20
-"""How far down documents are listed for a measure that has no cutoff, or a deeper one."""
+"""The most documents listed of each ranking, unless a depth is given."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """A document's way from one ranking to another; None is the rank in a list that lacks it, or no judgment."""
+    """A document's move from one ranking to another. A rank is None where the list lacks it, a grade if unjudged."""
 
     document: str
     baseline_rank: int | None
@@ -65,7 +65,7 @@ class DocumentMoves(Result):
     depth: int
 
     def with_topics(self, columns: Mapping[str, Mapping[str, object]]) -> DocumentMoves:
-        """The same with columns of its topics, which have all the same ones, repeated for each document."""
+        """The result with further columns: for each topic the same ones, repeated for each of its documents."""
         names = next(iter(columns.values()), {})
         more = {name: [columns[topic][name] for topic in self.columns["topic"]] for name in names}
         return replace(self, columns={**self.columns, **more})

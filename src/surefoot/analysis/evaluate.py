@@ -216,7 +216,7 @@ def evaluate(
     correct
         Adds p values adjusted over all rows: ``"holm"``, ``"bonferroni"`` or ``"bh"``.
     n_resamples, seed
-        Of the bootstrap and the permutation tests.
+        The number of resamples of the bootstrap and the permutation tests, and the random seed.
     level
         Where tables mark T_Risk as significant, and one minus the confidence of intervals.
     extra

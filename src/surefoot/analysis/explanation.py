@@ -88,8 +88,8 @@ def explain(
 
     Groups are fixed before any score is looked at: by the text of the queries, by how far the two rankings agree and
     how fast their scores fall, by how much is judged. The queries are split in halves at random. On one half the group
-    whose mean loss is highest above that of the others (Welch's t) is taken, then the one among the queries that are
-    left, and so on, at most four. On the other half each is tested, without the queries of those before it, by a
+    whose mean loss is highest above that of the others (Welch's t) is taken, then the one among the remaining
+    queries, and so on, at most four. On the other half each is tested, without the queries of those before it, by a
     studentised permutation test. Then the halves change places. Holm's correction at level / 2 on each half bounds the
     probability that any group is confirmed by chance by ``level``, under any dependence of groups and halves.
 
@@ -110,7 +110,7 @@ def explain(
     level
         The probability at which any group may be confirmed by chance.
     n_resamples, seed
-        Of the permutation tests; the seed also splits the queries.
+        The number of resamples of the permutation tests, and the random seed, which also splits the queries.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def explain(
         )
     loss = np.maximum(-delta, 0.0)
     found = search(loss, conditions, n_resamples, seed) if loss.any() else []
-    confirmed = adding([one for one in found if one.p_adjusted <= level], loss)
+    confirmed = without_redundant([one for one in found if one.p_adjusted <= level], loss)
     found = [*confirmed, *(one for one in found if one.p_adjusted > level)]
     fields = {"system": system, "baseline": baseline, "topics": delta.size, "groups": len(conditions), "level": level}
     text = signature("explain", scores, **fields, n_resamples=n_resamples, seed=seed)
@@ -193,7 +193,7 @@ def _rankings(runs: Any, names: tuple[str, str]) -> list[Run]:
 
 
 def _row(one: Tested, delta: FloatArray, level: float) -> dict[str, Any]:
-    """The figures of a group on the whole half that tested it, or on both; p is without the groups before it."""
+    """The row of a group: over the whole half that tested it, or both; only p leaves out the groups before it."""
     inside, own = one.condition.members[one.tested_on], delta[one.tested_on]
     whole, within, others = (float(risk.frisk(part, np.zeros(part.size))) for part in (own, own[inside], own[~inside]))
     return {
@@ -241,14 +241,14 @@ class Tested:
         inside = self.condition.members[self.tested_on]
         return float(loss[self.tested_on][inside].sum() / max(loss[self.tested_on].sum(), 1e-300) - inside.mean())
 
-    def and_also(self, other: Tested) -> Tested:
-        """The same condition tested on either half: it is confirmed if one of them confirms it."""
+    def merged_with(self, other: Tested) -> Tested:
+        """The condition, tested on both halves: one of them suffices to confirm it."""
         tested_on = self.tested_on | other.tested_on
         return Tested(self.condition, tested_on, min(self.p, other.p), min(self.p_adjusted, other.p_adjusted))
 
 
 def search(loss: FloatArray, conditions: Sequence[Condition], n_resamples: int, seed: int) -> list[Tested]:
-    """All conditions that were tested on a half that had no part in proposing them, the largest excess first.
+    """The conditions, each tested on a half that did not propose it, the largest excess first.
 
     Adjusted p are Holm's over the tests of a half, times 2 for the two halves: where each half falsely confirms a
     group with probability level / 2, one of them does with at most level, however they depend on each other.
@@ -259,12 +259,12 @@ def search(loss: FloatArray, conditions: Sequence[Condition], n_resamples: int, 
     for half in (first, ~first):
         for one in confirmations(~half, proposed_by(half, loss, conditions), loss, n_resamples, seed):
             key = one.condition.members.tobytes()
-            found[key] = found[key].and_also(one) if key in found else one
+            found[key] = found[key].merged_with(one) if key in found else one
     return sorted(found.values(), key=lambda one: -one.excess(loss))
 
 
 def proposed_by(half: BoolArray, loss: FloatArray, conditions: Sequence[Condition]) -> list[Condition]:
-    """The group with the highest t, then the one among the queries that are left, and so on."""
+    """The group with the highest t, then the one with the highest t among the remaining queries, and so on."""
     left, members = half.copy(), np.array([one.members for one in conditions])
     proposed: list[Condition] = []
     while len(proposed) < GROUPS:
@@ -298,10 +298,10 @@ def _can_be_tested(members: BoolArray) -> BoolArray:
     return np.asarray((sizes >= FEWEST) & (members.shape[1] - sizes >= FEWEST))
 
 
-def adding(found: Sequence[Tested], loss: FloatArray) -> list[Tested]:
-    """Those whose queries that are in none before still lose more than the queries in none at all.
+def without_redundant(found: Sequence[Tested], loss: FloatArray) -> list[Tested]:
+    """The groups that still lose more than the other queries once the queries of earlier groups are left out.
 
-    Leaving out confirmed groups cannot make a confirmation false.
+    Dropping confirmed groups cannot make a confirmation false.
     """
     kept: list[Tested] = []
     left = np.ones(loss.size, np.bool_)

@@ -147,7 +147,7 @@ def intervals(
     level
         One minus the confidence: 0.05 for 95 % intervals.
     n_resamples, seed
-        Of the bootstrap.
+        The number of resamples of the bootstrap, and the random seed.
 
     Returns
     -------

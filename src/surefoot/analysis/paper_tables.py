@@ -91,7 +91,7 @@ def compare_pairs(
 
 
 def letter_of(index: int) -> str:
-    """A letter for a system; beyond the alphabet, two.
+    """The letter of a system; after z follow aa, bb and so on.
 
     >>> letter_of(0), letter_of(25), letter_of(26), letter_of(53)
     ('a', 'z', 'aa', 'bb')
@@ -101,7 +101,7 @@ def letter_of(index: int) -> str:
 
 
 def letter_columns(columns: Sequence[str]) -> list[str]:
-    """The columns with the letters among them.
+    """The columns with those of letters added.
 
     >>> letter_columns(["system", "mean", "p"])
     ['letter', 'system', 'mean', 'better_than', 'p']
@@ -112,7 +112,7 @@ def letter_columns(columns: Sequence[str]) -> list[str]:
 def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Evaluation:
     """Add the letter of each system, and those of the systems that it is significantly better than.
 
-    Letters are in the order in which tables show the systems. Beyond the alphabet they are two, and commas part them.
+    Letters are in the order in which tables show the systems. After z follow aa, bb and so on, separated by commas.
 
     Parameters
     ----------

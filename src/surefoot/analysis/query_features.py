@@ -1,4 +1,4 @@
-"""Conditions that a query meets or not, in words. They use only features, never scores."""
+"""Conditions on queries, in words. They use features of the queries, never scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from surefoot.io.document_lists import Run
 FEWEST, LEAST, MOST = 5, 0.05, 0.4
 """A group has at least so many queries, at least this fraction of them, and at most that."""
 QUANTILES = (0.1, 0.2, MOST)
-"""How much a numeric feature cuts off at most, from either end."""
+"""The largest fractions of the queries that a numeric feature cuts off at either end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +86,14 @@ def in_words(name: str) -> str:
 
 
 def conditions_of(features: Iterable[Condition | Feature]) -> list[Condition]:
-    """The usable conditions; of several that the same topics meet the first."""
+    """The usable conditions; of those that the same topics meet, the first."""
     every = [one for own in features for one in ([own] if isinstance(own, Condition) else own.conditions())]
     distinct = {one.members.tobytes(): one for one in reversed(every) if one.is_usable}
     return [one for one in every if distinct.get(one.members.tobytes()) is one]
 
 
 def own_feature(name: str, values: Sequence[object]) -> Iterator[Condition | Feature]:
-    """The conditions of a feature that the user brings: numbers are cut, labels are groups.
+    """The conditions of a user's feature: numbers are cut at quantiles, labels are groups.
 
     >>> [one.words for one in own_feature("language", ["de", "en", "de", None])]
     ['language = de', 'language = en']
@@ -112,7 +112,7 @@ def own_feature(name: str, values: Sequence[object]) -> Iterator[Condition | Fea
 TOP, DEPTH = 10, 100
 """The depth at which rankings are compared, and the one over which the range of scores is taken."""
 COMMON_WORDS = 30
-"""How many of the words that most queries share are looked at."""
+"""How many of the most frequent words become conditions."""
 QUESTION_WORDS = frozenset(
     "what how who whom whose when where which why is are was were do does did can could should will would".split()
 )

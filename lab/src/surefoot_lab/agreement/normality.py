@@ -146,7 +146,7 @@ def normality(
     alpha
         The additional weight of losses.
     n_resamples, seed
-        Of the bootstrap.
+        The number of resamples of the bootstrap, and the random seed.
     smooth
         The family of smooth values; fitted to the differences of all systems from the baseline by default.
 
