@@ -77,7 +77,8 @@ def _by_segment(arguments: argparse.Namespace) -> Result:
     from surefoot.analysis.segments import evaluate_segments
     from surefoot.io.small_files import read_segments
 
-    _refuse(arguments, "llm_qrels", arguments.unjudged == "bounds", "--segments takes no doubts about judgments")
+    message = "--segments can't be combined with --llm-qrels or --unjudged bounds"
+    _refuse(arguments, "llm_qrels", arguments.unjudged == "bounds", message)
     segments = read_segments(arguments.segments, arguments.segment_by)
     given = _parameters(arguments) | {"correct": arguments.correct or "holm"}
     return evaluate_segments(inputs.load_one(arguments), segments, _baselines(arguments), arguments.alpha, **given)
@@ -100,7 +101,7 @@ def _arranged(result: Evaluation, arguments: argparse.Namespace) -> Result:
 
 
 def _with_doubts(result: Evaluation, scores: list[Scores], arguments: argparse.Namespace) -> Evaluation:
-    """The rows with bounds over the grades of unjudged documents, and with what language models let one expect."""
+    """The rows with bounds over the grades of unjudged documents, and the values expected by models' grades."""
     from surefoot.judgments.bounds import with_expected, with_urisk_bounds
 
     flag = "--unjudged bounds" if arguments.unjudged == "bounds" else "--llm-qrels"
@@ -112,7 +113,7 @@ def _with_doubts(result: Evaluation, scores: list[Scores], arguments: argparse.N
 
 
 def _bayes(arguments: argparse.Namespace) -> Result:
-    """The Bayesian model of all systems, in place of the measures."""
+    """The Bayesian model of all systems, which replaces the measures."""
     from surefoot.analysis.tests import bayes
 
     _refuse(
@@ -150,7 +151,7 @@ def _refuse(arguments: argparse.Namespace, refused: str, otherwise: bool, messag
 
 
 MODES = {"stream": _stream, "bayes": _bayes, "segments": _by_segment}
-"""What an option evaluates in place of the usual measures."""
+"""The options that replace the usual evaluation, and the function of each."""
 
 
 def run_scores(arguments: argparse.Namespace) -> int:
@@ -247,7 +248,7 @@ COMMANDS = {
             opt.UNJUDGED,
             opt.LLM_QRELS,
             option("--tail", type=numbers, default=[], metavar="LIST",
-                   help="mean difference over the worst share of topics, such as 0.05,0.1"),
+                   help="add tail risk, the mean difference over these worst shares of topics, such as 0.05,0.1"),
             option("--geometric", action="store_true", help="add the geometric mean (as GMAP)"),
             option("--minus", action="store_true", help="add the forms of ECIR 2020: U-, T-, Z-, Geo-"),
             option("--ci", nargs="?", const="studentised", metavar="METHOD",
@@ -255,21 +256,21 @@ COMMANDS = {
                    help="add 95 %% intervals of U, T, Z, GeoRisk, tails: studentised (default), bca, percentile, "
                    "jackknife; t: only of U_Risk"),
             option("--bayes", action="store_true",
-                   help="instead, a Gaussian model of all systems: shrunken means, P(better), predicted U_Risk"),
+                   help="show a Gaussian model of all systems instead: shrunken means, P(better), predicted U_Risk"),
             option("--loses-on", type=number, default=50.0, metavar="PERCENT",
-                   help="with --bayes: P(loses on more than this share of the topics) (default: 50)"),
+                   help="with --bayes: the share of topics in P(loses on more than this share) (default: 50)"),
             option("--tests", type=names, default=[], metavar="LIST",
-                   help="add p of bootstrap, t, wilcoxon, flip, max, swap, or of all"),
+                   help="add p values of these tests: bootstrap, t, wilcoxon, flip, max, swap; or all"),
             *opt.RESAMPLING,
             opt.SEGMENTS[0].but(help="CSV of topic,segment: every measure for each segment"),
             opt.SEGMENTS[1],
             option("--level", type=number, default=0.05, metavar="P", help="significance level (default: 0.05)"),
             option("--letters", action="store_true",
-                   help="mark each mean with the letters of the systems that it is better than"),
+                   help="mark each mean with the letters of the systems with significantly lower means"),
             option("--side-by-side", action="store_true", help="show several measures beside each other"),
             option("--correct", choices=("holm", "bh", "bonferroni"), help="adjust p over all rows"),
             option("--stream", action="store_true",
-                   help="--scores are the Parquet files of one large log, read in pieces: any size in bounded memory"),
+                   help="read --scores, Parquet files of one large log, in pieces, so that memory is bounded"),
             *opt.TABLE_FILE,
         ),
     ),

@@ -156,7 +156,7 @@ def _write_out(render: Callable[..., str], found: Result, format: str) -> None:
     sys.stdout.write(render(found, format, width=width, color=color))
 
 
-FORMAT = option("--format", choices=("table", "json", "md"), default="table", help="(default: table)")
+FORMAT = option("--format", choices=("table", "json", "md"), default="table", help="output format (default: table)")
 
 COMMANDS = {
     "compare": Command(
@@ -182,7 +182,7 @@ COMMANDS = {
         (
             *opt.INPUTS,
             opt.LLM_QRELS,
-            opt.CANDIDATE.but(help="the system to judge (default: the only one that is left)"),
+            opt.CANDIDATE.but(help="the system to judge (default: the only one that is no baseline)"),
             opt.BASELINES,
             *grouped(
                 "rules",
@@ -190,7 +190,7 @@ COMMANDS = {
                 opt.QUERIES.but(help="texts of the queries, shown with those that lost"),
                 opt.NOUN,
                 opt.ASSESSORS.but(help=opt.ASSESSORS.settings["help"].format(default="none; strict: off")),
-                option("--protected-file", metavar="FILE", help="protected queries, one a line"),
+                option("--protected-file", metavar="FILE", help="protected queries, one on each line"),
                 *opt.SEGMENTS,
                 option("--config", metavar="FILE", help="options (default: surefoot.toml, if there is one)"),
                 opt.SEED.but(default=None),

@@ -84,7 +84,8 @@ KINDS = {
         (
             *RUNS,
             option("--qrels", required=True, metavar="FILE", help="relevance judgments"),
-            option("--measure", default=opt.DEFAULT_MEASURE, metavar="NAME", help=f"(default: {opt.DEFAULT_MEASURE})"),
+            option("--measure", default=opt.DEFAULT_MEASURE, metavar="NAME",
+                   help=f"effectiveness measure (default: {opt.DEFAULT_MEASURE})"),
             option("--kinds", "--kind", type=names, metavar="LIST",
                    help="kinds to choose from: log-rank, z, second-stage (the default), threshold"),
             option("--alpha", type=number, metavar="A", help="weight of F_Risk against the mean (default: 0.5)"),

@@ -206,7 +206,7 @@ LLM_QRELS = option(
     "--llm-qrels", action="append", metavar="FILE",
     help="grades by a language model, calibrated on documents that --qrels judges too; repeatable",
 )  # fmt: skip
-NAMES = option("--names", choices=("file", "tag"), default="file", help="name runs by file or by tag")
+NAMES = option("--names", choices=("file", "tag"), default="file", help="name runs by file (default) or by tag")
 MISSING = option(
     "--missing", choices=("error", "zero", "drop"), default="error",
     help="how to treat topics that a system of a score table lacks (default: error)",
@@ -235,9 +235,9 @@ INPUTS = grouped(
 OUTPUT = option("-o", "--output", type=NewFile, metavar="FILE", help="write to a file instead of standard output")
 TABLE = grouped(
     "output",
-    option("--format", choices=FORMATS, default="table", help="(default: table, or by the ending of -o)"),
+    option("--format", choices=FORMATS, default="table", help="output format (default: table, or by the ending of -o)"),
     option("--columns", type=names, metavar="LIST",
-           help="columns to show, by comma, or all (evaluate also has correlation, rank_urisk, se_jackknife_urisk)"),
+           help="columns to show, by comma, or all"),
     option("--caption", metavar="TEXT", help="caption of a LaTeX table, which becomes a float; %% _ # & are escaped"),
     option("--label", metavar="NAME", help="label of a LaTeX table"),
 )  # fmt: skip
@@ -260,7 +260,7 @@ VALUE = (
            help="value function of differences: linear (default), smooth, monotone, or table:FILE, a CSV of "
            "difference,value whose losses alpha weighs"),
     option("--fences", nargs=2, type=float, metavar=("LOW", "HIGH"),
-           help="beyond which a difference is large, for smooth and monotone values (default: those of the "
+           help="differences beyond these are large, for smooth and monotone values (default: fitted to the "
            "differences)"),
 )  # fmt: skip
 POPULATION = option(
