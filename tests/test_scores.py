@@ -294,7 +294,7 @@ def test_the_order_of_trials_changes_no_mean(trials, random):
         ({"a": [[0.1], [0.1]]}, r"the trials of 'a' need the shape trials × 2 topics, not \(2, 1\)"),
         ({"a": [[0.1, 0.2], [0.3, 0.2]]}, "the scores of 'a' are not the means of its trials"),
         ({"a": [[np.nan, 0.2], [np.nan, 0.2]]}, "the scores of 'a' are not the means of its trials"),
-        ({"a": [[np.inf, 0.2], [-np.inf, 0.2]]}, "a trial of system 'a' is no finite number"),
+        ({"a": [[np.inf, 0.2], [-np.inf, 0.2]]}, "a trial of system 'a' is not a finite number"),
         ({"a": [["x", 0.2], [0.1, 0.2]]}, "scores must be numbers"),
     ],
 )
@@ -307,7 +307,7 @@ def test_rows_of_trials_must_fit():
     for values in (np.zeros((0, 2)), np.zeros((2, 3)), np.zeros((2, 2, 2)), np.zeros(())):
         with pytest.raises(SurefootError, match="system 'a' needs a number for each of 2 topics"):
             Scores.align([("a", ["q1", "q2"], values)])
-    with pytest.raises(SurefootError, match="a trial of system 'a' is no finite number"):
+    with pytest.raises(SurefootError, match="a trial of system 'a' is not a finite number"):
         Scores.align([("a", ["q1"], [[np.inf], [-np.inf]])])
 
 

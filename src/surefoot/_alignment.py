@@ -77,7 +77,7 @@ def are_repeats(trials: FloatArray) -> bool:
 def refuse_infinite(system: str, trials: FloatArray) -> None:
     """Raise if a trial's score is infinite or so large that squares overflow."""
     if (np.abs(trials) > LARGEST).any():
-        raise SurefootError(f"a trial of system {system!r} is no finite number of at most {LARGEST:g}")
+        raise SurefootError(f"a trial of system {system!r} is not a finite number of at most {LARGEST:g}")
 
 
 def locked_trials(

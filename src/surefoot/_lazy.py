@@ -37,7 +37,7 @@ OTHERS = {
 }
 """The distributions of optional packages that no extra installs."""
 LAB = "surefoot_lab"
-"""The distribution whose names were public names of version 0.2 too."""
+"""The distribution for the papers; its names were public names of `surefoot` in version 0.2."""
 
 
 class LazyModule:

@@ -15,11 +15,11 @@ REPLACEMENT = "\ufffd"
 NO_SEGMENT = "(none)"
 """The segment of topics that have none."""
 COMMAND = re.compile(r"^(\s*)(?=::)|(?<=##)(?=\[)")
-"""What GitHub takes for a command: :: at the beginning of a line, ##[ anywhere. A zero-width space goes there."""
+"""Where GitHub reads a command: :: at the beginning of a line, ##[ anywhere. A zero-width space is inserted there."""
 
 
 def as_texts(kind: str, names: Iterable[object]) -> tuple[str, ...]:
-    """Names as texts; None, NaN and the empty text are no names.
+    """Names as texts; None, NaN and the empty text are refused.
 
     >>> as_texts("topic", [151, "q2"])
     ('151', 'q2')
@@ -60,7 +60,7 @@ def refuse_doubles(kind: str, names: Sequence[str], where: str = "") -> None:
 
 
 def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Names as a tuple; a single one may come bare.
+    """Names as a tuple; a single name may be a string.
 
     >>> as_names("bm25"), as_names(["bm25", "dense"])
     (('bm25',), ('bm25', 'dense'))
@@ -137,7 +137,7 @@ def one_line(text: str) -> str:
 
 
 def inert(line: str) -> str:
-    r"""A line that GitHub takes for no command.
+    r"""A line that GitHub does not read as a command.
 
     >>> inert("  ::error::x"), inert("a ##[error]x")
     ('  \u200b::error::x', 'a ##\u200b[error]x')
@@ -168,7 +168,7 @@ def visible(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    r"""A text that Markdown and HTML show as it is, in one line, and that GitHub takes for no mention, issue or link.
+    r"""A text that Markdown and HTML show as it is, in one line; GitHub reads no mention, issue or link in it.
 
     >>> markdown("a|b <b>*c*</b> @team #12")
     'a&#124;b &#60;b&#62;&#42;c&#42;&#60;/b&#62; @&#8203;team #&#8203;12'
@@ -179,7 +179,7 @@ def markdown(text: str) -> str:
 
 
 def spreadsheet(text: str) -> str:
-    """A text that no spreadsheet takes for a formula: an apostrophe goes before what would be one.
+    """A text that spreadsheets do not read as a formula: an apostrophe goes before one.
 
     >>> spreadsheet("=1+1"), spreadsheet("-0.25"), spreadsheet("bm25")
     ("'=1+1", '-0.25', 'bm25')
@@ -194,7 +194,7 @@ def xml(text: str) -> str:
 
 
 def json_text(whole: object) -> str:
-    r"""Plain values as JSON; GitHub would take ``##[`` for a command, so it is escaped.
+    r"""Plain values as JSON; GitHub would read ``##[`` as a command, so it is escaped.
 
     >>> json_text({"topic": "##[error]x"})
     '{\n  "topic": "##\\u005berror]x"\n}\n'
@@ -205,7 +205,7 @@ def json_text(whole: object) -> str:
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    r"""Rows as CSV; GitHub would take a line that begins with ``::`` for a command, so its cells are quoted.
+    r"""Rows as CSV; GitHub would read a line that begins with ``::`` as a command, so its cells are quoted.
 
     >>> csv_text([["topic", "p"], ["::error::x", 1]])
     'topic,p\n"::error::x","1"\n'

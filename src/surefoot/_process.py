@@ -33,7 +33,7 @@ def default_workers() -> int:
 
 
 def in_threads(function: Callable[..., _Found], *items: Iterable[Any], threads: int) -> Iterator[_Found]:
-    """The function of each item, in order, by so many threads; if one fails, those that wait are dropped.
+    """Apply a function to the items in threads, results in order; a failure cancels the calls that have not begun.
 
     >>> list(in_threads(pow, (2, 3), (3, 2), threads=2))
     [8, 9]
@@ -92,10 +92,10 @@ in_script = False
 
 @contextmanager
 def without(*packages: str) -> Iterator[None]:
-    """In the script, let imports find no package of these names but those that are loaded already.
+    """In the script, hide these packages from imports, except those that are loaded already.
 
     LightGBM imports scikit-learn and pandas where they are installed, to accept their types, which takes a second. No
-    command hands it any.
+    command passes it any.
 
     >>> with without("email"):
     ...     import email
@@ -111,7 +111,7 @@ def without(*packages: str) -> Iterator[None]:
 
 @contextmanager
 def quiet_failures() -> Iterator[None]:
-    """In a command, hold what the block prints to the descriptor of standard error, and drop it if the block fails.
+    """In a command, hold the output of the block to the descriptor of standard error, and drop it if the block fails.
 
     Other threads share the descriptor: their output comes late, or is dropped too. So the block should be the one call
     that may fail. If no temporary file can be made, the output is printed; if native code ends the process, it is lost.
@@ -122,17 +122,17 @@ def quiet_failures() -> Iterator[None]:
     if not in_command:
         yield
         return
-    _kept.begin()
+    _held.begin()
     try:
         yield
     except BaseException:
-        _kept.end(drop=True)
+        _held.end(drop=True)
         raise
-    _kept.end(drop=False)
+    _held.end(drop=False)
 
 
-class _KeptOutput:
-    """Standard error in a file for as long as some thread has it kept back."""
+class _HeldOutput:
+    """Standard error, redirected to a file while any thread holds it."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -172,7 +172,7 @@ class _KeptOutput:
         self.file, self.stderr = None, -1
 
 
-_kept = _KeptOutput()
+_held = _HeldOutput()
 
 
 def generator(seed: int) -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""Errors that the user can correct, and what their messages are made of."""
+"""Errors that the user can correct, and helpers for their messages."""
 
 from collections.abc import Iterable
 

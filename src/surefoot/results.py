@@ -25,10 +25,10 @@ Column = Sequence[Any] | npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Highlights:
-    """How tables show columns: the best values and the significant ones; in LaTeX also headings and the like.
+    """How tables show columns: the best values and the significant ones; in LaTeX also headings and superscripts.
 
     ``headings`` replace the names of columns. ``superscripts`` are columns, printed at the cells of other columns, by
-    these others. ``groups`` have the words above adjacent columns. Columns that a result lacks do no harm.
+    these others. ``groups`` have the words above adjacent columns. Columns that a result lacks are ignored.
     """
 
     best: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Result:
         return html_table(self.readable())
 
     def headline(self) -> str:
-        """What a notebook shows above the table; nothing, unless the kind of result has something to say first."""
+        """The line that a notebook shows above the table; none by default."""
         return ""
 
     def extra(self) -> dict[str, Any]:
@@ -139,11 +139,11 @@ class Result:
         return self._rendered("table")
 
     def highlights(self) -> Highlights:
-        """What tables stress; only what was given, unless the kind of result has something to stress."""
+        """What tables emphasise; subclasses derive it from their columns."""
         return self.emphasis
 
     def brief(self) -> Sequence[str]:
-        """The columns that a terminal shows by default; all, unless the kind of result has many."""
+        """The columns that a terminal shows by default: all, unless a subclass selects some."""
         return list(self.columns)
 
     def only(self, names: Sequence[str]) -> Result:
@@ -155,7 +155,7 @@ class Result:
         return Result(self.signature, {name: self[name] for name in names}, self.notes, emphasis=self.highlights())
 
     def readable(self) -> Result:
-        """The rows in the order and form for reading; CSV and JSON keep those of the input."""
+        """The result with rows ordered and formatted for reading; CSV and JSON keep those of the input."""
         return self
 
 

@@ -284,7 +284,7 @@ class Scores:
         return replace(self, values=values, systems=chosen_systems, topics=chosen_topics, judged=judged, trials=trials)
 
     def by_name(self) -> Scores:
-        """The systems in the order of their names: sums over systems, and products by BLAS, round by position.
+        """The scores with systems ordered by name, as sums and BLAS products over systems round by position.
 
         >>> Scores([[0.1], [0.2]], ["b", "a"], ["q1"]).by_name().systems
         ('a', 'b')
@@ -368,7 +368,7 @@ class Scores:
         return replace(self, values=values, measure=f"standardised {self.measure}", trials=NONE, source=None).note(note)
 
     def note(self, *notes: str) -> Scores:
-        """The same scores with more said about them."""
+        """The scores with further notes."""
         return replace(self, notes=(*self.notes, *notes))
 
     def baseline(self, name: str, over: Iterable[str] | None = None) -> FloatArray:

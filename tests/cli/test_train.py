@@ -258,12 +258,12 @@ def test_interrupted_training_keeps_a_checkpoint_and_resumes_to_the_same_model(f
         rest = process.stderr.read().splitlines()
     assert process.returncode == 130
     checkpoint = os.path.join("model", "checkpoint.json")  # noqa: PTH118
-    assert rest[-2:] == [f"{checkpoint} keeps what is done; go on with --resume", "surefoot train: stopped"]
+    assert rest[-2:] == [f"{checkpoint} has the work done so far; continue with --resume", "surefoot train: stopped"]
     assert [path.name for path in (folder / "model").iterdir()] == ["checkpoint.json"]
 
     before = (folder / checkpoint).read_bytes()
     refused = told(capsys, *words(*typed))
-    assert refused == f"surefoot train: {checkpoint} is of a stopped training; go on with --resume, or remove it"
+    assert refused == f"surefoot train: {checkpoint} is of a stopped training; continue with --resume, or remove it"
     refused = told(capsys, *words(*typed, "--alpha", "3", "--resume"))
     assert f"{checkpoint}: belongs to a training with another alpha; give the same" in refused
     assert (folder / checkpoint).read_bytes() == before

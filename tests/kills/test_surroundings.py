@@ -232,7 +232,7 @@ def test_an_interrupt_is_one_line_and_keeps_a_checkpoint(folder):
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 130
-    expected = "model/checkpoint.json keeps what is done; go on with --resume\nsurefoot train: stopped\n"
+    expected = "model/checkpoint.json has the work done so far; continue with --resume\nsurefoot train: stopped\n"
     assert errors.decode().endswith(expected)
     assert b"Traceback" not in errors
     assert [path.name for path in Path("model").iterdir()] == ["checkpoint.json"]

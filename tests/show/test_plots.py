@@ -343,7 +343,7 @@ def test_names_of_points_do_not_overlap() -> None:
         (lambda: surefoot.plots.alpha_curves(evaluate(SCORES, "a", 1)), "two alphas or more"),
         (lambda: surefoot.plots.topic_bars(SCORES, "a", "a"), "T_J is undefined"),
         (lambda: surefoot.plots.topic_bars(SCORES, "b", "a", alpha=range(9)), "up to 5 alphas"),
-        (lambda: surefoot.plots.cross_map(scores_of([f"s{n}" for n in range(81)])), "81 systems would not be legible"),
+        (lambda: surefoot.plots.cross_map(scores_of([f"s{n}" for n in range(81)])), "81 systems are not legible"),
         (lambda: surefoot.plots.difference_boxes(SCORES, "a", systems=["a"]), "no system to show"),
         (lambda: surefoot.plots.risk_reward(SCORES, "a", systems=["a"]), "no system to show"),
         (lambda: surefoot_lab.rbo_bars(SCORES), "needs a baseline"),

@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     0 fine, 1 refused by the gate, 2 wrong use or bad input, 3 not enough evidence, 70 an error of Surefoot's own.
     """
-    _calm_threads()
+    _limit_threads()
     is_script = argv is None
     argv = list(sys.argv[1:] if argv is None else argv)
     _refuse_files_like_options(argv)
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from surefoot.cli.options import refuse_to_overwrite
 
-    _outlive_readers()
+    _guard_outputs()
     _process.in_command, _process.in_script = True, is_script and arguments.command in COMMANDS
     try:
         refuse_to_overwrite(arguments)
@@ -110,8 +110,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _process.in_command = False
 
 
-def _calm_threads() -> None:
-    """One thread for matrix products, unless the user asks for more: at this size more threads only wait."""
+def _limit_threads() -> None:
+    """Use one thread for matrix products, unless the environment sets another number: at this size others only wait."""
     for library in ("OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
@@ -125,8 +125,8 @@ def _refuse_files_like_options(argv: Sequence[str]) -> None:
             raise SystemExit(_report_error("", f"{name} may be an option or the file of that name here; {hint}", 2))
 
 
-def _outlive_readers() -> None:
-    """Keep the exit code if the reader of the output is gone: drop what can not be written."""
+def _guard_outputs() -> None:
+    """Keep the exit code if the reader of the output closes it: drop what can't be written."""
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)  # so that no file gets a descriptor that native code prints to
     sys.stdout = sys.stdout or _nowhere()
@@ -140,7 +140,7 @@ def _outlive_readers() -> None:
 
 
 def _nowhere() -> TextIO:
-    """Replaces a closed output."""
+    """The null device, in place of a closed output."""
     return open(os.devnull, "w")  # noqa: PTH123 (pathlib is not loaded yet)
 
 
@@ -152,7 +152,7 @@ def _surviving(output: TextIO, kind: type[io.FileIO], line_buffering: bool) -> T
 
 
 class _Text(io.TextIOWrapper):
-    """Output of which GitHub takes no line for a command, whatever names the user's files hold."""
+    """Output in which GitHub reads no line as a command, whatever names the user's files hold."""
 
     begins_line = True
 
@@ -166,7 +166,7 @@ class _Text(io.TextIOWrapper):
 
 
 class _Output(io.FileIO):
-    """Standard output; drops what nobody reads any more, and reports other errors once."""
+    """Standard output that drops writes to a closed pipe, and reports other errors once."""
 
     reported = False
 
@@ -181,7 +181,7 @@ class _Output(io.FileIO):
 
 
 class _Messages(_Output):
-    """Standard error; there is nowhere to report its own errors."""
+    """Standard error, whose own errors can't be reported."""
 
     reported = True
 

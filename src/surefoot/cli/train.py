@@ -124,7 +124,7 @@ def _train(arguments: argparse.Namespace, settings: Settings) -> Trained:
             )  # fmt: skip
     except KeyboardInterrupt:
         if checkpoint.exists():
-            print(f"{checkpoint} keeps what is done; go on with --resume", file=sys.stderr)
+            print(f"{checkpoint} has the work done so far; continue with --resume", file=sys.stderr)
         raise
 
 

@@ -292,7 +292,7 @@ def _example(origin: Any, param: str) -> str:
 
 
 class ForeignMeasures:
-    """Measures of ir_measures over one set of qrels; a lock lets in one run at a time."""
+    """Measures of ir_measures over one set of qrels; a lock serialises runs."""
 
     def __init__(self, measures: Sequence[Measure], qrels: Qrels, skip: bool = False) -> None:
         self._measures = measures

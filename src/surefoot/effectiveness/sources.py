@@ -40,7 +40,7 @@ class Source(NamedTuple):
         return isinstance(self.run, str | os.PathLike)
 
     def expected_name(self, names: Names) -> str | None:
-        """The name, as far as it is known before the run is loaded."""
+        """The name, if it is known before the run is loaded."""
         if self.name is None and self.is_file and names == "file":
             return name_of(self.run)  # type: ignore[arg-type]
         return self.name
@@ -57,7 +57,7 @@ class Source(NamedTuple):
         return run if self.name is None else replace(run, name=self.name)
 
     def again(self, run: Run, ties: Ties = "exact") -> object:
-        """The file or object to load the run from again; the run if that is read only once, or was ranked again."""
+        """What to load the run from later: the file or object; the run itself if that can be read only once."""
         if self.part is not None or ties != "exact":
             return run
         if not isinstance(self.run, str | os.PathLike):

@@ -407,7 +407,7 @@ def validate_output(output: str | os.PathLike[str], resume: bool = False) -> Non
     if resume and finished and not stopped:
         raise SurefootError(f"{folder} is finished; train without --resume")
     if stopped and not resume:
-        raise SurefootError(f"{checkpoint} is of a stopped training; go on with --resume, or remove it")
+        raise SurefootError(f"{checkpoint} is of a stopped training; continue with --resume, or remove it")
 
 
 def engine_message(error: Exception) -> str:

@@ -266,7 +266,7 @@ def to_name(names: Sequence[str], values: npt.ArrayLike, wanted: Sequence[str] |
 def validate_rows(count: int) -> None:
     """Raise if there are more rows than can be read."""
     if count > MOST_ROWS:
-        raise SurefootError(f"{count} systems would not be legible, {MOST_ROWS} are; choose those to show (systems)")
+        raise SurefootError(f"{count} systems are not legible, at most {MOST_ROWS} are; choose those to show (systems)")
 
 
 def systems_shown(scores: Scores, systems: Sequence[str] | None, baseline: str) -> list[str]:

@@ -17,9 +17,9 @@ _SCRIPTS = ("surefoot.show:dom", "state", "page")
 def judging_page(rows: Iterable[Mapping[str, Any]], grades: Sequence[int] = GRADES, *, name: str = "judgments") -> str:
     """A page to judge documents in, one at a time, in the order of the rows.
 
-    Its reader presses the key of a grade and comes to the next document. Judgments are kept in the browser, where it
-    allows that, and saved as lines of qrels. The page loads and sends nothing. It does not say why a document is to be
-    judged: an assessor should not know what depends on the grade.
+    The assessor presses the key of a grade, and the page shows the next document. Judgments are kept in the browser,
+    where it allows that, and saved as lines of qrels. The page loads and sends nothing. It does not say why a document
+    is to be judged: an assessor should not know what depends on the grade.
 
     Parameters
     ----------

@@ -55,22 +55,22 @@ def report(
     scores
         The scores of all systems; of several measures, which the reader can choose from, if it is a sequence.
     baseline
-        What to compare with first: a system, or MEAN (the default), MEDIAN or MAX of each topic.
+        The baseline that the page opens with: a system, or MEAN (the default), MEDIAN or MAX of each topic.
     alpha
         The risk sensitivity that the page opens with.
     candidate
-        The system that the page opens with. If None it is the one of the best mean, and since that was chosen from
-        all, its test is corrected after Holm.
+        The system that the page opens with. If None it is the one with the best mean; as it was chosen among all
+        systems, Holm's method corrects its test.
     segments
         The segment of each topic.
     queries
         The text of each topic.
     rankings
-        The runs behind the scores. Then the page shows for each query what was ranked before and what now, and what
-        each document's move contributes to the change.
+        The runs behind the scores. With them the page shows for each query the ranking before and now, and what each
+        document's move contributes to the change.
     credible
-        The credibility of the comparison that the page opens with, of one or more of the measures. Then the page shows
-        how likely each query's loss is one for another assessor too.
+        The credibility of the comparison that the page opens with, by one or more of the measures. With it the page
+        shows the probability that each query loses for another assessor too.
     rules
         The rules of the gate, whose sentence is the heading if a candidate is named; the defaults if None.
 
@@ -88,7 +88,7 @@ def report(
     several = [scores] if isinstance(scores, Scores) else list(scores)
     if not several:
         raise SurefootError("a report needs scores of at least one measure")
-    _refuse_others(several)
+    _refuse_mixed(several)
     first, alpha = several[0], validate_alpha(alpha)
     if alpha > LARGEST_ALPHA:
         raise SurefootError(f"a report shows alpha from 0 to {LARGEST_ALPHA:g}; got {alpha:g}")
@@ -126,7 +126,7 @@ def _measure(scores: Scores, credible: Sequence[Credibility]) -> dict[str, Any]:
     }
 
 
-def _refuse_others(scores: Sequence[Scores]) -> None:
+def _refuse_mixed(scores: Sequence[Scores]) -> None:
     first = scores[0]
     for one in scores[1:]:
         if (one.systems, one.topics) != (first.systems, first.topics):

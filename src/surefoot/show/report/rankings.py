@@ -32,7 +32,7 @@ class Rankings:
     Parameters
     ----------
     runs
-        The run of each system, by name; those of some systems will do.
+        The run of each system, by name; some systems may be missing.
     qrels
         The judgments.
     texts
@@ -103,7 +103,7 @@ def rankings_payload(rankings: Rankings, scores: Sequence[Scores], system: str, 
 
 
 class _Packer:
-    """Takes in rankings and texts while there is room for them."""
+    """Collects rankings and texts while there is room for them."""
 
     def __init__(self, rankings: Rankings, measures: Sequence[str]) -> None:
         self._rankings, self._room = rankings, rankings.size_limit
@@ -116,7 +116,7 @@ class _Packer:
         self.topics: dict[str, dict[str, Any]] = {}
 
     def add_rankings(self, systems: Sequence[str], topics: Sequence[str], whole: bool = False) -> list[str]:
-        """Take in the rankings of systems, topic by topic; returns the topics that had room.
+        """Add the rankings of systems, topic by topic; returns the topics that had room.
 
         ``whole`` adds the deeper ranks of all documents that one of these rankings shows.
         """
@@ -144,7 +144,7 @@ class _Packer:
         return done
 
     def add_texts(self, topics: Sequence[str]) -> list[str]:
-        """Take in the texts of documents that are shown and have none yet; returns the topics that had room."""
+        """Add the texts of documents that are shown and have none yet; returns the topics that had room."""
         done = []
         for topic in topics:
             own = self.topics[topic]
