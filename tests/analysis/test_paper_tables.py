@@ -41,7 +41,7 @@ def test_pairs_are_the_t_test_of_scipy_corrected_by_hand(scores):
 
 def test_letters_name_the_systems_that_are_worse(scores):
     pairs = compare_pairs(scores)
-    result = with_letters(evaluate(scores, "a"), pairs)
+    result = with_letters(evaluate(scores, "a"))
     assert result.readable()["letter"].tolist() == ["a", "b", "c", "d"]
     letters = dict(zip(result["system"], result["letter"], strict=True))
     for row in result:

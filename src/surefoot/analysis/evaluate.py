@@ -114,11 +114,9 @@ class Evaluation(Result):
 
     def with_letters(self, correct: str = "holm") -> Evaluation:
         """Add the letters of the systems that each is significantly better than (`analysis.with_letters`)."""
-        from surefoot.analysis.paper_tables import compare_pairs, with_letters
+        from surefoot.analysis.paper_tables import with_letters
 
-        shown = list(dict.fromkeys(self["system"].tolist()))
-        pairs = {one.measure: compare_pairs(one, shown, correct=correct, level=self.level) for one in self.scores}
-        return with_letters(self, pairs if len(pairs) > 1 else next(iter(pairs.values())))
+        return with_letters(self, correct)
 
     def to_latex(
         self,

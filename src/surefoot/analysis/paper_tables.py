@@ -109,7 +109,7 @@ def letter_columns(columns: Sequence[str]) -> list[str]:
     return ["letter", *(kept for one in columns for kept in ((one, "better_than") if one == "mean" else (one,)))]
 
 
-def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Evaluation:
+def with_letters(result: Evaluation, correct: str = "holm") -> Evaluation:
     """Add the letter of each system, and those of the systems that it is significantly better than.
 
     Letters are in the order in which tables show the systems. After z follow aa, bb and so on, separated by commas.
@@ -118,8 +118,8 @@ def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Eval
     ----------
     result
         What `surefoot.evaluate` found.
-    pairs
-        What `surefoot.analysis.compare_pairs` found, by measure if the evaluation has several.
+    correct
+        How the p values of all pairs are corrected, as in `surefoot.analysis.compare_pairs`.
 
     Returns
     -------
@@ -129,24 +129,24 @@ def with_letters(result: Evaluation, pairs: Pairs | Mapping[str, Pairs]) -> Eval
     Examples
     --------
     >>> from surefoot import evaluate, Scores
-    >>> from surefoot.analysis import compare_pairs
     >>> scores = Scores([[0.2, 0.4, 0.3, 0.1], [0.3, 0.5, 0.4, 0.3]], ["old", "new"], ["q1", "q2", "q3", "q4"])
-    >>> with_letters(evaluate(scores), compare_pairs(scores))["better_than"].tolist()
+    >>> with_letters(evaluate(scores))["better_than"].tolist()
     ['', 'b']
 
     """
     names: list[str] = result["system"].tolist()
     order = dict.fromkeys(result.readable()["system"].tolist())
     letters = {system: letter_of(index) for index, system in enumerate(order)}
+    shown = list(dict.fromkeys(names))
+    pairs = {one.measure: compare_pairs(one, shown, correct=correct, level=result.level) for one in result.scores}
     found, between = [], "" if len(order) <= ALPHABET else ","
-    for system, measure in zip(names, result.columns.get("measure", [""] * len(names)), strict=True):
-        better = (pairs if isinstance(pairs, Pairs) else pairs[str(measure)]).better_than(system)
+    for system, measure in zip(names, result.columns.get("measure", [*pairs] * len(names)), strict=True):
+        better = pairs[str(measure)].better_than(system)
         found.append(between.join(letter for other, letter in letters.items() if other in better))
     columns: dict[str, Column] = {"letter": [letters[system] for system in names]}
     for name, column in result.columns.items():
         columns |= {name: column, "better_than": found} if name == "mean" else {name: column}
-    legend = (pairs if isinstance(pairs, Pairs) else next(iter(pairs.values()))).legend
-    return replace(result, columns=columns, notes=(*result.notes, legend))
+    return replace(result, columns=columns, notes=(*result.notes, next(iter(pairs.values())).legend))
 
 
 def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Result:
