@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -115,7 +115,7 @@ class Aligned(NamedTuple):
 
 def aligned(rows: Iterable[Row], missing: Missing) -> Aligned:
     """The rows on the same topics, in natural order; see `surefoot.Scores.align`."""
-    choose(missing, ("error", "zero", "drop"), "missing")
+    choose(missing, get_args(Missing), "missing")
     names: list[str] = []
     labels, vectors = [], []
     for system, own_topics, own_values in rows:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from surefoot.effectiveness.contributions import Decomposition
 from surefoot.effectiveness.measures import UNJUDGED
-from surefoot.effectiveness.scoring import UNJUDGED_CHOICES, Unjudged
+from surefoot.effectiveness.scoring import Unjudged
 from surefoot.effectiveness.sources import load_qrels, sources_of
 from surefoot.errors import SurefootError, choose, counted, listed
 from surefoot.io.document_lists import Qrels, Run
@@ -128,7 +128,7 @@ def document_moves(
     shown = min(parts.measure.cutoff, DEPTH) if depth is None else depth
     if shown < 1:
         raise SurefootError(f"depth must be at least 1; got {shown}")
-    skip = choose(unjudged, UNJUDGED_CHOICES, "unjudged") == "skip"
+    skip = choose(unjudged, get_args(Unjudged), "unjudged") == "skip"
     chosen = judged.topics if topics is None else tuple(topics)
     known = set(judged.topics)
     unknown = [topic for topic in chosen if topic not in known]

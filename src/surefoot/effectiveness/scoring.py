@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from surefoot.scores import Scores
 
 Runs = Mapping[str, Any] | Iterable[PathLike] | PathLike
 Unjudged = Literal["zero", "skip"]
-UNJUDGED_CHOICES = ("zero", "skip")
 SMALL = 1 << 20
 """Bytes of files that are read before threads would have started."""
 
@@ -144,7 +143,7 @@ def score_runs_by(
     >>> {name: scores["bm25"].tolist() for name, scores in found.items()}
     {'RR': [0.5], 'P@1': [0.0]}
     """
-    choose(names, ("file", "tag"), "names")
+    choose(names, get_args(Names), "names")
     if workers is not None and workers < 1:
         raise SurefootError(f"workers must be at least 1; got {workers}")
     sources = sources_of(runs, repeats)
@@ -153,7 +152,7 @@ def score_runs_by(
         raise SurefootError("no measures to score by; name at least one, such as nDCG@10")
     chosen = list({measure.name: measure for measure in map(parse_measure, wanted)}.values())
     judged, models = load_judgments(qrels, llm_qrels)
-    prepared = RunScorer(chosen, judged, choose(unjudged, UNJUDGED_CHOICES, "unjudged") == "skip")
+    prepared = RunScorer(chosen, judged, choose(unjudged, get_args(Unjudged), "unjudged") == "skip")
     rows: list[_Row] = []
     kept = {}
     threads = 1 if workers is None and _are_small(sources) else workers or default_workers()

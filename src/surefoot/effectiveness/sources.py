@@ -14,7 +14,7 @@ from surefoot._typing import PathLike
 from surefoot.errors import SurefootError, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run, Ties
 from surefoot.io.files import STDIN, name_of
-from surefoot.io.frames import is_frame
+from surefoot.io.frames import is_frame, library_of
 from surefoot.io.memory import qrels_in_memory, run_in_memory
 from surefoot.io.trec import Names, read_qrels, read_run, systems_in
 
@@ -177,7 +177,7 @@ def _is_run(thing: object) -> bool:
         inner = next(iter(thing.values()), None)
         numbers = list(islice(inner.values(), 1)) if isinstance(inner, Mapping) else [None]
         return all(_is_number(number) for number in numbers)
-    return isinstance(thing, Run) or is_frame(thing) or type(thing).__module__.partition(".")[0] == "ranx"
+    return isinstance(thing, Run) or is_frame(thing) or library_of(thing) == "ranx"
 
 
 def _is_number(thing: object) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     import polars
 
 Duplicates = Literal["error", "first", "best"]
-DUPLICATES = ("error", "first", "best")
 Ties = Literal["exact", "trec_eval"]
-TIES = ("exact", "trec_eval")
 _rank_topics, _other_tag = kernel("rank_topics"), kernel("other_tag")
 _hash_tokens, _number_tokens = kernel("hash_tokens"), kernel("number_tokens")
 LARGEST_GRADE = 1e9
@@ -226,7 +224,7 @@ class Run(DocumentLists):
 
         Rounding ties documents whose scores differ only after some seven digits; their ids then rank them.
         """
-        if choose(ties, TIES, "ties") == "exact":
+        if choose(ties, get_args(Ties), "ties") == "exact":
             return self
         with np.errstate(over="ignore"):
             rounded = self.numbers.astype(np.float32).astype(np.float64)
@@ -317,7 +315,7 @@ def _by_number(bounds: IntArray, documents: Documents) -> Documents:
 
 def as_run(lists: DocumentLists, name: str, duplicates: Duplicates) -> Run:
     """A run of ranked lists, in which each document of a topic occurs once."""
-    choose(duplicates, DUPLICATES, "duplicates")
+    choose(duplicates, get_args(Duplicates), "duplicates")
     sizes = table_sizes(lists.bounds)
     # The tables only detect repeated documents, so all topics use the same memory.
     tables, slots = np.stack([np.zeros_like(sizes), sizes], axis=1), np.empty(sizes.max(), np.int32)

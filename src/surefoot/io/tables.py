@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -282,11 +283,8 @@ def _combine(files: Sequence[ScoreFile], measure: str | None, missing: Missing) 
     if missing == "error" and all(file.leaves_out_topics for file in files):
         missing = "zero"
     scores_of = measure or _common_measure(files, matrices)
-    noun = files[0].noun
-    if len(files) > 1:
-        return Scores.align(rows, scores_of, missing, notes, noun)
-    with in_file(files[0].path):
-        return Scores.align(rows, scores_of, missing, notes, noun)
+    with in_file(files[0].path) if len(files) == 1 else nullcontext():
+        return Scores.align(rows, scores_of, missing, notes, files[0].noun)
 
 
 def _refuse_doubles(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -106,7 +106,7 @@ def read_run(
     >>> run.name, run.documents, run.scores
     ('bm25', ['d3', 'd7'], array([9.5, 2.5]))
     """
-    choose(names, ("file", "tag"), "names")
+    choose(names, get_args(Names), "names")
     lists, name = _read(path, RUN, workers), name_of(path)
     if isinstance(lists, Content):
         run = run_in_memory(lists.source, str(path), duplicates, system)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -200,7 +200,7 @@ def evaluate_parquet(
 
     """
     alphas = normalise_alphas(alpha)
-    choose(missing, ("error", "zero", "drop"), "missing")
+    choose(missing, get_args(Missing), "missing")
     files = find_files(paths)
     header: Header = fold(files, Header.of)
     dataset = header.dataset(measure, missing)
