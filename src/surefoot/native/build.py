@@ -59,10 +59,10 @@ def build(library: Path = LIBRARY) -> None:
     with TemporaryDirectory(dir=library.parent, prefix=".build-") as name:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda command: _run(command, Path(name)), commands))
-        linked, objects = Path(name) / library.name, [command[-1] for command in commands]
-        mathematics = [] if is_windows else ["-lm"]
-        _run([*cc, *options, "-shared", "-o", str(linked), *objects, *mathematics], Path(name))
-        linked.replace(library)
+        objects, mathematics = [command[-1] for command in commands], [] if is_windows else ["-lm"]
+        # A Mach-O library names the path that it is written to.
+        _run([*cc, *options, "-shared", "-o", library.name, *objects, *mathematics], Path(name))
+        (Path(name) / library.name).replace(library)
 
 
 def is_stale(library: Path = LIBRARY) -> bool:
