@@ -1,5 +1,6 @@
-"""README.md with absolute links, as an index shows it: python docs/absolute_readme.py, in a checkout that is built.
+"""README.md as an index shows it, with absolute links and the installation from it: python docs/absolute_readme.py.
 
+Run it in a checkout that is built.
 The address is ``Repository`` of ``[project.urls]`` in pyproject.toml, the one place where it stands.
 """
 
@@ -12,6 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?!https?:|#)(?P<target>[^)\s]+)\)")
+
+CLONE = "pip install . ./lab      # in a clone; ./lab is only needed for the demo"
+INDEX = "pip install surefoot surefoot-lab    # surefoot-lab is only needed for the demo"
 
 
 def absolute(text: str, address: str, tag: str) -> str:
@@ -37,7 +41,8 @@ def main() -> None:
     source = (ROOT / "src/surefoot/_version.py").read_text(encoding="utf-8")
     (version,) = re.findall(r'^__version__ = "(.+)"$', source, re.MULTILINE)
     readme = ROOT / "README.md"
-    readme.write_text(absolute(readme.read_text(encoding="utf-8"), address, f"v{version}"), encoding="utf-8")
+    text = readme.read_text(encoding="utf-8").replace(CLONE, INDEX)
+    readme.write_text(absolute(text, address, f"v{version}"), encoding="utf-8")
 
 
 if __name__ == "__main__":

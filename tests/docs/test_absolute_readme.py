@@ -46,3 +46,4 @@ def test_a_release_needs_the_address(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert f"](https://host/we/it/blob/v{__version__}/docs/start.md)" in text
+    assert "\npip install surefoot surefoot-lab " in text
