@@ -34,6 +34,7 @@ COMMANDS = {
     "explore": [
         f"explore {PAIR} --queries queries.tsv --unjudged bounds --credible",
         f"explore {PAIR} --llm-qrels llm.qrels",
+        f"explore {PAIR} --credible --assessors llm.qrels",
         f"explore {PAIR} --documents --credible",
         "explore --scores trials.csv --candidate new --baseline old",
     ],
