@@ -125,7 +125,7 @@ def run_collect(arguments: argparse.Namespace) -> int:
     """Ask for each query, keep what was answered, and write the run at the end."""
     from surefoot.io.atomic import digest_of, write_text
     from surefoot.io.texts import read_queries
-    from surefoot.io.trec_writer import run_lines
+    from surefoot.io.trec_writer import run_lines, separator_for
 
     engine = _engine(arguments)
     texts = read_queries(arguments.queries)
@@ -147,8 +147,7 @@ def run_collect(arguments: argparse.Namespace) -> int:
             time.sleep(max(0.0, begin + pause - time.monotonic()))
     empty = [topic for topic in texts if not found[topic]]
     ids = [*texts, *(name for documents in found.values() for name, _ in documents)]
-    separator = "\t" if any(" " in name for name in ids) else " "
-    lines = run_lines(((topic, found[topic]) for topic in texts), "collected", separator=separator)
+    lines = run_lines(((topic, found[topic]) for topic in texts), "collected", separator=separator_for(ids))
     write_text(arguments.output, "".join(lines))
     kept.unlink(missing_ok=True)
     print(f"{arguments.output}: {counted(len(texts), 'query')}, {counted(len(ids) - len(texts), 'document')}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,11 +28,19 @@ LONGEST_NUMBER = 20
 _write_run = kernel("write_run")
 
 
+def separator_for(ids: Iterable[str]) -> str:
+    r"""What separates fields beside these ids of topics and documents: a tab if one of them holds a blank.
+
+    >>> separator_for(["q1", "d1"]), separator_for(["red dress", "d1"])
+    (' ', '\t')
+    """
+    return "\t" if any(" " in name for name in ids) else " "
+
+
 def run_lines(topics: ScoredTopics, tag: str, decimals: int | None = None, separator: str = " ") -> Iterator[str]:
     """Lines of a run, ``topic Q0 document rank score tag``; each topic's documents come best first.
 
-    Scores are written with all their digits unless ``decimals`` says how many. Names that hold blanks need a tab as the
-    separator.
+    Scores are written with all their digits unless ``decimals`` limits them.
 
     >>> print("".join(run_lines([("q", [("d2", 2.0), ("d1", 0.5)])], "mine")), end="")
     q Q0 d2 1 2.0 mine
@@ -46,36 +55,36 @@ def run_lines(topics: ScoredTopics, tag: str, decimals: int | None = None, separ
 
 def written_run(run: Run) -> bytes:
     """The lines of a run, its name as the tag; whole scores are written as whole numbers."""
-    tag = "-".join(run.name.split())
+    tag, separator = "-".join(run.name.split()), separator_for(chain(run.topics, run.documents))
     if (np.abs(run.scores) < MOST_WHOLE).all() and np.array_equal(run.scores, np.rint(run.scores)):
-        return _whole_lines(run, tag.encode())
+        return _whole_lines(run, tag.encode(), separator)
     topics = ((topic, zip(own, scores.tolist(), strict=True)) for topic, own, scores in run.by_topic())
-    return "".join(run_lines(topics, tag)).encode()
+    return "".join(run_lines(topics, tag, separator=separator)).encode()
 
 
-def _whole_lines(run: Run, tag: bytes) -> bytes:
-    """The lines of a run whose scores are whole numbers, put together from bytes that are already there."""
-    heads = [f"{topic} Q0 ".encode() for topic in run.topics]
+def _whole_lines(run: Run, tag: bytes, separator: str) -> bytes:
+    """The lines of a run whose scores are whole numbers, copied from the bytes of its ids."""
+    heads = [f"{topic}{separator}Q0{separator}".encode() for topic in run.topics]
     bounds = np.cumsum([0, *map(len, heads)])
     most = int(np.diff(bounds) @ np.diff(run.bounds) + run.length.sum())
     most += run.scores.size * (2 * LONGEST_NUMBER + len(tag) + 4)
     out = np.empty(most, np.uint8)
     joined, own = (np.frombuffer(text, np.uint8) for text in (b"".join(heads), tag))
     scores = run.scores.astype(np.int64)
-    size = _write_run(run.data, run.start, run.length, scores, run.bounds, joined, bounds, own, out)
+    size = _write_run(run.data, run.start, run.length, scores, run.bounds, joined, bounds, own, ord(separator), out)
     return out[:size].tobytes()
 
 
 def qrels_lines(topics: ScoredTopics) -> Iterator[str]:
-    """Lines of qrels, ``topic 0 document grade``; separated by tabs if some name holds a blank.
+    """Lines of qrels, ``topic 0 document grade``; whole grades are written as whole numbers.
 
-    >>> print("".join(qrels_lines([("q", [("d1", 0), ("d2", 2)])])), end="")
+    >>> print("".join(qrels_lines([("q", [("d1", 0.0), ("d2", 1.5)])])), end="")
     q 0 d1 0
-    q 0 d2 2
+    q 0 d2 1.5
     """
-    rows = [(topic, document, int(grade)) for topic, documents in topics for document, grade in documents]
-    tab = "\t" if any(" " in topic or " " in document for topic, document, _ in rows) else " "
-    yield from (tab.join((topic, "0", document, f"{grade}\n")) for topic, document, grade in rows)
+    rows = [(topic, document, str(float(grade))) for topic, documents in topics for document, grade in documents]
+    separator = separator_for(name for row in rows for name in row[:2])
+    yield from (separator.join((topic, "0", name, f"{grade.removesuffix('.0')}\n")) for topic, name, grade in rows)
 
 
 def ranked_documents(data: RankingData, scores: FloatArray) -> ScoredTopics:

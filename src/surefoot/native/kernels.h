@@ -150,6 +150,7 @@ struct write_run {
     const uint8_t *heads SIZE(head_bytes);
     const int64_t *head_bounds SIZE(topics + 1);
     const uint8_t *tag SIZE(tag_bytes);
+    int64_t separator;
     uint8_t *out SIZE(room);
     int64_t topics, head_bytes, tag_bytes, room;
 };

@@ -144,21 +144,19 @@ SF_INLINE uint8_t *put(uint8_t *out, const uint8_t *bytes, int64_t size) {
     return out + size;
 }
 
-/* Write a whole number in decimal digits, and a space. */
+/* Write a whole number in decimal digits. */
 SF_INLINE uint8_t *put_number(uint8_t *out, int64_t number) {
     uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
     uint8_t digits[LONGEST_NUMBER], *first = digits + LONGEST_NUMBER;
     do *--first = (uint8_t)('0' + rest % 10);
     while (rest /= 10);
     if (number < 0) *out++ = '-';
-    out = put(out, first, digits + LONGEST_NUMBER - first);
-    *out++ = ' ';
-    return out;
+    return put(out, first, digits + LONGEST_NUMBER - first);
 }
 
-/* Write "head document rank score tag" for the documents of each topic; returns the number of bytes.
+/* Write the lines "head document rank score tag" of each topic's documents; returns the number of bytes.
 
-   A head is the topic with what follows it. */
+   A head is the topic, the separator, Q0 and the separator. */
 SF_KERNEL(write_run) {
     const struct ranges *documents = &a->documents;
     uint8_t *out = a->out;
@@ -172,9 +170,11 @@ SF_KERNEL(write_run) {
             if (most > a->room - (out - a->out)) return SF_OUT_OF_RANGE;
             out = put(out, a->heads + head, head_end - head);
             out = put(out, documents->text.bytes + documents->start[item], documents->length[item]);
-            *out++ = ' ';
+            *out++ = (uint8_t)a->separator;
             out = put_number(out, item - a->bounds[topic] + 1);
+            *out++ = (uint8_t)a->separator;
             out = put_number(out, a->scores[item]);
+            *out++ = (uint8_t)a->separator;
             out = put(out, a->tag, a->tag_bytes);
             *out++ = '\n';
         }
