@@ -47,8 +47,6 @@ def test_the_command_gives_the_same(scores: Scores, tmp_path: Path, capsys: pyte
     wanted = bayes(Scores(scores.values, scores.systems, scores.topics, "score"), "old", loses_on=0.4)
     assert found["signature"] == wanted.signature
     assert found["rows"] == wanted.rows()
-    assert main([*words, "--tests", "flip"]) == 2
-    assert "leave out --tests" in capsys.readouterr().err
 
 
 def test_progress_counts_the_predicted_tables(scores: Scores, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,24 @@ def test_evaluate_runs_with_several_measures(runs: list[str], capsys: pytest.Cap
     assert found == {("RR", "old"): 1.0, ("RR", "new"): 0.75, ("P@2", "old"): 0.75, ("P@2", "new"): 0.5}
 
 
+@pytest.mark.parametrize(
+    ("mode", "refused"),
+    [
+        ("--segments segments.csv", ["--letters", "--side-by-side", "--unjudged bounds", "--loses-on 30"]),
+        ("--bayes", ["--tests flip", "--llm-qrels llm.qrels", "--n-resamples 10", "--baseline new", "--letters"]),
+        ("--stream", ["--bayes", "--letters", "--value smooth", "--systems new", "--qrels qrels.txt"]),
+    ],
+)
+def test_what_a_mode_of_evaluate_would_ignore_is_refused(
+    mode: str, refused: list[str], table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for option in refused:
+        assert main(["evaluate", "--scores", table, "--baseline", "old", *mode.split(), *option.split()]) == 2
+        flag = mode.split()[0]
+        expected = f"{flag} takes one --baseline" if "baseline" in option else f"{flag} can't be combined with {option}"
+        assert capsys.readouterr().err.strip().removeprefix("surefoot evaluate: ") in expected
+
+
 def test_runs_default_to_ndcg_at_ten(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     main(["evaluate", *runs, "--format", "json"])
     assert "measure=nDCG@10" in json.loads(capsys.readouterr().out)["signature"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +31,12 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         raise SurefootError("give --baseline or --baseline-map, not both")
     if arguments.segment_by and not arguments.segments:
         raise SurefootError("--segment-by names a column of the segments file: give that with --segments FILE")
-    mode = next((name for name in MODES if getattr(arguments, name)), None)
-    if mode and len(arguments.baseline or ()) > 1:
-        raise SurefootError("--stream, --segments and --bayes take one --baseline")
+    mode = next((mode for mode in MODES if getattr(arguments, mode.name)), None)
+    if mode is not None:
+        mode.refuse_others(arguments)
     if arguments.baseline and len(arguments.baseline) == 1:
         (arguments.baseline,) = arguments.baseline
-    inputs.show(MODES[mode](arguments) if mode else _evaluation(arguments), arguments)
+    inputs.show(mode.run(arguments) if mode else _evaluation(arguments), arguments)
     return 0
 
 
@@ -77,8 +79,6 @@ def _by_segment(arguments: argparse.Namespace) -> Result:
     from surefoot.analysis.segments import evaluate_segments
     from surefoot.io.small_files import read_segments
 
-    message = "--segments can't be combined with --llm-qrels or --unjudged bounds"
-    _refuse(arguments, "llm_qrels", arguments.unjudged == "bounds", message)
     segments = read_segments(arguments.segments, arguments.segment_by)
     given = _parameters(arguments) | {"correct": arguments.correct or "holm"}
     return evaluate_segments(inputs.load_one(arguments), segments, _baselines(arguments), arguments.alpha, **given)
@@ -116,12 +116,8 @@ def _bayes(arguments: argparse.Namespace) -> Result:
     """The Bayesian model of all systems, which replaces the measures."""
     from surefoot.analysis.tests import bayes
 
-    _refuse(
-        arguments,
-        "baseline_map population tail geometric minus ci tests segments correct letters side_by_side",
-        not arguments.baseline or arguments.value != "linear",
-        "--bayes takes scores or runs, a system as the --baseline and linear values",
-    )
+    if not arguments.baseline:
+        raise SurefootError("--bayes needs a system as the --baseline")
     given = inputs.given(arguments, "baseline", "alpha", "systems", "seed", "level")
     scores = inputs.load_one(arguments)
     with progress("Predicting ...") as report:
@@ -132,26 +128,42 @@ def _stream(arguments: argparse.Namespace) -> Result:
     """Evaluate files that are too large for memory, by measures that add up over topics."""
     from surefoot.analysis.streaming import evaluate_parquet
 
-    _refuse(
-        arguments,
-        "runs repeats qrels baseline_map systems population tail geometric minus ci tests fences segments segment_by "
-        "correct llm_qrels",
-        not arguments.scores or len(arguments.measure or []) > 1 or arguments.value != "linear",
-        "--stream takes --scores, --baseline, --alpha, one --measure and --missing",
-    )
+    if not arguments.scores or len(arguments.measure or []) > 1:
+        raise SurefootError("--stream reads --scores, of one --measure")
     given = inputs.given(arguments, "baseline", "alpha", "missing")
     return evaluate_parquet(arguments.scores, measure=(arguments.measure or [None])[0], **given)
 
 
-def _refuse(arguments: argparse.Namespace, refused: str, otherwise: bool, message: str) -> None:
-    """Raise if one of the options that a mode does not take is given."""
-    given = [name for name in refused.split() if getattr(arguments, name)]
-    if given or otherwise:
-        raise SurefootError(message + (f"; leave out --{given[0].replace('_', '-')}" if given else ""))
+@dataclass(frozen=True)
+class Mode:
+    """An option that replaces the usual evaluation; ``takes`` has the options that it uses, besides those of tables."""
+
+    name: str
+    run: Callable[[argparse.Namespace], Result]
+    takes: frozenset[str]
+
+    def refuse_others(self, arguments: argparse.Namespace) -> None:
+        """Raise if an option is given that this mode would ignore."""
+        allowed = {self.name, *self.takes, *(each.name for each in opt.TABLE_FILE)}
+        for each in COMMANDS["evaluate"].options:
+            value = getattr(arguments, each.name)
+            if value and value != each.settings.get("default") and each.name not in allowed:
+                what = each.flags[0] if each.flags[0].startswith("-") else "runs"
+                raise SurefootError(f"--{self.name} can't be combined with {what}")
+        if "unjudged" in self.takes and arguments.unjudged == "bounds":
+            raise SurefootError(f"--{self.name} can't be combined with --unjudged bounds")
+        if len(arguments.baseline or ()) > 1:
+            raise SurefootError(f"--{self.name} takes one --baseline")
 
 
-MODES = {"stream": _stream, "bayes": _bayes, "segments": _by_segment}
-"""The options that replace the usual evaluation, and the function of each."""
+_SCORES = {each.name for each in (*opt.INPUTS, opt.UNJUDGED)}
+MODES = (
+    Mode("stream", _stream, frozenset({"scores", "baseline", "alpha", "measure", "missing"})),
+    Mode("bayes", _bayes, frozenset({*_SCORES, "baseline", "alpha", "systems", "seed", "level", "loses_on"})),
+    Mode("segments", _by_segment, frozenset({
+        *_SCORES, *PARAMETERS, "baseline", "baseline_map", "alpha", "value", "fences", "segment_by", "correct",
+    })),
+)  # fmt: skip
 
 
 def run_scores(arguments: argparse.Namespace) -> int:

@@ -32,8 +32,9 @@ class Option:
 
     @property
     def name(self) -> str:
-        """The name under which its value is found."""
-        return str(self.settings.get("dest") or self.flags[0].lstrip("-").replace("-", "_"))
+        """The name of its value among the arguments, which `argparse` derives from the first long flag."""
+        flag = next((flag for flag in self.flags if flag.startswith("--")), self.flags[0])
+        return str(self.settings.get("dest") or flag.lstrip("-").replace("-", "_"))
 
     def but(self, **settings: Any) -> Option:
         """The option with other settings."""
