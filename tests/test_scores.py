@@ -179,10 +179,10 @@ def test_repr(scores):
         (lambda s: s.select(topics=["odd"]), "no topic odd; there are q1, q2, q3"),
         (lambda s: s.rename({"odd": "even"}), "no system odd (did you mean old?); there are old, new"),
         (lambda s: s.rename({"old": "new"}), "system 'new' occurs more than once; names must differ"),
-        (lambda s: Scores.concat([]), "scores of one measure can be put together; got none"),
+        (lambda s: Scores.concat([]), "only scores of one measure can be combined; got none"),
         (
             lambda s: Scores.concat([s, Scores([[1]], ["x"], ["q"], "RR")]),
-            "scores of one measure can be put together; got AP, RR",
+            "only scores of one measure can be combined; got AP, RR",
         ),
         (lambda s: Scores.concat([s, s]), "system 'old' occurs more than once; names must differ"),
         (

@@ -1,4 +1,4 @@
-"""Matrices of scores: systems × topics from rows with their own topics, and trials × topics.
+"""Matrices of scores: systems × topics, from rows that each have their own topics; trials × topics for repeats.
 
 Trials are NaN where a topic has fewer trials than another.
 """
@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._names import as_texts, natural_order, positions, refuse_doubles
+from surefoot._names import as_texts, natural_order, positions, refuse_duplicates
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted, listed
 
@@ -22,12 +22,13 @@ LARGEST = 1e100
 
 Trials = Mapping[str, FloatArray]
 """The trials of each system that has repeats."""
-NONE: Trials = MappingProxyType({})
+EMPTY: Trials = MappingProxyType({})
+"""An immutable empty mapping, for defaults."""
 
 
-def locked(values: npt.ArrayLike) -> FloatArray:
+def read_only(values: npt.ArrayLike) -> FloatArray:
     """The values as a read-only matrix; a copy unless they are read-only already."""
-    if isinstance(values, np.ndarray) and _is_locked(values):
+    if isinstance(values, np.ndarray) and _is_read_only(values):
         return values.view()
     try:
         matrix = np.require(np.array(values, dtype=np.float64), requirements="O")
@@ -37,14 +38,14 @@ def locked(values: npt.ArrayLike) -> FloatArray:
     return matrix.view()
 
 
-def locked_rows(values: FloatArray, rows: list[int]) -> FloatArray:
+def read_only_rows(values: FloatArray, rows: list[int]) -> FloatArray:
     """A read-only copy of some rows of a matrix."""
     chosen = values[rows]
     chosen.flags.writeable = False
     return chosen.view()
 
 
-def _is_locked(array: npt.NDArray[Any]) -> bool:
+def _is_read_only(array: npt.NDArray[Any]) -> bool:
     """Whether an array is plain float64 and read-only, and so is the owner of its memory."""
     owner = array if array.base is None else array.base
     plain = type(array) is np.ndarray and array.dtype == np.float64 and isinstance(owner, np.ndarray)
@@ -80,10 +81,10 @@ def refuse_infinite(system: str, trials: FloatArray) -> None:
         raise SurefootError(f"a trial of system {system!r} is not a finite number of at most {LARGEST:g}")
 
 
-def locked_trials(
+def validated_trials(
     trials: Mapping[str, FloatArray], systems: Sequence[str], values: FloatArray
 ) -> MappingProxyType[str, FloatArray]:
-    """The trials of systems with repeats, which are read-only; the scores must be their means."""
+    """The trials of the systems that have repeats; raise if the scores are not their means."""
     unknown = [name for name in trials if name not in systems]
     if unknown:
         raise SurefootError(f"there are trials of {unknown[0]!r}, which is not among the systems")
@@ -122,7 +123,7 @@ def aligned(rows: Iterable[Row], missing: Missing) -> Aligned:
         names += as_texts("system", [system])
         labels.append(as_texts("topic", own_topics))
         vectors.append(_numbers(system, own_values, len(labels[-1])))
-    refuse_doubles("system", names)
+    refuse_duplicates("system", names)
     everything = natural_order({topic for own in dict.fromkeys(labels) for topic in own})
     column = {topic: index for index, topic in enumerate(everything)}
     matrix = np.full((len(names), len(column)), np.nan)
@@ -130,7 +131,7 @@ def aligned(rows: Iterable[Row], missing: Missing) -> Aligned:
     for row, (own, vector, name) in enumerate(zip(labels, vectors, names, strict=True)):
         places: slice | list[int] = slice(None)
         if own != everything:
-            refuse_doubles("topic", own, f" of system {name!r}")
+            refuse_duplicates("topic", own, f" of system {name!r}")
             places = [column[topic] for topic in own]
         if vector.ndim == 2:
             trials[name] = np.full((len(vector), len(column)), np.nan)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
-TYPE_CHECKING = False  # typing is not loaded for it
+TYPE_CHECKING = False  # so that typing is not imported
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
@@ -26,7 +26,7 @@ EXTRAS = {
     "xgboost": "xgboost",
 }
 """The optional packages of each extra, by the names they are imported under."""
-OTHERS = {
+WITHOUT_EXTRA = {
     "ir_datasets": "ir-datasets",
     "fsspec": "fsspec",
     "onnxmltools": "onnxmltools",
@@ -41,7 +41,7 @@ LAB = "surefoot_lab"
 
 
 class LazyModule:
-    """A module that is imported when something of it is first used.
+    """A module that is imported when one of its names is first used.
 
     >>> LazyModule("math").floor(2.5)
     2
@@ -79,7 +79,7 @@ def install_hint(error: ModuleNotFoundError) -> str | None:
     "polars is not installed; pip install 'surefoot[frames]'"
     """
     extras = {package: f"'surefoot[{extra}]'" for extra, packages in EXTRAS.items() for package in packages.split()}
-    source = (extras | OTHERS).get(error.name or "")
+    source = (extras | WITHOUT_EXTRA).get(error.name or "")
     return source and f"{error.name} is not installed; pip install {source}"
 
 
@@ -100,9 +100,9 @@ def attach(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` of a package that has its names in ``__init__.pyi``.
 
-    ``needs`` names the optional package of a module; without it, ``import *`` leaves out the names of the module. With
-    ``moved`` the names of its groups and of the lab, which were its own in version 0.2, forward to these with a
-    DeprecationWarning; ``dir()`` does not list them.
+    ``needs`` maps a module to the optional package that it needs; ``import *`` leaves out its names if that is missing.
+    ``moved`` forwards names that version 0.2 had here, and that a group or the lab has now, with a DeprecationWarning;
+    ``dir()`` does not list them.
 
     >>> load, names = attach("surefoot")
     >>> load("Scores").__name__, "evaluate" in names()
@@ -120,7 +120,7 @@ def attach(
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if name == "__all__":
             return [one for one in names() if _is_installed((needs or {}).get(homes[one]))]
-        if name in names():  # a module that is called like the name keeps its place
+        if name in names():  # a module of the same name keeps its place
             value = _load(package, homes[name], name)
             vars(sys.modules[package]).setdefault(name, value)
             return value
@@ -135,7 +135,7 @@ def attach(
 
 
 def lab_hint() -> str:
-    """How to install the lab, for errors about unknown names and commands; empty if it is installed."""
+    """How to install the lab, for errors about unknown names and commands; empty if the lab is installed."""
     return "" if _is_installed(LAB) else "; those for papers need pip install surefoot-lab"
 
 

@@ -1,4 +1,4 @@
-"""Names of systems, topics and documents: checked, ordered, and escaped in terminals, Markdown, CSV, JSON and XML."""
+"""Names of systems, topics and documents: checked, ordered, and escaped for terminals, Markdown, CSV, JSON and XML."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from surefoot.errors import SurefootError, did_you_mean, listed
 
-NAMELESS = frozenset({"", "None", "nan", "NaN", "NaT", "<NA>"})
-"""Texts of missing values."""
+MISSING_TEXTS = frozenset({"", "None", "nan", "NaN", "NaT", "<NA>"})
+"""How missing values print as text."""
 DIGITS = re.compile("([0-9]+)")
 Key = tuple[str | tuple[int, str], ...]
 REPLACEMENT = "\ufffd"
@@ -26,9 +26,9 @@ def as_texts(kind: str, names: Iterable[object]) -> tuple[str, ...]:
     """
     given = tuple(names)
     texts = tuple(map(str, given))
-    if not NAMELESS.isdisjoint(texts):
+    if not MISSING_TEXTS.isdisjoint(texts):
         for name, text in zip(given, texts, strict=True):
-            if not text or (text in NAMELESS and not isinstance(name, str)):
+            if not text or (text in MISSING_TEXTS and not isinstance(name, str)):
                 raise SurefootError(f"{text or 'an empty text'} can't name a {kind}")
     return texts
 
@@ -47,10 +47,10 @@ def as_utf8(kind: str, names: Iterable[object]) -> tuple[str, ...]:
     return texts
 
 
-def refuse_doubles(kind: str, names: Sequence[str], where: str = "") -> None:
+def refuse_duplicates(kind: str, names: Sequence[str], where: str = "") -> None:
     """Raise if a name occurs twice.
 
-    >>> refuse_doubles("topic", ["q1", "q2"])
+    >>> refuse_duplicates("topic", ["q1", "q2"])
     """
     if len(set(names)) == len(names):
         return
@@ -99,7 +99,7 @@ def group_topics(topics: Sequence[str], segments: Mapping[str, object]) -> dict[
 
 
 def natural_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Names in natural order: digits count as the number that they write, so that q2 goes before q10.
+    """Names in natural order: digits compare as numbers, so that q2 goes before q10.
 
     >>> natural_order(["q10", "q2", "q1b", "q1", "q01"])
     ('q01', 'q1', 'q1b', 'q2', 'q10')
@@ -109,44 +109,44 @@ def natural_order(names: Iterable[str]) -> tuple[str, ...]:
     numbers = [name.removeprefix(prefix) for name in given if name.startswith(prefix)]
     everything = "".join(numbers)
     if everything.isascii() and everything.isdigit() and "" not in numbers and len(numbers) == len(given):
-        return tuple(sorted(given, key=lambda name: (*_number(name.removeprefix(prefix)), name)))  # the same, faster
+        return tuple(sorted(given, key=lambda name: (*_number(name.removeprefix(prefix)), name)))  # faster
     return tuple(sorted(given, key=_key))
 
 
 def _key(name: str) -> tuple[Key, str]:
-    """Texts and numbers in turn."""
+    """The texts and the numbers of a name in turn."""
     parts: list[str | tuple[int, str]] = list(DIGITS.split(name))
     parts[1::2] = map(_number, parts[1::2])  # type: ignore[arg-type]
     return tuple(parts), name
 
 
 def _number(digits: str) -> tuple[int, str]:
-    """A number by its size and digits: int() refuses one of thousands of digits."""
+    """A sort key for a number: the count of digits, then the digits. int() refuses thousands of digits."""
     digits = digits.lstrip("0")
     return len(digits), digits
 
 
 def one_line(text: str) -> str:
-    r"""The text in one line, without control characters or commands: a name must not steer a terminal or GitHub.
+    r"""The text in one line, without control characters or commands, as a name must not control a terminal or GitHub.
 
     >>> one_line("a\x1b[31m b\n c"), one_line("::error::x")
     ('a�[31m b c', '\u200b::error::x')
     """
     line = " ".join("".join(mark if mark.isprintable() or mark.isspace() else REPLACEMENT for mark in text).split())
-    return inert(line)
+    return escape_commands(line)
 
 
-def inert(line: str) -> str:
-    r"""A line that GitHub does not read as a command.
+def escape_commands(line: str) -> str:
+    r"""Escape what GitHub would read as a command in a line.
 
-    >>> inert("  ::error::x"), inert("a ##[error]x")
+    >>> escape_commands("  ::error::x"), escape_commands("a ##[error]x")
     ('  \u200b::error::x', 'a ##\u200b[error]x')
     """
     return COMMAND.sub("\\1\u200b", line)
 
 
 def wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """The text in inert lines of at most this width; a number and its per cent sign stay together.
+    """The text in lines of at most this width, commands escaped; a number and its per cent sign stay together.
 
     >>> wrapped("levels of 5 % or 10 %", 12), wrapped("one two", 6, rest="  ")
     (['levels of', '5 % or 10 %'], ['one', '  two'])
@@ -155,11 +155,11 @@ def wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]
 
     joined = re.sub(r"(?<=\d) (?=%)", "\xa0", text)
     lines = textwrap.wrap(joined, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
-    return [inert(line.replace("\xa0%", " %")) for line in lines]
+    return [escape_commands(line.replace("\xa0%", " %")) for line in lines]
 
 
 def visible(text: str) -> str:
-    r"""The text in its lines, without other control characters.
+    r"""The text with control characters replaced, except tabs and line feeds.
 
     >>> visible("a\x1b[31m\nb\x9b")
     'a�[31m\nb�'
@@ -179,7 +179,7 @@ def markdown(text: str) -> str:
 
 
 def spreadsheet(text: str) -> str:
-    """A text that spreadsheets do not read as a formula: an apostrophe goes before one.
+    """Escape a text that spreadsheets would read as a formula by an apostrophe.
 
     >>> spreadsheet("=1+1"), spreadsheet("-0.25"), spreadsheet("bm25")
     ("'=1+1", '-0.25', 'bm25')
@@ -189,7 +189,7 @@ def spreadsheet(text: str) -> str:
 
 
 def xml(text: str) -> str:
-    """The text without what XML can't hold: control characters and lone surrogates."""
+    """The text with characters replaced that XML can't hold: control characters and lone surrogates."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", REPLACEMENT, text)
 
 

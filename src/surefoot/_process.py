@@ -1,4 +1,4 @@
-"""The process: random generators, the number of threads, forks that end them, and standard error."""
+"""State of the process: random generators, threads, forks and standard error."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from surefoot.errors import SurefootError
 if TYPE_CHECKING:
     import numpy as np
 
-_Found = TypeVar("_Found")
+_T = TypeVar("_T")
 MOST_WORKERS = 8
 """The most threads of a pool: each holds a file or a block of resamples in memory."""
 
 
 def available_cores() -> int:
-    """The number of cores that this process may use, which ``taskset`` or a container may limit."""
+    """The number of cores that this process may use; ``taskset`` or a container may limit them."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -32,7 +32,7 @@ def default_workers() -> int:
     return min(available_cores(), MOST_WORKERS)
 
 
-def in_threads(function: Callable[..., _Found], *items: Iterable[Any], threads: int) -> Iterator[_Found]:
+def in_threads(function: Callable[..., _T], *items: Iterable[Any], threads: int) -> Iterator[_T]:
     """Apply a function to the items in threads, results in order; a failure cancels the calls that have not begun.
 
     >>> list(in_threads(pow, (2, 3), (3, 2), threads=2))
@@ -51,29 +51,29 @@ def in_threads(function: Callable[..., _Found], *items: Iterable[Any], threads: 
             raise
 
 
-_started = False
-_lost = False
+_threads_started = False
+_threads_lost = False
 
 
-def uses_threads() -> None:
-    """Announce work in a library that keeps threads (polars, LightGBM); raise if a fork has ended them.
+def enter_threaded_library() -> None:
+    """Call this before work in a library that keeps threads (polars, LightGBM); it raises if a fork has ended them.
 
     Threads do not survive a fork, and such a library would wait for them forever in the child process.
 
-    >>> uses_threads()
+    >>> enter_threaded_library()
     """
-    global _started
-    if _lost:
+    global _threads_started
+    if _threads_lost:
         raise SurefootError(
             "this process was forked from one whose threads it needs; start processes by 'spawn' or 'forkserver', as "
             "with multiprocessing.get_context('spawn')"
         )
-    _started = True
+    _threads_started = True
 
 
 def _after_fork() -> None:
-    global _lost
-    _lost = _started
+    global _threads_lost
+    _threads_lost = _threads_started
 
 
 if hasattr(os, "register_at_fork"):
@@ -91,13 +91,13 @@ in_script = False
 
 
 @contextmanager
-def without(*packages: str) -> Iterator[None]:
+def hide_packages(*packages: str) -> Iterator[None]:
     """In the script, hide these packages from imports, except those that are loaded already.
 
     LightGBM imports scikit-learn and pandas where they are installed, to accept their types, which takes a second. No
     command passes it any.
 
-    >>> with without("email"):
+    >>> with hide_packages("email"):
     ...     import email
     """
     hidden = [package for package in packages if in_script and package not in sys.modules]
@@ -111,7 +111,7 @@ def without(*packages: str) -> Iterator[None]:
 
 @contextmanager
 def quiet_failures() -> Iterator[None]:
-    """In a command, hold the output of the block to the descriptor of standard error, and drop it if the block fails.
+    """In a command, hold what the block writes to the descriptor of standard error, and drop it if the block fails.
 
     Other threads share the descriptor: their output comes late, or is dropped too. So the block should be the one call
     that may fail. If no temporary file can be made, the output is printed; if native code ends the process, it is lost.

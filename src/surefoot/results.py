@@ -27,8 +27,8 @@ Column = Sequence[Any] | npt.NDArray[Any]
 class Highlights:
     """How tables show columns: the best values and the significant ones; in LaTeX also headings and superscripts.
 
-    ``headings`` replace the names of columns. ``superscripts`` are columns, printed at the cells of other columns, by
-    these others. ``groups`` have the words above adjacent columns. Columns that a result lacks are ignored.
+    ``headings`` replaces names of columns. ``superscripts`` maps a column to the one printed as its superscript.
+    ``groups`` maps a column to the heading that it shares with its neighbours. Columns that a result lacks are ignored.
     """
 
     best: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
@@ -160,7 +160,7 @@ class Result:
 
 
 def signature(kind: str, scores: Scores | None = None, /, **fields: object) -> str:
-    """The signature of a computation, perhaps of scores; fields that are None are left out.
+    """The signature of a computation, such as one on scores; fields that are None are left out.
 
     >>> signature("urisk", measure="ERR@20", baseline="BM25", alpha=5.0, value=None).rpartition("=")[0]
     'urisk|measure=ERR@20|baseline=BM25|alpha=5|surefoot'
@@ -180,7 +180,7 @@ def _text(value: object) -> str:
 
 
 def by_column(rows: Iterable[Mapping[str, Any] | Sequence[Any]], names: Sequence[str] = ()) -> dict[str, list[Any]]:
-    """The columns of rows that have names; for rows without, give the names. What a row lacks is None.
+    """The columns of rows, which are mappings, or sequences with these names. A missing value is None.
 
     >>> by_column([{"system": "a", "p": 0.5}, {"system": "b"}]), by_column([("a", 0.5)], ["system", "p"])
     ({'system': ['a', 'b'], 'p': [0.5, None]}, {'system': ['a'], 'p': [0.5]})

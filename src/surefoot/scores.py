@@ -1,4 +1,4 @@
-"""Scores: systems × topics of effectiveness, labelled and immutable. Everything else takes or makes one."""
+"""Scores: effectiveness of systems × topics, labelled and immutable. Everything else takes or makes them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from surefoot._alignment import EMPTY, Trials, aligned, read_only, read_only_rows, validated_trials
 from surefoot._alignment import LARGEST as LARGEST
-from surefoot._alignment import NONE, Trials, aligned, locked, locked_rows, locked_trials
 from surefoot._alignment import Missing as Missing
 from surefoot._lazy import optional
-from surefoot._names import as_names, as_texts, positions, refuse_doubles
+from surefoot._names import as_names, as_texts, positions, refuse_duplicates
 from surefoot._typing import FloatArray as FloatArray
 from surefoot.errors import SurefootError, counted, did_you_mean, listed
 
@@ -54,9 +54,9 @@ class Scores:
     notes
         Assumptions so far: topics dropped or filled, queries without judgments, and so on.
     judged
-        Where scores come from runs, the fraction of each one's first k documents that is judged, k being the cutoff of
-        the measure: systems × topics, NaN where a system retrieved nothing. None where only relevant documents are
-        judged, as then the pool is unknown.
+        For scores of runs, the fraction of the first k documents that is judged, where k is the cutoff of the measure:
+        systems × topics, NaN where a system retrieved nothing. None if only relevant documents are judged, since the
+        pool is then unknown.
     trials
         For each system that has repeats (trials, seeds, epochs), the scores of its trials: trials × topics, NaN where a
         topic has fewer trials than another. Its row of ``values`` is then the mean over trials.
@@ -93,16 +93,16 @@ class Scores:
         measure: str = "score",
         notes: Iterable[str] = (),
         judged: npt.ArrayLike | None = None,
-        trials: Mapping[str, npt.ArrayLike] = NONE,
+        trials: Mapping[str, npt.ArrayLike] = EMPTY,
         source: ScoredRuns | None = None,
         noun: str = "queries",
     ) -> None:
-        self.__dict__.update(values=locked(values), measure=measure, notes=tuple(notes), source=source, noun=noun)
+        self.__dict__.update(values=read_only(values), measure=measure, notes=tuple(notes), source=source, noun=noun)
         self.__dict__.update(systems=as_texts("system", systems), topics=as_texts("topic", topics))
-        self.__dict__["judged"] = None if judged is None else locked(judged)
+        self.__dict__["judged"] = None if judged is None else read_only(judged)
         self._check()
-        own = {name: locked(trial) for name, trial in trials.items()}
-        self.__dict__["trials"] = locked_trials(own, self.systems, self.values) if own else NONE
+        own = {name: read_only(trial) for name, trial in trials.items()}
+        self.__dict__["trials"] = validated_trials(own, self.systems, self.values) if own else EMPTY
 
     def _check(self) -> None:
         expected = (len(self.systems), len(self.topics))
@@ -114,8 +114,8 @@ class Scores:
             raise SurefootError(f"the judged fractions have the shape {self.judged.shape}, the scores {expected}")
         if 0 in expected:
             raise SurefootError("scores need at least one system and one topic")
-        refuse_doubles("system", self.systems)
-        refuse_doubles("topic", self.topics)
+        refuse_duplicates("system", self.systems)
+        refuse_duplicates("topic", self.topics)
         reserved = [system for system in self.systems if system in VIRTUAL]
         if reserved:
             raise SurefootError(f"{reserved[0]} names a virtual baseline; rename the system of that name")
@@ -137,7 +137,7 @@ class Scores:
 
     @property
     def ties(self) -> str | None:
-        """How the runs that the scores come from compare the scores of documents, for signatures; None as usual."""
+        """How the runs that the scores come from compare the scores of documents, for signatures; None if exactly."""
         return self.source.ties if self.source is not None and self.source.ties != "exact" else None
 
     @cached_property
@@ -229,12 +229,12 @@ class Scores:
 
         The values of a system with repeats are trials × topics; its scores are the means over trials.
 
-        The scores have the topics in natural order (q2 before q10), so that no order of lines changes a result.
-        NaN counts as missing. ``missing="error"`` refuses topics that some system lacks, ``"zero"`` fills
-        them with 0, ``"drop"`` leaves those topics out; ``notes`` says so.
+        The scores have the topics in natural order (q2 before q10), so that the order of lines changes no result.
+        NaN counts as missing. ``missing="error"`` refuses topics that some system lacks, ``"zero"`` fills them with 0,
+        ``"drop"`` leaves those topics out; a note says so.
         """
-        names, topics, matrix, trials, done = aligned(rows, missing)
-        return cls(matrix, names, topics, measure, (*notes, *done), trials=trials, noun=noun)
+        names, topics, matrix, trials, on_missing = aligned(rows, missing)
+        return cls(matrix, names, topics, measure, (*notes, *on_missing), trials=trials, noun=noun)
 
     @classmethod
     def concat(cls, parts: Iterable[Scores], missing: Missing = "error") -> Scores:
@@ -248,7 +248,7 @@ class Scores:
         scores = list(parts)
         measures = list(dict.fromkeys(part.measure for part in scores))
         if len(measures) != 1:
-            raise SurefootError(f"scores of one measure can be put together; got {listed(measures) or 'none'}")
+            raise SurefootError(f"only scores of one measure can be combined; got {listed(measures) or 'none'}")
         rows = (
             (system, part.topics, part.trials.get(system, row))
             for part in scores
@@ -284,7 +284,7 @@ class Scores:
         return replace(self, values=values, systems=chosen_systems, topics=chosen_topics, judged=judged, trials=trials)
 
     def by_name(self) -> Scores:
-        """The scores with systems ordered by name, as sums and BLAS products over systems round by position.
+        """The scores with systems in the order of their names, on which the rounding of sums and BLAS products depends.
 
         >>> Scores([[0.1], [0.2]], ["b", "a"], ["q1"]).by_name().systems
         ('a', 'b')
@@ -293,10 +293,10 @@ class Scores:
         if names == self.systems:
             return self
         rows = positions("system", self.systems, names)
-        moved = {"values": locked_rows(self.values, rows), "systems": names}
+        moved = {"values": read_only_rows(self.values, rows), "systems": names}
         if self.judged is not None:
-            moved["judged"] = locked_rows(self.judged, rows)
-        found = object.__new__(Scores)  # the same scores, so that there is nothing to check
+            moved["judged"] = read_only_rows(self.judged, rows)
+        found = object.__new__(Scores)  # skips the checks, which these scores have passed
         found.__dict__.update(self.__dict__ | moved)
         return found
 
@@ -364,8 +364,8 @@ class Scores:
         gap, spread = self.values - known.mean(axis=0), known.std(axis=0, ddof=1)
         alike = known.max(axis=0) == known.min(axis=0)
         values = np.where(alike, 0.5, normal_cdf(gap / np.where(alike, 1, spread)))
-        note = f"scores are standardised by topic over {len(known)} systems (Webber and others, SIGIR 2008)"
-        return replace(self, values=values, measure=f"standardised {self.measure}", trials=NONE, source=None).note(note)
+        made = replace(self, values=values, measure=f"standardised {self.measure}", trials=EMPTY, source=None)
+        return made.note(f"scores are standardised by topic over {len(known)} systems (Webber and others, SIGIR 2008)")
 
     def note(self, *notes: str) -> Scores:
         """The scores with further notes."""

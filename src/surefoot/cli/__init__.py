@@ -13,11 +13,11 @@ from importlib import import_module
 
 import surefoot._process as _process
 from surefoot._lazy import install_hint, lab_hint, plugins
-from surefoot._names import inert, one_line
+from surefoot._names import escape_commands, one_line
 from surefoot._version import __version__
 from surefoot.errors import SurefootError, did_you_mean
 
-TYPE_CHECKING = False  # see surefoot/__init__.py
+TYPE_CHECKING = False  # so that typing is not imported
 if TYPE_CHECKING:
     from typing import Any, NoReturn, TextIO
 
@@ -157,9 +157,9 @@ class _Text(io.TextIOWrapper):
     begins_line = True
 
     def write(self, text: str, /) -> int:
-        """Make the lines inert."""
+        """Make the lines escape_commands."""
         head = "" if self.begins_line else "."  # no line begins here
-        lines = [inert(line) for line in f"{head}{text}".split("\n")]
+        lines = [escape_commands(line) for line in f"{head}{text}".split("\n")]
         self.begins_line = not lines[-1].strip()
         super().write("\n".join(lines).removeprefix(head))
         return len(text)

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from surefoot._alignment import NONE, mean_over_trials
+from surefoot._alignment import EMPTY, mean_over_trials
 from surefoot._names import natural_order
 from surefoot._process import default_workers, in_threads
 from surefoot._typing import FloatArray, IntArray, PathLike, Progress
@@ -38,7 +38,7 @@ def score_runs(
     progress: Progress | None = None,
     duplicates: Duplicates = "error",
     unjudged: Unjudged = "zero",
-    repeats: Mapping[str, Iterable[Any]] = NONE,
+    repeats: Mapping[str, Iterable[Any]] = EMPTY,
     llm_qrels: object = (),
     ties: Ties = "exact",
 ) -> Scores:
@@ -115,7 +115,7 @@ def score_runs_by(
     progress: Progress | None = None,
     duplicates: Duplicates = "error",
     unjudged: Unjudged = "zero",
-    repeats: Mapping[str, Iterable[Any]] = NONE,
+    repeats: Mapping[str, Iterable[Any]] = EMPTY,
     llm_qrels: object = (),
     ties: Ties = "exact",
 ) -> dict[str, Scores]:
@@ -147,7 +147,7 @@ def score_runs_by(
     if workers is not None and workers < 1:
         raise SurefootError(f"workers must be at least 1; got {workers}")
     sources = sources_of(runs, repeats)
-    _refuse_doubles([source.expected_name(names) for source in sources], sources)
+    _refuse_duplicates([source.expected_name(names) for source in sources], sources)
     if not (wanted := list(measures)):
         raise SurefootError("no measures to score by; name at least one, such as nDCG@10")
     chosen = list({measure.name: measure for measure in map(parse_measure, wanted)}.values())
@@ -170,7 +170,7 @@ def score_runs_by(
         kept[row.name] = again
         if progress is not None:
             progress(done, len(sources), "Scoring runs")
-    _refuse_doubles([row.name for row in rows], sources)
+    _refuse_duplicates([row.name for row in rows], sources)
     groups: dict[str, list[_Row]] = {}
     for source, row in zip(sources, rows, strict=True):
         groups.setdefault(source.repeats or row.name, []).append(row)
@@ -303,7 +303,7 @@ def look_up(
     return sizes
 
 
-def _refuse_doubles(names: Sequence[str | None], sources: Sequence[Source]) -> None:
+def _refuse_duplicates(names: Sequence[str | None], sources: Sequence[Source]) -> None:
     """Raise if two systems have one name; the trials of a system share it."""
     first: dict[str, Source] = {}
     for run_name, source in zip(names, sources, strict=True):

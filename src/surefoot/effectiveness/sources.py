@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from surefoot._alignment import NONE
+from surefoot._alignment import EMPTY
 from surefoot._typing import PathLike
 from surefoot.errors import SurefootError, listed
 from surefoot.io.document_lists import Duplicates, Qrels, Run, Ties
@@ -110,7 +110,7 @@ def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, An
     return others | {names[name]: own for name, own in given.items() if name in names}
 
 
-def sources_of(runs: object, repeats: Mapping[str, object] = NONE) -> list[Source]:
+def sources_of(runs: object, repeats: Mapping[str, object] = EMPTY) -> list[Source]:
     """The runs of ``{name: run}``, of paths, or of one run, and those of ``{system: [run, run]}``.
 
     >>> sources_of({"bm25": {"q1": {"d1": 2.5}}})[0].name, sources_of({"q1": {"d1": 2.5}})[0].name

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._names import NAMELESS
+from surefoot._names import MISSING_TEXTS
 from surefoot._typing import FloatArray, IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.document_lists import Tokens
@@ -202,7 +202,7 @@ def parse_number(cell: Any) -> float:
         if "_" in word or not word.isascii():  # numbers in Python, not elsewhere
             raise ValueError(word)
         return float(word)
-    return np.nan if str(cell) in NAMELESS else float(cell)
+    return np.nan if str(cell) in MISSING_TEXTS else float(cell)
 
 
 def as_text(cell: Any) -> str:
@@ -214,7 +214,7 @@ def as_text(cell: Any) -> str:
     if hasattr(cell, "__len__") and not isinstance(cell, str):
         raise TypeError
     text = str(cell)
-    return "" if text in NAMELESS and not isinstance(cell, str) else text
+    return "" if text in MISSING_TEXTS and not isinstance(cell, str) else text
 
 
 @contextmanager

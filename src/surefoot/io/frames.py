@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surefoot._lazy import LazyModule
-from surefoot._process import quiet_failures, uses_threads
+from surefoot._process import enter_threaded_library, quiet_failures
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.containers import Table, as_text
@@ -53,7 +53,7 @@ Parts = tuple[Iterable[Any], list[Any]]
 
 
 def _of_polars(frame: Any) -> Parts:
-    uses_threads()
+    enter_threaded_library()
     whole: polars.DataFrame = frame.collect() if hasattr(frame, "collect") else frame
     return whole.columns, [_polars_cells(series) for series in whole]
 
@@ -131,7 +131,7 @@ def _index_into_columns(frame: Any) -> Any:
 
 def read_parquet(path: PathLike, data: bytes) -> Table:
     """A Parquet file; the index that pandas writes last, or only as metadata, comes first."""
-    uses_threads()
+    enter_threaded_library()
     with reading(path):
         frame = polars.read_parquet(io.BytesIO(data))
         metadata = polars.read_parquet_metadata(io.BytesIO(data))

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._alignment import NONE, Trials, mean_over_trials
+from surefoot._alignment import EMPTY, Trials, mean_over_trials
 from surefoot._names import natural_order
 from surefoot._typing import FloatArray, IntArray
 from surefoot.effectiveness.measures import canonical as canonical
@@ -161,7 +161,7 @@ class ScoreMatrix(NamedTuple):
     values: FloatArray
     measure: str | None
     notes: tuple[str, ...] = ()
-    trials: Trials = NONE
+    trials: Trials = EMPTY
 
     def rows(self) -> Iterator[tuple[str, tuple[str, ...], FloatArray]]:
         """The rows as `Scores.align` takes them."""
@@ -232,7 +232,7 @@ def _wide_matrix(table: Table, layout: Wide) -> ScoreMatrix:
     across: Role = "system" if layout.rows == "topic" else "topic"
     labels, heads = table.labels(0), table.columns[1:]
     if len(labels.names) < table.height:
-        row = _first_double(labels.codes)
+        row = _first_duplicate(labels.codes)
         raise CellError(row, f"a second row of {layout.rows} {labels.name(row)!r}")
     if len(set(heads)) < len(heads):
         double = Counter(heads).most_common(1)[0][0]
@@ -278,7 +278,7 @@ def _refuse_second_scores(rows: IntArray, systems: Labels, topics: Labels, trial
         doubled = np.bincount(cells, minlength=len(systems.names) * len(topics.names)).max() > 1
     if not doubled:
         return
-    double = _first_double(cells)
+    double = _first_duplicate(cells)
     problem = f"a second score of system {systems.name(double)!r} on topic {topics.name(double)!r}"
     if trials is not None:
         raise CellError(int(rows[double]), f"{problem} in trial {trials.name(double)!r}")
@@ -328,7 +328,7 @@ def _measure_rows(table: Table, layout: Long, wanted: str | None, rows: IntArray
     return rows, layout.values[chosen], names[chosen]
 
 
-def _first_double(codes: npt.NDArray[np.integer]) -> int:
+def _first_duplicate(codes: npt.NDArray[np.integer]) -> int:
     """The first row whose code has occurred before."""
     order = np.argsort(codes, kind="stable")
     again = np.flatnonzero(np.diff(codes[order].astype(np.int64)) == 0) + 1

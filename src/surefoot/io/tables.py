@@ -276,7 +276,7 @@ def _with_own_names(files: list[ScoreFile]) -> list[ScoreFile]:
 
 def _combine(files: Sequence[ScoreFile], measure: str | None, missing: Missing) -> Scores:
     matrices = [file.matrix(measure) for file in files]
-    _refuse_doubles(files, matrices)
+    _refuse_duplicates(files, matrices)
     notes = dict.fromkeys(note for matrix in matrices for note in matrix.notes)
     notes |= dict.fromkeys(note for file in files for note in file.notes_on(measure))
     rows = (row for matrix in matrices for row in matrix.rows())
@@ -287,7 +287,7 @@ def _combine(files: Sequence[ScoreFile], measure: str | None, missing: Missing) 
         return Scores.align(rows, scores_of, missing, notes, files[0].noun)
 
 
-def _refuse_doubles(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix]) -> None:
+def _refuse_duplicates(files: Sequence[ScoreFile], matrices: Sequence[ScoreMatrix]) -> None:
     home: dict[str, PathLike] = {}
     for file, matrix in zip(files, matrices, strict=True):
         for system in matrix.systems:

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 from surefoot._lazy import LazyModule
-from surefoot._process import uses_threads
+from surefoot._process import enter_threaded_library
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, counted, listed
 from surefoot.io.containers import cells_of
@@ -248,7 +248,7 @@ def _json_lines(path: PathLike, file: IO[bytes], columns: _Columns) -> Iterator[
 
 
 def _parquet(path: PathLike, file: IO[bytes], columns: _Columns, wanted: frozenset[str] | None) -> Iterator[Line]:
-    uses_threads()
+    enter_threaded_library()
     with reading(path):
         table = polars.scan_parquet(file)
         names = table.collect_schema().names()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from surefoot._process import default_workers, in_threads, uses_threads
+from surefoot._process import default_workers, enter_threaded_library, in_threads
 from surefoot._typing import IntArray, PathLike
 from surefoot.errors import InputError, SurefootError
 from surefoot.io.atomic import write_bytes
@@ -87,7 +87,7 @@ def read_letor(paths: PathLike | Iterable[PathLike], workers: int | None = None)
         raise SurefootError("no file of ranking data is named; name at least one")
     if workers is not None and workers < 1:
         raise SurefootError(f"workers must be at least 1; got {workers}")
-    uses_threads()
+    enter_threaded_library()
     threads = workers or default_workers()
     return _joined([LetorText(path, read_bytes(path), threads).read() for path in files])
 

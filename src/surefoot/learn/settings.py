@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from surefoot._lazy import optional, plugins
-from surefoot._process import uses_threads, validate_seed, without
+from surefoot._process import enter_threaded_library, hide_packages, validate_seed
 from surefoot.errors import SurefootError, choose
 from surefoot.lambdas import EMPTY, METRICS, Empty, MetricName, PairLoop
 
@@ -279,10 +279,10 @@ def registered_engines() -> dict[str, Engine]:
 
 def engine_of(name: str) -> Engine:
     """The engine of this name; an error if its library is not installed."""
-    uses_threads()
+    enter_threaded_library()
     if name not in ENGINES:
         return registered_engines()[name]
-    with without("dask", "pandas", "sklearn"):
+    with hide_packages("dask", "pandas", "sklearn"):
         engine: Engine = optional(f"surefoot.learn.engines.{name}").ENGINE
     return engine
 

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TextIO
 
-from surefoot._names import csv_text, inert, json_text, markdown, one_line, spreadsheet, visible, wrapped
+from surefoot._names import csv_text, escape_commands, json_text, markdown, one_line, spreadsheet, visible, wrapped
 from surefoot.errors import choose, counted
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _folded(text: str, width: int) -> list[str]:
     """The text in lines of at most this width; between words where it can be."""
     if _cell_width(text) <= width:
         return [text]
-    return [inert(part) for line in wrapped(text, width) for part in _chopped(line, width)]
+    return [escape_commands(part) for line in wrapped(text, width) for part in _chopped(line, width)]
 
 
 def _chopped(text: str, width: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._lazy import LazyModule, optional
-from surefoot._process import uses_threads
+from surefoot._process import enter_threaded_library
 from surefoot._typing import PathLike
 from surefoot.errors import InputError, SurefootError, listed
 from surefoot.io.containers import in_file
@@ -85,7 +85,7 @@ class ParquetFile:
             yield frame
 
     def _scan(self) -> polars.LazyFrame:
-        uses_threads()
+        enter_threaded_library()
         return polars.scan_parquet(self.path, hive_partitioning=False, glob=False)
 
 
