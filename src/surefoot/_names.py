@@ -184,8 +184,8 @@ def spreadsheet(text: str) -> str:
     >>> spreadsheet("=1+1"), spreadsheet("-0.25"), spreadsheet("bm25")
     ("'=1+1", '-0.25', 'bm25')
     """
-    is_number = re.fullmatch(r"[-+]?[\d.]+([eE][-+]?\d+)?", text)
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") and not is_number else text
+    is_safe = not text.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return text if is_safe or re.fullmatch(r"[-+]?[\d.]+([eE][-+]?\d+)?", text) else f"'{text}"
 
 
 def xml(text: str) -> str:

@@ -87,7 +87,7 @@ class Result:
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows as plain Python values, fit for JSON: None stands for undefined and infinite values."""
-        columns = [[plain(value) for value in column] for column in self.columns.values()]
+        columns = map(plain, self.columns.values())
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def to_frame(self) -> polars.DataFrame:
@@ -132,8 +132,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole result as plain Python values, fit for JSON."""
-        whole = {"signature": self.signature, **self.extra(), "rows": self.rows(), "notes": list(self.notes)}
-        return {name: plain(value) for name, value in whole.items()}
+        return {"signature": self.signature, **plain(self.extra()), "rows": self.rows(), "notes": list(self.notes)}
 
     def __str__(self) -> str:
         return self._rendered("table")
@@ -195,7 +194,7 @@ def plain(value: Any) -> Any:
     >>> plain({"p": np.array([0.5, np.nan])})
     {'p': [0.5, None]}
     """
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
