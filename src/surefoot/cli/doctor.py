@@ -90,7 +90,7 @@ def _read_letor(found: Finding) -> None:
     found.format, found.topics = "LETOR", frozenset(data.queries)
     sizes = (counted(len(data.queries), "query"), counted(len(data.labels), "document"))
     found.facts.append(f"{', '.join(sizes)}, {counted(data.features.shape[1], 'feature')}")
-    found.facts.append(f"labels {_range(data.labels.min(), data.labels.max())}")
+    found.facts.append(f"labels {_range(float(data.labels.min()), float(data.labels.max()))}")
 
 
 def _read_run(found: Finding) -> None:

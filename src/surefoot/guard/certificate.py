@@ -23,7 +23,7 @@ import numpy as np
 from surefoot._process import generator
 from surefoot._typing import FloatArray
 from surefoot.errors import SurefootError, choose, counted
-from surefoot.results import Result, signature
+from surefoot.results import Column, Result, signature
 from surefoot.risk.distributions import binomial_cdf
 from surefoot.risk.moments import Tail
 from surefoot.risk.statistics import Comparison, large_losses
@@ -195,7 +195,7 @@ def certify(
     safety = PATH[passed - 1] if passed else 1.0
     own = steps[passed - 1].mean() if passed else baseline.mean()
     cost = float(1 - own / steps[-1].mean()) if steps[-1].mean() > 0 else 0.0
-    columns = {
+    columns: dict[str, Column] = {
         "safety": list(PATH),
         "mean": steps.mean(axis=1),
         budget.of: [budget.measured(x, baseline) for x in steps],

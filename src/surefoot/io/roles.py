@@ -275,7 +275,7 @@ def _refuse_second_scores(rows: IntArray, systems: Labels, topics: Labels, trial
         cells = cells * len(trials.names) + trials.codes
         doubled = bool((np.diff(np.sort(cells)) == 0).any())
     else:
-        doubled = np.bincount(cells, minlength=len(systems.names) * len(topics.names)).max() > 1
+        doubled = bool((np.bincount(cells, minlength=len(systems.names) * len(topics.names)) > 1).any())
     if not doubled:
         return
     double = _first_duplicate(cells)

@@ -91,7 +91,7 @@ class Credibility(Result):
             **self._interval("mean", self.values[0].mean(axis=1)),
             **self._interval("delta", draws.mean(axis=1)),
             **self._interval("frisk", np.maximum(-draws, 0.0).mean(axis=1)),
-            **self._interval("losses", (draws < -NO_CHANGE).sum(axis=1)),
+            **self._interval("losses", (draws < -NO_CHANGE).sum(axis=1, dtype=np.float64)),
         }
         if self.llm.size:
             found["urisk_llm"] = float(value(self.llm).mean())

@@ -286,8 +286,8 @@ def _standardised(rows: FloatArray) -> FloatArray:
 
 def _tail(worst: FloatArray, topics: int) -> tuple[float, float]:
     """The mean of the worst differences, and its standard error."""
-    mean = worst.mean()
-    return float(mean), float(_tail_error(topics, len(worst), mean, worst.max(), (worst**2).mean()))
+    mean, last, square = map(np.asarray, (worst.mean(), worst.max(), (worst**2).mean()))
+    return float(mean), float(_tail_error(topics, len(worst), mean, last, square))
 
 
 def _weighted_tail(d: FloatArray, weights: FloatArray, fraction: float) -> tuple[FloatArray, FloatArray]:
