@@ -16,15 +16,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import surefoot_lab
 
 import surefoot
 from surefoot.io.atomic import replacing
 
-SOURCES = sorted(Path(surefoot.__file__).parent.rglob("*.py"))
+SOURCES = sorted(path for package in (surefoot, surefoot_lab) for path in Path(package.__file__).parent.rglob("*.py"))
 UNPICKLES = {"spark.py", "streaming.py"}
 """Workers of one Spark job exchange pickles."""
 REMOVE = {"cli/collect.py", "io/atomic.py", "learn/models.py"}
 """Drafts and locks; what a finished `collect` kept to go on; the card of a model that is replaced."""
+REMOVE |= {"datasets/download.py", "datasets/prepare.py", "datasets/store.py"}
+"""Parts of downloads, in the folder of that name."""
 
 
 def calls(path: Path) -> list[tuple[str, ast.Call]]:

@@ -147,7 +147,7 @@ def test_a_killed_get_is_continued(shelf: Any, site: Any, store: Path) -> None:
     shelf.add("thing", {"a.bin": CONTENT})
     site.hang_after = HALF
     words = [sys.executable, "-c", COMMAND, str(shelf.path), "data", "get", "thing"]
-    part = store / "downloads/thing/a.bin.part"
+    part = store / ".surefoot-downloads/thing/a.bin.part"
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         try:
             _wait_for(lambda: part.exists() and part.stat().st_size == HALF)
@@ -162,14 +162,14 @@ def test_a_killed_get_is_continued(shelf: Any, site: Any, store: Path) -> None:
     assert (store / "thing/a.bin").read_bytes() == CONTENT
     assert [(seen.range, seen.status) for seen in site.log] == [(None, 200), (f"bytes={HALF}-", 206)]
     assert site.log[-1].sent == len(CONTENT) - HALF
-    assert not list((store / "downloads").iterdir())
+    assert not list((store / ".surefoot-downloads").iterdir())
 
 
 def test_control_c_exits_130_and_keeps_the_part(shelf: Any, site: Any, store: Path) -> None:
     shelf.add("thing", {"a.bin": CONTENT})
     site.hang_after = HALF
     words = [sys.executable, "-c", COMMAND, str(shelf.path), "data", "get", "thing"]
-    part = store / "downloads/thing/a.bin.part"
+    part = store / ".surefoot-downloads/thing/a.bin.part"
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             _wait_for(lambda: part.exists() and part.stat().st_size == HALF)

@@ -31,7 +31,7 @@ def test_a_collection_arrives_whole_with_a_receipt(shelf: Any, store: Path) -> N
     assert folder == store / "thing" == locate("thing")
     assert files_in(folder) == ["a.bin", "sub/b.txt", "surefoot.json"]
     assert (folder / "a.bin").read_bytes() == CONTENT
-    assert files_in(store / "downloads") == []
+    assert files_in(store / ".surefoot-downloads") == []
     sources = json.loads((folder / "surefoot.json").read_text())["sources"]
     assert [source["path"] for source in sources] == ["a.bin", "sub/b.txt"]
     assert all(source["was_known"] for source in sources)
@@ -45,9 +45,9 @@ def test_what_is_here_is_not_fetched_again(shelf: Any, site: Any, store: Path) -
 
 def test_a_file_that_was_put_there_by_hand_is_verified_and_used(shelf: Any, site: Any, store: Path) -> None:
     shelf.add("thing", {"a.txt": b"text\n", "b.txt": b"more\n"})
-    (store / "downloads/thing").mkdir(parents=True)
-    (store / "downloads/thing/a.txt").write_text("text\n")
-    (store / "downloads/thing/b.txt").write_text("something else\n")
+    (store / ".surefoot-downloads/thing").mkdir(parents=True)
+    (store / ".surefoot-downloads/thing/a.txt").write_text("text\n")
+    (store / ".surefoot-downloads/thing/b.txt").write_text("something else\n")
     assert (fetch("thing") / "b.txt").read_text() == "more\n"
     assert [seen.path for seen in site.log] == ["/thing/b.txt"]
 
@@ -59,8 +59,8 @@ def test_a_broken_connection_leaves_a_part_that_is_continued(shelf: Any, site: A
         fetch("thing")
     assert "\n" not in str(caught.value)
     assert locate("thing") is None
-    assert (store / "downloads/thing/a.bin.part").stat().st_size == HALF
-    assert not (store / "downloads/thing/a.bin").exists()
+    assert (store / ".surefoot-downloads/thing/a.bin.part").stat().st_size == HALF
+    assert not (store / ".surefoot-downloads/thing/a.bin").exists()
     site.cut_after = None
     assert (fetch("thing") / "a.bin").read_bytes() == CONTENT
     assert [(seen.range, seen.status, seen.sent) for seen in site.log] == [
@@ -79,7 +79,7 @@ def test_an_interrupt_leaves_a_part_that_is_continued(shelf: Any, site: Any, sto
 
     with pytest.raises(KeyboardInterrupt):
         fetch("thing", press_control_c)
-    kept = (store / "downloads/thing/a.bin.part").stat().st_size
+    kept = (store / ".surefoot-downloads/thing/a.bin.part").stat().st_size
     assert 0 < kept < len(CONTENT)
     assert (fetch("thing") / "a.bin").read_bytes() == CONTENT
     assert site.log[-1].range == f"bytes={kept}-"
@@ -124,7 +124,7 @@ def test_a_part_that_is_complete_needs_no_more_bytes(shelf: Any, site: Any, stor
     with pytest.raises(SurefootError, match="broke off"):
         fetch("thing")
     site.cut_after = None
-    (store / "downloads/thing/a.bin.part").write_bytes(CONTENT)
+    (store / ".surefoot-downloads/thing/a.bin.part").write_bytes(CONTENT)
     assert (fetch("thing") / "a.bin").read_bytes() == CONTENT
     assert (site.log[-1].status, site.log[-1].sent) == (416, 0)
 
@@ -135,7 +135,7 @@ def test_a_part_that_is_too_long_is_dropped(shelf: Any, site: Any, store: Path) 
     with pytest.raises(SurefootError, match="broke off"):
         fetch("thing")
     site.cut_after = None
-    (store / "downloads/thing/a.bin.part").write_bytes(CONTENT + b"more")
+    (store / ".surefoot-downloads/thing/a.bin.part").write_bytes(CONTENT + b"more")
     assert (fetch("thing") / "a.bin").read_bytes() == CONTENT
     assert [seen.status for seen in site.log[1:]] == [416, 200]
 
@@ -166,7 +166,7 @@ def test_a_tampered_part_is_refused_and_the_next_try_is_clean(shelf: Any, site: 
     with pytest.raises(SurefootError, match="broke off"):
         fetch("thing")
     site.cut_after = None
-    (store / "downloads/thing/a.bin.part").write_bytes(bytes(HALF))
+    (store / ".surefoot-downloads/thing/a.bin.part").write_bytes(bytes(HALF))
     with pytest.raises(SurefootError, match="refused and deleted"):
         fetch("thing")
     assert (fetch("thing") / "a.bin").read_bytes() == CONTENT
@@ -293,11 +293,20 @@ def test_a_foreign_folder_in_the_cache_is_left_alone(shelf: Any, site: Any, stor
     assert files_in(store) == ["thing/diary.txt"]
 
 
+def test_a_home_folder_as_the_cache_loses_no_file(shelf: Any, store: Path) -> None:
+    shelf.add("thing", {"a.txt": b"text\n"})
+    thesis = store / "downloads/thing/thesis.txt"
+    thesis.parent.mkdir(parents=True)
+    thesis.write_text("mine\n")
+    assert fetch("thing") == fetch("thing") == store / "thing"
+    assert thesis.read_text() == "mine\n"
+
+
 def test_two_at_once_do_not_write_to_the_same_part(shelf: Any, store: Path) -> None:
     shelf.add("thing", {"a.txt": b"text\n"})
-    (store / "downloads/thing").mkdir(parents=True)
+    (store / ".surefoot-downloads/thing").mkdir(parents=True)
     with (
-        sole_writer(store / "downloads/thing"),
+        sole_writer(store / ".surefoot-downloads/thing"),
         pytest.raises(SurefootError, match="thing: another process writes to it; wait for it"),
     ):
         fetch("thing")
@@ -393,7 +402,7 @@ class TestHostileServers:
         site.piece, site.pause = 1, 0.01
         monkeypatch.setattr(download_module, "WINDOW", 0.1)
         assert "the server sends less than 1,000 bytes a second" in refused(site)
-        part = (store / "downloads/thing/a.bin.part").stat().st_size
+        part = (store / ".surefoot-downloads/thing/a.bin.part").stat().st_size
         assert 0 < part < 400
         site.pause = 0.0
         assert (fetch("thing") / "a.bin").read_bytes() == CONTENT[:400]
@@ -409,7 +418,7 @@ class TestHostileServers:
         site.endless, site.has_length = True, False
         monkeypatch.setattr(download_module, "LARGEST", 3_000_000)
         assert "the server sends more than the 3,000,000 bytes expected; nothing was kept" in refused(site)
-        assert files_in(store / "downloads") == []
+        assert files_in(store / ".surefoot-downloads") == []
 
     def test_a_redirect_loop_ends(self, shelf: Any, site: Any, store: Path) -> None:
         shelf.add("thing", {"a.bin": CONTENT})
@@ -430,7 +439,7 @@ class TestHostileServers:
         shelf.add("thing", {"a.bin": CONTENT})
         site.length = "999"
         assert "it was refused and deleted" in refused(site)
-        assert files_in(store / "downloads") == []
+        assert files_in(store / ".surefoot-downloads") == []
 
     @pytest.mark.parametrize("cut", [slice(0, -9), slice(5, None), slice(0, 0)])
     def test_bad_gzip_from_a_mirror_is_refused(

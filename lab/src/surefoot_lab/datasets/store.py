@@ -117,5 +117,5 @@ def _fetch(wanted: Collection, home: Path, progress: Progress | None) -> Path:
 
 
 def _arriving(home: Path, name: str) -> Path:
-    """Where the parts of a collection are until it is complete."""
-    return home / "downloads" / name
+    """Where the parts of a collection are until it is complete: a name that no folder of the user's has."""
+    return home / ".surefoot-downloads" / name
