@@ -117,7 +117,7 @@ def test_what_can_not_be_explained_is_said(options: dict[str, object], message: 
 
 def test_few_queries_are_refused() -> None:
     scores, queries = planted(30)
-    with pytest.raises(SurefootError, match="takes 40 queries or more; got 30"):
+    with pytest.raises(SurefootError, match="needs 40 queries or more; got 30"):
         explain(scores, "new", "old", queries=queries)
 
 

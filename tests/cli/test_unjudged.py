@@ -36,7 +36,7 @@ def test_judged_is_beside_every_mean_of_runs(collection, capsys):
     assert main(["evaluate", *arguments, "--baseline", "r0"]) == 0
     out = capsys.readouterr().out
     assert out.split("mean", 1)[1].split()[0] == "judged@k"
-    assert "more or fewer documents are judged than of the baseline" in out
+    assert "judged@k differs from the baseline's" in out
 
 
 @pytest.mark.parametrize("measure", ["nDCG@5", "AP", "P@3", "Rprec", "nDCG(dcg='exp-log2')@4"])

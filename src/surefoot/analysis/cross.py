@@ -70,11 +70,11 @@ def cross(
     Returns
     -------
     CrossTable
-        Columns ``system, baseline, alpha, urisk, rank``. Ranks run over the systems other than the baseline, equal
-        U_Risk sharing the better rank; a system against itself has U_Risk 0 and no rank. In Friedman's test systems are
-        the treatments and baselines the blocks, the zero diagonal kept, as in ECIR 2014 (table 2): a small p says that
-        the baselines *agree* on the order, W how far (0 to 1). Whether the choice of the baseline changes the order is
-        the question of `baseline_choice`.
+        Columns ``system, baseline, alpha, urisk, rank``. Ranks run over the systems other than the baseline; systems
+        with equal U_Risk share the better rank. A system against itself has U_Risk 0 and no rank. In Friedman's test
+        systems are the treatments and baselines the blocks, with the zero diagonal, as in ECIR 2014 (table 2): a small
+        p says that the baselines *agree* on the order, and W how far (0 to 1). `baseline_choice` tests whether the
+        choice of the baseline changes the order.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def fitted_design(scores: Scores, value: str | Family) -> Design:
 
 
 def ranks_against(urisk: FloatArray, own: int) -> IntArray:
-    """The ranks of U_Risk against one baseline: 1 for the largest, equals sharing it; 0 for the baseline's own row."""
+    """The ranks of U_Risk against one baseline: 1 for the largest, ties share the better; 0 for the baseline itself."""
     others = np.delete(urisk, own)
     ranks = 1 + np.count_nonzero(others > urisk[:, np.newaxis], axis=1)
     ranks[own] = 0
@@ -142,10 +142,10 @@ def _friedman_note(test: Friedman | None) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BaselineChoice(Result):
-    """A row for each baseline; ``taus`` between the orders under each two baselines; see `baseline_choice`.
+    """A row for each baseline; ``taus`` between the orders under each pair of baselines; see `baseline_choice`.
 
-    ``differences`` has a row for each two baselines and each other system: its rank under the one minus that under the
-    other, the bootstrap's p, and p corrected.
+    ``differences`` has a row for each pair of baselines and each other system: its rank under the first minus its rank
+    under the second, the bootstrap's p, and p corrected.
     """
 
     systems: tuple[str, ...]
@@ -164,13 +164,13 @@ def baseline_choice(
 ) -> BaselineChoice:
     """Whether the order of the systems by U_Risk depends on the baseline, beyond what topics do by chance.
 
-    For each two baselines the other systems are ranked under the one and under the other. Kendall's tau says how far
-    the two orders agree. Topics are then drawn with replacement and all is ranked again: a rank difference that has the
-    same sign in nearly all resamples is due to the baseline, not to the sample. Its p is twice the fraction of
-    resamples in which the sign is another, or there is no difference; all are corrected together (Benjamini and
-    Hochberg).
+    For each pair of baselines, the other systems are ranked under the first and under the second. Kendall's tau
+    measures how far the two orders agree. Topics are then drawn with replacement, and the systems are ranked again: a
+    rank difference that has the same sign in nearly all resamples is due to the baseline, not to the sample. Its p is
+    twice the fraction of resamples in which the sign differs or the difference is 0. All p are corrected together
+    (Benjamini and Hochberg).
 
-    Friedman's test (`cross`) cannot answer this: its small p says that the baselines *agree*.
+    Friedman's test (`cross`) does not answer this question: its small p says that the baselines *agree*.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def baseline_choice(
     alpha
         The additional weight of losses.
     systems
-        The systems to compare, each also a baseline; all by default.
+        The systems to compare; each is also a baseline. All by default.
     value
         As in `cross`.
     n_resamples, seed
@@ -189,8 +189,8 @@ def baseline_choice(
     -------
     BaselineChoice
         Columns ``baseline, mean`` (its effectiveness), ``tau`` and ``tau_min`` (the mean and the least Kendall's tau
-        with the orders under the other baselines), ``least_like`` (the baseline of the least), ``changed`` (how many
-        rank differences to other baselines are significant) and ``compared`` (of how many).
+        with the orders under the other baselines), ``least_like`` (the baseline with the least tau), ``changed`` (the
+        number of significant rank differences to other baselines) and ``compared`` (the number of those tested).
 
     Examples
     --------
@@ -242,7 +242,7 @@ def _replicates(valued: FloatArray, n_resamples: int, seed: int) -> Iterator[Flo
 def _differences(
     names: Sequence[str], observed: FloatArray, replicates: Iterator[FloatArray], n_resamples: int
 ) -> Result:
-    """The rank differences between each two baselines; how often a resample has another sign, or none."""
+    """The rank differences between each pair of baselines; p counts resamples with another sign, or difference 0."""
     count = len(names)
     pairs = list(combinations(range(count), 2))
     found = np.stack([_rank_difference(_ranks(observed[np.newaxis]), *pair)[0] for pair in pairs])

@@ -1,4 +1,4 @@
-"""The design of an evaluation: baselines, populations and values resolved from names; columns, and notes on them."""
+"""The design of an evaluation: names resolved to baselines, populations and values; columns, and notes on them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Statistics = dict[Callable[..., Statistic], Statistic | None]
 """Statistics by the function that makes them; None where one is undefined."""
 RANK, JACKKNIFE = "rank_", "se_jackknife_"
 """Prefixes of derived columns."""
-UNEQUAL = 0.05
+UNEQUAL_JUDGING = 0.05
 """The smallest difference of judged@k that gets a note."""
 
 
@@ -61,8 +61,8 @@ class Design:
     ) -> Design:
         """Resolve the names; `surefoot.evaluate` describes them.
 
-        With ``by_name`` systems are computed in the order of their names, so that the order of files changes no bit;
-        with ``whole`` all of them are, whichever are shown.
+        ``by_name`` computes the systems in the order of their names, so that the order of files changes no bit;
+        ``whole`` computes all systems, whichever are shown.
         """
         shown = scores.select(systems).systems
         if by_name:
@@ -88,7 +88,7 @@ class Design:
             label,
         )
 
-    def flat(self, table: Columns, alphas: FloatArray) -> Columns:
+    def as_rows(self, table: Columns, alphas: FloatArray) -> Columns:
         """The columns of the systems that are shown, alphas × systems, as rows by system and alpha."""
         places, shape = [self.systems.index(name) for name in self.shown], (len(alphas), len(self.systems))
         return {name: np.broadcast_to(column, shape).T[places].ravel() for name, column in table.items()}
@@ -98,11 +98,11 @@ class Design:
         """The scores of the systems, in their order."""
         return self.scores.select(self.systems).values
 
-    def matrices(self) -> Iterator[tuple[FloatArray, list[int], list[int]]]:
-        """The populations of Z_Risk: a matrix, the rows of it that are shown, and their indices among the systems.
+    def populations(self) -> Iterator[tuple[FloatArray, list[int], list[int]]]:
+        """The populations of Z_Risk: a matrix, its rows that are shown, and their indices among the systems.
 
-        Members are in the order of their names; of a pair, the system comes first.
-        There are none if a score is below 0, as Z_Risk is undefined then.
+        Members are in the order of their names; in a pair, the system comes first. There is no population if a score is
+        below 0, since Z_Risk is then undefined.
         """
         if self.scores.lowest < 0:
             return
@@ -143,7 +143,7 @@ class Design:
     ) -> Statistic | None:
         """One statistic of all systems, NaN for those outside the population; None if all are outside."""
         whole: Statistic | None = None
-        for matrix, rows, indices in self.matrices():
+        for matrix, rows, indices in self.populations():
             if weights is None:
                 part = measure.source(matrix, values=values)[rows]
             else:
@@ -152,7 +152,7 @@ class Design:
                 whole = part.map(lambda array: np.full((len(self.systems), *array.shape[1:]), np.nan))
             whole.map(partial(_put, indices), part)
         if isinstance(whole, Expectation) and weights is not None and len(indices) < len(self.systems):
-            # Of all systems at once: BLAS rounds a product differently for another number of rows.
+            # For all systems at once, since BLAS rounds products of different numbers of rows differently.
             whole = replace(whole, total=Mean.of(self.rows, weights).total)
         return whole
 
@@ -202,10 +202,10 @@ def _baseline_rows(
 def _family(
     value: str | Family, scores: Scores, baseline: Baseline, over: Sequence[str] | None
 ) -> tuple[Family, str | None]:
-    """The value functions asked for, and their name in the signature (None for the linear ones).
+    """The value functions, and their name in the signature (None for the linear ones).
 
-    Smooth and monotone ones are fitted to the differences of all systems from the baseline, its own row left out;
-    without a baseline, to the differences from what Z_Risk expects.
+    Smooth and monotone ones are fitted to the differences of all other systems from the baseline; without a baseline,
+    to the differences from the scores that Z_Risk expects.
     """
     if isinstance(value, Linear | Smooth | Monotone):
         raise SurefootError(
@@ -258,7 +258,7 @@ def measure_columns(
 def add_corrected(tables: Sequence[Columns], names: Iterable[str], method: str, family: Family | None = None) -> None:
     """Add columns such as ``p_flip_holm``: p values, alphas × systems, adjusted over all tables.
 
-    Those that are the same at every alpha by a family of values are one test and count once.
+    A test whose p is the same at every alpha counts once.
     """
     same = {"p_t", "p_wilcoxon"} | ({"p_flip"} if family is Linear else set())
     for name in names:
@@ -268,7 +268,7 @@ def add_corrected(tables: Sequence[Columns], names: Iterable[str], method: str, 
 
 
 def is_extra(name: str) -> bool:
-    """Whether an evaluation has this column only if asked for it.
+    """Whether an evaluation has this column only on request.
 
     >>> [is_extra(name) for name in ("rank_urisk", "correlation", "tail_0.1", "urisk", "urisk_low")]
     [True, True, True, False, False]
@@ -278,13 +278,13 @@ def is_extra(name: str) -> bool:
     return any(measure.name == name and not measure.in_evaluate for measure in registered())
 
 
-def behind(names: Sequence[str]) -> Iterator[Risk]:
-    """The measures behind columns."""
+def measures_of_columns(names: Sequence[str]) -> Iterator[Risk]:
+    """The measures that derived columns are made of."""
     return (get_risk(name.removeprefix(RANK).removeprefix(JACKKNIFE)) for name in names)
 
 
-def derived(names: Sequence[str], design: Design, alphas: FloatArray, table: Columns) -> Columns:
-    """The columns derived from measures, ranks and jackknife errors, alphas × systems."""
+def derived_columns(names: Sequence[str], design: Design, alphas: FloatArray, table: Columns) -> Columns:
+    """Ranks and jackknife errors of measures, alphas × systems."""
     own = np.array([name == base for name, base in zip(design.systems, design.baseline_names, strict=True)])
     found: Columns = {}
     for name in names:
@@ -300,7 +300,7 @@ def derived(names: Sequence[str], design: Design, alphas: FloatArray, table: Col
 
 
 def _ranks(values: FloatArray) -> npt.NDArray[np.object_]:
-    """1 for the largest of each row, equals sharing the better rank; None where there is no value."""
+    """Ranks within each row, 1 for the largest; equal values share the better rank, NaN has none."""
     ahead = np.count_nonzero(values[:, np.newaxis, :] > values[:, :, np.newaxis], axis=2)
     ranks: npt.NDArray[np.object_] = np.asarray(1 + ahead, dtype=np.object_)
     ranks[np.isnan(values)] = None
@@ -327,30 +327,29 @@ def judged_means(judged: FloatArray) -> FloatArray:
     return np.asarray(np.nan_to_num(judged).sum(axis=1) / np.maximum((~np.isnan(judged)).sum(axis=1), 1))
 
 
-def unequally_judged(scores: Scores, systems: Sequence[str], baselines: Sequence[str]) -> list[str]:
-    """A note on systems with more or fewer judged documents than their baselines.
+def notes_on_unequal_judging(scores: Scores, systems: Sequence[str], baselines: Sequence[str]) -> list[str]:
+    """A note on systems whose judged@k differs from that of their baselines.
 
     >>> judged = [[1.0, 1.0], [0.5, 0.7]]
     >>> scores = Scores([[0.2, 0.4], [0.3, 0.1]], ["old", "new"], ["q1", "q2"], judged=judged)
-    >>> unequally_judged(scores, ["new"], ["old"])
-    ["more or fewer documents are judged than of the baseline: judged@k of new is 60 %, the baseline's 100 %"]
+    >>> notes_on_unequal_judging(scores, ["new"], ["old"])
+    ["judged@k differs from the baseline's: new 60 %, baseline 100 %"]
     """
     if scores.judged is None:
         return []
     means = dict(zip(scores.systems, judged_means(scores.judged).tolist(), strict=True))
     found = [
-        f"{system} is {100 * means[system]:.0f} %, the baseline's {100 * means[baseline]:.0f} %"
+        f"{system} {100 * means[system]:.0f} %, baseline {100 * means[baseline]:.0f} %"
         for system, baseline in zip(systems, baselines, strict=True)
-        if baseline in means and abs(means[system] - means[baseline]) >= UNEQUAL
+        if baseline in means and abs(means[system] - means[baseline]) >= UNEQUAL_JUDGING
     ]
-    note = f"more or fewer documents are judged than of the baseline: judged@k of {listed(found, most=3)}"
-    return [note] if found else []
+    return [f"judged@k differs from the baseline's: {listed(found, most=3)}"] if found else []
 
 
-def caveats(
+def notes_on_undefined(
     alphas: FloatArray, table: Columns, lowest: float, topics: int, outside: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Where the columns of an evaluation are undefined, and why."""
+    """Notes on the columns of an evaluation that are undefined or inconsistent."""
     if alphas.max() > 2:
         yield "GeoRisk at alpha > 2 is not consistent: a better score on one topic can lower it"
     if outside:

@@ -36,7 +36,7 @@ class Move:
 
 @dataclass(frozen=True)
 class TopicMoves:
-    """The moves of one topic, in the order of the system's ranking, then of the baseline's; scores before and after."""
+    """The moves of one topic, in the order of the system's ranking, then of the baseline's, and both scores."""
 
     topic: str
     baseline_score: float
@@ -56,7 +56,7 @@ class TopicMoves:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DocumentMoves(Result):
-    """A row for each document of each topic. ``topics`` has the same by topic, ``depth`` is how far lists are shown."""
+    """A row for each document of each topic. ``topics`` has the moves by topic, ``depth`` is the last rank shown."""
 
     topics: tuple[TopicMoves, ...]
     system: str
@@ -65,7 +65,7 @@ class DocumentMoves(Result):
     depth: int
 
     def with_topics(self, columns: Mapping[str, Mapping[str, object]]) -> DocumentMoves:
-        """The result with further columns: for each topic the same ones, repeated for each of its documents."""
+        """The result with further columns, whose value for a topic is repeated for each of its documents."""
         names = next(iter(columns.values()), {})
         more = {name: [columns[topic][name] for topic in self.columns["topic"]] for name in names}
         return replace(self, columns={**self.columns, **more})
@@ -94,7 +94,7 @@ def document_moves(
     measure
         One of ERR, nDCG, AP, RR, P, R, RBP, as ir_measures names it.
     topics
-        The topics to look into, in this order. None is all that are judged, the one that lost most first.
+        The topics to show, in this order. None: all judged topics, the largest loss first.
     depth
         How many documents of each ranking are listed (by default down to the measure's cutoff, at most 20). Deeper
         documents are listed if their move contributes to the change.
@@ -171,7 +171,7 @@ def _topic_moves(
 
 
 def _change(start: int, end: int, edge: int) -> Change:
-    """The kind of a move between two ranks; 0 is no rank, and the edge is the last rank that counts as listed."""
+    """The kind of a move between two ranks. Rank 0 means not in the list, and ``edge`` is the last rank shown."""
     was, is_now = 0 < start <= edge, 0 < end <= edge
     if start == end:
         return "same"

@@ -17,13 +17,13 @@ from surefoot.analysis.design import (
     Design,
     Population,
     add_corrected,
-    behind,
-    caveats,
-    derived,
+    derived_columns,
     judged_means,
     measure_columns,
+    measures_of_columns,
+    notes_on_undefined,
+    notes_on_unequal_judging,
     signature_of,
-    unequally_judged,
 )
 from surefoot.errors import SurefootError, choose
 from surefoot.results import Column, Highlights, Result
@@ -36,17 +36,18 @@ from surefoot.stats.inference import LEVEL, t_inference_of
 JUDGED = "judged@k"
 """The column of the mean fraction of judged documents, k being the measure's cutoff."""
 FEW_COLUMNS = 8
-"""A table of so many columns shows all of them."""
+"""Tables with at most this many columns show all of them."""
 DETAILS = ("frisk", "freward", "se", "zrisk", "georisk", "wins", "ties")
 """The columns that a terminal shows only on request; judged@k, which only runs have, takes the place of T_Risk."""
 
 DOUBTED = ("expected_", "llm_")
+"""Prefixes of the columns with grades by language models."""
 EXPECTED = ("expected_delta", "expected_delta_low", "expected_delta_high", "expected_urisk", "expected_losses")
-"""The columns with grades by language models that a terminal shows by default."""
+"""Those of them that a terminal shows by default."""
 
 
 def brief_columns(columns: Mapping[str, Column]) -> list[str]:
-    """The columns that a terminal shows by default: details only with their interval, the baseline if there are two.
+    """The columns that a terminal shows by default: details only with an interval, the baseline if there are several.
 
     >>> brief_columns({"system": ["a"], "baseline": ["b"], "alpha": [1], **dict.fromkeys(("mean", "urisk", "p"), [0])})
     ['system', 'baseline', 'alpha', 'mean', 'urisk', 'p']
@@ -70,7 +71,7 @@ class Evaluation(Result):
     scores: tuple[Scores, ...] = ()
 
     def _blocks(self) -> IntArray:
-        """The number of each row's block: of its measure, and of its baseline where every system has several."""
+        """The block of each row, by number: its measure, and its baseline if systems have several."""
         systems, baselines = self["system"].tolist(), self.columns.get("baseline", ())
         several = len({*zip(systems, baselines, strict=False)}) > len({*systems})
         names = [name for name in ("measure", "baseline" if several else "") if name in self.columns]
@@ -79,7 +80,7 @@ class Evaluation(Result):
         return np.array([places[row[1:]] for row in rows])
 
     def readable(self) -> Evaluation:
-        """The rows by measure, baseline (where each system has several) and alpha, the best mean first."""
+        """The rows by measure, baseline (if systems have several) and alpha, the best mean first."""
         order = np.lexsort((-self["mean"], self["alpha"], self._blocks()))
         names = [name for name in self.columns if name != JUDGED]
         if JUDGED in self.columns:
@@ -109,7 +110,7 @@ class Evaluation(Result):
         return replace(marks, significant={"trisk": significant}, legend=legend)
 
     def brief(self) -> list[str]:
-        """Eight columns, and those that were asked for."""
+        """The columns of `brief_columns`."""
         return brief_columns(self.columns)
 
     def with_letters(self, correct: str = "holm") -> Evaluation:
@@ -126,9 +127,10 @@ class Evaluation(Result):
         *,
         letters: bool = False,
     ) -> str:
-        """The rows as a LaTeX table; with ``letters`` the means have those of the systems that they are better than.
+        """The rows as a LaTeX table.
 
-        The caption says which test, correction and level the letters and daggers stand for.
+        ``letters`` marks each mean with the letters of the systems that it is significantly better than. The caption
+        names the test, the correction and the level behind letters and daggers.
         """
         from surefoot.analysis.paper_tables import letter_columns
 
@@ -183,8 +185,8 @@ def evaluate(
     Parameters
     ----------
     scores
-        Systems × topics of one effectiveness measure, or a list of several; anything that `Scores.of` takes. Of systems
-        with repeats the means over trials count; a note says so, with the noise floor.
+        Systems × topics of one effectiveness measure, or a list of several; anything that `Scores.of` takes. A system
+        with repeats counts by its means over trials; a note has the noise floor.
     baseline
         A system, MEAN, MEDIAN or MAX of each topic; several of them, which gives a row for each; or a mapping that
         gives each system its own.
@@ -203,36 +205,36 @@ def evaluate(
     geometric
         Adds the geometric mean.
     minus
-        Adds the forms of ECIR 2020.
+        Adds the negative forms of ECIR 2020: U-, T-, Z- and Geo-.
     ci
         Adds 95 % intervals, columns such as ``georisk_low`` and ``georisk_high``: ``"t"``, only of U_Risk;
         ``"studentised"``, ``"bca"``, ``"percentile"`` or ``"jackknife"`` of U_Risk, T_Risk, Z_Risk, GeoRisk, tails and
         registered measures (`surefoot.intervals`). They are over queries, and contain the noise of trials.
     tests
         Adds p values of other tests, ``"bootstrap", "t", "wilcoxon", "flip", "max", "swap"`` (`run_tests`), and
-        ``centre``, what U_Risk would be without a system effect.
+        ``centre``, the U_Risk expected without a system effect.
     correct
         Adds p values adjusted over all rows: ``"holm"``, ``"bonferroni"`` or ``"bh"``.
     n_resamples, seed
         The number of resamples of the bootstrap and the permutation tests, and the random seed.
     level
-        Where tables mark T_Risk as significant, and one minus the confidence of intervals.
+        The significance level of T_Risk in tables, and one minus the confidence of intervals.
     extra
-        Adds columns by name: ``"correlation"`` with the baseline and any other measure that is not shown unasked,
+        Adds columns by name: ``"correlation"`` with the baseline, any other measure that is not shown by default,
         ``rank_NAME`` (1 for the best of an alpha, over all systems) and ``se_jackknife_NAME`` of any measure.
     letters
-        Adds the letter of each system, in the order of the rows, and those of the systems whose mean is significantly
-        lower: paired t tests of all pairs, corrected (``correct``, or Holm).
+        Adds the letter of each system, in the order of the rows, and the letters of the systems with significantly
+        lower means, by paired t tests of all pairs, corrected by ``correct`` or Holm's method.
     progress
-        Called with how many resamples of an interval or a test are done, of how many, and a message.
+        Called with the number of resamples done for an interval or a test, their total, and a message.
 
     Returns
     -------
     Evaluation
         Columns ``system, baseline, alpha, mean, urisk, frisk, freward, trisk, se, p, zrisk, georisk, wins, losses,
-        ties, loss20``, then measures that were registered (`surefoot.risk.register`), then ``judged@k`` where scores
-        are those of runs; without a baseline only those that need none. Undefined values are NaN: T_Risk of the
-        baseline itself, or where all differences are equal.
+        ties, loss20``, then registered measures (`surefoot.risk.register`), then ``judged@k`` for scores of runs.
+        Without a baseline, only those that need none. Undefined values are NaN, such as T_Risk of the baseline itself,
+        or where all differences are equal.
 
     Examples
     --------
@@ -254,7 +256,7 @@ def evaluate(
 
         tests = TESTS
     alphas, baselines = normalise_alphas(alpha), _baseline_list(baseline)
-    # p is corrected, and ranks run, over all systems, whichever are shown: selecting rows must not change a number.
+    # Corrections and ranks are over all systems, shown or not: selecting rows must not change a number.
     whole = systems is None or correct is not None or "max" in tests or any(name.startswith(RANK) for name in extra)
     shown = several[0].select(systems).systems
     designs = [
@@ -262,12 +264,12 @@ def evaluate(
     ]
     if designs[0].baselines is None and (fractions or ci == "t" or tests or (correct and not letters)):
         raise SurefootError("tail risk, t intervals and p values need a baseline; name one")
-    added = [*map(tail_risk, fractions), *([GMEAN] if geometric else []), *behind(extra)]
+    added = [*map(tail_risk, fractions), *([GMEAN] if geometric else []), *measures_of_columns(extra)]
     drawn: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
     tables = []
     for design in designs:
         table = _measured(design, alphas, added, minus, ci, level, drawn, progress)
-        table |= derived(extra, design, alphas, table)
+        table |= derived_columns(extra, design, alphas, table)
         if tests:
             from surefoot.analysis.tests import columns_of_tests
 
@@ -281,7 +283,7 @@ def evaluate(
     notes, parts = dict[str, None](), []
     for design, table in zip(designs, tables, strict=True):
         notes |= dict.fromkeys(_notes(design, alphas, table))
-        rows = design.flat(table, alphas)
+        rows = design.as_rows(table, alphas)
         measure = {"measure": np.repeat(design.scores.measure, len(rows["system"]))} if len(several) > 1 else {}
         parts.append(measure | rows)
     found = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -302,7 +304,7 @@ def _measured(
     drawn: dict[str, Any],
     progress: Progress | None,
 ) -> Columns:
-    """The columns of the measures, alphas × systems: the standard ones and those added, intervals, forms of 2020."""
+    """The columns of the measures, alphas × systems: the standard ones, added ones, intervals, and negative forms."""
     has_baseline = design.baselines is not None
     measures = tuple(dict.fromkeys([*evaluated(has_baseline), *added]))
     negative = [measure for measure in MINUS if minus and (has_baseline or measure.needs != "baseline")]
@@ -336,5 +338,5 @@ def _notes(design: Design, alphas: FloatArray, table: Columns) -> list[str]:
     if design.population not in (None, "PAIR"):
         outside = [name for name in design.systems if name not in (design.population or ())]
     scores = design.scores
-    unequal = unequally_judged(scores, design.systems, design.baseline_names)
-    return [*scores.all_notes, *unequal, *caveats(alphas, table, scores.lowest, len(scores.topics), outside)]
+    unequal = notes_on_unequal_judging(scores, design.systems, design.baseline_names)
+    return [*scores.all_notes, *unequal, *notes_on_undefined(alphas, table, scores.lowest, len(scores.topics), outside)]

@@ -1,4 +1,4 @@
-"""Which groups of queries carry the loss? A search on one half of the queries, a test on the other, in both ways."""
+"""Which groups of queries carry the loss? Each half of the queries proposes groups, and the other half tests them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from surefoot.stats.permutation import group_test, welch_t
 
 LEVEL = 0.1
 FEWEST_QUERIES = 8 * FEWEST
-GROUPS = 4
-"""How many groups a half proposes at most: each further one costs all of them power."""
-PROMISING = 1.5
+MOST_PROPOSED = 4
+"""The most groups that a half proposes: each further test costs all of them power."""
+LEAST_T = 1.5
 """The t that a group must reach on the half that proposes it."""
 OTHERS = "all other queries"
 COLUMNS = ("group", "queries", "loss", "topics", "mean_loss", "others", "delta", "p", "p_adjusted", "confirmed")
@@ -47,9 +47,9 @@ class Explanation(Result):
     members: tuple[BoolArray, ...]
 
     def segments(self) -> dict[str, str]:
-        """The segment of each topic, as `surefoot.analysis.evaluate_segments`, the gate and the report take it.
+        """The segment of each topic, for `surefoot.analysis.evaluate_segments`, the gate and the report.
 
-        A topic of several confirmed groups belongs to the first of them.
+        A topic in several confirmed groups belongs to the first of them.
         """
         groups = [row for row, confirmed in enumerate(self["confirmed"]) if confirmed]
         found = dict.fromkeys(self.topics, OTHERS)
@@ -86,12 +86,12 @@ def explain(
 ) -> Explanation:
     """Which groups of queries carry the loss?
 
-    Groups are fixed before any score is looked at: by the text of the queries, by how far the two rankings agree and
-    how fast their scores fall, by how much is judged. The queries are split in halves at random. On one half the group
-    whose mean loss is highest above that of the others (Welch's t) is taken, then the one among the remaining
-    queries, and so on, at most four. On the other half each is tested, without the queries of those before it, by a
-    studentised permutation test. Then the halves change places. Holm's correction at level / 2 on each half bounds the
-    probability that any group is confirmed by chance by ``level``, under any dependence of groups and halves.
+    Groups depend on the queries only, not on their scores: on their text, the agreement of the two rankings, the fall
+    of the scores within a ranking, and the share of judged documents. The queries are split in random halves. One half
+    proposes the group whose mean loss exceeds that of the other queries most (by Welch's t), then the next among the
+    remaining queries, up to four. The other half tests each group, without the queries of the groups before it, by a
+    studentised permutation test. Then the halves swap roles. Holm's correction at level / 2 on each half bounds the
+    probability that any group is confirmed by chance by ``level``, whatever the dependence of groups and halves.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ def explain(
     runs
         The rankings of the two systems, as `surefoot.score_runs` takes them.
     documents
-        The texts of the collection, from which the rarity of words is computed; by default the queries' own texts.
+        The texts of the collection, to compute how rare words are; by default the queries' own texts.
     features
-        Features of your own: by name, the value of each topic. Numbers are cut at quantiles, labels are groups.
+        Your own features: for each name, the value of each topic. Numbers are cut at quantiles, labels are groups.
     level
         The probability at which any group may be confirmed by chance.
     n_resamples, seed
@@ -116,10 +116,10 @@ def explain(
     -------
     Explanation
         Columns ``group, queries, loss, topics, mean_loss, others, delta, p, p_adjusted, confirmed``: the group in
-        words, its fraction of the queries and of the loss, how many topics it has in all, the mean loss max(0, baseline
-        - system) within and outside, the mean difference within, p, p adjusted (to be compared with the level), and
-        whether it is confirmed. Fractions and means are over all queries of the half that tested the group, or of both;
-        only p leaves out the queries of groups before it. The largest excess of loss over queries comes first.
+        words, its fraction of the queries and of the loss, its number of topics in all, the mean loss max(0, baseline -
+        system) of the group and of the other queries, the mean difference of the group, p, p adjusted (to compare with
+        the level), and whether it is confirmed. Fractions and means are over all queries of the half that tested the
+        group, or of both; only p leaves out the queries of groups before it. The largest excess of loss comes first.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def explain(
     validate_level(level)
     if delta.size < FEWEST_QUERIES:
         raise SurefootError(
-            f"groups are found on one half of the queries and tested on the other, which takes {FEWEST_QUERIES} "
+            f"groups are found on one half of the queries and tested on the other, which needs {FEWEST_QUERIES} "
             f"queries or more; got {delta.size}"
         )
     conditions = conditions_of(_features(scores, (system, baseline), queries, runs, documents, features))
@@ -184,7 +184,7 @@ def _features(
 
 
 def _rankings(runs: Any, names: tuple[str, str]) -> list[Run]:
-    """The runs of two names among those given."""
+    """The runs of two systems."""
     sources = {source.expected_name("file"): source for source in sources_of(runs)}
     absent = [name for name in names if name not in sources]
     if absent:
@@ -193,7 +193,7 @@ def _rankings(runs: Any, names: tuple[str, str]) -> list[Run]:
 
 
 def _row(one: Tested, delta: FloatArray, level: float) -> dict[str, Any]:
-    """The row of a group: over the whole half that tested it, or both; only p leaves out the groups before it."""
+    """The row of a group, over the half or halves that tested it; only p leaves out the groups before it."""
     inside, own = one.condition.members[one.tested_on], delta[one.tested_on]
     whole, within, others = (float(risk.frisk(part, np.zeros(part.size))) for part in (own, own[inside], own[~inside]))
     return {
@@ -224,12 +224,12 @@ def _notes(rows: Sequence[Mapping[str, Any]], loss: FloatArray, groups: int, lev
     )
     if not confirmed:
         yield f"no group is confirmed at level {level:g}: the loss may be spread over all queries, or there are too few"
-    yield f"{summary}; {len(rows)} tested on queries that had no part in finding them"
+    yield f"{summary}; {len(rows)} tested on queries that did not propose them"
 
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """A condition that one half or both proposed: the half that tested it (or both), its p and its adjusted p."""
+    """A proposed condition: the queries of the half or halves that tested it, its p and its adjusted p."""
 
     condition: Condition
     tested_on: BoolArray
@@ -242,7 +242,7 @@ class Tested:
         return float(loss[self.tested_on][inside].sum() / max(loss[self.tested_on].sum(), 1e-300) - inside.mean())
 
     def merged_with(self, other: Tested) -> Tested:
-        """The condition, tested on both halves: one of them suffices to confirm it."""
+        """The condition tested on both halves; one of them is enough to confirm it."""
         tested_on = self.tested_on | other.tested_on
         return Tested(self.condition, tested_on, min(self.p, other.p), min(self.p_adjusted, other.p_adjusted))
 
@@ -250,8 +250,8 @@ class Tested:
 def search(loss: FloatArray, conditions: Sequence[Condition], n_resamples: int, seed: int) -> list[Tested]:
     """The conditions, each tested on a half that did not propose it, the largest excess first.
 
-    Adjusted p are Holm's over the tests of a half, times 2 for the two halves: where each half falsely confirms a
-    group with probability level / 2, one of them does with at most level, however they depend on each other.
+    Adjusted p are Holm's over the tests of a half, times 2 for the two halves: if each half falsely confirms a group
+    with probability level / 2, either of them does with probability level at most, whatever their dependence.
     """
     first = np.zeros(loss.size, np.bool_)
     first[generator(seed).permutation(loss.size)[::2]] = True
@@ -267,12 +267,12 @@ def proposed_by(half: BoolArray, loss: FloatArray, conditions: Sequence[Conditio
     """The group with the highest t, then the one with the highest t among the remaining queries, and so on."""
     left, members = half.copy(), np.array([one.members for one in conditions])
     proposed: list[Condition] = []
-    while len(proposed) < GROUPS:
-        open_ones = np.flatnonzero(_can_be_tested(members[:, left]))
-        t = welch_t(loss[left], members[np.ix_(open_ones, left)])
-        if not t.size or t.max() < PROMISING:
+    while len(proposed) < MOST_PROPOSED:
+        testable = np.flatnonzero(_can_be_tested(members[:, left]))
+        t = welch_t(loss[left], members[np.ix_(testable, left)])
+        if not t.size or t.max() < LEAST_T:
             break
-        best = int(open_ones[np.argmax(t)])
+        best = int(testable[np.argmax(t)])
         proposed.append(conditions[best])
         left &= ~members[best]
     return proposed
@@ -281,7 +281,7 @@ def proposed_by(half: BoolArray, loss: FloatArray, conditions: Sequence[Conditio
 def confirmations(
     half: BoolArray, proposed: Sequence[Condition], loss: FloatArray, n_resamples: int, seed: int
 ) -> list[Tested]:
-    """The tests of groups, each among the queries that are in none before it; those too small to test drop out."""
+    """Test each group among the queries that are in no group before it; groups too small to test drop out."""
     left, p = half.copy(), []
     for one in proposed:
         inside = one.members[np.newaxis, left]

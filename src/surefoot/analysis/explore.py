@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from surefoot._typing import FloatArray
-from surefoot.analysis.design import Design, Population, signature_of, unequally_judged
+from surefoot.analysis.design import Design, Population, notes_on_unequal_judging, signature_of
 from surefoot.errors import SurefootError, choose, counted, listed
 from surefoot.results import Result, plain
 from surefoot.risk.population import zscores
@@ -20,7 +20,7 @@ from surefoot.stats.inference import LEVEL, TInference, t_inference, topic_infer
 from surefoot.stats.repeats import standard_errors
 
 BIN_ENDS = {"relative": (0.25, 0.5, 0.75, 1.0), "absolute": (0.1, 0.2, 0.3, 0.4, 0.5)}
-"""Where bins end on both sides of 0, by kind of change."""
+"""The ends of the bins on either side of 0, by kind of change."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,7 +30,7 @@ class Exploration(Result):
     inference: TInference
 
     def select(self, topics: Sequence[str]) -> Exploration:
-        """The rows of some topics, in the order named; the inference stays that over all topics."""
+        """The rows of some topics, in the order named; the inference is still over all topics."""
         index = {topic: row for row, topic in enumerate(self["topic"].tolist())}
         unknown = [topic for topic in topics if topic not in index]
         if unknown:
@@ -39,7 +39,7 @@ class Exploration(Result):
         return replace(self, columns={name: self[name][rows] for name in self.columns})
 
     def with_columns(self, more: Result, names: Sequence[str]) -> Exploration:
-        """The same rows with some columns of another result about the same topics, and its notes."""
+        """Add columns and notes of another result on the same topics."""
         row_of = {topic: row for row, topic in enumerate(more["topic"].tolist())}
         rows = [row_of[topic] for topic in self["topic"].tolist()]
         columns = {**self.columns, **{name: more[name][rows] for name in names}}
@@ -62,7 +62,7 @@ def explore(
     value: str | Family = "linear",
     level: float = LEVEL,
 ) -> Exploration:
-    """Which topics did the system make worse or better, and on which is that more than noise?
+    """Which topics did the system make worse or better, and for which is the change more than noise?
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ def explore(
     -------
     Exploration
         Columns ``topic, system_score, baseline_score, delta, x, z, tr, tj, significant``, the worst topic first.
-        x = v(delta); z is that of `surefoot.risk.zscores` within the population; T_R and T_J are those of SIGIR 2014;
-        ``significant`` is "loss" or "win" where T_J passes the critical value of Student's t at the level. This is
-        exploratory: among many topics some pass by chance. Where a system has repeats, its scores are means over
-        trials, and ``system_se`` or ``baseline_se`` is their standard error by the trials of that topic, NaN for one.
+        x = v(delta); z is the score of `surefoot.risk.zscores` within the population; T_R and T_J follow SIGIR 2014;
+        ``significant`` is "loss" or "win" where T_J exceeds the critical value of Student's t at the level. This is
+        exploratory: among many topics some exceed it by chance. The scores of a system with repeats are means over
+        trials, and ``system_se`` or ``baseline_se`` is their standard error, NaN for topics with one trial.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def explore(
     alpha = validate_alpha(alpha)
     design = Design.of(scores, baseline, [system], population, value)
     own, base = design.rows[0], scores.baseline(baseline, None if population == "PAIR" else design.population)
-    z = [zscores(matrix)[row] for matrix, rows, _ in design.matrices() for row in rows]
+    z = [zscores(matrix)[row] for matrix, rows, _ in design.populations() for row in rows]
     topics = topic_inference(own, base, alpha, design.family)
     inference = t_inference(own, base, alpha, design.family, level)
     verdict = np.select([topics.tj < -inference.critical, topics.tj > inference.critical], ["loss", "win"], "")
@@ -118,7 +118,7 @@ def explore(
     signature = signature_of("explore", [design], np.array(alpha), system=system, level=level)
     ordered = {name: column[order] for name, column in columns.items()}
     undefined = ["z is undefined: the system is not in the population, or some scores are below 0"]
-    unequal = unequally_judged(scores, [system], [baseline])
+    unequal = notes_on_unequal_judging(scores, [system], [baseline])
     notes = (
         *scores.all_notes,
         *unequal,
@@ -157,15 +157,15 @@ def score_changes(system: npt.ArrayLike, baseline: npt.ArrayLike, change: str = 
         raise SurefootError("a relative change is undefined for scores below 0; show the absolute change")
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = np.where(b > 0, d / b, np.where(d > 0, np.inf, 0.0)).round(9)
-    return np.asarray(np.where((d != 0) & (relative == 0), np.sign(d) * 1e-9, relative))  # tiny, but not a tie
+    return np.asarray(np.where((d != 0) & (relative == 0), np.sign(d) * 1e-9, relative))  # a tiny change is not a tie
 
 
 def change_counts(system: npt.ArrayLike, baseline: npt.ArrayLike, change: str = "relative") -> npt.NDArray[np.int64]:
     """How many queries are hurt, unchanged and helped, by size of the change, the largest loss first.
 
     For relative changes the bins are [-100 %, -75 %), [-75 %, -50 %), [-50 %, -25 %), [-25 %, 0), exactly 0, (0, 25 %],
-    (25 %, 50 %], (50 %, 75 %], (75 %, 100 %] and beyond; a gain over 0 lies beyond. Absolute losses have a bin beyond
-    too.
+    (25 %, 50 %], (50 %, 75 %], (75 %, 100 %] and beyond, which has gains over a baseline of 0. Absolute losses also
+    have a bin beyond the last end.
 
     >>> change_counts([0.2, 0.3, 0.0, 0.1], [0.4, 0.2, 0.0, 0.0])
     array([0, 0, 1, 0, 1, 0, 1, 0, 0, 1])

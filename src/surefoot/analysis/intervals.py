@@ -27,24 +27,26 @@ Measure = str | Risk
 """A measure, or its name."""
 
 ERROR = " standard error"
+"""Ends the names of standard errors among the measures."""
 UNCHANGED = 1e-12
+"""The largest difference that counts as none."""
 FEWEST = 10
-"""With fewer changed queries (for tail risk twice as many) the default method gives no interval: it would not hold."""
+"""The default method gives no interval for fewer changed queries (for tail risk twice as many): it would not hold."""
 
 
 @dataclass(frozen=True)
 class Resampler:
     """The measures of a design on resampled topics.
 
-    The weights are summed up once for all systems (`statistics`); the values of one system then follow for every alpha
-    (`of_system`), one system at a time, so that memory stays small and threads can share the work.
+    `statistics` sums up the weights once for all systems; `of_system` then computes the values of one system at every
+    alpha, so that memory stays small and threads can share the work.
     """
 
     design: Design
     alphas: FloatArray
     measures: tuple[Risk, ...]
     is_difference: bool = False
-    """Whether the first system less the second takes the place of the systems."""
+    """Whether the values are those of the first system minus those of the second."""
 
     @classmethod
     def of(cls, design: Design, alphas: FloatArray, measures: Sequence[Measure]) -> Self:
@@ -84,7 +86,7 @@ class Resampler:
         return np.asarray((changed < FEWEST * (1 + measure.name.startswith("tail"))) & ~np.array(is_baseline))
 
     def with_errors(self) -> Resampler:
-        """With the standard errors of the measures that have one, as measures of their own; a difference has none."""
+        """Add the standard errors of the measures that have one, as further measures; a difference has none."""
         if self.is_difference:
             return self
         errors = [
@@ -131,8 +133,8 @@ def intervals(
 ) -> Result:
     """Estimates with their intervals, one row for each system, alpha and measure.
 
-    The intervals are over queries. Scores of a system with repeats are means over its trials, whose noise is part of
-    the variation between queries, so that the intervals contain it.
+    The intervals are over queries. Scores of a system with repeats are means over its trials; their noise is part of
+    the variation between queries, so the intervals include it.
 
     Parameters
     ----------
@@ -242,14 +244,14 @@ def _result(
 
 
 def _bounds(resampler: Resampler, method: BootstrapMethod, progress: Progress | None = None) -> Columns:
-    """Systems are processed one at a time, in threads: numpy releases the interpreter lock while it computes."""
+    """Compute systems one by one in threads, since numpy releases the interpreter lock."""
     topics = len(resampler.design.scores.topics)
     if topics < 2:
         raise SurefootError("intervals need at least two topics")
     names = [measure.name for measure in resampler.measures]
-    left = {one.name: np.zeros(resampler.systems, np.bool_) for one in resampler.measures}
+    undefined = {one.name: np.zeros(resampler.systems, np.bool_) for one in resampler.measures}
     if method.method == "studentised":
-        left = {one.name: resampler.too_few(one) for one in resampler.measures}
+        undefined = {one.name: resampler.too_few(one) for one in resampler.measures}
         resampler = resampler.with_errors()
     estimates = resampler.estimates()
     left_out, drawn = (
@@ -271,7 +273,7 @@ def _bounds(resampler: Resampler, method: BootstrapMethod, progress: Progress | 
 
     systems = list(in_threads(of_system, range(resampler.systems), threads=default_workers()))
     return {
-        f"{name}_{side}": np.where(left[name], np.nan, np.stack([bounds[name][end] for bounds in systems], axis=1))
+        f"{name}_{side}": np.where(undefined[name], np.nan, np.stack([bounds[name][end] for bounds in systems], axis=1))
         for name in names
         for end, side in enumerate(("low", "high"))
     }

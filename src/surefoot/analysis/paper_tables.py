@@ -25,7 +25,7 @@ LABELS = ("letter", "system", "baseline", "alpha")
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Result):
-    """A row for each two systems, the better one first; see `compare_pairs` for the columns."""
+    """A row for each pair of systems, the better one first; see `compare_pairs` for the columns."""
 
     legend: str = ""
 
@@ -38,7 +38,7 @@ class Pairs(Result):
 def compare_pairs(
     scores: ScoresLike, systems: Sequence[str] | None = None, *, correct: str = "holm", level: float = LEVEL
 ) -> Pairs:
-    """Compare the means of every two systems by the paired t test, corrected over all pairs.
+    """Compare the means of each pair of systems by the paired t test, corrected over all pairs.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def letter_of(index: int) -> str:
 
 
 def letter_columns(columns: Sequence[str]) -> list[str]:
-    """The columns with those of letters added.
+    """Add the columns of letters.
 
     >>> letter_columns(["system", "mean", "p"])
     ['letter', 'system', 'mean', 'better_than', 'p']
@@ -117,14 +117,14 @@ def with_letters(result: Evaluation, correct: str = "holm") -> Evaluation:
     Parameters
     ----------
     result
-        What `surefoot.evaluate` found.
+        A result of `surefoot.evaluate`.
     correct
-        How the p values of all pairs are corrected, as in `surefoot.analysis.compare_pairs`.
+        The correction over all pairs, as in `surefoot.analysis.compare_pairs`.
 
     Returns
     -------
     Evaluation
-        Columns ``letter`` and ``better_than`` more; LaTeX prints the latter as superscripts of the means.
+        With two more columns: ``letter``, and ``better_than``, which LaTeX prints as superscripts of the means.
 
     Examples
     --------
@@ -155,9 +155,9 @@ def side_by_side(result: Evaluation, columns: Sequence[str] | None = None) -> Re
     Parameters
     ----------
     result
-        What `surefoot.evaluate` found for several measures.
+        A result of `surefoot.evaluate` for several measures.
     columns
-        The columns to show of each measure; all by default.
+        The columns to show for each measure; all by default.
 
     Returns
     -------

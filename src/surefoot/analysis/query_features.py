@@ -1,4 +1,4 @@
-"""Conditions on queries, in words. They use features of the queries, never scores."""
+"""Groups of queries, in words: conditions on features of the queries, never on their scores."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy.typing as npt
 from surefoot._typing import BoolArray, FloatArray
 from surefoot.io.document_lists import Run
 
-FEWEST, LEAST, MOST = 5, 0.05, 0.4
-"""A group has at least so many queries, at least this fraction of them, and at most that."""
-QUANTILES = (0.1, 0.2, MOST)
-"""The largest fractions of the queries that a numeric feature cuts off at either end."""
+FEWEST, LEAST_SHARE, LARGEST_SHARE = 5, 0.05, 0.4
+"""The fewest queries of a group, and its least and largest fraction of all queries."""
+QUANTILES = (0.1, 0.2, LARGEST_SHARE)
+"""The fractions of the queries that a numeric feature cuts off at either end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,21 +28,21 @@ class Condition:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the group is neither too small to be tested nor the larger part."""
+        """Whether the group is neither too small to test nor too large to explain anything."""
         size = int(self.members.sum())
-        return max(FEWEST, LEAST * self.members.size) <= size <= MOST * self.members.size
+        return max(FEWEST, LEAST_SHARE * self.members.size) <= size <= LARGEST_SHARE * self.members.size
 
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """A number for each topic, NaN where it is unknown; both ends in words, with braces where the number stands."""
+    """A number for each topic, NaN where unknown; words for its low and its high end, with braces for the number."""
 
     low: str
     high: str
     values: FloatArray
 
     def conditions(self) -> Iterator[Condition]:
-        """The lowest and the highest tenth, fifth and two fifths, or as near below them as ties allow.
+        """The lowest and the highest tenth, fifth and two fifths; ties make them smaller.
 
         >>> feature = Feature("at most {} words", "{} words or more", np.array([1.0, 2, 2, 3, 3, 3, 3, 4, 5, 9] * 2))
         >>> [(found.words, int(found.members.sum())) for found in feature.conditions() if found.is_usable]
@@ -58,7 +58,7 @@ class Feature:
 
 
 def _worded(words: str, end: float) -> str:
-    """The number in its words; at most 0 is none.
+    """Insert the number into the words; "at most 0 of" becomes "none of".
 
     >>> _worded("where at most {} % of them are judged", 0.0)
     'where none of them are judged'
@@ -68,7 +68,7 @@ def _worded(words: str, end: float) -> str:
 
 
 def _number_text(end: float) -> str:
-    """A number in three digits, from 1,000 on in all of those before the point.
+    """A number with three significant digits, or rounded to a whole number from 1,000 on.
 
     >>> _number_text(0.12345), _number_text(12_303.0)
     ('0.123', '12,303')
@@ -76,17 +76,17 @@ def _number_text(end: float) -> str:
     return f"{end:,.0f}" if abs(end) >= 999.5 else f"{end:.3g}"
 
 
-def in_words(name: str) -> str:
-    """A name for the words of a `Feature`, where braces stand for a number.
+def escape_braces(name: str) -> str:
+    """Escape the braces of a name, since those in the words of a `Feature` stand for a number.
 
-    >>> in_words("run{1}").format(5)
+    >>> escape_braces("run{1}").format(5)
     'run{1}'
     """
     return name.replace("{", "{{").replace("}", "}}")
 
 
 def conditions_of(features: Iterable[Condition | Feature]) -> list[Condition]:
-    """The usable conditions; of those that the same topics meet, the first."""
+    """The usable conditions; of several that the same topics meet, only the first."""
     every = [one for own in features for one in ([own] if isinstance(own, Condition) else own.conditions())]
     distinct = {one.members.tobytes(): one for one in reversed(every) if one.is_usable}
     return [one for one in every if distinct.get(one.members.tobytes()) is one]
@@ -101,7 +101,7 @@ def own_feature(name: str, values: Sequence[object]) -> Iterator[Condition | Fea
     known = [value for value in values if value is not None]
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in known):
         numbers: npt.NDArray[np.float64] = np.array([np.nan if v is None else v for v in values], np.float64)
-        text = in_words(name)
+        text = escape_braces(name)
         yield Feature(f"{text} at most {{}}", f"{text} {{}} or more", numbers)
         return
     labels = [None if value is None else str(value) for value in values]
@@ -110,7 +110,7 @@ def own_feature(name: str, values: Sequence[object]) -> Iterator[Condition | Fea
 
 
 TOP, DEPTH = 10, 100
-"""The depth at which rankings are compared, and the one over which the range of scores is taken."""
+"""The depth to which rankings are compared, and the depth of the range of scores."""
 COMMON_WORDS = 30
 """How many of the most frequent words become conditions."""
 QUESTION_WORDS = frozenset(
@@ -122,7 +122,7 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 def text_features(texts: Sequence[str], documents: Iterable[str] | None = None) -> Iterator[Condition | Feature]:
-    """Numbers, questions, negations, length, rare and common words; rare among the documents, if there are any.
+    """Numbers, questions, negations, lengths, rare words (of the documents, if given) and common words.
 
     >>> found = text_features(["who won in 1998", "sky colour", "is it not blue?"])
     >>> [(one.words, one.members.tolist()) for one in found if isinstance(one, Condition)][:2]
@@ -156,15 +156,15 @@ def _is_question(words: Sequence[str], text: str) -> bool:
 
 
 def _rare_words(words: Sequence[Sequence[str]], documents: Iterable[str] | None) -> Iterator[Feature]:
-    """How many documents, or else queries, have the rarest word of each query."""
+    """In how many documents, or else queries, the rarest word of each query occurs."""
     among = "queries" if documents is None else "documents"
     wanted = {word for own in words for word in own}
     sources = words if documents is None else (_words(text) for text in documents)
     count = Counter(word for own in sources for word in wanted.intersection(own))
     rarest = np.array([min(count[word] for word in own) if own else np.nan for own in words], np.float64)
     yield Feature(
-        f"queries with a word that at most {{}} {among} have",
-        f"queries all of whose words at least {{}} {among} have",
+        f"queries with a word that occurs in at most {{}} {among}",
+        f"queries whose words all occur in at least {{}} {among}",
         rarest,
     )
 
@@ -179,7 +179,7 @@ def ranking_features(system: Run, baseline: Run, topics: Sequence[str]) -> Itera
         shared,
     )  # fmt: skip
     for run in (system, baseline):
-        falls = f"{in_words(run.name)}'s scores fall within the first {TOP} by"
+        falls = f"{escape_braces(run.name)}'s scores fall within the first {TOP} by"
         yield Feature(
             f"queries where {falls} at most {{}} % of their range",
             f"queries where {falls} {{}} % of their range or more",
@@ -188,7 +188,7 @@ def ranking_features(system: Run, baseline: Run, topics: Sequence[str]) -> Itera
 
 
 def _fall(scores: Sequence[float]) -> float:
-    """How much of the range of the first hundred scores lies within the first ten; NaN if there is no range."""
+    """The share of the range of the first hundred scores that the first ten span; NaN if the range is 0."""
     if len(scores) <= TOP or not np.isfinite(scores).all() or scores[0] == scores[-1]:
         return float("nan")
     return (scores[0] - scores[TOP - 1]) / (scores[0] - scores[-1])
@@ -196,5 +196,5 @@ def _fall(scores: Sequence[float]) -> float:
 
 def judged_feature(name: str, judged: FloatArray) -> Feature:
     """How much of a system's ranking is judged."""
-    part = f"of {in_words(name)}'s first documents are judged"
+    part = f"of {escape_braces(name)}'s first documents are judged"
     return Feature(f"queries where at most {{}} % {part}", f"queries where {{}} % or more {part}", 100 * judged)

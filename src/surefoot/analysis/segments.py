@@ -22,10 +22,10 @@ from surefoot.stats.inference import correct as corrected
 
 @dataclass(frozen=True, eq=False)
 class SegmentEvaluation(Result):
-    """One row for each segment, system and alpha, the segment that the average hides most first."""
+    """One row for each segment, system and alpha, the segment with the lowest gap first."""
 
     def brief(self) -> list[str]:
-        """The columns that an `Evaluation` shows, and those of segments."""
+        """The columns of `brief_columns`."""
         return brief_columns(self.columns)
 
 
@@ -53,17 +53,17 @@ def evaluate_segments(
     segments
         Maps a topic to its segment.
     correct
-        How p is corrected: ``"holm"``, ``"bonferroni"`` or ``"bh"``.
+        The correction of p: ``"holm"``, ``"bonferroni"`` or ``"bh"``.
     columns
         Further options of `surefoot.evaluate` such as ``tail`` and ``ci``.
 
     Returns
     -------
     SegmentEvaluation
-        ``segment`` and ``topics`` (how many), the columns of `surefoot.evaluate`, p corrected over segments × systems ×
-        alphas, and ``gap``: U_Risk in the segment minus U_Risk over all topics, in units of the standard error of a
-        segment of its size, s_x / sqrt(n) with s_x over all topics. Segments are ordered by their lowest gap, so that
-        the one which the average hides most is first.
+        Columns ``segment`` and ``topics`` (their number), the columns of `surefoot.evaluate`, p corrected over segments
+        × systems × alphas, and ``gap``: U_Risk in the segment minus U_Risk over all topics, in standard errors of a
+        segment of its size, s_x / sqrt(n) with s_x over all topics. Segments are ordered by their lowest gap: the
+        average hides most about the first.
 
     Examples
     --------

@@ -26,11 +26,11 @@ from surefoot.stats.ranks import wilcoxon_test
 
 TESTS = ("trisk", "bootstrap", "t", "wilcoxon", "flip", "max", "swap")
 PREDICTED = 1000
-"""Draws of whole tables of predicted scores."""
+"""The number of predicted tables of scores."""
 CELLS = 1 << 22
-"""Predicted scores that are in memory at once."""
+"""The most predicted scores in memory at once."""
 
-NOTE = (
+MODEL_NOTE = (
     "the model adds effects of systems and topics and one Gaussian noise for all systems: means are shrunken towards "
     "each other, and predictions know neither the bounds of a measure nor how far one system is from the baseline: "
     "take risk from --ci where many scores are tied or 0"
@@ -60,23 +60,23 @@ def run_tests(
         As in `surefoot.evaluate`.
     tests
         Any of ``trisk`` (T_Risk against 0, by Student's distribution), ``bootstrap`` (the same by the studentised
-        bootstrap), ``t`` (paired t, alpha = 0), ``wilcoxon``, ``flip``, ``max`` (flip, adjusted for all systems) and
-        ``swap`` (GeoRisk of system and baseline).
+        bootstrap), ``t`` (paired t test, alpha = 0), ``wilcoxon``, ``flip`` (sign flips), ``max`` (sign flips, adjusted
+        for all systems) and ``swap`` (GeoRisk of system and baseline).
     alternative
-        ``"two-sided"``, or ``"worse"`` for the system.
+        ``"two-sided"``, or ``"worse"``: the system is worse.
     correct
         Adds columns such as ``p_flip_holm``, adjusted over all systems, and over the alphas where the test depends on
         them.
     n_resamples, seed
-        Of the bootstrap and the permutation tests.
+        The number of resamples of the bootstrap and the permutation tests, and the random seed.
     progress
-        Called with how many resamples of a test are done, of how many, and a message.
+        Called with the number of resamples done for a test, their total, and a message.
 
     Returns
     -------
     Result
-        Columns ``system, baseline, alpha, urisk, centre`` (what U_Risk would be without a system effect), ``trisk``,
-        and for each test its p, such as ``p_flip``; NaN where there is nothing to test.
+        Columns ``system, baseline, alpha, urisk, centre`` (the U_Risk expected without a system effect), ``trisk``, and
+        the p of each test, such as ``p_flip``; NaN where there is nothing to test.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def run_tests(
     """
     scores = Scores.of(scores)
     alphas = normalise_alphas(alpha)
-    # Adjustment for other systems counts all of them, whichever are shown.
+    # Adjustments are for all systems, shown or not.
     whole = bool(correct) or "max" in tests
     design = Design.of(scores, baseline, systems, population, value, by_name=True, whole=whole)
     if design.baselines is None:
@@ -104,7 +104,7 @@ def run_tests(
     table |= {"centre": found["centre"], "trisk": trisk, **found}
     fields = {"alternative": alternative, "correct": correct, "n_resamples": n_resamples, "seed": seed}
     signature = signature_of("tests", [design], alphas, **fields)
-    return Result(signature, design.flat(table, alphas), (*scores.all_notes, *_notes(design, alphas, tests)))
+    return Result(signature, design.as_rows(table, alphas), (*scores.all_notes, *_notes(design, alphas, tests)))
 
 
 class Method(TypedDict):
@@ -117,7 +117,7 @@ class Method(TypedDict):
 
 
 def columns_of_tests(design: Design, alphas: FloatArray, tests: Sequence[str], **method: Unpack[Method]) -> Columns:
-    """What U_Risk would be without a system effect (``centre``), and p of each test, such as ``p_flip``."""
+    """The U_Risk expected without a system effect (``centre``), and the p of each test, such as ``p_flip``."""
     for test in tests:
         choose(test, TESTS, "tests")
     rows, baselines = design.rows, np.broadcast_to(np.asarray(design.baselines), design.rows.shape)
@@ -140,7 +140,7 @@ def _swaps(design: Design, alphas: FloatArray, method: Method) -> FloatArray:
     """The p of the swap test, alphas × systems; NaN where system and baseline are not two rows of the population."""
     p = np.full((len(alphas), len(design.systems)), np.nan)
     members = sorted(design.population or design.scores.systems)
-    for matrix, rows, indices in design.matrices():
+    for matrix, rows, indices in design.populations():
         for row, index in zip(rows, indices, strict=True):
             name = design.baseline_names[index]
             if design.population == "PAIR" or name in members:
@@ -153,13 +153,13 @@ def _notes(design: Design, alphas: FloatArray, tests: Sequence[str]) -> list[str
     notes = []
     if alphas.max() > 0:
         notes.append(
-            "p_trisk compares T_Risk with 0; without a system effect U_Risk would be about the value under centre, "
-            "and p_flip compares with that"
+            "p_trisk compares T_Risk with 0; without a system effect U_Risk is about the value in column centre, and "
+            "p_flip compares with that value"
         )
         if design.family is Linear and {"flip", "max"} & set(tests):
             notes.append("p_flip and p_max are the same at every alpha: exchanging scores never changes |d|")
     if "swap" in tests and not set(design.baseline_names) <= set(design.scores.systems):
-        notes.append("p_swap is undefined against a virtual baseline: it is no row of the population")
+        notes.append("p_swap is undefined against a virtual baseline, which is not a system of the population")
     return notes
 
 
@@ -180,28 +180,28 @@ def bayes(
     Parameters
     ----------
     scores
-        Systems × topics; whatever `Scores.of` takes.
+        Systems × topics of one effectiveness measure; anything that `Scores.of` takes.
     baseline
         A system.
     alpha
-        The additional weight of losses, of the predicted U_Risk; one or several.
+        The additional weight of losses in the predicted U_Risk; one or several.
     systems
-        The rows to show; all by default. The model is of all systems.
+        The rows to show; all by default. The model is fitted to all systems.
     loses_on
-        The share of the topics of ``p_loses``.
+        The share of topics that ``p_loses`` is about.
     n_draws, seed
-        Of the Gibbs sampler.
+        The number of draws of the Gibbs sampler, and the random seed.
     level
-        One minus the mass of intervals.
+        One minus the probability of intervals.
     progress
-        Called with how many tables are predicted, of how many, and a message.
+        Called with the number of tables predicted, their total, and a message.
 
     Returns
     -------
     Result
-        For each system and alpha: ``mean``, its shrunken mean with an interval, ``p_better`` (the probability that its
-        shrunken mean is above the baseline's), ``p_loses`` (that it loses on more than the share of the topics, if all
-        were scored again) and the predicted U_Risk with its interval. Both probabilities of the baseline are NaN.
+        For each system and alpha: ``mean``, the shrunken mean with an interval, ``p_better`` (the probability that its
+        shrunken mean is above the baseline's), ``p_loses`` (the probability that it loses on more than that share of
+        new topics) and the predicted U_Risk with an interval. Both probabilities are NaN for the baseline.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def bayes(
     design = Design.of(Scores.of(scores), systems=systems, by_name=True, whole=True)
     own = design.scores
     if not 0 <= loses_on < 1:
-        raise SurefootError(f"the share of topics that p_loses is about lies from 0 to below 1; got {loses_on:g}")
+        raise SurefootError(f"loses_on must be a share of topics from 0 to below 1; got {loses_on:g}")
     drawn, row = posterior(own.values, n_draws, seed), own.row(baseline)
     ends = [validate_level(level) / 2, 1 - level / 2]
     shrunken = np.quantile(drawn.systems, ends, axis=0)
@@ -241,7 +241,7 @@ def bayes(
         "bayes", own, baseline=baseline, alpha=alphas.tolist(), loses_on=loses_on, level=level,
         n_draws=n_draws, seed=seed, systems=len(own.systems), topics=len(own.topics),
     )  # fmt: skip
-    return Result(text, design.flat(table, alphas), (*own.all_notes, NOTE))
+    return Result(text, design.as_rows(table, alphas), (*own.all_notes, MODEL_NOTE))
 
 
 def _predicted(

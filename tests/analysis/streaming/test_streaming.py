@@ -205,15 +205,15 @@ def test_scattered_rows_of_a_topic(tmp_path) -> None:
 
 def test_topics_that_share_a_hash_are_no_error(tmp_path, monkeypatch) -> None:
     folder = write(tmp_path, long(SCORES), [list(SCORES.topics)])
-    monkeypatch.setattr(evaluation, "twice", np.concatenate)
+    monkeypatch.setattr(evaluation, "repeated_hashes", np.concatenate)
     check(evaluate_parquet(folder, "base"), evaluate(SCORES, "base"))
 
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=9), min_size=1, max_size=5))
-def test_hashes_that_come_twice(batches) -> None:
+def test_repeated_hashes(batches) -> None:
     hashes = [np.sort(np.array(some, dtype=np.uint64)) for some in batches]
     every = [one for some in batches for one in some]
-    assert evaluation.twice(hashes).tolist() == sorted({one for one in every if every.count(one) > 1})
+    assert evaluation.repeated_hashes(hashes).tolist() == sorted({one for one in every if every.count(one) > 1})
 
 
 def test_measures_in_a_column_or_as_columns(tmp_path) -> None:

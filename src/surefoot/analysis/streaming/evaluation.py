@@ -1,8 +1,8 @@
 """Every system against a baseline and against all others, in two passes over files, in bounded memory.
 
-The first pass gives all that the measures against one baseline need, and the margins S_i / N behind Z_Risk. The second
-gives Z_Risk, once those margins are known: T_j, the total of a topic, is in the topic's own column. Each computes, on
-this machine or on a cluster, statistics of batches of topics, which add up.
+The first pass computes the measures against one baseline, and the shares S_i / N behind Z_Risk. The second pass needs
+these shares to compute Z_Risk; T_j, the total of a topic, is in the topic's own column. Each pass adds up statistics of
+batches of topics, on this machine or on a cluster.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from surefoot._alignment import missing_note
 from surefoot._lazy import LazyModule
 from surefoot._process import in_threads
 from surefoot._typing import FloatArray, PathLike
-from surefoot.analysis.design import caveats, measure_columns
+from surefoot.analysis.design import measure_columns, notes_on_undefined
 from surefoot.analysis.evaluate import Evaluation
 from surefoot.analysis.streaming.files import Batch, Dataset, Header, find_files
 from surefoot.errors import InputError, SurefootError, choose, listed
@@ -36,22 +36,22 @@ else:
     polars = LazyModule("polars")
 
 Fold = Callable[[Sequence[str], Callable[[str], Any]], Any]
-"""Computes the statistic of each file and adds them up: on this machine, or on a cluster."""
+"""A function that computes the statistic of each file and adds them up, on this machine or on a cluster."""
 
 WORKERS = 2
-"""How many files are processed at once; each holds a few slices in memory."""
+"""The number of files read at once; each holds a few slices in memory."""
 Hashes = npt.NDArray[np.uint64]
 PIECES = 64
-"""Hashes are compared in this many pieces, so that no second copy of all of them is made."""
+"""The number of pieces in which hashes are compared, to avoid a second copy of all of them."""
 EXAMPLES = 5
-"""How many missing scores are named."""
+"""The number of missing scores that the note names."""
 
 
 @dataclass(frozen=True)
 class FirstPass:
     """Statistics of some topics: sums, the comparison with the baseline, the topics, and the missing scores.
 
-    Topics are sorted hashes of 8 bytes each. ``incomplete`` counts those that lack a score, ``gaps`` the scores.
+    Topics are sorted hashes of 8 bytes each. ``gaps`` counts missing scores, ``incomplete`` the topics that lack one.
     """
 
     mean: Mean
@@ -87,7 +87,7 @@ class FirstPass:
 
 
 def first_pass(dataset: Dataset, baseline: str | None, path: str) -> FirstPass:
-    """The sums of a file, and which topics it holds."""
+    """The statistics of the topics of a file."""
     return reduce(add, (_first(dataset, baseline, batch) for batch in dataset.batches(path)))
 
 
@@ -126,10 +126,10 @@ def _complete(dataset: Dataset, matrix: FloatArray) -> FloatArray:
     return np.where(absent, 0.0, matrix) if dataset.missing == "zero" else matrix[:, ~absent.any(axis=0)]
 
 
-def twice(hashes: Sequence[Hashes]) -> Hashes:
-    """The hashes that come more than once in sorted arrays of them.
+def repeated_hashes(hashes: Sequence[Hashes]) -> Hashes:
+    """The hashes that occur more than once in these sorted arrays.
 
-    >>> twice([np.array(some, dtype=np.uint64) for some in ([3, 7], [5, 7])]).tolist()
+    >>> repeated_hashes([np.array(some, dtype=np.uint64) for some in ([3, 7], [5, 7])]).tolist()
     [7]
     """
     borders = np.linspace(0, 2.0**64, PIECES + 1)[1:-1].astype(np.uint64)
@@ -143,14 +143,14 @@ def twice(hashes: Sequence[Hashes]) -> Hashes:
 
 
 def occurrences(dataset: Dataset, hashes: Hashes, path: str) -> list[tuple[str, str]]:
-    """The topics of a file whose hash is among those given, and the file, as often as they occur."""
+    """The topics of a file with one of these hashes, and the file, as often as they occur."""
     wanted = polars.Series(hashes, dtype=polars.UInt64).implode()
     every = (batch.topics() for batch in dataset.batches(path))
     return [(topic, path) for topics in every for topic in topics.filter(topics.hash().is_in(wanted))]
 
 
-def fold_here(paths: Sequence[str], statistic: Callable[[str], Any]) -> Any:
-    """Add up the statistics of all files, in the order of the files, so that threads change nothing."""
+def fold_locally(paths: Sequence[str], statistic: Callable[[str], Any]) -> Any:
+    """Add up the statistics of all files, in their order, so that threads do not change the sum."""
     return reduce(add, in_threads(statistic, paths, threads=WORKERS))
 
 
@@ -161,7 +161,7 @@ def evaluate_parquet(
     *,
     measure: str | None = None,
     missing: Missing = "error",
-    fold: Fold = fold_here,
+    fold: Fold = fold_locally,
 ) -> Evaluation:
     """`surefoot.evaluate` for Parquet files that do not fit into memory: the same columns, the same values.
 
@@ -172,8 +172,8 @@ def evaluate_parquet(
     ----------
     paths
         Files, folders or patterns, or their addresses (s3://bucket/scores). Each file holds some of the topics, wide
-        (one row for each topic, one column for each system) or long (one row for each score, the rows of a topic
-        together). A topic in two places is an error.
+        (one row for each topic, one column for each system) or long (one row for each score, adjacent rows for a
+        topic). A topic in two places is an error.
     baseline
         A system, or MEAN, MEDIAN or MAX of each topic.
     alpha
@@ -183,7 +183,7 @@ def evaluate_parquet(
     missing
         Missing scores are an ``"error"``, count 0 (``"zero"``), or their topics are left out (``"drop"``).
     fold
-        Applies a function to all files and adds up the results, here or on a cluster (`surefoot.cluster`).
+        Applies a function to all files and adds up the results, on this machine or on a cluster (`surefoot.cluster`).
 
     Returns
     -------
@@ -207,7 +207,7 @@ def evaluate_parquet(
     if baseline is not None and baseline not in (*dataset.systems, *VIRTUAL):
         raise SurefootError(f"no baseline {baseline!r}; there are {listed(dataset.systems)}, and {', '.join(VIRTUAL)}")
     first: FirstPass = fold(files, partial(first_pass, dataset, baseline))
-    _refuse_topics_twice(files, dataset, first.hashes, fold)
+    _refuse_repeated_topics(files, dataset, first.hashes, fold)
     missing_notes = _missing_notes(dataset, first)
     if not first.topics:
         raise SurefootError(f"no topic is left: {listed(missing_notes) or 'the files hold no score'}")
@@ -226,7 +226,7 @@ def evaluate_parquet(
     notes = (
         *_reading_notes(header, dataset, measure),
         *missing_notes,
-        *caveats(alphas, columns, first.lowest, first.topics),
+        *notes_on_undefined(alphas, columns, first.lowest, first.topics),
         *left_out,
     )
     fields = {"population": f"all({len(dataset.systems)})", "topics": [first.topics]}
@@ -235,8 +235,8 @@ def evaluate_parquet(
     return Evaluation(made, {column: values.T.ravel() for column, values in columns.items()}, notes)
 
 
-def _refuse_topics_twice(files: Sequence[str], dataset: Dataset, hashes: Sequence[Hashes], fold: Fold) -> None:
-    suspects = twice(hashes)
+def _refuse_repeated_topics(files: Sequence[str], dataset: Dataset, hashes: Sequence[Hashes], fold: Fold) -> None:
+    suspects = repeated_hashes(hashes)
     if not len(suspects):
         return
     home: dict[str, str] = {}

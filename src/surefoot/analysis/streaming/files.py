@@ -33,10 +33,10 @@ else:
     polars = LazyModule("polars")
 
 CELLS = 1 << 22
-"""How many values are read at once."""
+"""The number of values read at once."""
 
 HIDDEN = (".", "_")
-"""Prefixes of the names of files without scores, which Spark and others write beside the data."""
+"""Prefixes of file names to skip: Spark and others write such files beside the data."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class ParquetFile:
         return layout
 
     def columns(self, *indices: int | None) -> list[str]:
-        """The names of columns, as far as the file has them."""
+        """The names of columns; those that the file lacks are None."""
         return [list(self.schema)[index] for index in indices if index is not None]
 
     @property
@@ -122,7 +122,7 @@ def _files_of(path: str) -> list[str]:
 
 
 def _files_at(address: str) -> list[str]:
-    """The Parquet files at an address, as s3://bucket/scores, of a folder, a pattern or a file."""
+    """The Parquet files at an address such as s3://bucket/scores: a folder, a pattern or a file."""
     try:
         system, path = optional("fsspec.core").url_to_fs(address)
         files = system.find(path) if system.isdir(path) else system.glob(path)
@@ -197,7 +197,7 @@ def _long_names(file: ParquetFile, layout: Long) -> dict[str | None, tuple[str, 
 
 @dataclass(frozen=True)
 class Batch:
-    """Topics of one file, each with all the scores that it has; NaN where one is missing."""
+    """Topics of one file with all their scores; NaN where one is missing."""
 
     path: str
     labels: polars.Series
@@ -220,7 +220,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Files of scores: their systems, the measure to read (None: it has no name), the treatment of missing scores."""
+    """Files of scores: their systems, the measure to read (None if unnamed), and what to do with missing scores."""
 
     systems: tuple[str, ...]
     measure: str | None
@@ -275,7 +275,7 @@ class Dataset:
 
 
 def _whole_topics(frames: Iterator[polars.DataFrame], topic: str) -> Iterator[polars.DataFrame]:
-    """The same rows, split where a topic ends: the last topic of a slice may continue in the next."""
+    """The same rows, split between topics: the last topic of a slice may continue in the next."""
     rest: polars.DataFrame | None = None
     for frame in frames:
         if not frame.height:
